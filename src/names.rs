@@ -1,7 +1,9 @@
 //! Names of messages that a user typed and no message of the trace has: a misspelt one is an error
 //! that says what may have been meant.
 
-use x11prof_analyzer::name_matches;
+use std::path::Path;
+
+use x11prof_analyzer::{Unmatched, name_matches};
 use x11prof_protocol::known_names;
 
 use crate::error::CommandError;
@@ -26,6 +28,19 @@ pub(crate) fn unmatched<'a>(
         say!("no message of the trace is a {pattern}");
     }
     Ok(())
+}
+
+/// A client or a landmark was asked for that a trace has none of.
+pub(crate) fn no_such(path: &Path, missing: &Unmatched) -> CommandError {
+    let nearest = nearest_part(&missing.wanted, &missing.known);
+    let nearest = nearest.map(|name| format!("; the nearest is {name:?}"));
+    CommandError::usage(format_args!(
+        "{}: no {} is called {:?}{}",
+        path.display(),
+        missing.what,
+        missing.wanted,
+        nearest.unwrap_or_default()
+    ))
 }
 
 /// What was probably meant by a name that no message has; `None` where one has it.

@@ -14,6 +14,7 @@ mod drawing;
 mod elapsed;
 mod emulated_link;
 mod episodes;
+mod label;
 mod link;
 mod live;
 mod live_pass;

@@ -128,6 +128,9 @@ pub(crate) struct Diff {
     /// [default: those that match the server in the first recording]
     #[arg(long, value_name = "P", value_parser = ParametersParser, hide_possible_values = true)]
     pub(crate) params: Option<String>,
+    /// Only the episodes of the clients whose name holds NAME, or whose number it is
+    #[arg(long, value_name = "NAME")]
+    pub(crate) client: Option<String>,
     /// Show all that differs, not the fifteen largest changes only
     #[arg(long)]
     pub(crate) all: bool,

@@ -7,6 +7,7 @@ mod roundtrips;
 mod top;
 mod values;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -38,13 +39,40 @@ pub(crate) struct Arguments {
 impl Arguments {
     /// What was typed. Help, and errors in clap's own words, end the program here.
     pub(crate) fn read() -> Result<Arguments, CommandError> {
-        Arguments::try_parse().map_err(|error| match command_without_dashes(&error) {
-            Some(word) => CommandError::usage(format_args!(
-                "a command to record comes after --, as in: x11prof record -- {word}"
-            )),
-            None => error.exit(),
+        Arguments::try_parse_from(options_first(std::env::args_os().collect())).map_err(|error| {
+            match command_without_dashes(&error) {
+                Some(word) => CommandError::usage(format_args!(
+                    "a command to record comes after --, as in: x11prof record -- {word}"
+                )),
+                None => error.exit(),
+            }
         })
     }
+}
+
+/// What was typed, of `diff OLD -- NEW` with the options after NEW, which clap would take for recordings, before it.
+fn options_first(words: Vec<OsString>) -> Vec<OsString> {
+    let is_diff = words.get(1).is_some_and(|word| word == "diff");
+    let dashes = words.iter().position(|word| word == "--");
+    let Some(dashes) = dashes.filter(|_| is_diff) else {
+        return words;
+    };
+    let mut before = words;
+    let mut traces = before.split_off(dashes).into_iter().peekable();
+    let mut after = Vec::from_iter(traces.next());
+    while let Some(word) = traces.next() {
+        let text = word.to_string_lossy().into_owned();
+        let alone = !text.starts_with('-') || text.contains('=') || text == "--all";
+        match text.starts_with('-') {
+            true => before.push(word),
+            false => after.push(word),
+        }
+        if !alone {
+            before.extend(traces.next());
+        }
+    }
+    before.append(&mut after);
+    before
 }
 
 /// The command of an `x11prof record COMMAND`.
@@ -371,11 +399,30 @@ pub(crate) struct Scrub {
 
 #[cfg(test)]
 mod tests {
-    use super::Arguments;
+    use std::ffi::OsString;
+
+    use super::{Arguments, options_first};
     use clap::CommandFactory;
 
     #[test]
     fn the_definitions_hold_together() {
         Arguments::command().debug_assert();
+    }
+    #[test]
+    fn options_after_the_new_recordings_of_a_diff_are_options() {
+        let moved = |words: &str| {
+            let words = words.split(' ').map(OsString::from).collect();
+            let moved = options_first(words).into_iter();
+            moved
+                .filter_map(|word| word.into_string().ok())
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        assert_eq!(
+            moved("x11prof diff a b -- c --all d --format json --client=x"),
+            "x11prof diff a b --all --format json --client=x -- c d"
+        );
+        let record = "x11prof record -- ls --all";
+        assert_eq!(moved(record), record);
     }
 }

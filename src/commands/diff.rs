@@ -9,6 +9,7 @@ use x11prof_views::difference as views;
 use crate::args::{Diff, TableFormat};
 use crate::error::{CommandError, Outcome};
 use crate::input;
+use crate::names;
 use crate::output::{emit_json, emit_text, page, refuse_input};
 use crate::pass::Pass;
 
@@ -30,7 +31,9 @@ pub(crate) fn run(arguments: &Diff) -> Outcome {
         None => input::matching_prices(first, false)?,
     };
     let side = |traces: &[PathBuf]| -> Result<Vec<Figures>, CommandError> {
-        let figures = traces.iter().map(|path| figures(path, &prices.parameters));
+        let figures = traces
+            .iter()
+            .map(|path| figures(path, &prices.parameters, arguments.client.as_deref()));
         figures.collect()
     };
     let difference = Difference::new(&side(&arguments.old)?, &side(&arguments.new)?);
@@ -46,11 +49,17 @@ pub(crate) fn run(arguments: &Diff) -> Outcome {
 }
 
 /// The figures of one recording.
-fn figures(path: &Path, parameters: &ServerParameters) -> Result<Figures, CommandError> {
+fn figures(
+    path: &Path,
+    parameters: &ServerParameters,
+    client: Option<&str>,
+) -> Result<Figures, CommandError> {
     let mut pass = Pass::open(path, None)?;
     let rules = Substitutions::default();
-    let mut run = FiguresOfRun::new(Profile::new(parameters, &rules, Blocking::default()));
+    let profile = Profile::new(parameters, &rules, Blocking::default());
+    let mut run = FiguresOfRun::new(profile, client);
     pass.follow_changes(run.knows_updates());
     pass.run(|observation| run.observe(observation))?;
-    Ok(run.finish(&path.to_string_lossy()))
+    let figures = run.finish(&path.to_string_lossy());
+    figures.map_err(|unmatched| names::no_such(path, &unmatched))
 }

@@ -120,15 +120,7 @@ fn report(
     }
     let findings = episodes.finish();
     if let Some(missing) = findings.unmatched() {
-        let nearest = names::nearest_part(&missing.wanted, &missing.known);
-        let nearest = nearest.map(|name| format!("; the nearest is {name:?}"));
-        return Err(CommandError::usage(format_args!(
-            "{}: no {} is called {:?}{}",
-            path.display(),
-            missing.what,
-            missing.wanted,
-            nearest.unwrap_or_default()
-        )));
+        return Err(names::no_such(path, &missing));
     }
     let mut report = EpisodesReport::new(&path.to_string_lossy(), &summary, &findings);
     let stalls = StallsReport::new(&stalls, &summary);

@@ -141,7 +141,7 @@ fn took_long(
     let took = episode.latency() as f64 / 1e6;
     if took > ms {
         let name = name(names, episode.client);
-        let landmark = episode.landmark;
+        let landmark = &episode.landmark;
         happened.get_or_insert(format!("{landmark}: {took:.0} ms, {name}"));
     }
 }

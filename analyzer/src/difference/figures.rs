@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use x11prof_cost_model::Network;
 
-use crate::episodes::{EpisodeOptions, Episodes, EpisodesReport};
+use crate::episodes::{EpisodeOptions, Episodes, EpisodesReport, Unmatched};
 use crate::measured::Basis;
 use crate::pipeline::Observation;
 use crate::profile::Profile;
@@ -49,6 +49,8 @@ pub enum Quantity {
     Episodes,
     /// The episodes' latencies in milliseconds.
     EpisodeMs,
+    /// The mean latency of an action of the user in milliseconds, by the kind of action and the class of window.
+    ActionMs,
 }
 
 impl Quantity {
@@ -66,7 +68,8 @@ impl Quantity {
             | Quantity::ClientMs
             | Quantity::WallMs
             | Quantity::StartUpMs
-            | Quantity::EpisodeMs => 0.0,
+            | Quantity::EpisodeMs
+            | Quantity::ActionMs => 0.0,
             _ => 1.0,
         }
     }
@@ -89,6 +92,7 @@ impl Quantity {
             Quantity::StartUpRoundTrips => "start-up round trips",
             Quantity::Episodes => "episodes",
             Quantity::EpisodeMs => "episode ms",
+            Quantity::ActionMs => "ms an action",
         }
     }
 
@@ -101,6 +105,7 @@ impl Quantity {
                 | Quantity::StartUpMs
                 | Quantity::StartUpRoundTrips
                 | Quantity::EpisodeMs
+                | Quantity::ActionMs
         )
     }
 }
@@ -127,18 +132,26 @@ pub struct FiguresOfRun {
     summary: TraceSummary,
     profile: Profile,
     resources: Resources,
+    /// Only a client's episodes are wanted: of all else it cannot be told whose it is.
+    of_client: bool,
     episodes: Episodes,
     start_ups: StartUps,
 }
 
 impl FiguresOfRun {
-    /// Nothing seen yet; `profile` has the prices that divide the server's time.
-    pub fn new(profile: Profile) -> FiguresOfRun {
+    /// Nothing seen yet; `profile` has the prices that divide the server's time. With `client` it is the episodes of
+    /// clients whose name holds that, and nothing else.
+    pub fn new(profile: Profile, client: Option<&str>) -> FiguresOfRun {
+        let options = EpisodeOptions {
+            client: client.map(str::to_owned),
+            ..EpisodeOptions::default()
+        };
         FiguresOfRun {
             summary: TraceSummary::default(),
             profile,
             resources: Resources::default(),
-            episodes: Episodes::new(&EpisodeOptions::default()),
+            of_client: client.is_some(),
+            episodes: Episodes::new(&options),
             start_ups: StartUps::default(),
         }
     }
@@ -158,11 +171,19 @@ impl FiguresOfRun {
     }
 
     /// The pass is over: its figures. `path` is how the user named the trace.
-    pub fn finish(mut self, path: &str) -> Figures {
+    ///
+    /// # Errors
+    ///
+    /// There is no such client.
+    pub fn finish(mut self, path: &str) -> Result<Figures, Unmatched> {
         self.profile.end();
         let report = ProfileReport::new(path, &self.summary, &self.profile, &Network::NONE);
         let resources = ResourceReport::new(&self.resources, &self.summary);
-        let episodes = EpisodesReport::new(path, &self.summary, &self.episodes.finish());
+        let findings = self.episodes.finish();
+        if let Some(unmatched) = findings.unmatched() {
+            return Err(unmatched);
+        }
+        let episodes = EpisodesReport::new(path, &self.summary, &findings);
         let mut figures = Figures {
             path: path.to_owned(),
             command: report.trace.command.clone(),
@@ -170,18 +191,21 @@ impl FiguresOfRun {
             fixes: self.summary.tried().keys().cloned().collect(),
             values: BTreeMap::new(),
         };
+        figures.take_episodes(&episodes);
+        if self.of_client {
+            return Ok(figures);
+        }
         for (fix, requests) in self.summary.tried() {
             figures.add(Quantity::Tried, fix, *requests as f64);
         }
         figures.take_profile(&report);
         figures.take_resources(&resources);
-        figures.take_episodes(&episodes);
         let start_ups = self.start_ups.finish();
         if let Some(drawn) = start_ups.iter().find(|one| one.latency_ms.is_some()) {
             figures.set(Quantity::StartUpMs, drawn.latency_ms);
             figures.set(Quantity::StartUpRoundTrips, Some(drawn.round_trips as f64));
         }
-        figures
+        Ok(figures)
     }
 }
 
@@ -239,6 +263,9 @@ impl Figures {
         *self.named(Quantity::Episodes, "of 3 ms and more") = summary.from_3_ms as f64;
         *self.named(Quantity::Episodes, "of 100 ms and more") = summary.from_100_ms as f64;
         self.set(Quantity::EpisodeMs, Some(summary.latency_ms));
+        for group in report.groups.iter().filter(|of| of.trigger == "input") {
+            *self.named(Quantity::ActionMs, &group.landmark) = group.mean_ms;
+        }
         for (name, value) in [
             ("75th percentile", summary.p75_ms),
             ("98th percentile", summary.p98_ms),

@@ -3,10 +3,10 @@
 
 use std::collections::HashMap;
 
-use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::episode::Episode;
+use crate::label::Label;
 
 /// Fewer frames than this are no animation.
 const FEWEST: u64 = 5;
@@ -19,7 +19,7 @@ const MAX_BURSTS: usize = 1000;
 #[derive(Debug, Clone)]
 pub(crate) struct Burst {
     pub(crate) client: ConnectionId,
-    pub(crate) landmark: Symbol,
+    pub(crate) landmark: Label,
     pub(crate) start: Timestamp,
     pub(crate) end: Timestamp,
     pub(crate) frames: u64,
@@ -70,7 +70,7 @@ impl Bursts {
         }
         let burst = Burst {
             client: episode.client,
-            landmark: episode.landmark,
+            landmark: episode.landmark.clone(),
             start: episode.start,
             end,
             frames: 1,

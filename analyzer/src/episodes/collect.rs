@@ -15,6 +15,7 @@ use super::stimulus::{Detail, Shape, Stimulus};
 use super::user::definition::EventDefinitions;
 use super::user::matching::Matcher;
 use super::windows;
+use crate::label::Label;
 use crate::pipeline::{Observation, Seen};
 
 /// Turns observations into occurrences.
@@ -58,7 +59,7 @@ impl Collector {
                 let occurrence = match block.direction {
                     Direction::ToServer => {
                         let drawn = self.drawn.take().and_then(|(_, name)| name);
-                        self.sent.drawn = drawn.map(|window| Symbol::new(&window));
+                        self.sent.drawn = drawn.map(|window| Label::new(&window));
                         Occurrence::Sent(client, std::mem::take(&mut self.sent))
                     }
                     Direction::ToClient => {
@@ -184,6 +185,9 @@ impl Collector {
                 let mut stimulus = Stimulus::of(event);
                 let time = seen.time.as_nanos();
                 let own = self.crossings.made(time, seen.connection, event.sequence);
+                if let Detail::Key(code) = stimulus.detail {
+                    stimulus.modifier = self.keyboard.is_modifier(code);
+                }
                 if own && stimulus.is_crossing() {
                     stimulus.trigger = Trigger::Asynchronous;
                 }
@@ -219,11 +223,11 @@ impl Collector {
     }
 
     /// Trigger, key or button, window.
-    fn landmark(&self, session: &Session, stimulus: &Stimulus) -> Symbol {
+    fn landmark(&self, session: &Session, stimulus: &Stimulus) -> Label {
         let mut text = stimulus.name.to_string();
         match stimulus.detail {
             Detail::None | Detail::Touch(_) => {}
-            Detail::Key(code) => match self.keyboard.key(code) {
+            Detail::Key(code) => match self.keyboard.key(code, stimulus.shifted) {
                 Some(key) => text.push_str(&format!(" {key}")),
                 None => text.push_str(&format!(" keycode {code}")),
             },
@@ -234,7 +238,7 @@ impl Collector {
             text.push_str(" in ");
             text.push_str(&window);
         }
-        Symbol::new(&text)
+        Label::new(&text)
     }
 
     /// Kind of action, class of the window.

@@ -11,6 +11,7 @@ pub use super::owner::{Owner, Parts};
 use super::states::Busy;
 use super::tree::Tree;
 use super::user::tag::Tags;
+use crate::label::Label;
 
 /// What began an episode (thesis, section 4.3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -49,7 +50,7 @@ pub struct Child {
     /// The request that led to it, of an episode of another client.
     pub request: Option<Symbol>,
     /// The event and its window.
-    pub landmark: Symbol,
+    pub landmark: Label,
     /// When it was delivered.
     pub start: Timestamp,
     /// From there to the next event that is not within it, or to the last request of the episode; of an episode
@@ -109,7 +110,7 @@ pub struct Episode {
     /// The client.
     pub client: ConnectionId,
     /// What it was about: the trigger, the window, the key or button.
-    pub landmark: Symbol,
+    pub landmark: Label,
     /// The kind of action and the class of the window.
     pub group: Symbol,
     /// What began it.
@@ -158,7 +159,7 @@ pub struct Episode {
     /// Nanoseconds in which it waited for replies, by request.
     pub(crate) asked: Vec<(Symbol, u64)>,
     /// The window that its last drawing was on, where that is known.
-    pub(crate) drawn: Option<Symbol>,
+    pub(crate) drawn: Option<Label>,
     /// Nanoseconds from its last request until that was drawn, those on the way to the server among them.
     pub(crate) presentation: u64,
     /// Whether context switches told the parts, or the wire alone.

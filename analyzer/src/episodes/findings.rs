@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Opened, Timestamp};
 
 use super::EpisodeOptions;
@@ -19,6 +18,7 @@ use super::states::Busy;
 use super::tree::Tree;
 use super::user::instances::Instances;
 use crate::activity::threads::Step;
+use crate::label::Label;
 use crate::statistics::distribution::Distribution;
 
 /// Episodes kept one by one at most: the longest.
@@ -98,7 +98,7 @@ pub struct Findings {
     connected: BTreeMap<ConnectionId, Timestamp>,
     pub(crate) connected_for: u64,
     /// Landmarks of all episodes and their groups, where some are asked for.
-    landmarks_seen: BTreeSet<Symbol>,
+    landmarks_seen: BTreeSet<Label>,
 }
 
 /// Whether a name contains what was typed, in capitals or not.
@@ -264,9 +264,9 @@ impl Findings {
         let Some(wanted) = &self.options.landmark else {
             return true;
         };
-        let names = [episode.landmark, episode.group];
+        let names = [episode.landmark.clone(), Label::new(episode.group.as_str())];
         if self.landmarks_seen.len() < MAX_NAMES {
-            self.landmarks_seen.extend(names);
+            self.landmarks_seen.extend(names.clone());
         }
         names.iter().any(|name| holds(name.as_str(), wanted))
     }
@@ -343,8 +343,9 @@ impl Findings {
                 of.perceptible_parts.merge(&episode.parts);
             }
         }
-        self.landmarks.add(episode.landmark, episode, perceptible);
-        self.groups.add(episode.group, episode, perceptible);
+        self.landmarks.add(&episode.landmark, episode, perceptible);
+        let group = Label::new(episode.group.as_str());
+        self.groups.add(&group, episode, perceptible);
         let long = latency as f64 > self.options.thresholds.general * 1e6;
         self.long.add(start, latency, long, perceptible);
         self.keep(episode);

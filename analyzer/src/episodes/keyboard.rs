@@ -1,8 +1,8 @@
 //! Which key has which code: the keyboard as the server described it to any client of the trace
 //! (GetKeyboardMapping, XkbGetMap), most of which ask for it when they start.
 //!
-//! A key is called by its first keysym, that of its first group without modifiers. The last answer
-//! holds, also after a MappingNotify: clients that care ask anew then.
+//! A key is called by the keysym of its first group that it has without modifiers, or with Shift where that is held. The
+//! last answer holds, also after a MappingNotify: clients that care ask anew then.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,8 @@ const KEY_SYMS: u16 = 2;
 /// The names of keys, by their codes.
 #[derive(Debug, Default)]
 pub(crate) struct Keyboard {
-    names: HashMap<u8, Symbol>,
+    /// Alone and with Shift.
+    names: HashMap<u8, [Option<Symbol>; 2]>,
     /// First keycodes that GetKeyboardMapping asked for.
     pending: HashMap<(ConnectionId, SequenceNumber), u8>,
 }
@@ -59,9 +60,20 @@ impl Keyboard {
         }
     }
 
-    /// What the key with this code is called, where the trace tells.
-    pub(crate) fn key(&self, code: u32) -> Option<Symbol> {
-        self.names.get(&u8::try_from(code).ok()?).copied()
+    /// What the key with this code is called, alone or with Shift, where the trace tells.
+    pub(crate) fn key(&self, code: u32, shifted: bool) -> Option<Symbol> {
+        let [alone, with_shift] = self.names.get(&u8::try_from(code).ok()?)?;
+        with_shift.filter(|_| shifted).or(*alone)
+    }
+
+    /// Whether the key changes what others mean, and says nothing alone.
+    pub(crate) fn is_modifier(&self, code: u32) -> bool {
+        let name = self.key(code, false).map_or("", Symbol::as_str);
+        let sided = name.strip_suffix("_L").or(name.strip_suffix("_R"));
+        matches!(
+            sided,
+            Some("Shift" | "Control" | "Alt" | "Meta" | "Super" | "Hyper")
+        ) || matches!(name, "ISO_Level3_Shift" | "Mode_switch")
     }
 
     /// GetKeyboardMapping's reply: N keysyms for each key from `first` on.
@@ -70,7 +82,7 @@ impl Keyboard {
         let keysyms = reply.bytes.get(32..).unwrap_or(&[]);
         if per_key > 0 {
             for (code, key) in (first..=u8::MAX).zip(keysyms.chunks_exact(4 * per_key)) {
-                self.learn(code, reply.order.u32(key, 0));
+                self.learn(code, [0, 4].map(|at| reply.order.u32(key, at)));
             }
         }
     }
@@ -94,18 +106,19 @@ impl Keyboard {
         }
         for code in (*first..=u8::MAX).take(keys) {
             let count = usize::from(short(at + 6)?);
-            let keysym = (count > 0).then(|| reply.order.u32(reply.bytes, at + 8));
-            self.learn(code, keysym.flatten());
+            let keysym = |n: usize| {
+                let known = n < count;
+                known.then(|| reply.order.u32(reply.bytes, at + 8 + 4 * n))
+            };
+            self.learn(code, [0, 1].map(|n| keysym(n).flatten()));
             at += 8 + 4 * count;
         }
         Some(())
     }
 
-    /// The first keysym of a key; none, or NoSymbol, leaves it without a name.
-    fn learn(&mut self, code: u8, keysym: Option<u32>) {
-        match keysym.and_then(keysym_name) {
-            Some(name) => self.names.insert(code, Symbol::new(&name)),
-            None => self.names.remove(&code),
-        };
+    /// The first two keysyms of a key; none, or NoSymbol, leaves it without a name.
+    fn learn(&mut self, code: u8, keysyms: [Option<u32>; 2]) {
+        let names = keysyms.map(|keysym| Some(Symbol::new(&keysym.and_then(keysym_name)?)));
+        self.names.insert(code, names);
     }
 }

@@ -5,10 +5,14 @@ use std::collections::HashMap;
 use x11prof_protocol::Symbol;
 
 use super::episode::{Episode, Owner, Parts, Trigger};
+use crate::label::Label;
 use crate::statistics::distribution::Distribution;
 
 /// Landmarks told apart at most; those after them are one.
 const MAX_LANDMARKS: usize = 2000;
+
+/// What those are called.
+const OTHERS: &str = "(others)";
 
 /// The episodes of one landmark, in nanoseconds.
 #[derive(Debug, Clone)]
@@ -27,7 +31,7 @@ pub(crate) struct Landmark {
 
 /// All landmarks, or groups of them.
 #[derive(Debug, Default)]
-pub(crate) struct Landmarks(HashMap<Symbol, Landmark>);
+pub(crate) struct Landmarks(HashMap<Label, Landmark>);
 
 /// INP's three phases of an episode: input delay, processing, presentation delay.
 pub(crate) fn phases(episode: &Episode) -> [u64; 3] {
@@ -39,12 +43,17 @@ pub(crate) fn phases(episode: &Episode) -> [u64; 3] {
 
 impl Landmarks {
     /// Adds an episode to the landmark or the group `name`.
-    pub(crate) fn add(&mut self, name: Symbol, episode: &Episode, perceptible: bool) {
-        let full = self.0.len() >= MAX_LANDMARKS && !self.0.contains_key(&name);
-        let name = if full { Symbol::new("(others)") } else { name };
-        let landmark = self.0.entry(name).or_insert_with(|| Landmark {
+    pub(crate) fn add(&mut self, name: &Label, episode: &Episode, perceptible: bool) {
+        let full = self.0.len() >= MAX_LANDMARKS && !self.0.contains_key(name);
+        let others = Label::new(OTHERS);
+        let name = if full { &others } else { name };
+        let landmark = self.0.entry(name.clone()).or_insert_with(|| Landmark {
             trigger: episode.trigger,
-            group: if full { name } else { episode.group },
+            group: if full {
+                Symbol::new(OTHERS)
+            } else {
+                episode.group
+            },
             latencies: Distribution::default(),
             total: 0,
             phases: [0; 3],
@@ -66,9 +75,9 @@ impl Landmarks {
     }
 
     /// The landmarks, the most time first.
-    pub(crate) fn list(&self) -> Vec<(Symbol, &Landmark)> {
-        let mut list: Vec<_> = self.0.iter().map(|(name, of)| (*name, of)).collect();
-        list.sort_by(|(a, one), (b, other)| other.total.cmp(&one.total).then(a.cmp(b)));
+    pub(crate) fn list(&self) -> Vec<(&Label, &Landmark)> {
+        let mut list: Vec<_> = self.0.iter().collect();
+        list.sort_by(|(a, one), (b, other)| other.total.cmp(&one.total).then_with(|| a.cmp(b)));
         list
     }
 }

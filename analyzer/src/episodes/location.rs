@@ -7,9 +7,10 @@ use x11prof_protocol::Symbol;
 
 use super::cause::{Cause, ServerCause};
 use super::episode::{Episode, Owner, Parts};
+use crate::label::Label;
 
 /// Where time was spent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Location {
     /// Who owns it says enough.
     Of(Owner),
@@ -18,7 +19,7 @@ pub(crate) enum Location {
     /// In waiting until the server took what was written.
     Writing,
     /// In drawing on a window.
-    Drawing(Symbol),
+    Drawing(Label),
 }
 
 impl Location {
@@ -31,7 +32,7 @@ impl Location {
             match owner {
                 Owner::Server(ServerCause::Reply | ServerCause::Grabbed) => replies += nanos,
                 Owner::Server(ServerCause::Drawing) => {
-                    let on = episode.drawn.map(Location::Drawing);
+                    let on = episode.drawn.clone().map(Location::Drawing);
                     all.push((on.unwrap_or(Location::Of(owner)), nanos));
                 }
                 owner => all.push((Location::Of(owner), nanos)),
@@ -57,7 +58,7 @@ impl Location {
     }
 
     /// Its kind, as results name it.
-    pub(crate) fn kind(self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self {
             Location::Drawing(_) | Location::Of(Owner::Server(ServerCause::Drawing)) => "drawing",
             Location::Of(Owner::Server(ServerCause::Processor)) => "server_processor",
@@ -77,9 +78,10 @@ impl Location {
     }
 
     /// The request or the window.
-    pub(crate) fn what(self) -> Option<Symbol> {
+    pub(crate) fn what(&self) -> Option<&str> {
         match self {
-            Location::RoundTrips(what) | Location::Drawing(what) => Some(what),
+            Location::RoundTrips(what) => Some(what.as_str()),
+            Location::Drawing(what) => Some(what.as_str()),
             Location::Of(_) | Location::Writing => None,
         }
     }

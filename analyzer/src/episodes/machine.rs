@@ -89,7 +89,7 @@ pub(crate) struct Machine {
 }
 
 /// What is about no event.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Names {
     startup: About,
     timer: About,
@@ -122,7 +122,7 @@ impl Machine {
             undrawn: None,
             answered: None,
             answered_at: time,
-            open: Some(Open::start_up(names.startup, time)),
+            open: Some(Open::start_up(names.startup.clone(), time)),
             waiting: Queue::default(),
             spans,
             taking: if far {

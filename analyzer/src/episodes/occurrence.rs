@@ -8,6 +8,7 @@ use super::kinds::Kinds;
 use super::stimulus::Stimulus;
 use super::user::tag::Tags;
 use crate::activity::threads::Step;
+use crate::label::Label;
 
 /// Something that happened.
 #[derive(Debug, Clone)]
@@ -157,10 +158,10 @@ impl Wait {
 }
 
 /// What an episode is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct About {
     /// The event, its key or button, its window.
-    pub(crate) landmark: Symbol,
+    pub(crate) landmark: Label,
     /// The kind of action and the class of the window: what landmarks are put together by.
     pub(crate) group: Symbol,
 }
@@ -168,10 +169,9 @@ pub(crate) struct About {
 impl About {
     /// One that is a group of its own.
     pub(crate) fn alone(name: &str) -> About {
-        let landmark = Symbol::new(name);
         About {
-            landmark,
-            group: landmark,
+            landmark: Label::new(name),
+            group: Symbol::new(name),
         }
     }
 }
@@ -222,7 +222,7 @@ pub(crate) struct Sent {
     /// The first and the last that draw, on whatever it is.
     pub(crate) drawing: Option<(SequenceNumber, SequenceNumber)>,
     /// The window that is drawn on last, where it is known.
-    pub(crate) drawn: Option<Symbol>,
+    pub(crate) drawn: Option<Label>,
     /// Something is drawn on a window, or a window shown or moved.
     pub(crate) draws: bool,
     /// The server was grabbed (true) or let go.

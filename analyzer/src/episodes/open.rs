@@ -14,6 +14,7 @@ use super::states::{Busy, BusyState};
 use super::stimulus::{Shape, Stimulus};
 use super::user::tag::Tags;
 use crate::activity::server_ready::WOKEN_WITHIN;
+use crate::label::Label;
 
 /// As many frames as make a burst, in the middle of a handling.
 const MANY_FRAMES: u64 = 5;
@@ -121,7 +122,7 @@ pub(crate) struct Open {
     /// What of the user's own events it starts and ends.
     pub(crate) tags: Tags,
     /// The window that was drawn on last.
-    drawn: Option<Symbol>,
+    drawn: Option<Label>,
 }
 
 impl Open {
@@ -278,7 +279,9 @@ impl Open {
     /// Something was sent at `time`: all until then belongs to the response.
     pub(crate) fn sent(&mut self, time: u64, sent: &Sent) {
         self.outline.sent(sent.kinds, sent.first);
-        self.drawn = sent.drawn.or(self.drawn);
+        if sent.drawn.is_some() {
+            self.drawn.clone_from(&sent.drawn);
+        }
         self.last_sent = Some(time);
         self.on_the_way = sent.arrived_at.saturating_sub(time);
         self.first_sent.get_or_insert(time);
@@ -326,7 +329,7 @@ impl Open {
     /// The tick of the next frame, which began when this one had been sent.
     pub(crate) fn next_tick(&mut self) -> Open {
         let start = self.last_sent.unwrap_or(self.since);
-        let mut next = Open::new(None, self.about, start, start);
+        let mut next = Open::new(None, self.about.clone(), start, start);
         next.since_sent = std::mem::take(&mut self.since_sent);
         next.since = self.since;
         next.steps = self.steps.split_off(start);
@@ -416,7 +419,8 @@ impl Open {
         next.bytes = self.bytes - first.bytes;
         next.outline.sent(self.outline.kinds(), None);
         next.steps = self.steps.split_off(start);
-        (next.scheduled, next.drawn, next.draws) = (self.scheduled, self.drawn, true);
+        (next.scheduled, next.draws) = (self.scheduled, true);
+        next.drawn.clone_from(&self.drawn);
         (next.trigger, next.is_frame) = (Trigger::Output, true);
         self.until_sent = first.tally;
         self.last_sent = Some(first.end);
@@ -431,14 +435,14 @@ impl Open {
     }
 
     /// Whether what began it told of the same; `stimulus` is then counted in it, and what it is about, if that says more.
-    pub(crate) fn knows(&mut self, stimulus: &Stimulus, about: About, tags: &Tags) -> bool {
+    pub(crate) fn knows(&mut self, stimulus: &Stimulus, about: &About, tags: &Tags) -> bool {
         let Some(known) = self.stimulus.filter(|known| stimulus.repeats(known)) else {
             return false;
         };
         self.events += 1;
         self.tags.add(tags);
         if known.is_raw() {
-            (self.stimulus, self.about) = (Some(*stimulus), about);
+            (self.stimulus, self.about) = (Some(*stimulus), about.clone());
         }
         true
     }
@@ -446,11 +450,12 @@ impl Open {
     /// What the user did before anything came of it is what it is about.
     pub(crate) fn is_of(&mut self, waiting: &Waiting) {
         let shown = self.first_sent.is_some_and(|sent| sent < waiting.start);
-        if self.is_input() || shown && !self.is_tick() {
+        let modifier = self.stimulus.is_some_and(|of| of.modifier) && !waiting.stimulus.modifier;
+        if self.is_input() && !(modifier && self.is_press()) || shown && !self.is_tick() {
             return;
         }
         self.stimulus = Some(waiting.stimulus);
-        (self.trigger, self.about) = (waiting.stimulus.trigger, waiting.about);
+        (self.trigger, self.about) = (waiting.stimulus.trigger, waiting.about.clone());
         self.link = waiting.link;
         self.delivered = Some(waiting.delivered);
     }

@@ -11,6 +11,7 @@ use super::episode::{Child, Owner, SHORTEST_CHILD, without};
 use super::kinds::Kinds;
 use super::occurrence::About;
 use super::tree::Tree;
+use crate::label::Label;
 
 /// Children kept of an episode.
 const MAX_CHILDREN: usize = 64;
@@ -23,7 +24,7 @@ const MAX_REQUESTS: usize = 32;
 
 #[derive(Debug, Clone)]
 struct Node {
-    landmark: Symbol,
+    landmark: Label,
     depth: usize,
     start: u64,
     /// Its first request.
@@ -62,7 +63,7 @@ impl Outline {
     pub(crate) fn new() -> Outline {
         let nothing = Symbol::new("");
         let root = Node {
-            landmark: nothing,
+            landmark: Label::new(""),
             depth: 0,
             start: 0,
             first: None,
@@ -230,15 +231,10 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn tree(children: &[Child]) -> Vec<(&'static str, u64, usize)> {
-        let one = |child: &Child| {
-            (
-                child.landmark.as_str(),
-                child.latency / MS,
-                child.children.len(),
-            )
-        };
-        children.iter().map(one).collect()
+    fn tree(children: &[Child]) -> Vec<(&str, u64, usize)> {
+        let all = children.iter();
+        all.map(|one| (one.landmark.as_str(), one.latency / MS, one.children.len()))
+            .collect()
     }
 
     #[test]

@@ -113,7 +113,11 @@ impl Pattern {
 
     /// Where its time was spent, the most first.
     pub(crate) fn locations(&self) -> Vec<(Location, u64)> {
-        let mut list: Vec<_> = self.locations.iter().map(|(at, sum)| (*at, *sum)).collect();
+        let mut list: Vec<_> = self
+            .locations
+            .iter()
+            .map(|(at, sum)| (at.clone(), *sum))
+            .collect();
         list.sort_by(|(a, one), (b, other)| other.cmp(one).then(a.cmp(b)));
         list
     }

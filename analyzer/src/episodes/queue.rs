@@ -36,13 +36,18 @@ impl Waiting {
     fn is_after(&self, last: &Waiting) -> bool {
         let trigger = last.stimulus.trigger;
         if self.stimulus.trigger == Trigger::Input {
-            // A device or a keyboard that changed.
-            return trigger != Trigger::Input;
+            // A device or a keyboard that changed, or Shift that was pressed for this key.
+            let for_it = self.stimulus.shape == Shape::Press && !self.stimulus.modifier;
+            return trigger != Trigger::Input || for_it && last.is_modifier();
         }
         // Nobody waits for that, and another client does for this, which came with it.
         let idle = trigger == Trigger::Asynchronous || last.stimulus.is_crossing();
         let together = self.delivered.saturating_sub(last.delivered) <= TOGETHER;
         together && idle && !last.is_awaited() && self.is_awaited()
+    }
+
+    fn is_modifier(&self) -> bool {
+        self.stimulus.modifier && self.stimulus.shape == Shape::Press
     }
 
     /// Whether another client waits for it to be handled.
@@ -116,8 +121,9 @@ impl Queue {
             read.events += first.events;
             read.links.extend(first.link);
             read.tags.add(&first.tags);
-            if first.stimulus.trigger == Trigger::Input {
-                read.input.get_or_insert(first);
+            let before = read.input.as_ref();
+            if first.stimulus.trigger == Trigger::Input && before.is_none_or(Waiting::is_modifier) {
+                read.input = Some(first);
             }
         }
         read
@@ -160,7 +166,7 @@ impl Queue {
 
     /// Whether one that waits has told of the same; `stimulus` is then counted there, and what it is about, if that says
     /// more.
-    pub(crate) fn knows(&mut self, stimulus: &Stimulus, about: About, tags: &Tags) -> bool {
+    pub(crate) fn knows(&mut self, stimulus: &Stimulus, about: &About, tags: &Tags) -> bool {
         let mut all = self.0.iter_mut();
         let Some(known) = all.find(|one| stimulus.repeats(&one.stimulus)) else {
             return false;
@@ -168,7 +174,7 @@ impl Queue {
         known.events += 1;
         known.tags.add(tags);
         if known.stimulus.is_raw() {
-            (known.stimulus, known.about) = (*stimulus, about);
+            (known.stimulus, known.about) = (*stimulus, about.clone());
         }
         true
     }

@@ -52,12 +52,18 @@ pub(crate) struct Stimulus {
     pub(crate) sequence: Option<SequenceNumber>,
     /// Buttons held, or modifiers with XI2: a drag is not a movement without.
     pub(crate) held: u16,
+    /// Shift is held.
+    pub(crate) shifted: bool,
+    /// A key that only changes what others mean.
+    pub(crate) modifier: bool,
     /// The keyboard repeated it by itself.
     pub(crate) repeated: bool,
 }
 
 /// The flag of an XI2 key event that repeats (XI2 protocol, `KeyRepeat`).
 const XI2_KEY_REPEAT: u32 = 1 << 16;
+/// The bit of Shift among the modifiers (protocol, SETofKEYMASK).
+const SHIFT: u32 = 1;
 /// The bits of the state in core events that are buttons (protocol, SETofKEYBUTMASK).
 const BUTTONS: u16 = 0x1F00;
 
@@ -78,6 +84,8 @@ impl Stimulus {
             server_time: None,
             sequence: event.sequence,
             held: 0,
+            shifted: false,
+            modifier: false,
             repeated: false,
         };
         match extension {
@@ -87,6 +95,7 @@ impl Stimulus {
                 stimulus.server_time = word(12);
                 stimulus.window = word(24);
                 stimulus.crosses(event.bytes.get(18));
+                stimulus.shifted = word(72).unwrap_or(0) & SHIFT != 0;
                 let flags = word(56).unwrap_or(0);
                 stimulus.repeated =
                     matches!(stimulus.detail, Detail::Key(_)) && flags & XI2_KEY_REPEAT != 0;
@@ -124,6 +133,7 @@ impl Stimulus {
                 self.server_time = event.order.u32(event.bytes, 4);
                 self.crosses(event.bytes.get(30));
                 let state = event.order.u16(event.bytes, 28).unwrap_or(0);
+                self.shifted = u32::from(state) & SHIFT != 0;
                 if self.shape == Shape::Motion {
                     self.held = state & BUTTONS;
                 }

@@ -1,6 +1,6 @@
 //! What windows are called, and which requests show something: by what the session knows.
 
-use x11prof_protocol::{Request, Symbol};
+use x11prof_protocol::Request;
 use x11prof_session::{DrawableKind, Session, Target};
 
 use crate::drawing::{draws, shows_image};
@@ -36,21 +36,36 @@ pub(crate) fn target(seen: &Seen<'_>) -> Option<u32> {
     (drawable.kind == DrawableKind::Window).then_some(id)
 }
 
+/// A window and its ancestors, those that lie beside their parent last: nobody sees them (Swing types into one).
+fn seen(session: &Session, window: u32) -> impl Iterator<Item = u32> + '_ {
+    let beside = move |id: &u32| {
+        session.drawable(*id).is_some_and(|one| {
+            let of = one.geometry;
+            let reach = |at: i16, size: u16| {
+                i32::from(at) + i32::from(size) + 2 * i32::from(of.border_width)
+            };
+            reach(of.x, of.width) <= 0 || reach(of.y, of.height) <= 0
+        })
+    };
+    let in_sight = session.ancestry(window).filter(move |id| !beside(id));
+    in_sight.chain(session.ancestry(window).filter(beside))
+}
+
 /// The class of the nearest of a window and its ancestors that has one.
-pub(crate) fn class(session: &Session, window: u32) -> Option<Symbol> {
-    let mut ancestry = session.ancestry(window);
-    ancestry.find_map(|id| session.window_names(id)?.class.as_deref().map(symbol))
+pub(crate) fn class(session: &Session, window: u32) -> Option<&str> {
+    let mut ancestry = seen(session, window);
+    ancestry.find_map(|id| session.window_names(id)?.class.as_deref().map(brief))
 }
 
 /// What a window is called: class and first title of the nearest of it and its ancestors that has
 /// a title or a class; a title that only repeats the class is left out.
 pub(crate) fn name(session: &Session, window: u32) -> Option<String> {
-    session.ancestry(window).find_map(|id| {
+    seen(session, window).find_map(|id| {
         let names = session.window_names(id)?;
-        let class = names.class.as_deref().map(symbol);
-        let title = names.first_title.as_deref().map(symbol);
+        let class = names.class.as_deref().map(brief);
+        let title = names.first_title.as_deref().map(brief);
         match (class, title) {
-            (Some(class), Some(title)) if !title.as_str().eq_ignore_ascii_case(class.as_str()) => {
+            (Some(class), Some(title)) if !title.eq_ignore_ascii_case(class) => {
                 Some(format!("{class} \"{title}\""))
             }
             (Some(class), _) => Some(class.to_string()),
@@ -60,9 +75,9 @@ pub(crate) fn name(session: &Session, window: u32) -> Option<String> {
     })
 }
 
-fn symbol(text: &str) -> Symbol {
+fn brief(text: &str) -> &str {
     let text = text
         .get(..text.floor_char_boundary(LONGEST))
         .unwrap_or(text);
-    Symbol::new(text.trim_end_matches('\u{FFFD}'))
+    text.trim_end_matches('\u{FFFD}')
 }

@@ -7,6 +7,7 @@ use x11prof_trace::ConnectionId;
 
 use super::round_trip::{Kind, RoundTrip, Waited};
 use crate::episodes::Episode;
+use crate::label::Label;
 
 /// Places and requests counted apart, at most; what comes after them has no place.
 const COUNTED: usize = 1 << 13;
@@ -20,7 +21,7 @@ const NONE: &str = "the rest";
 /// Counts by place and request.
 #[derive(Debug, Default)]
 pub(super) struct Places {
-    counted: BTreeMap<(Symbol, Kind), Waited>,
+    counted: BTreeMap<(Label, Kind), Waited>,
     waiting: HashMap<ConnectionId, VecDeque<RoundTrip>>,
     held: usize,
 }
@@ -29,7 +30,7 @@ impl Places {
     /// Takes the next round trip.
     pub(super) fn add(&mut self, single: &RoundTrip) {
         if single.starting {
-            return self.count(Symbol::new("start-up"), single);
+            return self.count(Label::new("start-up"), single);
         }
         let waiting = self.waiting.entry(single.client).or_default();
         waiting.push_back(*single);
@@ -37,7 +38,7 @@ impl Places {
         if waiting.len() > WAITING || self.held > WAITING_IN_ALL {
             self.held -= 1;
             if let Some(first) = waiting.pop_front() {
-                self.count(Symbol::new(NONE), &first);
+                self.count(Label::new(NONE), &first);
             }
         }
     }
@@ -50,28 +51,28 @@ impl Places {
         {
             self.held -= 1;
             let place = match first.asked_at >= start {
-                true => episode.landmark,
-                false => Symbol::new(NONE),
+                true => episode.landmark.clone(),
+                false => Label::new(NONE),
             };
             self.count(place, &first);
         }
     }
 
-    fn count(&mut self, place: Symbol, single: &RoundTrip) {
+    fn count(&mut self, place: Label, single: &RoundTrip) {
         let key = (place, single.kind);
         let key = match self.counted.len() < COUNTED || self.counted.contains_key(&key) {
             true => key,
-            false => (Symbol::new(NONE), (Symbol::new("(other)"), false)),
+            false => (Label::new(NONE), (Symbol::new("(other)"), false)),
         };
         self.counted.entry(key).or_default().add(single.waited);
     }
 
     /// All counts; what still waits belongs to no action.
-    pub(super) fn finish(mut self) -> BTreeMap<(Symbol, Kind), Waited> {
+    pub(super) fn finish(mut self) -> BTreeMap<(Label, Kind), Waited> {
         for (_, waiting) in std::mem::take(&mut self.waiting) {
             waiting
                 .iter()
-                .for_each(|single| self.count(Symbol::new(NONE), single));
+                .for_each(|single| self.count(Label::new(NONE), single));
         }
         self.counted
     }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use x11prof_protocol::Symbol;
 
 use super::RoundTrips;
 use super::insights::Finding;
 use super::round_trip::{Kind, Waited};
+use crate::label::Label;
 use crate::start_up::StartUpReport;
 
 /// The version of the JSON.
@@ -339,7 +339,7 @@ fn most_first(rows: &mut [BlockingRequest]) {
     });
 }
 
-fn by_request(counted: &BTreeMap<(Symbol, Kind), Waited>, rtt: f64) -> Vec<BlockingRequest> {
+fn by_request(counted: &BTreeMap<(Label, Kind), Waited>, rtt: f64) -> Vec<BlockingRequest> {
     let mut sums: BTreeMap<Kind, Waited> = BTreeMap::new();
     for ((_, kind), waited) in counted {
         let sum = sums.entry(*kind).or_default();
@@ -354,15 +354,15 @@ fn by_request(counted: &BTreeMap<(Symbol, Kind), Waited>, rtt: f64) -> Vec<Block
     rows
 }
 
-fn by_place(counted: &BTreeMap<(Symbol, Kind), Waited>, rtt: f64) -> Vec<Place> {
-    let mut places: BTreeMap<Symbol, Vec<BlockingRequest>> = BTreeMap::new();
+fn by_place(counted: &BTreeMap<(Label, Kind), Waited>, rtt: f64) -> Vec<Place> {
+    let mut places: BTreeMap<&str, Vec<BlockingRequest>> = BTreeMap::new();
     for ((place, kind), waited) in counted {
         places
-            .entry(*place)
+            .entry(place.as_str())
             .or_default()
             .push(row(*kind, *waited, rtt));
     }
-    let place = |(place, mut requests): (Symbol, Vec<BlockingRequest>)| {
+    let place = |(place, mut requests): (&str, Vec<BlockingRequest>)| {
         most_first(&mut requests);
         Place {
             place: place.to_string(),

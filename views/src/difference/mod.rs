@@ -84,6 +84,7 @@ fn verdict(difference: &Difference, page: &Page) -> String {
             "All counts are the same; times differ, as they do from run to run.\n".to_owned()
         }
     };
+    text.push_str(&lost(difference));
     text.push_str(&format!(
         "Old: {}\nNew: {}\n",
         side(&difference.old, page),
@@ -107,6 +108,23 @@ fn verdict(difference: &Difference, page: &Page) -> String {
         )),
     }
     text
+}
+
+/// What users lose most by: the action that takes longer by the most.
+fn lost(difference: &Difference) -> String {
+    let rows = difference.rows.iter();
+    let slower = rows.filter(|row| {
+        row.quantity == Quantity::ActionMs && row.change > 0.0 && row.real != Some(false)
+    });
+    let most = slower.max_by(|a, b| a.change.total_cmp(&b.change));
+    let Some((row, action)) = most.and_then(|row| Some((row, row.name.as_ref()?))) else {
+        return String::new();
+    };
+    format!(
+        "Users lose most by {action}: {} → {} ms each.\n",
+        number(row, row.old.mean),
+        number(row, row.new.mean)
+    )
 }
 
 fn doubts(difference: &Difference) -> Vec<String> {
@@ -227,7 +245,8 @@ fn certainty(row: &DifferenceRow) -> String {
 /// Between what the change is, with 95 % of confidence.
 fn spread(row: &DifferenceRow) -> String {
     match (row.low, row.high) {
-        (Some(low), Some(high)) if row.old.mean != 0.0 => {
+        // Of more than tenfold a share says nothing.
+        (Some(low), Some(high)) if low.abs().max(high.abs()) < 10.0 * row.old.mean => {
             let [low, high] = [low, high].map(|change| percents(100.0 * change / row.old.mean));
             format!("{} to {high}", low.trim_end_matches(" %"))
         }
@@ -271,5 +290,62 @@ fn number(row: &DifferenceRow, value: f64) -> String {
         size if size >= 10.0 => format!("{value:.1}"),
         size if size >= 1.0 => format!("{value:.2}"),
         _ => format!("{value:.3}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_analyzer::{Difference, DifferenceRow, Quantity, SideReport, ValuesReport};
+
+    use super::{lost, spread};
+
+    fn row(action: &str, old: f64, new: f64) -> DifferenceRow {
+        let values = |mean: f64| ValuesReport {
+            runs: 1,
+            mean,
+            low: mean,
+            high: mean,
+        };
+        DifferenceRow {
+            quantity: Quantity::ActionMs,
+            name: Some(action.to_owned()),
+            count: false,
+            old: values(old),
+            new: values(new),
+            change: new - old,
+            percent: None,
+            percent_of_all: 0.0,
+            low: Some(-20.0),
+            high: Some(new),
+            steady: None,
+            chance: None,
+            real: None,
+        }
+    }
+
+    #[test]
+    fn what_users_lose_most_by_is_named() {
+        let side = || SideReport {
+            traces: Vec::new(),
+            command: Vec::new(),
+            basis: None,
+            fixes: Vec::new(),
+        };
+        let difference = Difference {
+            format: 1,
+            old: side(),
+            new: side(),
+            level: 0.05,
+            fewest_runs: 4,
+            real: None,
+            rows: vec![
+                row("Clicks in Notes", 300.0, 20.0),
+                row("Typing in Notes", 1.0, 64.0),
+                row("Pointer moved in Notes", 5.0, 9.0),
+            ],
+        };
+        let said = "Users lose most by Typing in Notes: 1.00 → 64.0 ms each.\n";
+        assert_eq!(lost(&difference), said);
+        assert_eq!(spread(&difference.rows[1]), "-20.0 to 64.0");
     }
 }

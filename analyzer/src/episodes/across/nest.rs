@@ -163,7 +163,7 @@ impl Node {
             child: Child {
                 client: Some(id.client),
                 request: episode.asked(),
-                landmark: episode.landmark,
+                landmark: episode.landmark.clone(),
                 start: episode.start,
                 latency: u64::try_from(latency).unwrap_or(u64::MAX),
                 exclusive: episode.exclusive().saturating_sub(waited),

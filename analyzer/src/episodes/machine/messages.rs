@@ -99,15 +99,15 @@ impl Machine {
         link: Option<Link>,
         clock: &mut ServerTime,
     ) {
-        let (stimulus, about) = (&event.stimulus, event.about);
+        let (stimulus, about) = (&event.stimulus, event.about.clone());
         let id = self.id();
         let lingers = self
             .open
             .as_ref()
             .is_some_and(|open| self.lingers(open, time));
-        let knows = |open: &mut Open| open.knows(stimulus, about, &event.tags);
+        let knows = |open: &mut Open| open.knows(stimulus, &about, &event.tags);
         if lingers && self.open.as_mut().is_some_and(knows)
-            || self.waiting.knows(stimulus, about, &event.tags)
+            || self.waiting.knows(stimulus, &about, &event.tags)
         {
             return;
         }
@@ -211,13 +211,13 @@ impl Machine {
         }
         let open = self
             .open
-            .get_or_insert_with(|| Open::new(None, self.names.timer, time, time));
+            .get_or_insert_with(|| Open::new(None, self.names.timer.clone(), time, time));
         if open.stimulus.is_none() && open.requests == 0 && sent.draws {
             let frame = self
                 .last_frame
                 .is_some_and(|last| time.saturating_sub(last) <= 2 * self.spans.frame);
             if frame {
-                open.is_frame(self.names.frame);
+                open.is_frame(self.names.frame.clone());
             }
         }
         if open.stimulus.is_none() && sent.draws {
@@ -245,7 +245,7 @@ impl Machine {
         if sent.draws {
             open.drew(time, self.spans.frame);
             while let Some(open) = &mut self.open
-                && let Some(next) = open.next_frame(self.names.frame)
+                && let Some(next) = open.next_frame(self.names.frame.clone())
             {
                 self.close(done);
                 self.open = Some(next);
@@ -254,7 +254,7 @@ impl Machine {
         let id = self.id();
         let open = self
             .open
-            .get_or_insert_with(|| Open::new(None, self.names.timer, time, time));
+            .get_or_insert_with(|| Open::new(None, self.names.timer.clone(), time, time));
         if self.threads.is_elsewhere() || self.threads.is_gone() {
             open.unsure = Some(Unsure::AnotherProcess);
         }

@@ -249,7 +249,7 @@ impl Machine {
             }
             self.close(done);
             self.busy_from = None;
-            self.open = Some(Open::new(None, self.names.timer, time, time));
+            self.open = Some(Open::new(None, self.names.timer.clone(), time, time));
         }
     }
 }

@@ -169,6 +169,108 @@ fn keys_are_called_by_what_the_server_said_of_them() {
 }
 
 #[test]
+fn a_key_with_shift_is_called_by_what_it_writes_and_shift_is_part_of_it() {
+    const SHIFT: u8 = 50;
+    let mut all = Scheduled::new();
+    all.at(10 * MS)
+        .client_sends(&[request(101, 0, &[36 | 3 << 8])]);
+    let keysyms = [0xFF0D_u32, 0, 0x3D, 0x2B, 0x61, 0x41];
+    let keysyms = keysyms.map(u32::to_le_bytes).concat();
+    let mut mapping = long_reply(2, &keysyms);
+    mapping[1] = 2;
+    all.at(11 * MS).server_sends(&[mapping]);
+    all.at(12 * MS)
+        .client_sends(&[request(101, 0, &[u32::from(SHIFT) | 1 << 8])]);
+    let mut mapping = long_reply(3, &0xFFE1_u32.to_le_bytes());
+    mapping[1] = 1;
+    all.at(13 * MS).server_sends(&[mapping]);
+    // Both wait when the client begins.
+    let mut shift = key_press(3, 0);
+    shift[1] = SHIFT;
+    let mut plus = key_press(3, 0);
+    (plus[1], plus[28]) = (37, 1);
+    all.at(100 * MS).server_sends(&[shift, plus]);
+    all.client(100 * MS + 100, SwitchKind::In);
+    all.at(104 * MS).client_sends(&[no_operation(1)]);
+    all.client(105 * MS, SwitchKind::Blocked);
+    all.waits(105 * MS, POLL);
+    press(&mut all, 200, &[37]);
+    all.at(900 * MS).end();
+    let found = inputs(&all.trace);
+    let names: Vec<_> = found.iter().map(|one| (one.0.as_str(), one.1)).collect();
+    assert_eq!(names, [("KeyPress plus", 2), ("KeyPress equal", 1)]);
+}
+
+/// CreateWindow at this place of its parent, and a property of it.
+fn window(id: u32, parent: u32, (at, size): (u32, u32), property: u32, text: &str) -> Vec<u8> {
+    let mut padded = text.as_bytes().to_vec();
+    padded.resize(text.len().next_multiple_of(4), 0);
+    let create = request(1, 0, &[id, parent, at, size, 0, 0, 0]);
+    let words = [id, property, 31, 8, text.len() as u32];
+    let mut change = request(18, 0, &words);
+    change.extend(&padded);
+    change[2] += (padded.len() / 4) as u8;
+    [create, change].concat()
+}
+
+fn key_in(window: u32) -> Vec<u8> {
+    let mut event = key_press(1, 0);
+    event[12..16].copy_from_slice(&window.to_le_bytes());
+    event
+}
+
+const WM_NAME: u32 = 39;
+const WM_CLASS: u32 = 67;
+
+#[test]
+fn a_key_is_named_by_the_window_that_the_user_sees() {
+    let (top, proxy) = (BASE + 0x10, BASE + 0x11);
+    let mut all = Scheduled::new();
+    let beside = 0xFFFF_FFFF;
+    all.at(10 * MS).client_sends(&[
+        window(top, ROOT, (0, 200 | 100 << 16), WM_CLASS, "notes\0Notes\0"),
+        window(
+            proxy,
+            top,
+            (beside, 1 | 1 << 16),
+            WM_CLASS,
+            "f\0FocusProxy\0",
+        ),
+    ]);
+    all.at(100 * MS).server_sends(&[key_in(proxy)]);
+    all.client(100 * MS + 100, SwitchKind::In);
+    all.at(104 * MS).client_sends(&[no_operation(1)]);
+    all.client(105 * MS, SwitchKind::Blocked);
+    all.waits(105 * MS, POLL);
+    all.at(900 * MS).end();
+    let names: Vec<String> = inputs(&all.trace).into_iter().map(|one| one.0).collect();
+    assert_eq!(names, ["KeyPress keycode 38 in Notes"]);
+}
+
+#[test]
+fn a_hundred_thousand_titles_take_no_name_from_anything_else() {
+    let mut trace = Synthetic::new();
+    let (mut episodes, mut pipeline) = (Episodes::new(&EpisodeOptions::default()), Pipeline::new());
+    for n in 0..100_000_u32 {
+        let id = BASE + 0x10;
+        let title = format!("title {n}");
+        trace.client_sends(&[window(id, ROOT, (0, 1 | 1 << 16), WM_NAME, &title)]);
+        trace.wait(100 * MS).server_sends(&[key_in(id)]);
+        // DestroyWindow.
+        trace.wait(MS).client_sends(&[request(4, 0, &[id])]);
+        for record in trace.records.drain(..) {
+            pipeline.feed(record, |observation| episodes.observe(observation));
+        }
+    }
+    let findings = episodes.finish();
+    assert!(findings.count() >= 100_000, "{}", findings.count());
+    let last = findings.episodes().last().unwrap().landmark.to_string();
+    assert!(last.contains("\"title "), "{last}");
+    let new = "a name that comes after all of them";
+    assert_eq!(x11prof_protocol::Symbol::new(new).as_str(), new);
+}
+
+#[test]
 fn keys_are_called_by_the_map_of_xkb() {
     let mut all = Scheduled::new();
     all.at(2 * MS).client_sends(&[query_extension("XKEYBOARD")]);

@@ -58,8 +58,9 @@ impl Matcher {
             let named = matches(name, event.name.as_str()) || matches(name, stimulus.name.as_str());
             let key = |key: &String| match stimulus.detail {
                 Detail::Key(code) => {
-                    let name = keyboard.key(code);
-                    name.is_some_and(|name| name.as_str() == key) || code.to_string() == *key
+                    let names = [false, true].map(|shifted| keyboard.key(code, shifted));
+                    let mut names = names.into_iter().flatten();
+                    names.any(|name| name.as_str() == key) || code.to_string() == *key
                 }
                 _ => false,
             };
@@ -117,7 +118,7 @@ impl Matcher {
 fn in_window(when: &When, session: &Session, window: Option<u32>) -> bool {
     let class = |wanted: &String| {
         let class = window.and_then(|window| windows::class(session, window));
-        class.is_some_and(|class| class.as_str().eq_ignore_ascii_case(wanted))
+        class.is_some_and(|class| class.eq_ignore_ascii_case(wanted))
     };
     let named = |wanted: &String| {
         let name = window.and_then(|window| windows::name(session, window));
