@@ -7,13 +7,10 @@ use x11prof_protocol::SequenceNumber;
 use x11prof_trace::ConnectionId;
 
 use super::fit::{Divided, Fit};
-use crate::activity::server_runs::{Run, Runs};
+use crate::activity::server_runs::{ON_THE_WAY, Run, Runs};
 use crate::activity::share::{Rate, Share};
 use crate::activity::threads::Step;
 
-/// What the recorder read off a client's socket less than this before a run ended may belong to the next run: the
-/// recorder takes that long to hand it to the server. In nanoseconds.
-const ON_THE_WAY: u64 = 200_000;
 /// What the server tells of its own work (RECORD), it tells in the run that does it. The recorder may be this late to
 /// read it. In nanoseconds.
 const TOLD_LATE: u64 = 2_000_000;

@@ -18,7 +18,7 @@ use x11prof_cost_model::{CostTable, Price, ServerParameters, Substitutions};
 use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
-use crate::activity::server_runs::Runs;
+use crate::activity::server_runs::{ON_THE_WAY, Runs};
 use crate::pipeline::{Observation, Seen};
 use grabs::Grabs;
 use queue::{Queue, Waiting};
@@ -28,8 +28,6 @@ use stall::{How, Stall, Waited};
 pub const FRAME_MS: f64 = 1000.0 / 60.0;
 /// Stalls kept: when there are twice as many, the shorter half is dropped.
 const STALLS_LIMIT: usize = 10_000;
-/// What the recorder read off the server later than this after a run ended belongs to the next run. In nanoseconds.
-const ON_THE_WAY: u64 = 200_000;
 
 /// Requests that their client may wait for while the server rests: for a frame of the screen, for other clients, or for
 /// data that are read elsewhere (DRI2, "WaitMSC" and "GetBuffers"; RECORD, "EnableContext"; fonts of a font server).

@@ -1,6 +1,7 @@
 //! One thread of a client's process: what it does, and in which places it has been seen to wait. Where events
 //! wake it, it waits for work; elsewhere it is in the middle of something.
 
+use crate::activity::server_ready::WOKEN_WITHIN;
 use crate::activity::threads::State;
 use crate::episodes::occurrence::{Place, Wait};
 
@@ -11,8 +12,6 @@ const OFTEN: u32 = 3;
 /// Sleeps from which on a thread may be such a loop, and for how many of them it waits once for something else at most.
 const TURNS: u32 = 16;
 const SELDOM: u32 = 4;
-/// Who runs this soon after bytes came has read them, and whom it woke runs as soon after it.
-pub(super) const WOKEN_WITHIN: u64 = 1_000_000;
 
 /// What threads wait for while all do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

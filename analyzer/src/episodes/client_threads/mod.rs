@@ -9,9 +9,10 @@ mod known_thread;
 use std::collections::HashMap;
 
 pub(crate) use known_thread::JointWait;
-use known_thread::{KnownThread, WOKEN_WITHIN};
+use known_thread::KnownThread;
 
 use super::occurrence::{Place, Wait};
+use crate::activity::server_ready::WOKEN_WITHIN;
 use crate::activity::threads::{State, Step};
 
 /// Threads followed at most.
