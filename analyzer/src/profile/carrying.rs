@@ -5,9 +5,18 @@
 use x11prof_cost_model::{Cost, FastMap, Micros};
 use x11prof_protocol::Symbol;
 
-use super::tally::{Line, Tally};
+use super::sums::Sums;
+use super::tally::Line;
 use super::transport::{PARTS, TransportLine, index};
 use x11prof_server_model::TransportPart;
+
+/// The parts of transport that are charged to requests.
+const CAUSED: [TransportPart; 4] = [
+    TransportPart::Wakeup,
+    TransportPart::Read,
+    TransportPart::Reply,
+    TransportPart::Error,
+];
 
 /// What something took, and its price.
 pub(super) type MeasuredAndPrice = (Micros, Micros);
@@ -16,6 +25,8 @@ pub(super) type MeasuredAndPrice = (Micros, Micros);
 pub(super) struct Carried {
     requests: FastMap<Symbol, f64>,
     parts: [f64; PARTS.len()],
+    /// Of the parts that requests cause, all together: what is charged to requests so stays a part of their total.
+    caused: f64,
     /// Of all that has a price: for what has none here.
     all: f64,
     /// Of the other server's requests together: for groups of them, which so add up to the same.
@@ -24,11 +35,11 @@ pub(super) struct Carried {
 
 impl Carried {
     /// From what each request and each part of transport took on the recorded server, and its price there, to the
-    /// other server's `lines`.
+    /// other server's sums.
     pub(super) fn new(
         requests: impl Iterator<Item = (Symbol, MeasuredAndPrice)>,
         parts: impl Fn(TransportPart) -> MeasuredAndPrice,
-        lines: &Tally<Symbol>,
+        there: &Sums,
     ) -> Carried {
         let (mut measured, mut priced) = (Micros::ZERO, Micros::ZERO);
         let mut ratio = |(took, price): MeasuredAndPrice| {
@@ -49,17 +60,30 @@ impl Carried {
         } else {
             1.0
         };
-        let (mut carried, mut there) = (0.0, 0.0);
-        for (name, line) in lines.iter() {
-            let price = line.with_cold().time.0;
-            carried += price * requests.get(&name).copied().unwrap_or(all);
-            there += price;
-        }
+        let parts = parts.map(|ratio| ratio.unwrap_or(all));
+        let together = |each: &mut dyn Iterator<Item = (f64, f64)>| {
+            let (carried, priced) = each.fold((0.0, 0.0), |(carried, priced), (price, ratio)| {
+                (carried + price * ratio, priced + price)
+            });
+            if priced > 0.0 { carried / priced } else { all }
+        };
+        let lines = there.lines.iter();
+        let groups = together(&mut lines.map(|(name, line)| {
+            let ratio = requests.get(&name).copied().unwrap_or(all);
+            (line.with_cold().time.0, ratio)
+        }));
+        let caused = together(
+            &mut CAUSED
+                .map(index)
+                .into_iter()
+                .map(|part| (there.transport[part].server.time.0, parts[part])),
+        );
         Carried {
             requests,
-            parts: parts.map(|ratio| ratio.unwrap_or(all)),
+            parts,
+            caused,
             all,
-            groups: if there > 0.0 { carried / there } else { all },
+            groups,
         }
     }
 
@@ -68,7 +92,8 @@ impl Carried {
         let ratio = self.requests.get(&name).copied().unwrap_or(self.all);
         Line {
             server: line.with_cold().times(ratio),
-            transport: line.transport.times(self.all),
+            // Requests have what is cold of them.
+            transport: line.transport.without(line.cold).times(self.caused),
             ..line.clone()
         }
     }
@@ -77,7 +102,8 @@ impl Carried {
     pub(super) fn group(&self, line: &Line) -> Line {
         Line {
             server: line.with_cold().times(self.groups),
-            transport: line.transport.times(self.all),
+            // Requests have what is cold of them.
+            transport: line.transport.without(line.cold).times(self.caused),
             ..line.clone()
         }
     }
@@ -90,5 +116,45 @@ impl Carried {
         }
         let server: Cost = line.server.times(self.parts[index(part)]);
         TransportLine { server, ..line }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_cost_model::{Cost, Micros};
+    use x11prof_server_model::TransportPart;
+
+    use super::{Carried, Line, Sums, index};
+
+    #[test]
+    fn what_is_charged_to_requests_is_a_part_of_transport() {
+        let cost = |us: f64| Cost::exact(Micros(us));
+        // There a wakeup costs 10 and a reply 30; here wakeups took twice their price, replies a tenth, setups ten times.
+        let mut there = Sums::default();
+        there.transport[index(TransportPart::Wakeup)].server = cost(10.0);
+        there.transport[index(TransportPart::Reply)].server = cost(30.0);
+        let here = |part| match part {
+            TransportPart::Wakeup => (Micros(20.0), Micros(10.0)),
+            TransportPart::Reply => (Micros(3.0), Micros(30.0)),
+            TransportPart::Setup => (Micros(1000.0), Micros(100.0)),
+            _ => (Micros::ZERO, Micros::ZERO),
+        };
+        let carried = Carried::new(std::iter::empty(), here, &there);
+        let part = |part| {
+            carried
+                .part(part, there.transport[index(part)])
+                .server
+                .time
+                .0
+        };
+        let parts = part(TransportPart::Wakeup) + part(TransportPart::Reply);
+        assert!((parts - 23.0).abs() < 1e-9, "{parts}");
+        let line = Line {
+            transport: cost(45.0),
+            cold: cost(5.0),
+            ..Line::default()
+        };
+        let charged = carried.line("NoOperation".into(), &line).transport.time.0;
+        assert!((charged - parts).abs() < 1e-9, "{charged}");
     }
 }

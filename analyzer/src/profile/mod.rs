@@ -40,7 +40,7 @@ use pricing::Pricer;
 use scales::Scales;
 use stacks::{Stack, Stacks};
 use sums::Sums;
-use tally::{Line, Tally};
+use tally::Line;
 pub use transport::TransportLine;
 use transport::index;
 
@@ -189,12 +189,12 @@ impl Profile {
     pub fn carry(&mut self, here: &Profile) {
         let of_processor = self.knows_transport() && self.clock() == Some(Clock::Cpu);
         if self.measuring.carries() && of_processor {
-            self.carried = here.carried_to(&self.sums.lines);
+            self.carried = here.carried_to(&self.sums);
         }
     }
 
-    /// From this profile's measured times and prices to another server's `lines`; `None` where nothing was measured.
-    fn carried_to(&self, lines: &Tally<Symbol>) -> Option<Carried> {
+    /// From this profile's measured times and prices to another server's sums; `None` where nothing was measured.
+    fn carried_to(&self, there: &Sums) -> Option<Carried> {
         if self.basis() != Basis::Measured {
             return None;
         }
@@ -206,7 +206,7 @@ impl Profile {
             let price = self.sums.transport[index(part)].server.time;
             (self.transport(part).server.time, price)
         };
-        Some(Carried::new(requests, part, lines))
+        Some(Carried::new(requests, part, there))
     }
 
     /// The name of the server in its parameters.

@@ -53,12 +53,27 @@ pub(super) fn index(part: TransportPart) -> usize {
     match part {
         TransportPart::Wakeup => 0,
         TransportPart::Read => 1,
-        TransportPart::Reply => 2,
-        TransportPart::Event => 3,
-        TransportPart::Error => 4,
-        TransportPart::Setup => 5,
-        TransportPart::Update => 6,
-        TransportPart::Own => 7,
-        TransportPart::Cold => 8,
+        TransportPart::Cold => 2,
+        TransportPart::Reply => 3,
+        TransportPart::Event => 4,
+        TransportPart::Error => 5,
+        TransportPart::Setup => 6,
+        TransportPart::Update => 7,
+        TransportPart::Own => 8,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PARTS, index};
+
+    #[test]
+    fn a_part_is_where_its_index_says() {
+        assert!(
+            PARTS
+                .iter()
+                .enumerate()
+                .all(|(at, part)| index(*part) == at)
+        );
     }
 }
