@@ -14,6 +14,7 @@ mod drawing;
 mod elapsed;
 mod emulated_link;
 mod episodes;
+mod figures;
 mod label;
 mod link;
 mod live;
@@ -63,6 +64,7 @@ pub use episodes::{
     SummaryReport, ThinkReport, ThresholdError, Thresholds, Trigger, TriggerReport, Unmatched,
     Unsure,
 };
+pub use figures::{FigureDefinition, figure_at, figures};
 pub use link::{LinkFinding, LinkKind, LinkReport, SpreadReport};
 pub use live::LiveProfile;
 pub use live_pass::{Follows, LivePass};

@@ -1,0 +1,294 @@
+//! The figures of all pages: name, unit, of which whole each is a part, and what it is. docs/FIGURES.md is made from this table.
+
+/// A figure that some page prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FigureDefinition {
+    /// Its name in JSON; with the object that it is in, where others of that name are something else.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: &'static str,
+    /// The figure that all of its kind add up to, or that it is no larger than; empty where there is none.
+    pub part_of: &'static str,
+    /// What it is, in one sentence.
+    pub means: &'static str,
+}
+
+/// Name | unit | part of | meaning; a heading begins each group.
+const TABLE: &str = "
+# Messages
+count | number | total.count | Requests (or whatever else the line is of) that the trace has.
+requests | number | total.count | Requests that the client sent.
+bytes | bytes | total.bytes | Bytes on the wire: of requests, in `transport` of all that is no request.
+replies | number | | Replies that the server sent.
+events | number | | Events that the server sent.
+errors | number | | Errors that the server sent.
+reply_bytes | bytes | transport.bytes | Bytes of replies and errors.
+event_bytes | bytes | transport.bytes | Bytes of events.
+setup_bytes | bytes | transport.bytes | Bytes of connections' setups, both ways.
+returned_bytes | bytes | | Bytes of replies and errors to these requests.
+received_bytes | bytes | transport.bytes | Bytes that the server sent to the client until then.
+total_bytes | bytes | total.bytes | Bytes of all messages of the kind.
+failed | number | count | Requests that an error answered.
+unpaired_replies | number | replies | Replies to requests that the trace does not have.
+percent_of_count | % | 100 | The share of all requests.
+records | number | | Records of the trace.
+connection_count | number | | Connections that the trace has.
+# Time of the server and of the network
+server_ms | ms | total.server_ms | Time of the server, on the basis and the clock that the page names.
+network_ms | ms | total.network_ms | Time of the network that was asked for, by Xprof's equation 7.
+time_ms | ms | total.time_ms | Time of the server and of the network.
+think_and_wait.states.time_ms | ms | | Time of all clients in this state, together.
+percent_of_time | % | 100 | The share of the total's `time_ms`.
+ms_per_call | ms | | `time_ms` of one request, on average.
+low_ms | ms | | The least that `time_ms` may be by the spread of the calibration and by substitutions.
+high_ms | ms | | The most that `time_ms` may be by the spread of the calibration and by substitutions.
+transport_ms | ms | transport.server_ms | Time of the server for waking, reading and answering these requests; of a server in `compare` the time of all transport.
+transport_network_ms | ms | network_ms | Time of the network for transport.
+charged_ms | ms | total.time_ms | All that the requests caused: `time_ms`, `transport_ms`, and the network's time for `returned_bytes`.
+blocking | number | round_trips | Requests that are charged the network's latency.
+exact | number | count | Requests whose price was measured at this size.
+interpolated | number | count | Requests priced between two measured sizes.
+substituted | number | count | Requests priced with another value of an attribute.
+unpriced | number | count | Requests without a price, which count as no time.
+wakeups | number | | Runs of the server that began with a wakeup; where time is measured, those that were divided.
+wakeup_ms | ms | transport.server_ms | Time of the server for waking.
+read_ms | ms | transport.server_ms | Time of the server for reading bytes and for setups.
+cold_requests | number | total.count | Requests that came after a sleep or after others' work.
+cold_ms | ms | transport.server_ms | Time of those beyond their prices, where time is modelled.
+reply_ms | ms | transport.server_ms | Time of the server for replies and errors.
+causes.reply_ms | ms | parts | Time in which the client waited for a reply.
+perceptible_causes.reply_ms | ms | parts | The same, of episodes over their threshold.
+event_ms | ms | transport.server_ms | Time of the server for events.
+update_ms | ms | transport.server_ms | Time of the server for passing on what changed on its screen.
+updates | number | | Updates of the screen that the server passed on.
+own.runs | number | | Runs of the server for nobody that was recorded.
+own.ms | ms | transport.server_ms | Time of the server for nobody that was recorded.
+total_ms | ms | | Time of all together: of a server in `compare` requests and transport, of a landmark or a pattern the latencies.
+ratio | times | | `total_ms` as a multiple of the first server's on the same network.
+comparable_ms | ms | total_ms | Time for what all servers of the comparison can price.
+comparable_ratio | times | | `comparable_ms` as a multiple of the first server's on the same network.
+times | times | | The factor by which prices of another machine were brought to this one.
+low | times | | The least that the factor may be.
+high | times | | The most that the factor may be.
+rtt_ms | ms | | The round-trip latency of the network that was asked for.
+bytes_per_second | bytes/s | | The speed of the network that was asked for.
+# Time of the clients
+client_cpu_ms | ms | | Processor time of the clients by the kernel, until each was gone.
+server_cpu_ms | ms | wall_ms | Processor time of the server by the kernel.
+wall_ms | ms | duration_ms | From the first client's connecting to the last thing that a client did.
+duration_ms | ms | | From the first record to the last; of a burst or a wait its own length.
+client_ms | ms | | Processor time of the client: in `client_and_server` the kernel's, in `parts` that of the episode.
+requests_ms | ms | total.server_ms | Time of the server without events.
+events_ms | ms | total.server_ms | Time of the server for events.
+sum_ms | ms | | Clients and server together (equation 1).
+overlap_ms | ms | wall_ms | The least by which clients and server must have run at once (equation 2).
+idle_ms | ms | wall_ms | The least in which neither ran; of a start-up the waiting for something that is no reply.
+measured_overlap_ms | ms | wall_ms | Time in which both ran, by the context switches.
+event_wakeups | number | | Wakeups of a waiting client by events alone.
+event_client_ms | ms | client_cpu_ms | Time that it then ran.
+percent_of_wall | % | | `sum_ms` as a share of `wall_ms`, which may be over 100: two run at once.
+estimate_ratio | times | | The server's time as a multiple of the kernel's.
+ran_ms | ms | | Time on a processor; of a stall the server's.
+# Start-up
+start_up.latency_ms | ms | | From the process's start (the connection's, where that is unknown) to the end of the first frame in the first mapped top-level window.
+start_ups.latency_ms | ms | | The same.
+before_connection_ms | ms | latency_ms | Time before the client connected.
+setup_ms | ms | latency_ms | Time until the server answered the connection's setup.
+# Round trips
+round_trips | number | replies | Replies that a client waited for: it sent nothing after the question, owed the server no other question, and was off the processor before the reply came.
+synchronisations | number | round_trips | Round trips of GetInputFocus, as XSync sends it.
+ahead | number | replies | Questions that nobody waited for.
+waited_ms | ms | | From when the relay had the question until it had the reply, of round trips; of a grab or a stall how long another client's request waited.
+at_rtt_ms | ms | | Round trips times the latency that was asked for.
+recorded_ms | ms | waited_ms | Time that the recording itself lost with it.
+saves_ms | ms | | `recorded_ms` and the round trips saved, at `rtt_ms`.
+in_order_omitted | number | round_trips | Round trips that are not in the list.
+at_ms | ms | | When it was, after the first record.
+# Episodes
+latency_ms | ms | | From the beginning of an episode to the end of its response.
+inclusive_ms | ms | | From its beginning to the end of all that it led to, in other clients as well.
+exclusive_ms | ms | latency_ms | Latency without the children.
+start_ms | ms | | When it began, after the first record.
+longest_start_ms | ms | | When the longest of the pattern began.
+waiting_ms | ms | latency_ms | Time until the client began.
+off_cpu_ms | ms | latency_ms | Time of the client off the processor.
+parts.server_ms | ms | latency_ms | Time in which the client waited for the server.
+perceptible_parts.server_ms | ms | latency_ms | The same, of episodes over their threshold.
+parts.network_ms | ms | latency_ms | Time in which the network delayed it.
+perceptible_parts.network_ms | ms | latency_ms | The same, of episodes over their threshold.
+running_ms | ms | parts | Time of the client on a processor.
+processor_ms | ms | parts | Time in which the client could run and others did.
+grab_ms | ms | parts | Time in which it waited for a reply while another client had grabbed the server.
+server_processor_ms | ms | parts | Time in which the server could run and others did.
+sleeping_ms | ms | parts | Time in a sleep.
+lock_ms | ms | parts | Time in which it waited for another thread.
+file_ms | ms | parts | Time in which it waited for a file.
+poll_ms | ms | parts | Time in poll: its next frame, a timer, another program.
+elsewhere_ms | ms | parts | Time off the processor for a reason that is not known.
+runnable_threads | number | | Threads of the client that could run, on average over its episodes.
+others_ms | ms | | Time after the latencies until all was done that the episodes had made others do.
+perceptible_others_ms | ms | others_ms | The same, of episodes over their threshold.
+input_delay_ms | ms | latency_ms | Time until the client began (INP).
+processing_ms | ms | latency_ms | Time until its last request (INP).
+presentation_delay_ms | ms | latency_ms | Time until that was drawn (INP).
+blocked_ms | ms | latency_ms | Time in which it waited for replies, or for what it sent to be taken.
+ms | ms | | Time at this place, or for this reason.
+percent | % | 100 | The share of the latencies.
+end_to_end_ms | ms | duration_ms | `wall_ms` of what is reported.
+in_episode_ms | ms | end_to_end_ms | Time in which at least one episode went on.
+in_episode_percent | % | 100 | The share of `end_to_end_ms`.
+under_3_ms | number | count | Episodes under 3 ms.
+from_3_ms | number | count | Episodes of 3 ms and more.
+from_100_ms | number | from_3_ms | Episodes of 100 ms and more.
+perceptible | number | count | Episodes over their threshold with all that they led to.
+long_per_minute | number | | Episodes of 100 ms and more for each minute in episodes.
+median_ms | ms | | The latency that half do not exceed.
+p75_ms | ms | | The latency that 75 % do not exceed.
+p95_ms | ms | | The latency that 95 % do not exceed.
+p98_ms | ms | | The latency that 98 % do not exceed.
+max_ms | ms | | The longest.
+min_ms | ms | | The shortest.
+mean_ms | ms | | The mean.
+standard_deviation_ms | ms | | The standard deviation of a sample.
+at_least_ms | ms | | The least latency of the line.
+above_ms | ms | | The least latency of the line.
+from_ms | ms | | Where the line or the slot begins.
+to_ms | ms | | Where the line ends.
+per_second | number | | Episodes of that latency and more, for each second in episodes.
+omitted | number | count | Episodes that are not in the list.
+frames | number | count | Episodes of the burst.
+frames_per_second | number | | Frames for each second of the burst.
+over_budget | number | frames | Frames that took longer than a frame may.
+late | number | frames | Frames complete over one and a half budgets after the one before.
+wait_ms | ms | end_to_end_ms | Time in which an episode went on that the user began.
+think_ms | ms | end_to_end_ms | The other time.
+wait_percent | % | 100 | The share of waiting.
+step_ms | ms | | The length of a step of the series.
+waiting_percent | % | 100 | The share of the step in which the user waited.
+client_percent | % | | Processor time of the clients in the step: 100 is one processor.
+server_percent | % | 100 | Processor time of the server in the step.
+series.episodes | number | count | Episodes that began in the step.
+longest_ms | ms | | The longest of those.
+# Resources, grabs and stalls
+held | number | created | Resources that the client had at the end.
+held_bytes | bytes | | Their size.
+most | number | created | The most that it had at once.
+least | number | most | The fewest that it had in the slot.
+most_bytes | bytes | | The size of the most.
+most_at_ms | ms | | When it had the most, after the first record.
+created | number | | Resources that it created.
+freed | number | created | Resources that it freed.
+freed_at_once | number | freed | Those freed in the socket read that created them.
+closed_ms | ms | | When its connection ended, after the first record.
+first_ms | ms | | When the first of these was created, after the first record.
+last_ms | ms | | When the last of these was created, after the first record.
+refused | number | | Grabs that the server refused.
+since_ms | ms | | When it began, after the first record.
+held_ms | ms | | How long it was held.
+worst_ms | ms | held_ms | The longest of them.
+waiters | number | | Other clients that waited.
+frame_ms | ms | | How long one client may hold the server: a frame.
+# Distributions of sizes and of times between messages
+number | number | | Values.
+min | as the values | | The least.
+max | as the values | | The most.
+mode | as the values | | The most frequent value; of times the median of the fullest cell of their histogram.
+median | as the values | | The value that half do not exceed.
+mean | as the values | | The mean.
+standard_deviation | as the values | | The standard deviation of a sample.
+# Now (`top`)
+seconds | s | | The time that rates are over.
+at_s | s | | When that time ended, after the first record.
+server_ms_per_s | ms/s | | Time of the server for each second.
+own_ms_per_s | ms/s | server_ms_per_s | That for nobody.
+requests_per_s | number/s | | Requests for each second.
+round_trips_per_s | number/s | requests_per_s | Round trips for each second.
+waited_ms_per_s | ms/s | | Time waited for answers, for each second.
+bytes_per_s | bytes/s | | Bytes for each second, both ways; of what is held, by which it became more.
+per_s | number/s | | The request for each second.
+count_per_s | number/s | | By how many it became more each second.
+";
+
+/// All figures, in the order of the table.
+pub fn figures() -> impl Iterator<Item = FigureDefinition> {
+    TABLE.lines().filter_map(|line| {
+        let mut cells = line.split('|').map(str::trim);
+        Some(FigureDefinition {
+            name: cells.next()?,
+            unit: cells.next()?,
+            part_of: cells.next()?,
+            means: cells.next()?,
+        })
+    })
+}
+
+/// The figure at a path of a JSON page, the names of its objects and its own with points between them.
+pub fn figure_at(path: &str) -> Option<FigureDefinition> {
+    let ends = |name: &str| match path.strip_suffix(name) {
+        Some(before) => before.is_empty() || before.ends_with('.'),
+        None => false,
+    };
+    let here = figures().filter(|figure| ends(figure.name));
+    here.max_by_key(|figure| figure.name.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::fmt::Write;
+    use std::path::Path;
+
+    use super::{TABLE, figure_at, figures};
+
+    /// docs/FIGURES.md.
+    fn document() -> String {
+        let mut text = "# The figures\n\nEach figure that a page prints has one definition, wherever it stands. Names are those of JSON; a name with an \
+                        object before it\nis that figure there only. `analyzer/src/figures.rs` has this table; `X11PROF_WRITE=1 cargo test -p x11prof-analyzer \
+                        figures`\nwrites this file.\n"
+            .to_owned();
+        for line in TABLE.lines() {
+            // Writing to a string does not fail.
+            let _ = match line.strip_prefix("# ") {
+                Some(heading) => writeln!(
+                    text,
+                    "\n## {heading}\n\n| figure | unit | part of | what it is |\n|---|---|---|---|"
+                ),
+                None if line.is_empty() => Ok(()),
+                None => {
+                    let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+                    writeln!(text, "| `{}` | {} |", cells[0], cells[1..].join(" | "))
+                }
+            };
+        }
+        text
+    }
+
+    #[test]
+    fn the_document_is_that_of_the_table() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/FIGURES.md");
+        if std::env::var_os("X11PROF_WRITE").is_some() {
+            std::fs::write(&file, document()).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(file).unwrap(), document());
+    }
+
+    #[test]
+    fn each_figure_is_defined_once() {
+        let mut names = HashSet::new();
+        for figure in figures() {
+            assert!(names.insert(figure.name), "{figure:?}");
+            assert!(
+                !figure.unit.is_empty() && figure.means.ends_with('.'),
+                "{figure:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_nearest_definition_counts() {
+        let unit = |path| figure_at(path).map(|figure| figure.name);
+        assert_eq!(unit("transport.own.ms"), Some("own.ms"));
+        assert_eq!(unit("episodes.blame.ms"), Some("ms"));
+        assert_eq!(unit("nothing"), None);
+    }
+}
