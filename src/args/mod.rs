@@ -1,6 +1,7 @@
 //! What can be typed: the command line as clap sees it. Commands turn it into plain values.
 
 mod analyses;
+mod audit;
 mod check;
 mod issues;
 mod roundtrips;
@@ -18,6 +19,7 @@ use x11prof_proxy::{Fix, MarkKey, ServerKind};
 use crate::error::CommandError;
 use crate::ring::Condition;
 pub(crate) use analyses::{Compare, Diff, Dump, Episodes, Export, Link, Report, Stats};
+pub(crate) use audit::Audit;
 pub(crate) use check::Check;
 pub(crate) use issues::{Issues, IssuesFormat, Sql, SqlFormat};
 pub(crate) use roundtrips::RoundTrips;
@@ -120,7 +122,7 @@ pub(crate) enum Command {
     Sql(Sql),
     /// Show what each client costs the server now: who draws, polls, grabs, leaks, and who waits
     Top(Top),
-    /// Compare a recording with a budget; exit status 1 where it costs more
+    /// Compare a recording with a budget; exit status 1 where it costs more, 2 in any trouble
     Check(Check),
     /// Put a mark into the running recording, at the moment when a delay was felt
     Mark(Mark),
@@ -135,6 +137,8 @@ pub(crate) enum Command {
     /// List, show, check and convert server parameter files
     #[command(subcommand)]
     Params(Params),
+    /// Hold all pages of a recording against each other, for a report of a fault in x11prof
+    Audit(Audit),
     /// Make a complete trace of one whose recorder was killed
     Recover(Recover),
     /// Copy a recording without what was typed or shown, to show it to others
@@ -168,8 +172,8 @@ pub(crate) struct Record {
     /// restart, as an ordinary user. It does not tell when bytes were read, nor which descriptors were passed
     #[arg(long, conflicts_with_all = ["server", "listen", "tcp", "any_user", "link", "net", "fixes", "command"])]
     pub(crate) attach: bool,
-    /// End the recording after N seconds
-    #[arg(long, value_name = "N", requires = "attach", value_parser = clap::value_parser!(u64).range(1..))]
+    /// End the recording after N seconds, and COMMAND with it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seconds: Option<u64>,
     /// Keep only the last SECONDS (at most 200 MB, in files without a name), and write them to FILE-1, FILE-2 …
     /// each time a condition of --when is met

@@ -1,5 +1,6 @@
 //! One file a command: from its arguments to its result.
 
+pub(crate) mod audit;
 mod calibration;
 pub(crate) mod check;
 pub(crate) mod compare;

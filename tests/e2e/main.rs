@@ -8,6 +8,7 @@
 
 mod attach;
 mod attach_watchdog;
+mod audit;
 mod coverage;
 mod difference;
 mod episode_report;

@@ -4,6 +4,7 @@
 //! opens no file, asks no terminal and prints nothing. How a number, a time or a size is written is
 //! `units`' to say; how a table is laid out is `table`'s.
 
+pub mod audit;
 pub mod budget;
 pub mod clients_now;
 pub mod collection;

@@ -36,7 +36,10 @@ pub(crate) fn transport_parts(report: &ProfileReport) -> impl Iterator<Item = Tr
             transport.cold_ms,
         ),
         row(
-            "replies",
+            match transport.errors {
+                0 => "replies",
+                _ => "replies, errors",
+            },
             answers,
             transport.reply_bytes,
             transport.reply_ms,

@@ -1,0 +1,14 @@
+//! What `audit` is asked for.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::values::DEFAULT_TRACE;
+
+#[derive(Debug, Args)]
+pub(crate) struct Audit {
+    /// The recording
+    #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
+    pub(crate) trace: PathBuf,
+}

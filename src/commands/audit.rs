@@ -1,0 +1,122 @@
+//! `x11prof audit`: all pages of a recording, as this program prints them, held against each other.
+
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::thread;
+
+use x11prof_views::audit::Pages;
+
+use crate::args::Audit;
+use crate::error::{CommandError, Outcome};
+use crate::input;
+use crate::output::emit_text;
+
+/// The pages: name, format, and the words that ask for them; `CUT` stands for the
+/// middle of the recording and `LENGTH` for its length, in seconds.
+const PAGES: &[(&str, &str, &str)] = &[
+    ("report", "json", "report --format json"),
+    ("report.csv", "csv", "report --format csv"),
+    ("report.txt", "text", "report --all"),
+    ("html", "html", "report --format html"),
+    ("by-client", "json", "report --format json --by client"),
+    ("by-window", "json", "report --format json --by window"),
+    ("by-drawable", "json", "report --format json --by drawable"),
+    ("before", "json", "report --format json --to CUT"),
+    ("after", "json", "report --format json --from CUT"),
+    ("episodes", "json", "episodes --format json"),
+    ("episodes.csv", "csv", "episodes --format csv"),
+    ("episodes.txt", "text", "episodes --all"),
+    ("episodes-before", "json", "episodes --format json --to CUT"),
+    (
+        "episodes-after",
+        "json",
+        "episodes --format json --from CUT",
+    ),
+    ("roundtrips", "json", "roundtrips --format json"),
+    ("roundtrips.csv", "csv", "roundtrips --format csv"),
+    ("roundtrips.txt", "text", "roundtrips --all"),
+    ("stats", "json", "stats --format json"),
+    ("stats.csv", "csv", "stats --format csv"),
+    ("dump", "lines", "dump --format json"),
+    ("net", "json", "report --format json --net 100KB/s,50ms"),
+    (
+        "episodes-net",
+        "json",
+        "episodes --format json --net 100KB/s,50ms",
+    ),
+    (
+        "compare",
+        "json",
+        "compare --format json --params xvfb-24 --params xvnc",
+    ),
+    ("top", "json", "top --json --seconds LENGTH"),
+];
+
+/// Makes all pages and says which figures do not agree; exit status 1 where some do not.
+pub(crate) fn run(arguments: &Audit) -> Outcome {
+    let path = &arguments.trace;
+    drop(input::trace(path)?);
+    let mut pages = Pages::default();
+    let (first, rest) = PAGES.split_at(1);
+    add(&mut pages, path, first, 0.0)?;
+    let half = pages.figure("report:trace.duration_ms").unwrap_or_default() / 2e3;
+    add(&mut pages, path, rest, half)?;
+    let audit = pages.audit();
+    emit_text(None, &audit.to_string())?;
+    Ok(match audit.violations.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}
+
+/// Adds pages, made two at a time.
+fn add(
+    pages: &mut Pages,
+    path: &Path,
+    wanted: &[(&str, &str, &str)],
+    cut: f64,
+) -> Result<(), CommandError> {
+    for pair in wanted.chunks(2) {
+        let made: Vec<_> = thread::scope(|scope| {
+            let begin = |(_, _, words)| scope.spawn(move || page(path, words, cut));
+            let begun: Vec<_> = pair.iter().copied().map(begin).collect();
+            begun
+                .into_iter()
+                .map(thread::ScopedJoinHandle::join)
+                .collect()
+        });
+        for ((name, format, words), made) in pair.iter().zip(made) {
+            let failed = |why: &str| CommandError::failed(format_args!("{words}: {why}"));
+            let text = made.map_err(|_| failed("it panicked"))??;
+            pages.add(name, format, &text).map_err(|why| failed(&why))?;
+        }
+    }
+    Ok(())
+}
+
+/// What this program prints for those words, as its users see it.
+fn page(path: &Path, words: &str, cut: f64) -> Result<String, CommandError> {
+    let asked = words;
+    let failed = |why: &str| CommandError::file(path, format_args!("{asked}: {why}"));
+    let program = std::env::current_exe().map_err(|error| failed(&error.to_string()))?;
+    let length = f64::max(0.1, 2.0 * cut).to_string();
+    let cut = cut.to_string();
+    let mut words = words.split(' ').map(|word| match word {
+        "CUT" => cut.as_str(),
+        "LENGTH" => length.as_str(),
+        word => word,
+    });
+    let mut command = Command::new(program);
+    command
+        .args(words.next())
+        .arg(path)
+        .args(words)
+        .stderr(Stdio::piped());
+    let output = command
+        .output()
+        .map_err(|error| failed(&error.to_string()))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(failed(String::from_utf8_lossy(&output.stderr).trim())),
+    }
+}

@@ -1,0 +1,106 @@
+//! `x11prof audit`: no page of a recording contradicts another one.
+
+use std::path::{Path, PathBuf};
+
+use crate::harness::Place;
+
+/// Faults that are known, by the beginnings of their lines.
+const KNOWN: [&str; 2] = [
+    "clock of episodes' halves",
+    "frames after each other over a network",
+];
+
+/// The recordings of the tree, and those of the folder that the environment names.
+fn recordings() -> Vec<PathBuf> {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let others = std::env::var_os("X11PROF_RECORDINGS").map(PathBuf::from);
+    let folders = [Some(own), others].into_iter().flatten();
+    let files = folders.flat_map(|folder| std::fs::read_dir(folder).expect("a folder"));
+    let paths = files.map(|file| file.expect("a file").path());
+    paths
+        .filter(|path| path.extension().is_some_and(|is| is == "mcap"))
+        .collect()
+}
+
+#[test]
+fn no_recording_contradicts_itself() {
+    let place = Place::new();
+    let mut wrong = Vec::new();
+    for path in recordings() {
+        let run = place.run(["audit".as_ref(), path.as_os_str()]);
+        assert!(run.stdout().contains(" checks "), "{run}");
+        let printed = run.stdout();
+        let known = |line: &&str| !KNOWN.iter().any(|known| line.starts_with(known));
+        let lines = printed.lines().filter(known).map(str::to_owned);
+        let lines = lines.take_while(|line| !line.contains(" checks "));
+        wrong.extend(lines.map(|line| format!("{}: {line}", path.display())));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Numbers that are names or sizes of things, no figures.
+const NAMES: [&str; 17] = [
+    "format",
+    "id",
+    "pid",
+    "connection",
+    "client",
+    "last_sequence",
+    "id_base",
+    "depth",
+    "bits_per_pixel",
+    "scanline_pad",
+    "width",
+    "height",
+    "pattern",
+    "longest_client",
+    "from",
+    "to",
+    "grain",
+];
+
+fn undefined(
+    path: &str,
+    value: &serde_json::Value,
+    found: &mut std::collections::BTreeSet<String>,
+) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            for (name, value) in fields {
+                undefined(&format!("{path}.{name}"), value, found);
+            }
+        }
+        serde_json::Value::Array(list) => {
+            list.iter().for_each(|value| undefined(path, value, found))
+        }
+        serde_json::Value::Number(_) => {
+            let name = path.rsplit('.').next().unwrap_or(path);
+            if !NAMES.contains(&name) && x11prof_analyzer::figure_at(path).is_none() {
+                found.insert(path.to_owned());
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn every_figure_of_a_page_is_defined() {
+    let place = Place::new();
+    let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/gtk3-widget-factory.mcap");
+    let trace = trace.to_str().expect("a path in UTF-8");
+    let pages: [&[&str]; 6] = [
+        &["report", trace, "--format", "json"],
+        &["episodes", trace, "--format", "json"],
+        &["roundtrips", trace, "--format", "json"],
+        &["stats", trace, "--format", "json"],
+        &[
+            "compare", trace, "--format", "json", "--params", "xvfb-24", "--params", "xvnc",
+        ],
+        &["top", trace, "--json"],
+    ];
+    let mut found = std::collections::BTreeSet::new();
+    for words in pages {
+        undefined(words[0], &place.json(words), &mut found);
+    }
+    assert!(found.is_empty(), "{found:#?}");
+}

@@ -1,0 +1,280 @@
+//! A check: what figures must be to each other, and what is said where they are not.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::Value;
+
+use super::{Audit, Pages, figure, said};
+
+/// A check, as `checks.txt` has it. Figures that a recording does not have are passed over.
+#[derive(Debug, PartialEq)]
+pub(super) struct Check<'a> {
+    /// The list for whose elements it must hold, where it is one of elements.
+    each: Option<&'a str>,
+    kind: Kind,
+    /// What is compared, for people.
+    pub(super) figure: &'a str,
+    /// The paths.
+    sides: Vec<&'a str>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Same,
+    Most,
+    /// A share, and so much more.
+    About(f64, f64),
+    Names,
+    Said,
+}
+
+/// A check that does not hold.
+#[derive(Debug, PartialEq)]
+pub struct Violation {
+    figure: String,
+    here: (String, f64),
+    there: (String, f64),
+    why: &'static str,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (figure, why) = (&self.figure, self.why);
+        let ((here, is), (there, other)) = (&self.here, &self.there);
+        write!(out, "{figure}: {is} by {here}, {why} {other} by {there}")
+    }
+}
+
+/// What two figures may differ by that are the same: sums of many that were rounded.
+fn apart(here: f64, there: f64) -> f64 {
+    1e-5 + 1e-6 * here.abs().max(there.abs())
+}
+
+impl Audit {
+    /// How many checks were made.
+    pub(super) fn made(&self) -> usize {
+        self.held + self.violations.len()
+    }
+
+    /// Notes that two figures were compared.
+    pub(super) fn note(
+        &mut self,
+        holds: bool,
+        figure: &str,
+        (here, is): (&str, f64),
+        why: &'static str,
+        (there, other): (&str, f64),
+    ) {
+        if holds {
+            self.held += 1;
+            return;
+        }
+        self.violations.push(Violation {
+            figure: figure.to_owned(),
+            here: (here.to_owned(), is),
+            there: (there.to_owned(), other),
+            why,
+        });
+    }
+}
+
+impl<'a> Check<'a> {
+    /// The checks of a list; lines that cannot be read are left out (a test finds them).
+    pub(super) fn all(list: &'a str) -> Vec<Check<'a>> {
+        let mut checks: Vec<Check<'a>> = Vec::new();
+        for line in list.lines().filter(|line| !line.starts_with('#')) {
+            let side = line.trim_start();
+            match (side.len() < line.len(), checks.last_mut()) {
+                (true, Some(last)) => {
+                    let side = side.trim_start_matches('<').trim_start_matches("= ");
+                    last.sides.push(side);
+                }
+                _ => checks.extend(Check::first(line)),
+            }
+        }
+        checks
+    }
+
+    fn first(line: &'a str) -> Option<Check<'a>> {
+        let (each, line) = match line.strip_prefix("each ") {
+            Some(rest) => rest
+                .split_once(' ')
+                .map(|(list, rest)| (Some(list), rest))?,
+            None => (None, line),
+        };
+        let (kind, rest) = line.split_once(' ')?;
+        let (figure, side) = rest.split_once(": ")?;
+        let (kind, figure) = match kind {
+            "same" => (Kind::Same, figure),
+            "most" => (Kind::Most, figure),
+            "names" => (Kind::Names, figure),
+            "said" => (Kind::Said, figure),
+            "about" => {
+                let (share, rest) = figure.split_once("% ")?;
+                let (much, figure) = rest.split_once(' ')?;
+                let share: f64 = share.parse().ok()?;
+                (Kind::About(share / 100.0, much.parse().ok()?), figure)
+            }
+            _ => return None,
+        };
+        Some(Check {
+            each,
+            kind,
+            figure,
+            sides: vec![side],
+        })
+    }
+
+    pub(super) fn apply(&self, pages: &Pages, audit: &mut Audit) {
+        let page = |name: &str| pages.figures(name);
+        match (self.kind, self.each) {
+            (Kind::Names, _) => self.by_name(pages, audit),
+            (Kind::Said, _) => self.said(pages, audit),
+            (_, None) => self.compare(&page, self.figure, audit),
+            (_, Some(list)) => {
+                let (name, path) = list.split_once(':').unwrap_or(("", list));
+                let elements = page(name).and_then(|root| figure::all(root, path));
+                for (number, element) in elements.unwrap_or_default().into_iter().enumerate() {
+                    let figure = format!("{} of {list} {number}", self.figure);
+                    self.compare(&|_: &str| Some(element), &figure, audit);
+                }
+            }
+        }
+    }
+
+    fn compare<'v>(
+        &self,
+        page: &impl Fn(&str) -> Option<&'v Value>,
+        figure: &str,
+        audit: &mut Audit,
+    ) {
+        let value = |path: &&'a str| Some((*path, figure::evaluate(path, page)?));
+        let mut known = self.sides.iter().filter_map(value);
+        let Some(first) = known.next() else { return };
+        for next in known {
+            let (a, b) = (first.1, next.1);
+            let (holds, why) = match self.kind {
+                Kind::Most => (a <= b + apart(a, b), "more than"),
+                Kind::About(share, much) => ((a - b).abs() <= share * a.max(b) + much, "far from"),
+                _ => ((a - b).abs() <= apart(a, b), "but"),
+            };
+            audit.note(holds, figure, first, why, next);
+        }
+    }
+
+    /// Sides are a list, the field of its keys, and the path of the figure.
+    fn by_name(&self, pages: &Pages, audit: &mut Audit) {
+        let read = |side: &&str| -> Option<BTreeMap<String, f64>> {
+            let mut words = side.splitn(3, ' ');
+            let (page, list) = words.next()?.split_once(':')?;
+            let (key, path) = (words.next()?, words.next()?);
+            let mut sums = BTreeMap::new();
+            for element in figure::all(pages.figures(page)?, list)? {
+                let Some(figure) = figure::evaluate(path, &|_| Some(element)) else {
+                    continue;
+                };
+                let key = element.get(key)?;
+                let key = key.as_str().map_or_else(|| key.to_string(), str::to_owned);
+                *sums.entry(key).or_default() += figure;
+            }
+            Some(sums)
+        };
+        let sides: Option<Vec<_>> = self.sides.iter().map(read).collect();
+        let Some([ours, theirs]) = sides.as_deref() else {
+            return;
+        };
+        let names: std::collections::BTreeSet<_> = ours.keys().chain(theirs.keys()).collect();
+        for name in names {
+            let of = |from: &BTreeMap<String, f64>| from.get(name).copied().unwrap_or_default();
+            let (a, b) = (of(ours), of(theirs));
+            let figure = format!("{} of {name}", self.figure);
+            let holds = (a - b).abs() <= apart(a, b);
+            audit.note(
+                holds,
+                &figure,
+                (self.sides[0], a),
+                "but",
+                (self.sides[1], b),
+            );
+        }
+    }
+
+    /// Sides are a page, a place and the words before it; and the path of the figure.
+    fn said(&self, pages: &Pages, audit: &mut Audit) {
+        let found = || {
+            let [side, path] = self.sides.as_slice() else {
+                return None;
+            };
+            let (page, rest) = side.split_once(' ')?;
+            let (place, after) = rest.split_once(" after ")?;
+            let number = said::number(pages.words(page)?, after, place.parse().ok()?)?;
+            Some((number, (*path, pages.figure(path)?)))
+        };
+        if let Some((number, (path, value))) = found() {
+            let here = (self.sides[0], number.value);
+            audit.note(number.is(value), self.figure, here, "but", (path, value));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Audit, Check, Kind, Pages};
+
+    fn audit(list: &'static str, pages: &[(&str, &str, &str)]) -> Audit {
+        let mut all = Pages::default();
+        for (name, format, text) in pages {
+            all.add(name, format, text).unwrap();
+        }
+        let mut audit = Audit::default();
+        Check::all(list)
+            .iter()
+            .for_each(|check| check.apply(&all, &mut audit));
+        audit
+    }
+
+    #[test]
+    fn every_line_of_the_list_is_a_check() {
+        let list = super::super::CHECKS;
+        let checks = Check::all(list);
+        let begun = list.lines().filter(|line| !line.starts_with(['#', ' ']));
+        assert_eq!(checks.len(), begun.count());
+        for check in checks {
+            let sides = check.sides.len();
+            assert!(
+                sides == 2 || (sides > 2 && check.kind == Kind::Same),
+                "{check:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_whole_and_its_parts() {
+        let page = r#"{"total": 5, "parts": [{"name": "a", "n": 2}, {"name": "b", "n": 3.5}]}"#;
+        let list = "same things: p:total\n    = p:parts[].n\n    = p:missing\nmost part: max p:parts[].n\n    <= p:total\n";
+        let found = audit(list, &[("p", "json", page)]);
+        assert_eq!((found.held, found.violations.len()), (1, 1));
+        assert_eq!(
+            found.violations[0].to_string(),
+            "things: 5 by p:total, but 5.5 by p:parts[].n"
+        );
+    }
+
+    #[test]
+    fn lists_by_name_elements_and_words() {
+        let pages = [
+            ("p", "json", r#"{"l": [{"k": "x", "n": 2, "of": 1}]}"#),
+            ("c", "csv", "name,n\nx,2\ny,1\n"),
+            ("t", "text", "In 5.10 s clients ran\n741 ms (15 %)"),
+        ];
+        let list = "names n: p:l[] k n\n    = c:[] name n\neach p:l[] most n: n\n    <= of\n\
+                    said clients: t 0 after clients ran\n    = 741.4\nsaid clock: t 0 after In\n    = 5094\n";
+        let found = audit(list, &pages);
+        let said: Vec<String> = found.violations.iter().map(ToString::to_string).collect();
+        assert_eq!(found.held, 2, "{said:?}");
+        assert_eq!(said[0], "n of y: 0 by p:l[] k n, but 1 by c:[] name n");
+        assert_eq!(said[1], "n of p:l[] 0: 2 by n, more than 1 by of");
+        assert_eq!(said[2], "clock: 5100 by t 0 after In, but 5094 by 5094");
+    }
+}

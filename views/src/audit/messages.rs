@@ -1,0 +1,33 @@
+//! `dump`'s lines added up: a reading of the recording that shares no counter with the reports.
+
+use serde_json::{Value, json};
+
+/// Messages by their kinds, and what control records say of the machine and the network.
+pub(super) fn added_up(lines: &str) -> Value {
+    let mut sums = json!({ "emulated": 0 });
+    for kind in ["request", "reply", "event", "error"] {
+        sums[kind] = json!({ "count": 0, "bytes": 0 });
+    }
+    for line in lines.lines() {
+        let Ok(line) = serde_json::from_str::<Value>(line) else {
+            continue;
+        };
+        let control = &line["control"];
+        match (line["kind"].as_str(), control["kind"].as_str()) {
+            (Some("control"), Some("started")) => sums["processors"] = control["cpus"].clone(),
+            (Some("control"), Some("network")) => {
+                let round_trip = control["round_trip_ns"].as_f64().unwrap_or_default();
+                sums["round_trip_ms"] = json!(round_trip / 1e6);
+                sums["emulated"] = json!(1);
+            }
+            (Some(kind), None) if sums[kind].is_object() => {
+                let sum = &mut sums[kind];
+                sum["count"] = json!(sum["count"].as_u64().unwrap_or_default() + 1);
+                let bytes = line["bytes"].as_u64().unwrap_or_default();
+                sum["bytes"] = json!(sum["bytes"].as_u64().unwrap_or_default() + bytes);
+            }
+            _ => {}
+        }
+    }
+    sums
+}

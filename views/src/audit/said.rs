@@ -1,0 +1,49 @@
+//! Numbers in sentences and in lines of tables for people.
+
+/// A number as it is printed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Number {
+    /// Its value, of a time in milliseconds.
+    pub(super) value: f64,
+    /// How far the figure may be away: half a step of its last digit.
+    bound: f64,
+}
+
+impl Number {
+    /// True where this is how `value` is printed.
+    pub(super) fn is(self, value: f64) -> bool {
+        (self.value - value).abs() <= self.bound * 1.001
+    }
+}
+
+/// The number at `place` after the words `after`, which may stand within the next forty words.
+pub(super) fn number(words: &str, after: &str, place: usize) -> Option<Number> {
+    let (_, rest) = words.split_once(after)?;
+    let tokens: Vec<&str> = rest
+        .split(' ')
+        .filter(|word| !word.is_empty())
+        .take(40)
+        .collect();
+    let read = |(at, token): (usize, &&str)| {
+        let bare = token.trim_matches(|c: char| !c.is_ascii_digit());
+        let value: f64 = bare.parse().ok()?;
+        let decimals = bare
+            .split_once('.')
+            .map_or(0, |(_, decimals)| decimals.len());
+        let unit = tokens
+            .get(at + 1)
+            .map(|unit| unit.trim_matches([',', '.', ')', ';', ':']));
+        let scale = match unit {
+            Some("s") => 1e3,
+            Some("µs") => 1e-3,
+            Some("min") => 6e4,
+            _ => 1.0,
+        };
+        let bound = scale * 0.5 * 10_f64.powi(-i32::try_from(decimals).ok()?);
+        Some(Number {
+            value: value * scale,
+            bound,
+        })
+    };
+    tokens.iter().enumerate().filter_map(read).nth(place)
+}
