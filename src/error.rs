@@ -31,6 +31,11 @@ impl CommandError {
         }
     }
 
+    /// The same of a command whose status 1 is a finding: exit status 2.
+    pub(crate) fn as_trouble(self) -> CommandError {
+        CommandError { status: 2, ..self }
+    }
+
     /// A command cannot be run: the exit status that a shell gives then.
     pub(crate) fn not_run(message: impl Display, found: bool) -> CommandError {
         CommandError {

@@ -16,6 +16,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         tcp: None,
         any_user: false,
         command: words.collect(),
+        time: None,
         full: false,
         queue_bytes: DEFAULT_QUEUE_BYTES,
         link: false,

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tokio::sync::mpsc;
@@ -67,6 +68,8 @@ pub struct RecordConfig {
     /// The command to record, its program first; where empty, whoever connects is recorded
     /// until SIGINT or SIGTERM.
     pub command: Vec<OsString>,
+    /// How long to record; the command that still runs then is ended.
+    pub time: Option<Duration>,
     /// Keep the bodies of images.
     pub full: bool,
     /// How many bytes may wait for the disk before the relay waits too.
@@ -226,7 +229,14 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     let served = listening.block_on(
         &runtime,
         serve::serve(
-            &display, &claimed, &command, &name, &authority, heard, &mut on,
+            &display,
+            &claimed,
+            &command,
+            &name,
+            &authority,
+            config.time,
+            heard,
+            &mut on,
         ),
     );
     // Nobody is accepted any more.

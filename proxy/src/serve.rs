@@ -57,6 +57,7 @@ pub(crate) async fn serve(
     command_line: &CommandLine<'_>,
     name: &str,
     authority: &Path,
+    time: Option<Duration>,
     mut heard: UnboundedReceiver<Notice>,
     on: &mut impl FnMut(Notice),
 ) -> Result<ServeOutcome, RecordError> {
@@ -92,6 +93,8 @@ pub(crate) async fn serve(
     };
 
     let mut exit_status = None;
+    let mut until = time.map(|time| Instant::now() + time);
+    let mut timed_out = false;
     let mut ending = Ending::NotYet;
     let mut beat = interval(BEAT);
     let mut hangs = false;
@@ -124,6 +127,17 @@ pub(crate) async fn serve(
                     _ => Ending::Now,
                 };
             }
+            () = reached(until) => {
+                until = None;
+                timed_out = command.is_some();
+                ending = match &command {
+                    Some(command) => {
+                        command.terminate();
+                        Ending::Terminated(Instant::now() + TERMINATE_PATIENCE)
+                    }
+                    None => Ending::Now,
+                };
+            }
             () = patience(ending) => {
                 ending = match (ending, &command) {
                     (Ending::Interrupted(_), Some(command)) => {
@@ -151,6 +165,8 @@ pub(crate) async fn serve(
     while let Ok(notice) = heard.try_recv() {
         on(notice);
     }
+    // It was still running at the end.
+    let exit_status = exit_status.filter(|_| !timed_out);
     Ok(ServeOutcome { exit_status })
 }
 
@@ -266,7 +282,15 @@ async fn signalled(
 /// Until the end of what is waited for; never where nothing is.
 async fn patience(ending: Ending) {
     match ending {
-        Ending::Interrupted(until) | Ending::Terminated(until) => sleep_until(until).await,
-        Ending::NotYet | Ending::Now => std::future::pending().await,
+        Ending::Interrupted(until) | Ending::Terminated(until) => reached(Some(until)).await,
+        Ending::NotYet | Ending::Now => reached(None).await,
+    }
+}
+
+/// Until that time; never where there is none.
+async fn reached(until: Option<Instant>) {
+    match until {
+        Some(until) => sleep_until(until).await,
+        None => std::future::pending().await,
     }
 }

@@ -24,6 +24,7 @@ fn config(output: &Path, listen: u32, command: &[&str]) -> RecordConfig {
         tcp: None,
         any_user: false,
         command: command.iter().map(OsString::from).collect(),
+        time: None,
         full: false,
         queue_bytes: DEFAULT_QUEUE_BYTES,
         link: false,
@@ -65,6 +66,19 @@ fn recorded(listen: u32, command: &[&str]) -> (Recorded, Vec<Record>) {
     assert!(!Path::new(&format!("/tmp/.X{listen}-lock")).exists());
     assert!(!Path::new(&format!("/tmp/.X11-unix/X{listen}")).exists());
     (recorded, read(&path))
+}
+
+#[test]
+fn a_recording_of_limited_time_ends_its_command() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut config = config(
+        &dir.path().join("t.mcap"),
+        311,
+        &["sh", "-c", "xdpyinfo >&2; exec sleep 1000"],
+    );
+    config.time = Some(std::time::Duration::from_secs(2));
+    let recorded = record(&config, |_| {}).unwrap();
+    assert_eq!((recorded.exit_status, recorded.connections), (None, 1));
 }
 
 #[test]

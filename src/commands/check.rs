@@ -19,8 +19,12 @@ use crate::pass::Pass;
 /// The latency that times over a network are for, where the budget names none, in milliseconds.
 const RTT_MS: f64 = 50.0;
 
-/// Holds the trace against the budget; exit status 1 where it is over.
+/// Holds the trace against the budget; exit status 1 where it is over, 2 in any trouble, as of diff.
 pub(crate) fn run(arguments: &Check) -> Outcome {
+    held_against(arguments).map_err(CommandError::as_trouble)
+}
+
+fn held_against(arguments: &Check) -> Outcome {
     let path = &arguments.trace;
     let read = [path.as_path(), arguments.budget.as_path()];
     refuse_input(arguments.junit.as_deref(), read)?;

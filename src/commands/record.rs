@@ -76,6 +76,7 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         tcp: arguments.tcp,
         any_user: arguments.any_user,
         command: arguments.command,
+        time: arguments.seconds.map(Duration::from_secs),
         full: arguments.full,
         queue_bytes,
         link: arguments.link,

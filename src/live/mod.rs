@@ -14,7 +14,7 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, SendError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -138,8 +138,10 @@ impl Live {
 
     /// Says something to the user, on the screen where there is one.
     pub(crate) fn tell(&self, notice: String) {
-        // Without a view there is nobody to tell, and it ends only with the recording.
-        let _ = self.notices.send(notice);
+        // The user may have left the view.
+        if let Err(SendError(notice)) = self.notices.send(notice) {
+            say!("{notice}");
+        }
     }
 
     /// What takes the recorded program's words while the view has the screen.

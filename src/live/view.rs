@@ -70,7 +70,7 @@ impl View {
         let mut keys = screen.as_ref().and_then(|_| Keys::open().ok());
         let (mut next_draw, mut looked) = (Instant::now(), None);
         let mut report = None;
-        let mut ended = false;
+        let (mut ended, mut left) = (false, false);
         loop {
             match self.next(ended) {
                 WatchEvent::Record(record) => profile.feed(record),
@@ -94,11 +94,14 @@ impl View {
                 match self.choice.take(&typed) {
                     KeyAction::Nothing => {}
                     KeyAction::Draw => next_draw = Instant::now(),
-                    // The recorder ends the program, then itself.
-                    KeyAction::Quit if self.source.is_now() => {
+                    // `top` has nothing but its view; a recording goes on without.
+                    KeyAction::Quit if self.source.is_now() && self.said.is_none() => {
                         let _ = kill_process(getpid(), Signal::TERM);
                     }
-                    KeyAction::Quit => break,
+                    KeyAction::Quit => {
+                        left = self.source.is_now();
+                        break;
+                    }
                 }
             }
             if let Some(screen) = &mut screen
@@ -129,6 +132,9 @@ impl View {
             screen.close();
         }
         self.notices(None);
+        if left {
+            say!("the recording goes on; Ctrl-C ends it and the program");
+        }
         self.said
     }
 

@@ -161,8 +161,16 @@ fn the_view_has_rates_and_keys_and_the_programs_output_is_shown_afterwards() {
         screen.contains("Only what has \"keyboard\"") && !screen.contains("ListExtensions")
     });
     terminal.types("q");
+    let left = terminal.shows("the recording alone", |screen| {
+        screen.contains("the recording goes on")
+    });
+    assert!(
+        !left.contains("Req/s") && !left.contains("\nstatus "),
+        "{left}"
+    );
+    terminal.types("\u{3}");
     let after = terminal.shows("the end", |screen| screen.contains("\nstatus "));
-    let said = ["\nsaid-at-first\n", "\nto-stderr\n", "connections, "];
+    let said = ["said-at-first\n", "\nto-stderr\n", "connections, "];
     assert!(said.iter().all(|said| after.contains(said)), "{after}");
     assert!(!after.contains("Req/s"), "{after}");
     // The terminal echoes again.

@@ -211,6 +211,10 @@ fn a_budget() {
     let junit = std::fs::read_to_string(place.path("junit.xml")).expect("JUnit XML");
     assert!(junit.contains("tests=\"2\" failures=\"1\""), "{junit}");
 
+    // Trouble is no finding.
+    place
+        .run(["check", "missing.mcap", "--budget", "budget.toml"])
+        .failed_with_one_line(2);
     let misspelt = check("[requests]\nInternAtm = 3\n").failed_with_one_line(2);
     assert!(misspelt.ends_with("budget.toml: line 2: no request has the name \"InternAtm\"; did you mean \"InternAtom\"?"), "{misspelt}");
     let wrong = check("[start_up]\nround_trips = \"few\"\n").failed_with_one_line(2);
