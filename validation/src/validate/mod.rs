@@ -10,6 +10,7 @@ mod diff;
 mod division;
 mod episodes;
 mod exports;
+mod figures;
 mod issues;
 mod killed;
 mod long_trace;
@@ -41,6 +42,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("division") => division::validate(&arguments[1..]),
         Some("episodes") => episodes::validate(&arguments[1..]),
         Some("exports") => exports::validate(),
+        Some("figures") => figures::validate(&arguments[1..]),
         Some("issues") => issues::validate(&arguments[1..]),
         Some("killed") => killed::validate(),
         Some("measure") => measure::validate(&arguments[1..]),
@@ -58,6 +60,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate division [again] [FILE.toml] [PROGRAM…]\n       \
              cargo xtask validate episodes [truth [BENCHMARK…]|toolkits [TOOLKIT…]|programs [PROGRAM…]|idle|screen]\n       \
              cargo xtask validate exports\n       \
+             cargo xtask validate figures [TRACE…]\n       \
              cargo xtask validate killed\n       \
              cargo xtask validate measure [quick|FILE] [again|between|x11perf]\n       \
              cargo xtask validate memory [MB [WORD…]]\n       \

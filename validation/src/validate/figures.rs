@@ -1,0 +1,22 @@
+//! `cargo xtask validate figures [TRACE…]`: figures of recordings against those that a script of its own works out from
+//! the messages (`figures/recompute.py`, written from docs/FIGURES.md alone).
+
+use std::process::Command;
+
+use xtask::run::{cargo, root, run, target};
+
+/// The recordings that are kept, or these.
+pub(crate) fn validate(traces: &[String]) -> Result<(), String> {
+    run(cargo().args(["build", "--release", "--locked"]))?;
+    let kept = ["gtk3-widget-factory", "xclock", "xset", "xterm"];
+    let kept = kept.map(|name| root().join(format!("tests/data/{name}.mcap")));
+    let mut script = Command::new("python3");
+    script
+        .arg(root().join("validation/src/validate/figures/recompute.py"))
+        .arg(target().join("release/x11prof"));
+    match traces.is_empty() {
+        true => script.args(kept),
+        false => script.args(traces),
+    };
+    run(&mut script)
+}
