@@ -1,5 +1,7 @@
 //! Histograms: logarithmic for time, linear with a grain for sizes (the paper's choice for each).
 
+use std::cmp::Reverse;
+
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::distribution::Distribution;
@@ -37,6 +39,22 @@ pub(crate) fn logarithmic(distribution: &Distribution) -> Vec<Cell> {
         cells.drain(1..1 + next.unwrap_or(0));
     }
     cells
+}
+
+/// The mode of times, which are hardly ever the same nanosecond twice: the median of the values in the fullest cell of
+/// [`logarithmic`], the least of equally full ones.
+pub(crate) fn mode_of_times(times: &Distribution) -> Option<u64> {
+    let cells = logarithmic(times).into_iter();
+    let fullest = cells.max_by_key(|cell| (cell.count, Reverse(cell.from)))?;
+    let mut before = 0;
+    let counts = times.counts().into_iter();
+    counts
+        .skip_while(|(value, _)| *value < fullest.from)
+        .find(|(_, count)| {
+            before += count;
+            before * 2 >= fullest.count
+        })
+        .map(|(value, _)| value)
 }
 
 /// Cells of `grain` each; one that suits the range where it is `None`.
@@ -92,7 +110,7 @@ fn gather(
 
 #[cfg(test)]
 mod tests {
-    use super::{Cell, linear, logarithmic};
+    use super::{Cell, linear, logarithmic, mode_of_times};
     use crate::statistics::distribution::Distribution;
 
     fn of(values: &[u64]) -> Distribution {
@@ -120,6 +138,15 @@ mod tests {
             ]
         );
         assert_eq!(logarithmic(&of(&[u64::MAX]))[0].count, 1);
+    }
+
+    #[test]
+    fn the_mode_of_times_is_where_most_are() {
+        // No two are the same; most are between 1024 and 2048.
+        let times = [3, 700, 1100, 1300, 1301, 1900, 40_000];
+        assert_eq!(mode_of_times(&of(&times)), Some(1300));
+        assert_eq!(mode_of_times(&of(&[0, 0, 0, 5, 6])), Some(0));
+        assert_eq!(mode_of_times(&of(&[])), None);
     }
 
     #[test]

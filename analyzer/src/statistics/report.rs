@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::distribution::Distribution;
-use crate::statistics::histogram::{Cell, linear, logarithmic};
+use crate::statistics::histogram::{Cell, linear, logarithmic, mode_of_times};
 use crate::statistics::{Category, MessageStatistics, Statistics};
 
 /// The version of the JSON.
@@ -81,7 +81,7 @@ pub struct DistributionReport {
     pub min: Option<f64>,
     /// The most.
     pub max: Option<f64>,
-    /// The most frequent.
+    /// The most frequent; of times the median of the fullest cell of the histogram.
     pub mode: Option<f64>,
     /// The one that half do not exceed.
     pub median: Option<f64>,
@@ -189,11 +189,15 @@ fn times(
     /// Nanoseconds of a millisecond.
     const MILLISECOND: f64 = 1e6;
     let all = &of.inter_arrival;
-    let mut first = sum_up(all, MILLISECOND);
+    let sum_up = |times: &Distribution| DistributionReport {
+        mode: mode_of_times(times).map(|mode| mode as f64 / MILLISECOND),
+        ..sum_up(times, MILLISECOND)
+    };
+    let mut first = sum_up(all);
     if histograms.shown {
         first.histogram = Some(logarithmic(all));
     }
-    (first, sum_up(&all.without_zeros(), MILLISECOND))
+    (first, sum_up(&all.without_zeros()))
 }
 
 fn of_sizes(sizes: &Distribution, grain: Option<u64>, shown: bool) -> DistributionReport {
