@@ -45,6 +45,7 @@ high_ms | ms | | The most that `time_ms` may be by the spread of the calibration
 transport_ms | ms | transport.server_ms | Time of the server for waking, reading and answering these requests; of a server in `compare` the time of all transport.
 transport_network_ms | ms | network_ms | Time of the network for transport.
 charged_ms | ms | total.time_ms | All that the requests caused: `time_ms`, `transport_ms`, and the network's time for `returned_bytes`.
+percent_charged | % | 100 | The share of the total's `time_ms` that `charged_ms` is.
 blocking | number | round_trips | Requests that are charged the network's latency.
 exact | number | count | Requests whose price was measured at this size.
 interpolated | number | count | Requests priced between two measured sizes.
@@ -105,8 +106,7 @@ saves_ms | ms | | `recorded_ms` and the round trips saved, at `rtt_ms`.
 in_order_omitted | number | round_trips | Round trips that are not in the list.
 at_ms | ms | | When it was, after the first record.
 # Episodes
-latency_ms | ms | | From the beginning of an episode to the end of its response.
-inclusive_ms | ms | | From its beginning to the end of all that it led to, in other clients as well.
+latency_ms | ms | | From the beginning of an episode to the end of its response, with what it led other clients to do.
 exclusive_ms | ms | latency_ms | Latency without the children.
 start_ms | ms | | When it began, after the first record.
 longest_start_ms | ms | | When the longest of the pattern began.
@@ -116,6 +116,7 @@ parts.server_ms | ms | latency_ms | Time in which the client waited for the serv
 perceptible_parts.server_ms | ms | latency_ms | The same, of episodes over their threshold.
 parts.network_ms | ms | latency_ms | Time in which the network delayed it.
 perceptible_parts.network_ms | ms | latency_ms | The same, of episodes over their threshold.
+other_clients_ms | ms | latency_ms | Time in which other clients did what it had led to.
 running_ms | ms | parts | Time of the client on a processor.
 processor_ms | ms | parts | Time in which the client could run and others did.
 grab_ms | ms | parts | Time in which it waited for a reply while another client had grabbed the server.
@@ -140,7 +141,7 @@ in_episode_percent | % | 100 | The share of `end_to_end_ms`.
 under_3_ms | number | count | Episodes under 3 ms.
 from_3_ms | number | count | Episodes of 3 ms and more.
 from_100_ms | number | from_3_ms | Episodes of 100 ms and more.
-perceptible | number | count | Episodes over their threshold with all that they led to.
+perceptible | number | count | Episodes over their threshold.
 long_per_minute | number | | Episodes of 100 ms and more for each minute in episodes.
 median_ms | ms | | The latency that half do not exceed.
 p75_ms | ms | | The latency that 75 % do not exceed.
