@@ -6,6 +6,7 @@ use std::io::{self, IsTerminal};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::time::Duration;
 
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, kill_process, setrlimit, waitid,
@@ -17,6 +18,8 @@ use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 pub(crate) struct CommandLine<'a> {
     /// The program and its arguments; nothing where whoever connects is recorded.
     pub(crate) words: &'a [OsString],
+    /// How long the recording may last, with or without one.
+    pub(crate) time: Option<Duration>,
     /// Takes what it writes to a terminal, from which it then reads nothing.
     pub(crate) collect: Option<&'a File>,
 }

@@ -222,6 +222,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     }
     let name = served_name(&claimed, display.link.name());
     let command = CommandLine {
+        time: config.time,
         words: &config.command,
         collect: config.collect.as_deref(),
     };
@@ -229,14 +230,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     let served = listening.block_on(
         &runtime,
         serve::serve(
-            &display,
-            &claimed,
-            &command,
-            &name,
-            &authority,
-            config.time,
-            heard,
-            &mut on,
+            &display, &claimed, &command, &name, &authority, heard, &mut on,
         ),
     );
     // Nobody is accepted any more.

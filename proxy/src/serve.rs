@@ -57,7 +57,6 @@ pub(crate) async fn serve(
     command_line: &CommandLine<'_>,
     name: &str,
     authority: &Path,
-    time: Option<Duration>,
     mut heard: UnboundedReceiver<Notice>,
     on: &mut impl FnMut(Notice),
 ) -> Result<ServeOutcome, RecordError> {
@@ -93,7 +92,7 @@ pub(crate) async fn serve(
     };
 
     let mut exit_status = None;
-    let mut until = time.map(|time| Instant::now() + time);
+    let mut until = command_line.time.map(|time| Instant::now() + time);
     let mut timed_out = false;
     let mut ending = Ending::NotYet;
     let mut beat = interval(BEAT);
