@@ -32,7 +32,7 @@ impl CommandError {
     }
 
     /// The same of a command whose status 1 is a finding: exit status 2.
-    pub(crate) fn as_trouble(self) -> CommandError {
+    pub(crate) fn into_trouble(self) -> CommandError {
         CommandError { status: 2, ..self }
     }
 

@@ -21,7 +21,7 @@ const RTT_MS: f64 = 50.0;
 
 /// Holds the trace against the budget; exit status 1 where it is over, 2 in any trouble, as of diff.
 pub(crate) fn run(arguments: &Check) -> Outcome {
-    held_against(arguments).map_err(CommandError::as_trouble)
+    held_against(arguments).map_err(CommandError::into_trouble)
 }
 
 fn held_against(arguments: &Check) -> Outcome {
