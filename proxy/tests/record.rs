@@ -73,7 +73,7 @@ fn a_recording_of_limited_time_ends_its_command() {
     let dir = tempfile::tempdir().unwrap();
     let mut config = config(
         &dir.path().join("t.mcap"),
-        311,
+        318,
         &["sh", "-c", "xdpyinfo >&2; exec sleep 1000"],
     );
     config.time = Some(std::time::Duration::from_secs(2));
