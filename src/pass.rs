@@ -53,10 +53,10 @@ impl Span {
     /// That the recording at `path` is over before the part begins.
     pub(crate) fn beyond(&self, path: &Path, length: Duration) -> CommandError {
         CommandError::usage(format_args!(
-            "--from {}: {} is {:.3} s long",
-            self.from.unwrap_or_default(),
+            "{} ends {:.3} s after its start: there is nothing at {} s",
             path.display(),
-            length.as_secs_f64()
+            length.as_secs_f64(),
+            self.from.unwrap_or_default()
         ))
     }
 

@@ -157,8 +157,8 @@ mod tests {
         let near = |left: f64, right: f64| assert!((left - right).abs() < 1e-6, "{left} {right}");
         near(parts.waited_ms, 502.0);
         // The last drawing is on the way for half a round trip.
-        near(parts.network_ms, 525.0);
-        near(parts.of_server_ms(), 2.0);
+        near(found[0].network_ms, 525.0);
+        near(found[0].of_server_ms(), 2.0);
         // Another link stands in the place of this one.
         near(found[0].over(None, 50.0).unwrap(), 538.0 - 525.0 + 500.0);
         let findings = episodes.finish();

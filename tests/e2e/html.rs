@@ -54,7 +54,7 @@ fn a_person_finds_their_way_on_the_page() {
          input.value = ''; input.dispatchEvent(new Event('input'));
          const head = [...document.querySelectorAll('#request-table th button')].find((one) => one.textContent === 'Number');
          head.click();
-         const numbers = rows('request-table').map((row) => Number(row.cells[4].textContent.replaceAll(',', '')));
+         const numbers = rows('request-table').map((row) => Number(row.cells[head.parentElement.cellIndex].textContent.replaceAll(',', '')));
          return [head.parentElement.getAttribute('aria-sort'), numbers]";
     for (direction, ordered) in [("descending", true), ("ascending", false)] {
         let sorted = browser.run(&format!("{ROWS} {sorted}"));

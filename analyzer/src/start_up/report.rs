@@ -40,6 +40,10 @@ pub struct StartUpReport {
     /// Of its own time and that before it connected, how long it was on a processor. `None` where there is no latency, and
     /// where the kernel did not tell.
     pub ran_ms: Option<f64>,
+    /// Of the latency, how long bytes were on the emulated link (`record --net`).
+    pub network_ms: f64,
+    /// Of waiting, how long no processor was free for the server or for the recorder, as far as the kernel tells.
+    pub processor_ms: f64,
     /// Where the time went; `None` where there is no latency. They add up to it.
     pub parts: Option<StartUpParts>,
 }
@@ -58,28 +62,25 @@ pub struct StartUpParts {
     pub client_ms: f64,
     /// From its last request until the server had done it; `None` where that is not known.
     pub server_ms: Option<f64>,
-    /// Of letting it in, of waiting and of the server's work, how long the bytes were on the emulated link (`record --net`).
-    pub network_ms: f64,
-    /// Of waiting, how long no processor was free for the server or for the recorder, as far as the kernel tells.
-    pub processor_ms: f64,
-}
-
-impl StartUpParts {
-    /// Waiting for the server, with what the server does last, but not for the link nor for a processor.
-    pub fn of_server_ms(&self) -> f64 {
-        let all = self.setup_ms + self.waited_ms + self.server_ms.unwrap_or(0.0);
-        (all - self.network_ms - self.processor_ms).max(0.0)
-    }
 }
 
 impl StartUpReport {
+    /// Waiting for the server, with what the server does last, but not for the link nor for a processor; zero where
+    /// there is no latency.
+    pub fn of_server_ms(&self) -> f64 {
+        let parts = self.parts.as_ref();
+        let all = parts.map_or(0.0, |parts| {
+            parts.setup_ms + parts.waited_ms + parts.server_ms.unwrap_or(0.0)
+        });
+        (all - self.network_ms - self.processor_ms).max(0.0)
+    }
+
     /// Its latency over a network of that speed (`None`: without limit) and round trip, in the place of the link that the
     /// recorder emulated: equation 7 of its round trips and of the bytes of both directions.
     pub fn over(&self, bytes_per_second: Option<f64>, rtt_ms: f64) -> Option<f64> {
         let bytes = self.bytes.saturating_add(self.received_bytes) as f64;
         let wire = bytes_per_second.map_or(0.0, |speed| bytes / speed * 1e3);
-        let link = self.parts.as_ref().map_or(0.0, |parts| parts.network_ms);
-        Some(self.latency_ms? - link + wire + self.round_trips as f64 * rtt_ms)
+        Some(self.latency_ms? - self.network_ms + wire + self.round_trips as f64 * rtt_ms)
     }
 
     pub(super) fn of(
@@ -119,10 +120,6 @@ impl StartUpReport {
                 waited_ms: ms(client.waited),
                 client_ms: ms(own),
                 server_ms: server.map(ms).or(asked.then_some(0.0)),
-                network_ms: ms(client.on_link + on_the_way),
-                processor_ms: ms(client
-                    .unserved
-                    .min(client.waited - client.waited.min(client.on_link))),
             }
         });
         StartUpReport {
@@ -142,6 +139,10 @@ impl StartUpReport {
             round_trips: client.round_trips,
             synchronisations: client.synchronisations,
             waited_ms: ms(client.waited),
+            network_ms: ms(client.on_link + on_the_way),
+            processor_ms: ms(client
+                .unserved
+                .min(client.waited.saturating_sub(client.on_link))),
             requests: client.requests,
             bytes: client.bytes,
             received_bytes: client.received,

@@ -93,15 +93,15 @@ fn start_up(report: &ProfileReport) -> Option<String> {
     };
     // There is room for the largest one.
     let others = [
-        ("server", parts.of_server_ms()),
-        ("network", parts.network_ms),
-        ("no free processor for the server", parts.processor_ms),
+        ("server", slowest.of_server_ms()),
+        ("network", slowest.network_ms),
+        ("no free processor for the server", slowest.processor_ms),
         ("off CPU", off),
     ];
     let (name, most) = others.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let other = format!("{name} {}", of(most));
     // Who waits for a user waits for no network; who had one is forecast only where that is asked for.
-    let had = parts.network_ms > 0.0 && !has_network(report);
+    let had = slowest.network_ms > 0.0 && !has_network(report);
     let abroad = match had || percent(idle, latency) >= MOSTLY {
         true => String::new(),
         false => format!("; {}", abroad(report, slowest)?),

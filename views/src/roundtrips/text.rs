@@ -161,11 +161,8 @@ fn start_up(one: &StartUpReport, rtt_ms: f64) -> String {
             .server_ms
             .map(|server| format!(", {} the server's drawing", time(server)));
         let within: String = [
-            (parts.network_ms, "on the emulated link"),
-            (
-                parts.processor_ms,
-                "without a free processor for the server",
-            ),
+            (one.network_ms, "on the emulated link"),
+            (one.processor_ms, "without a free processor for the server"),
         ]
         .into_iter()
         .filter(|(ms, _)| *ms > 0.0)
