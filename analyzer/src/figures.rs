@@ -31,7 +31,7 @@ total_bytes | bytes | total.bytes | Bytes of all messages of the kind.
 failed | number | count | Requests that an error answered.
 unpaired_replies | number | replies | Replies to requests that the trace does not have.
 percent_of_count | % | 100 | The share of all requests.
-records | number | | Records of the trace.
+records | number | | Records of the trace, but for those of context switches.
 connection_count | number | | Connections that the trace has.
 # Time of the server and of the network
 server_ms | ms | total.server_ms | Time of the server, on the basis and the clock that the page names.
