@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::thread;
 
-use x11prof_views::audit::Pages;
+use x11prof_views::audit::{Pages, audit};
 
 use crate::args::Audit;
 use crate::error::{CommandError, Outcome};
@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &Audit) -> Outcome {
     add(&mut pages, path, first, 0.0)?;
     let half = pages.figure("report:trace.duration_ms").unwrap_or_default() / 2e3;
     add(&mut pages, path, rest, half)?;
-    let audit = pages.audit();
+    let audit = audit(&pages);
     emit_text(None, &audit.to_string())?;
     Ok(match audit.violations.is_empty() {
         true => ExitCode::SUCCESS,

@@ -1,11 +1,15 @@
 //! A check: what figures must be to each other, and what is said where they are not.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde_json::Value;
 
-use super::{Audit, Pages, figure, said};
+use super::outcome::Audit;
+use super::pages::Pages;
+use super::{figure, said};
+
+/// What must hold.
+pub(super) const CHECKS: &str = include_str!("checks.txt");
 
 /// A check, as `checks.txt` has it. Figures that a recording does not have are passed over.
 #[derive(Debug, PartialEq)]
@@ -29,54 +33,9 @@ enum Kind {
     Said,
 }
 
-/// A check that does not hold.
-#[derive(Debug, PartialEq)]
-pub struct Violation {
-    figure: String,
-    here: (String, f64),
-    there: (String, f64),
-    why: &'static str,
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (figure, why) = (&self.figure, self.why);
-        let ((here, is), (there, other)) = (&self.here, &self.there);
-        write!(out, "{figure}: {is} by {here}, {why} {other} by {there}")
-    }
-}
-
 /// What two figures may differ by that are the same: sums of many that were rounded.
 fn apart(here: f64, there: f64) -> f64 {
     1e-5 + 1e-6 * here.abs().max(there.abs())
-}
-
-impl Audit {
-    /// How many checks were made.
-    pub(super) fn made(&self) -> usize {
-        self.held + self.violations.len()
-    }
-
-    /// Notes that two figures were compared.
-    pub(super) fn note(
-        &mut self,
-        holds: bool,
-        figure: &str,
-        (here, is): (&str, f64),
-        why: &'static str,
-        (there, other): (&str, f64),
-    ) {
-        if holds {
-            self.held += 1;
-            return;
-        }
-        self.violations.push(Violation {
-            figure: figure.to_owned(),
-            here: (here.to_owned(), is),
-            there: (there.to_owned(), other),
-            why,
-        });
-    }
 }
 
 impl<'a> Check<'a> {
@@ -220,7 +179,7 @@ impl<'a> Check<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Audit, Check, Kind, Pages};
+    use super::{Audit, CHECKS, Check, Kind, Pages};
 
     fn audit(list: &'static str, pages: &[(&str, &str, &str)]) -> Audit {
         let mut all = Pages::default();
@@ -236,7 +195,7 @@ mod tests {
 
     #[test]
     fn every_line_of_the_list_is_a_check() {
-        let list = super::super::CHECKS;
+        let list = CHECKS;
         let checks = Check::all(list);
         let begun = list.lines().filter(|line| !line.starts_with(['#', ' ']));
         assert_eq!(checks.len(), begun.count());

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Audit;
+use super::outcome::Audit;
 
 /// Quantities that rise in this order.
 const RISING: [&[&str]; 5] = [

@@ -1,0 +1,75 @@
+//! The outcome of an audit: how many checks hold, and which do not.
+
+use std::fmt;
+
+/// The result of an audit.
+#[derive(Debug, Default)]
+pub struct Audit {
+    /// Checks that hold.
+    pub held: usize,
+    /// Those that do not.
+    pub violations: Vec<Violation>,
+    /// Figures of checks that found nothing to compare in this recording.
+    pub idle: Vec<&'static str>,
+}
+
+/// A check that does not hold.
+#[derive(Debug, PartialEq)]
+pub struct Violation {
+    figure: String,
+    here: (String, f64),
+    there: (String, f64),
+    why: &'static str,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (figure, why) = (&self.figure, self.why);
+        let ((here, is), (there, other)) = (&self.here, &self.there);
+        write!(out, "{figure}: {is} by {here}, {why} {other} by {there}")
+    }
+}
+
+impl Audit {
+    /// How many checks were made.
+    pub(super) fn made(&self) -> usize {
+        self.held + self.violations.len()
+    }
+
+    /// Notes that two figures were compared.
+    pub(super) fn note(
+        &mut self,
+        holds: bool,
+        figure: &str,
+        (here, is): (&str, f64),
+        why: &'static str,
+        (there, other): (&str, f64),
+    ) {
+        if holds {
+            self.held += 1;
+            return;
+        }
+        self.violations.push(Violation {
+            figure: figure.to_owned(),
+            here: (here.to_owned(), is),
+            there: (there.to_owned(), other),
+            why,
+        });
+    }
+}
+
+impl fmt::Display for Audit {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for violation in &self.violations {
+            writeln!(out, "{violation}")?;
+        }
+        match self.violations.len() {
+            0 => writeln!(out, "all {} checks hold", self.held)?,
+            failed => writeln!(out, "{failed} of {} checks do not hold", self.made())?,
+        }
+        match self.idle.is_empty() {
+            true => Ok(()),
+            false => writeln!(out, "not in this recording: {}", self.idle.join(", ")),
+        }
+    }
+}
