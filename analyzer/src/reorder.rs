@@ -117,9 +117,16 @@ impl ReorderBuffer {
         self.until = self.until.max(until);
     }
 
-    /// Nothing more came until `time`.
+    /// It is `time` now, and nothing more has come. What has been told may be all there is to tell; on a busy machine
+    /// more comes late.
     pub(crate) fn until(&mut self, time: Timestamp) {
-        self.known(time.as_nanos().saturating_sub(LATE));
+        let before = |late| time.as_nanos().saturating_sub(late);
+        self.known(before(LATEST));
+        let told = self.batches.back().copied().unwrap_or_default();
+        match self.captured {
+            true => self.known(told.min(before(LATE))),
+            false => self.known(before(LATE)),
+        }
     }
 
     /// There are no more records: all that waits has its turn.
@@ -287,6 +294,22 @@ mod tests {
         // Of a process that does nothing more there may be none.
         let latest = LATEST / 1_000_000;
         assert_eq!(order(vec![switches(&[1]), at(2), at(2 + latest)]), "s1 m2");
+    }
+
+    #[test]
+    fn where_nothing_more_comes_what_is_told_has_its_turn() {
+        let mut buffer = ReorderBuffer::default();
+        for record in [at(1), at(3), switches(&[2]), at(4)] {
+            buffer.put(record);
+        }
+        let mut turns = |millis: u64| {
+            buffer.until(Timestamp::from_nanos(millis * 1_000_000));
+            std::iter::from_fn(|| buffer.next()).count()
+        };
+        assert_eq!(turns(5), 0);
+        assert_eq!(turns(2 + LATE / 1_000_000), 2);
+        assert_eq!(turns(3 + LATEST / 1_000_000), 1);
+        assert_eq!(turns(4 + LATEST / 1_000_000), 1);
     }
 
     #[test]

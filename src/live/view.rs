@@ -160,6 +160,9 @@ impl View {
         let print = self.print.swap(false, Ordering::Relaxed);
         let afresh = self.afresh.swap(false, Ordering::Relaxed);
         let mut said = String::new();
+        if (print || afresh) && self.source.is_now() {
+            profile.until(now());
+        }
         if print {
             said = views::profile::text(
                 &profile.report(&self.what, &Network::NONE, true),
