@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::figure::{all, evaluate};
 use super::outcome::Audit;
 use super::pages::Pages;
-use super::{figure, said};
+use super::said::number;
 
 /// What must hold.
 pub(super) const CHECKS: &str = include_str!("checks.txt");
@@ -93,7 +94,7 @@ impl<'a> Check<'a> {
             (_, None) => self.compare(&page, self.figure, audit),
             (_, Some(list)) => {
                 let (name, path) = list.split_once(':').unwrap_or(("", list));
-                let elements = page(name).and_then(|root| figure::all(root, path));
+                let elements = page(name).and_then(|root| all(root, path));
                 for (number, element) in elements.unwrap_or_default().into_iter().enumerate() {
                     let figure = format!("{} of {list} {number}", self.figure);
                     self.compare(&|_: &str| Some(element), &figure, audit);
@@ -108,7 +109,7 @@ impl<'a> Check<'a> {
         figure: &str,
         audit: &mut Audit,
     ) {
-        let value = |path: &&'a str| Some((*path, figure::evaluate(path, page)?));
+        let value = |path: &&'a str| Some((*path, evaluate(path, page)?));
         let mut known = self.sides.iter().filter_map(value);
         let Some(first) = known.next() else { return };
         for next in known {
@@ -129,8 +130,8 @@ impl<'a> Check<'a> {
             let (page, list) = words.next()?.split_once(':')?;
             let (key, path) = (words.next()?, words.next()?);
             let mut sums = BTreeMap::new();
-            for element in figure::all(pages.figures(page)?, list)? {
-                let Some(figure) = figure::evaluate(path, &|_| Some(element)) else {
+            for element in all(pages.figures(page)?, list)? {
+                let Some(figure) = evaluate(path, &|_| Some(element)) else {
                     continue;
                 };
                 let key = element.get(key)?;
@@ -167,7 +168,7 @@ impl<'a> Check<'a> {
             };
             let (page, rest) = side.split_once(' ')?;
             let (place, after) = rest.split_once(" after ")?;
-            let number = said::number(pages.words(page)?, after, place.parse().ok()?)?;
+            let number = number(pages.words(page)?, after, place.parse().ok()?)?;
             Some((number, (*path, pages.figure(path)?)))
         };
         if let Some((number, (path, value))) = found() {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{figure, messages};
+use super::figure::evaluate;
+use super::messages::added_up;
 
 /// The pages of one recording, by their names.
 #[derive(Debug, Default)]
@@ -28,7 +29,7 @@ impl Pages {
     pub fn add(&mut self, name: &str, format: &str, text: &str) -> Result<(), String> {
         let page = match format {
             "json" => Page::Figures(serde_json::from_str(text).map_err(|error| error.to_string())?),
-            "lines" => Page::Figures(messages::added_up(text)),
+            "lines" => Page::Figures(added_up(text)),
             "csv" => Page::Figures(table(text).map_err(|error| error.to_string())?),
             "html" => Page::Figures(embedded(text)?),
             _ => Page::Words(text.split_whitespace().collect::<Vec<_>>().join(" ")),
@@ -40,7 +41,7 @@ impl Pages {
     /// A figure of a page, by its path.
     #[must_use]
     pub fn figure(&self, path: &str) -> Option<f64> {
-        figure::evaluate(path, &|page| self.figures(page))
+        evaluate(path, &|page| self.figures(page))
     }
 
     pub(super) fn figures(&self, page: &str) -> Option<&Value> {
