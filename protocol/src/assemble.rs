@@ -13,7 +13,7 @@ const LOST_SHOWN: usize = 32;
 #[derive(Debug, Default)]
 pub struct Room(Vec<u8>);
 
-/// What the assembler hands out.
+/// The results of the assembler.
 pub(crate) enum Whole<'a> {
     /// A message that was complete, and what was kept of it.
     Message(Head, &'a [u8]),

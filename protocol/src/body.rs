@@ -4,8 +4,8 @@
 use crate::byte_order::ByteOrder;
 use crate::message::Request;
 
-/// What follows a request's header. Offsets are the protocol's encoding tables' less the
-/// 4 bytes of the header, so that they hold for BIG-REQUESTS as well.
+/// The bytes of a request after its header. Offsets are those of the protocol's encoding tables,
+/// less the 4 bytes of the header: they hold for BIG-REQUESTS too.
 #[derive(Debug, Clone, Copy)]
 pub struct Body<'a> {
     bytes: &'a [u8],
@@ -26,13 +26,13 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// False where the recorder left out the tail.
+    /// False where the recorder left out the tail of the body.
     #[inline]
     pub fn is_whole(&self) -> bool {
         self.whole
     }
 
-    /// Its bytes on the wire, those that were left out included.
+    /// Bytes of the body on the wire, bytes left out by the recorder included.
     pub fn wire_len(&self) -> u64 {
         self.wire_len
     }

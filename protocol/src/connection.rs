@@ -18,7 +18,7 @@ const QUERY_EXTENSION: u8 = 98;
 /// The event without a sequence number (section "KeymapNotify").
 const KEYMAP_NOTIFY: u8 = 11;
 
-/// What comes next in a direction's stream.
+/// The next input of a direction's stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input<'a> {
     /// Bytes.
@@ -27,7 +27,7 @@ pub enum Input<'a> {
     Omitted(u64),
 }
 
-/// What is known of a connection in its middle.
+/// The state of a connection at a point after its setup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Joint {
     /// The byte order that the client chose.
@@ -86,9 +86,9 @@ impl Connection {
         self.answers.go_on_after(joint.last_request);
     }
 
-    /// How another [`Connection`] could go on from here, and how many bytes of messages under way
-    /// are still to come in each direction. `None` before the setup, in the first bytes of a message,
-    /// and where a direction has no messages.
+    /// The state with which another [`Connection`] can continue from here, and the bytes still to come
+    /// of the current message in each direction. `None` before the setup, in the first bytes of a
+    /// message, and where message boundaries are lost.
     pub fn joint(&self, extensions: &Extensions) -> Option<(Joint, [u64; 2])> {
         let (client, server) = (&self.client.walker, &self.server.walker);
         let under_way = [client.under_way()?, server.under_way()?];
@@ -125,7 +125,7 @@ impl Connection {
         self.feed_in(&mut Room::default(), side, input, extensions, on);
     }
 
-    /// The same, with messages put together in `room`, which many connections may share.
+    /// Feeds input like `feed`, and assembles messages in `room`, which many connections may share.
     pub fn feed_in(
         &mut self,
         room: &mut Room,
@@ -180,7 +180,7 @@ impl Connection {
         self.answers.last_sequence()
     }
 
-    /// How many requests wait for a reply.
+    /// The number of requests that wait for a reply.
     #[cfg(test)]
     fn awaiting_reply(&self) -> usize {
         self.answers.awaiting()
@@ -193,7 +193,7 @@ impl Default for Connection {
     }
 }
 
-/// What a client sent.
+/// Decodes a message of the client.
 #[inline]
 fn sent<'a>(
     whole: Whole<'a>,
@@ -303,7 +303,7 @@ fn queried_extension(head: Head, bytes: &[u8], order: ByteOrder) -> Option<Box<s
     Some(name.into())
 }
 
-/// What a server sent.
+/// Decodes a message of the server.
 fn received<'a>(
     whole: Whole<'a>,
     order: ByteOrder,

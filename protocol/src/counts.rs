@@ -1,8 +1,8 @@
-//! Lists that `x11rb-protocol` cannot be given unseen.
+//! Checks of the counts of lists, before `x11rb-protocol` parses a message.
 //!
-//! It makes room for as many elements as a message claims before it reads them: one bad count
-//! would take the memory of the machine. An element is a byte at least, so that a count beyond
-//! the message's length is false, and the message not worth decoding.
+//! `x11rb-protocol` allocates memory for as many elements as a message claims: one bad count would
+//! exhaust the machine's memory. An element has at least one byte. So a count beyond the message's
+//! length is false, and the message is not decoded.
 
 use crate::ByteOrder;
 
@@ -31,7 +31,7 @@ enum Lists {
 }
 use Lists::{Control, Counted, Groups, Image, PictFormats, Single};
 
-/// Whether a request's lists can fit in it. `body` is what follows its header.
+/// True where a request's lists can fit in the request. `body` is the bytes after its header.
 pub(crate) fn request_fits(
     extension: Option<&str>,
     opcode: u8,
@@ -41,7 +41,7 @@ pub(crate) fn request_fits(
     extension.is_none_or(|extension| fits(&request_lists(extension, opcode), order, body))
 }
 
-/// Whether a reply's lists can fit in it.
+/// True where a reply's lists can fit in the reply.
 pub(crate) fn reply_fits(
     extension: Option<&str>,
     opcode: u8,

@@ -11,7 +11,7 @@ use crate::opcode::{Opcode, core_opcode, extension_opcode, unknown_opcode};
 /// Major opcodes from here on are extensions' (protocol, section "Request Format").
 const FIRST_MAJOR: u8 = 128;
 
-/// What is known of the requests of one major opcode, by minor opcode, once asked for.
+/// The requests of one major opcode, by minor opcode. Each is filled at its first use.
 type Minors = Box<[OnceLock<Opcode>; 256]>;
 
 /// All extensions known of one display server.
@@ -66,7 +66,7 @@ impl Extensions {
         self.by_major.iter().flatten()
     }
 
-    /// What is known of a request by its opcodes.
+    /// The kind of request of these opcodes.
     #[inline]
     pub(crate) fn opcode(&self, major: u8, minor: u8) -> &Opcode {
         let Some(at) = slot(major) else {

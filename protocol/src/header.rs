@@ -11,7 +11,7 @@ pub enum Side {
     Server,
 }
 
-/// What kind of message a head opens.
+/// The kind of message that a head opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HeadKind {
     /// The client's connection setup.
@@ -49,7 +49,7 @@ pub(crate) const LONGEST: usize = 12;
 /// The code of a GenericEvent, without the SendEvent bit (Generic Event Extension, section 3).
 pub(crate) const GENERIC_EVENT: u8 = 35;
 
-/// What one direction of a connection carries.
+/// The phase of one direction of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// The next message is the setup.
@@ -60,7 +60,7 @@ pub(crate) enum Phase {
     Lost(&'static str),
 }
 
-/// What the first bytes of a message tell.
+/// The result of reading the first bytes of a message.
 pub(crate) enum Found {
     /// Its head.
     Head(Head),

@@ -10,7 +10,7 @@ use crate::{ByteOrder, SequenceNumber, Symbol};
 pub enum Message<'a> {
     /// The first message of a client.
     ClientSetup(ClientSetup<'a>),
-    /// The server's answer to it.
+    /// The server's answer to the client's setup.
     ServerSetup(ServerSetup<'a>),
     /// A request.
     Request(Request<'a>),
@@ -39,7 +39,7 @@ pub struct ClientSetup<'a> {
     pub wire_len: u64,
 }
 
-/// What the server said to a setup.
+/// The status in the server's answer to a setup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SetupStatus {
     /// Status 0.
@@ -147,10 +147,10 @@ pub struct ErrorMessage<'a> {
 /// Bytes that could not be framed.
 #[derive(Debug, Clone, Copy)]
 pub struct Malformed<'a> {
-    /// What is wrong with them.
+    /// The fault in words.
     pub why: &'static str,
     /// The first of the bytes, at most 32.
     pub bytes: &'a [u8],
-    /// How many bytes were given up.
+    /// The number of bytes given up.
     pub wire_len: u64,
 }

@@ -1,4 +1,4 @@
-//! What the opcodes of a request tell: its name, and whether it has a reply.
+//! The kinds of requests by their opcodes: the name, and the replies.
 
 use std::sync::OnceLock;
 
@@ -12,18 +12,18 @@ use crate::{Symbol, request_names};
 pub(crate) struct Opcode {
     /// Its name.
     pub(crate) name: Symbol,
-    /// Whether it has replies.
+    /// The replies of the request.
     pub(crate) replies: Replies,
-    /// How they are parsed; `None` where it has none, or none whose layout is known.
+    /// The parser of the replies; `None` for requests without replies and for replies of unknown layout.
     pub(crate) parser: Option<ReplyParser>,
 }
 
-/// Whether the protocol answers a request with a reply.
+/// The replies that the protocol defines for a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Replies {
     Never,
     Always,
-    /// It is a request of which nothing is known.
+    /// The request is unknown.
     Perhaps,
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn extension_request_name(extension: &Extension, minor: u8) -> Symbol
     }
 }
 
-/// Whether `x11rb-protocol` knows the request.
+/// True where `x11rb-protocol` knows the request.
 pub(crate) fn is_known_request(extension: &Extension, minor: u8) -> bool {
     known(get_request_name(
         &Only(Some(extension)),

@@ -71,8 +71,8 @@ impl Walker {
         self.big_after = Some(major);
     }
 
-    /// How many bytes of the message under way are still to come: 0 between messages. `None` where
-    /// too little of it has come to tell, and where there are no messages to be found.
+    /// Bytes still to come of the current message: 0 between messages. `None` before the message's
+    /// length is known, and after message boundaries are lost.
     pub fn under_way(&self) -> Option<u64> {
         match (self.phase, self.head) {
             (Phase::Lost(_), _) => None,
@@ -86,7 +86,7 @@ impl Walker {
         self.head
     }
 
-    /// Whether the connection's setup has gone by in this direction.
+    /// True after the connection's setup in this direction.
     pub fn is_set_up(&self) -> bool {
         self.phase == Phase::Messages
     }
@@ -106,9 +106,9 @@ impl Walker {
         }
     }
 
-    /// Passes over the whole requests of at most `longest` bytes that `bytes` begins with, where a
-    /// client's message begins there, and gives their opcodes to `on`. How many bytes they take.
-    /// It is what [`feed`](Walker::feed) would do, for the most frequent case.
+    /// Skips the whole requests of at most `longest` bytes at the start of `bytes`, where a client's
+    /// message begins there. Passes their opcodes to `on` and returns the number of bytes skipped.
+    /// A fast path of [`feed`](Walker::feed) for the most frequent case.
     #[inline]
     pub fn short_requests(
         &mut self,

@@ -8,7 +8,7 @@ use crate::{Block, ConnectionId, Direction, Gap, Part, Timestamp, TraceError};
 const HEADER_LEN: usize = 4 + 8 + 4 + 2 + 4;
 const GAP_LEN: usize = 4 + 4;
 
-/// What is to be said about the bytes of one socket read, for [`crate::Writer::write_block`].
+/// The head of a block: the bytes of one socket read, without the bytes. For [`crate::Writer::write_block`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockHead {
     /// When the read returned.
@@ -17,7 +17,7 @@ pub struct BlockHead {
     pub connection: ConnectionId,
     /// The direction.
     pub direction: Direction,
-    /// How many bytes of this direction went before.
+    /// Bytes of this direction before the block.
     pub offset: u64,
     /// File descriptors that came with the bytes.
     pub fds: u16,
@@ -36,8 +36,8 @@ impl Block {
     }
 }
 
-/// Writes a block into `buffer`, which it clears before. Goes over the parts twice, so that
-/// the bytes are copied once and nothing is allocated.
+/// Clears `buffer` and writes a block into it. Two passes over the parts copy the bytes only once
+/// and allocate nothing.
 pub(crate) fn encode<'a>(
     buffer: &mut Vec<u8>,
     head: &BlockHead,
@@ -94,7 +94,7 @@ fn narrow(n: u64) -> Result<u32, TraceError> {
     })
 }
 
-/// Reads a block; the error is what contradicts itself in it.
+/// Reads a block. The error names the lengths that contradict each other.
 pub(crate) fn decode(
     time: Timestamp,
     direction: Direction,
@@ -133,7 +133,7 @@ pub(crate) fn decode(
     })
 }
 
-/// Whether a block's lengths agree with each other.
+/// Checks that a block's lengths agree with each other.
 pub(crate) fn check(wire_len: u32, gaps: &[Gap], kept: usize) -> Result<(), &'static str> {
     let mut end = 0_u64;
     let mut left = 0_u64;

@@ -1,4 +1,4 @@
-//! What can go wrong with a trace, in words. Whoever opened the file adds its name in front.
+//! Errors of reading and writing a trace. Callers put the name of the file in front.
 
 use std::io;
 
@@ -10,16 +10,16 @@ use crate::format::{COMPRESSION, FORMAT, MESSAGE_LIMIT};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// There is not one byte.
+    /// The file has no bytes.
     #[error("the file is empty, not an x11prof trace")]
     Empty,
-    /// The file is not of the container's kind.
+    /// The file is not an MCAP file.
     #[error("not an x11prof trace (x11prof record makes one)")]
     NotATrace,
-    /// It is an MCAP file of another program.
+    /// The MCAP file is of another program.
     #[error("an MCAP file, but not an x11prof trace: its profile is {profile:?}")]
     OtherProfile {
-        /// What the file's header says.
+        /// The profile in the file's header.
         profile: String,
     },
     /// The file ends before anything was recorded.
@@ -34,15 +34,15 @@ pub enum TraceError {
         /// The trace's version.
         found: u32,
     },
-    /// The file is not as it was written.
+    /// Bytes of the file changed after the recording.
     #[error(
         "the trace is damaged before byte {position}: {what} \
          (x11prof recover copies what precedes the damage)"
     )]
     Damaged {
-        /// How many bytes of the file had been read.
+        /// Bytes of the file read before the damage was found.
         position: u64,
-        /// What is wrong.
+        /// The damage in words.
         what: String,
     },
     /// A record that the format cannot hold.
@@ -60,7 +60,7 @@ pub enum TraceError {
 }
 
 impl TraceError {
-    /// For an error of the container's writer.
+    /// Converts an error of the MCAP writer.
     pub(crate) fn from_writer(error: McapError) -> TraceError {
         match error {
             McapError::Io(error) => TraceError::Write(error),
@@ -75,7 +75,7 @@ impl TraceError {
     }
 }
 
-/// What is wrong with a file, after an error of the container's reader.
+/// Words for an error of the MCAP reader.
 pub(crate) fn damage(error: &McapError) -> String {
     match error {
         McapError::BadChunkCrc { .. } => "the checksum of a chunk does not match".to_owned(),

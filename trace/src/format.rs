@@ -31,7 +31,7 @@ pub(crate) enum Topic {
     Schedule,
 }
 
-/// What a channel record and its schema say.
+/// The contents of a channel record and of its schema.
 pub(crate) struct ChannelSpec {
     pub(crate) id: u16,
     pub(crate) name: &'static str,

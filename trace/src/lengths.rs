@@ -1,9 +1,9 @@
-//! The lengths inside of MCAP records, looked at before the container's own parser takes them at
-//! their word: it makes room for a string before it looks whether the string is there.
+//! Checks of the lengths inside MCAP records. They run before the `mcap` crate's parser, which
+//! allocates memory for a string before checking that the record contains the string.
 
 use mcap::records::op;
 
-/// Whether all strings that a record of this opcode announces lie in its `data`. True for records
+/// True where all strings that a record of this opcode announces lie in its `data`. True for records
 /// without strings.
 pub(crate) fn strings_fit(opcode: u8, data: &[u8]) -> bool {
     fit(opcode, data).is_some()
@@ -29,7 +29,7 @@ fn fit(opcode: u8, data: &[u8]) -> Option<()> {
     }
 }
 
-/// What follows the string at the start of `data`.
+/// The bytes after the string at the start of `data`.
 fn string(data: &[u8]) -> Option<&[u8]> {
     let (len, rest) = data.split_first_chunk::<4>()?;
     rest.get(usize::try_from(u32::from_le_bytes(*len)).ok()?..)

@@ -1,8 +1,8 @@
 //! The trace file of x11prof: its records, writer, reader and recovery, over `io::Read` and
 //! `io::Write`. Owns `Timestamp`, `ConnectionId` and `Direction`.
 //!
-//! It carries bytes and what the kernel said about them. It knows no X11: it does not look
-//! into the bytes, and it opens no file and reads no clock by itself.
+//! A trace contains the bytes of connections and the kernel's records about processes. This crate
+//! knows no X11 and never interprets the bytes. Callers open the files and read the clocks.
 //!
 //! The format is specified in docs/FORMAT.md.
 

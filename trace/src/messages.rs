@@ -29,7 +29,7 @@ pub(crate) struct Message {
     pub(crate) data: Bytes,
 }
 
-/// What channel a message is of.
+/// The channel of a message.
 #[derive(Clone)]
 pub(crate) enum MessageTopic {
     Known(Topic),
@@ -44,7 +44,7 @@ pub(crate) struct OtherChannel {
     pub(crate) message_encoding: String,
 }
 
-/// What an MCAP record is to a reader of messages.
+/// The MCAP records that a reader of messages acts on.
 enum Found {
     Header(String),
     Chunk,
@@ -150,13 +150,12 @@ impl<R: Read> Messages<R> {
         Ok(None)
     }
 
-    /// Whether the end of the file was reached and is that of a finished one.
+    /// True once the end of a finished file was reached.
     pub(crate) fn is_complete(&self) -> bool {
         self.state == State::Complete
     }
 
-    /// The error for something that contradicts itself in what was just read. Nothing is read
-    /// after it.
+    /// The error for contradictions in the record just read. The reader stops there.
     pub(crate) fn damaged(&mut self, what: impl Into<String>) -> TraceError {
         self.state = State::Broken;
         TraceError::Damaged {

@@ -1,4 +1,4 @@
-//! What is known where a trace, or a connection, begins in the middle (docs/FORMAT.md).
+//! The state of connections and of the server where a trace begins in the middle (docs/FORMAT.md).
 
 use serde::{Deserialize, Serialize};
 
@@ -16,10 +16,10 @@ pub struct Joined {
     /// The server's direction begins with the answer to the setup.
     #[serde(default, skip_serializing_if = "is_false")]
     pub setup: bool,
-    /// How many bytes of a message that began before come first, to the server and to the client.
+    /// Bytes left of the message that began before this record: to the server, and to the client.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub under_way: [u64; 2],
-    /// Requests before whose replies are still to come.
+    /// Earlier requests whose replies are still to come.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub awaited: Vec<AwaitedReply>,
 }
@@ -46,19 +46,20 @@ pub struct AwaitedReply {
     pub minor: u8,
 }
 
-/// What was there before the trace begins.
+/// The server's state from before the trace.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Existing {
-    /// Who told: `server`, which was asked, or `recording`, an earlier part of it.
+    /// The source: `server` where the recorder queried the server, `recording` for an earlier part of
+    /// the recording.
     pub from: String,
-    /// Which resource ids clients were given.
+    /// The resource ids of each client.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<ExistingClient>,
     /// The root windows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub roots: Vec<ExistingDrawable>,
-    /// How pixels are packed, by depth.
+    /// The pixmap formats, by depth.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub formats: Vec<ExistingFormat>,
     /// Windows, parents before children, siblings from the lowest to the highest.
@@ -115,7 +116,7 @@ pub struct ExistingWindow {
     pub id: u32,
     /// Its parent's.
     pub parent: u32,
-    /// Its place in its parent.
+    /// Position in the parent, in pixels.
     pub x: i16,
     /// Likewise.
     pub y: i16,
@@ -123,23 +124,23 @@ pub struct ExistingWindow {
     pub width: u16,
     /// Likewise.
     pub height: u16,
-    /// The border's width.
+    /// The border's width in pixels.
     pub border: u16,
-    /// Bits of a pixel; 0 where it has none or that is not known.
+    /// Bits of a pixel; 0 for windows without a depth and where the depth is unknown.
     pub depth: u8,
-    /// It is of class InputOnly.
+    /// True for windows of class InputOnly.
     #[serde(skip_serializing_if = "is_false")]
     pub input_only: bool,
-    /// It is mapped, whether or not its ancestors are.
+    /// True for mapped windows, also below unmapped ancestors.
     #[serde(skip_serializing_if = "is_false")]
     pub mapped: bool,
-    /// Window managers leave it alone.
+    /// The override-redirect attribute: window managers ignore the window.
     #[serde(skip_serializing_if = "is_false")]
     pub override_redirect: bool,
     /// The instance in its WM_CLASS.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
-    /// The class there.
+    /// The class in its WM_CLASS.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
     /// Its title.
@@ -160,7 +161,7 @@ impl Existing {
     /// Entries of a record at most, so that no record comes near the longest message.
     const ENTRIES: usize = 4096;
 
-    /// The same in several records, none of them too long to be written.
+    /// Splits the list into records that each fit in one message of the trace.
     pub fn split(mut self) -> Vec<Existing> {
         let empty = || Existing {
             from: self.from.clone(),

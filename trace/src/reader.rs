@@ -9,7 +9,7 @@ use crate::messages::{Message, MessageTopic, Messages};
 use crate::{Control, Direction, Record, Started, Timestamp, TraceError, block, schedule};
 
 /// Reads the records of a trace in the order of the file, in one pass and with bounded memory.
-/// Channels, kinds of control record and kinds of switch that it does not know, it skips.
+/// The reader skips unknown channels, unknown kinds of control record and unknown kinds of switch.
 pub struct Reader<R> {
     messages: Messages<R>,
     started: Started,
@@ -61,8 +61,8 @@ impl<R: Read> Reader<R> {
         Ok(None)
     }
 
-    /// After the last record: whether the file is whole. It is not where the recorder was
-    /// killed; what it had flushed has been read nevertheless.
+    /// After the last record: true where the file is complete. The file of a killed recorder is not;
+    /// its flushed records have been read nevertheless.
     pub fn is_complete(&self) -> bool {
         self.messages.is_complete()
     }
@@ -70,7 +70,7 @@ impl<R: Read> Reader<R> {
 
 /// Reads the first message, which is `started`, and checks the version.
 pub(crate) fn begin<R: Read>(messages: &mut Messages<R>) -> Result<(Message, Started), TraceError> {
-    /// What is looked at before the version is known, and so may never change.
+    /// The fields that are read before the version is known. They may never change.
     #[derive(Deserialize)]
     struct Version {
         kind: String,

@@ -36,24 +36,24 @@ pub struct Block {
     pub connection: ConnectionId,
     /// The direction.
     pub direction: Direction,
-    /// How many bytes of this direction went before.
+    /// Bytes of this direction before the block.
     pub offset: u64,
-    /// How many bytes were read off the socket.
+    /// Bytes read off the socket.
     pub wire_len: u32,
     /// File descriptors that came with the bytes.
     pub fds: u16,
-    /// What was left out, in order, not overlapping.
+    /// The bytes left out, in order, not overlapping.
     pub gaps: Vec<Gap>,
-    /// What was kept: `wire_len` less the gaps' lengths.
+    /// The bytes kept: `wire_len` less the gaps' lengths.
     pub bytes: Bytes,
 }
 
 /// Bytes of a block that are not in the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gap {
-    /// Where in the block as read off the socket, from its first byte.
+    /// Offset from the first byte read off the socket.
     pub at: u32,
-    /// How many bytes.
+    /// The number of bytes.
     pub len: u32,
 }
 
@@ -69,7 +69,7 @@ pub enum Part<'a> {
 /// A context switch of a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Switch {
-    /// When.
+    /// The time of the switch.
     pub time: Timestamp,
     /// The process.
     pub pid: u32,
@@ -77,18 +77,18 @@ pub struct Switch {
     pub tid: u32,
     /// The processor.
     pub cpu: u16,
-    /// What happened.
+    /// The kind of switch.
     pub kind: SwitchKind,
 }
 
-/// What a context switch was.
+/// A kind of context switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SwitchKind {
     /// The thread began to run.
     In,
-    /// It stopped by itself: it waits.
+    /// The thread stopped in order to wait.
     Blocked,
-    /// It was stopped while it could have run.
+    /// The kernel stopped the thread, which was ready to run.
     Preempted,
 }
 
@@ -110,9 +110,9 @@ pub enum Control {
     Opened(Opened),
     /// A connection ended.
     Closed {
-        /// Which.
+        /// The connection.
         connection: ConnectionId,
-        /// How: `client`, `server`, `refused`, `error`.
+        /// The side or the cause that ended the connection: `client`, `server`, `refused`, `error`.
         by: String,
         /// The cause in words where there is more to say.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -131,13 +131,13 @@ pub enum Control {
         /// `peer` or `queue`.
         cause: String,
     },
-    /// What scheduling capture there is for a process.
+    /// The scheduling capture of a process.
     Capture {
         /// The process.
         pid: u32,
         /// `switches`, or `none`.
         capture: String,
-        /// Why there is none.
+        /// Why there is no capture.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
@@ -146,19 +146,19 @@ pub enum Control {
         /// Its text.
         text: String,
     },
-    /// What the connection to the display server was like before the recording.
+    /// The measured connection to the display server, before the recording.
     Link(Link),
-    /// Bytes took as long as over this network, which the recorder put between it and the server.
+    /// The recorder delayed bytes as this network would, between the clients and the server.
     Network(EmulatedNetwork),
     /// The recorder changes the protocol, to try what a change of the program would gain.
     Tried {
         /// The change's name.
         fix: String,
-        /// How many requests it changed; at the end of a recording.
+        /// The number of requests changed; written at the end of a recording.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         requests: Option<u64>,
     },
-    /// The bytes are what the server's RECORD extension tells of clients that already run.
+    /// The bytes come from the server's RECORD extension: the clients were connected already.
     Attached {},
     /// An attached recorder was away from the server until this record's time. What clients and server said meanwhile
     /// is not in the trace; `existing` and `joined` records follow.
@@ -168,20 +168,20 @@ pub enum Control {
         /// Why, in words.
         why: String,
     },
-    /// What was there before the trace begins.
+    /// The server's state from before the trace.
     Existing(Existing),
-    /// The trace has a connection from here on, not from its beginning.
+    /// The trace has a connection from here on, without its beginning.
     Joined(Joined),
     /// The trace is a copy without what was typed or shown.
     Scrubbed {},
-    /// What the user says of the session.
+    /// The user's labels of the session.
     Labels {
         /// By name: `version`, `user`, `program`, and names of the user's own.
         labels: BTreeMap<String, String>,
     },
     /// Something went wrong with the recording itself.
     Trouble {
-        /// What.
+        /// The trouble in words.
         what: String,
     },
     /// The last record of a recording that ended properly.
@@ -243,7 +243,7 @@ pub struct Server {
     /// Its process id, where it is local.
     #[serde(default)]
     pub pid: Option<u32>,
-    /// Whether a viewer takes what it shows, where that is known: Xvnc does more then.
+    /// True where a viewer receives the screen, which makes Xvnc work more; `None` where unknown.
     #[serde(default)]
     pub viewed: Option<bool>,
 }
@@ -251,10 +251,10 @@ pub struct Server {
 /// A network that the recorder emulated.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct EmulatedNetwork {
-    /// Its speed each way; bytes take no time where `None`.
+    /// Speed in each direction; `None` for an unlimited speed.
     #[serde(default)]
     pub bytes_per_second: Option<f64>,
-    /// Half of it is between the sending and the arrival of each packet.
+    /// The round-trip time. A packet arrives half of this time after its sending.
     pub round_trip_ns: u64,
 }
 
@@ -268,7 +268,7 @@ impl EmulatedNetwork {
     pub fn occupies(&self, bytes: usize) -> u64 {
         let packets = bytes.div_ceil(Self::PACKET);
         let bytes = bytes.saturating_add(packets.saturating_mul(Self::HEADERS));
-        // As a cast does it: what does not fit is the largest that does.
+        // The cast saturates.
         self.bytes_per_second
             .map_or(0, |speed| (bytes as f64 / speed * 1e9) as u64)
     }
@@ -279,7 +279,7 @@ impl EmulatedNetwork {
     }
 }
 
-/// What a connection to a display server was like, as measured. Times are nanoseconds.
+/// Measurements of a connection to a display server. Times are nanoseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Link {
     /// The display's name.
@@ -298,7 +298,7 @@ pub struct Link {
     pub to_client: Transfer,
 }
 
-/// A round trip at a time.
+/// A round trip with the times of its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RoundTrip {
     /// When its request was sent.
@@ -307,12 +307,12 @@ pub struct RoundTrip {
     pub came_ns: u64,
 }
 
-/// Bytes on their way.
+/// A transfer of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Transfer {
-    /// How many.
+    /// The number of bytes.
     pub bytes: u64,
-    /// How long they took, a round trip included.
+    /// The duration, a round trip included.
     pub took_ns: u64,
 }
 

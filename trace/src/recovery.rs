@@ -10,15 +10,15 @@ use crate::reader::{begin, decode};
 use crate::writer::Container;
 use crate::{Control, Timestamp, TraceError};
 
-/// What became of a trace that was recovered.
+/// The result of the recovery of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recovery {
-    /// Records that were copied, those that this version does not know included.
+    /// The number of records copied, of unknown kinds too.
     pub records: u64,
-    /// Whether the trace had been whole: then it was copied and nothing was added.
+    /// True where the trace was complete. Then the copy has no added record.
     pub complete_before: bool,
-    /// Where the trace was not cut off but damaged: what is wrong with it. What comes after
-    /// the damage is lost.
+    /// The damage in words, where the trace was damaged and not only cut off. All records after the
+    /// damage are lost.
     pub damage: Option<String>,
 }
 

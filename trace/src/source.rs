@@ -1,4 +1,4 @@
-//! The bytes of a trace file as they come, with their count and the last few of them.
+//! A byte source that counts its bytes and keeps the last few of them.
 
 use std::io::{self, BufReader, ErrorKind, Read};
 
@@ -37,19 +37,18 @@ impl<R: Read> Source<R> {
         Ok(len)
     }
 
-    /// How many bytes have been read.
+    /// The number of bytes read so far.
     pub(crate) fn position(&self) -> u64 {
         self.read
     }
 
-    /// Whether what was read, all of a file that is too short for anything else, could be the
-    /// begin of an MCAP file.
+    /// True where all bytes of a very short file could be the begin of an MCAP file.
     pub(crate) fn is_begin_of_magic(&self) -> bool {
         MAGIC.starts_with(&self.tail)
     }
 
-    /// Whether what was read ends as a finished MCAP file does. It is no proof that the file is
-    /// whole, but a file that was cut off does not end like this.
+    /// True where the bytes read end with MCAP's magic. A file that was cut off lacks the magic at its
+    /// end; a file with the magic may still be damaged.
     pub(crate) fn ends_finished(&self) -> bool {
         self.read > MAGIC.len() as u64 && self.tail == MAGIC
     }

@@ -119,8 +119,8 @@ impl<W: Write> Writer<W> {
         self.out.flush()
     }
 
-    /// How many messages the sink had by the last [`flush`](Writer::flush), modulo 2³²: the
-    /// number of the next one.
+    /// The number of messages in the sink at the last [`flush`](Writer::flush), modulo 2³². The next
+    /// message has this number.
     pub fn flushed(&self) -> u32 {
         self.out.flushed
     }
@@ -139,7 +139,7 @@ pub(crate) struct Container<W: Write> {
     mcap: mcap::Writer<NoSeek<W>>,
     /// MCAP's sequence of the next message.
     sequence: u32,
-    /// What it was at the last flush.
+    /// The value of `sequence` at the last flush.
     flushed: u32,
 }
 

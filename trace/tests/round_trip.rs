@@ -1,4 +1,4 @@
-//! What is written is what is read.
+//! The reader returns the records that the writer wrote.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

@@ -6,7 +6,7 @@ use compact_str::CompactString;
 use super::Value;
 use crate::{ByteOrder, DecodeError};
 
-/// What a field is made of.
+/// The type of a field.
 #[derive(Clone, Copy)]
 enum Kind {
     /// CARD8.
@@ -32,12 +32,12 @@ type Field = (&'static str, Kind);
 pub(crate) struct Layout {
     /// The message's second byte, where it is a field.
     second: Option<&'static str>,
-    /// What follows the header.
+    /// The fields after the header.
     fields: &'static [Field],
     list: List,
 }
 
-/// What follows the fields.
+/// The list after the fields.
 enum List {
     /// Nothing.
     None,

@@ -1,7 +1,7 @@
-//! The fields of any message, by name: what a dump shows, whatever the message's type.
+//! The fields of any message, by name, for dumps.
 //!
-//! What `x11rb-protocol` decodes is read off its types' `Debug` text, which names every field,
-//! flag and constant; the few layouts that it cannot be given are tables here.
+//! The fields are parsed from the `Debug` text of `x11rb-protocol`'s types, which names every field,
+//! flag and constant. Tables here describe the few layouts that `x11rb-protocol` cannot parse.
 
 mod by_hand;
 mod debug_text;
@@ -61,7 +61,7 @@ impl Message<'_> {
         self.first_fields(extensions, debug_text::LONGEST)
     }
 
-    /// The same, as far as about `longest` bytes of text go: faster where no more is shown.
+    /// The first fields by name, up to about `longest` bytes of text. Faster than all fields.
     pub fn first_fields(
         &self,
         extensions: &Extensions,

@@ -19,7 +19,7 @@ pub enum Value {
     List(Vec<Value>),
     /// Values with names, in the order of the protocol.
     Fields(Vec<(CompactString, Value)>),
-    /// What follows in this list was not read: it is too long to show.
+    /// The end of a list that is too long to show: the rest was not read.
     Cut,
 }
 

@@ -170,7 +170,7 @@ pub(crate) fn read(file: &[u8]) -> (Vec<Record>, Result<bool, TraceError>) {
     (records, end)
 }
 
-/// What [`read`] gives for a whole trace of `records`.
+/// The result of [`read`] for a whole trace of `records`.
 pub(crate) fn with_started(records: &[Record]) -> Vec<Record> {
     let mut all = vec![Record::Control(at(5), Control::Started(started()))];
     all.extend_from_slice(records);
