@@ -3,10 +3,10 @@
 //! from NVIDIA's `nv_control.h`. NV-GLX and others have no public one: their requests are shown by number.
 
 /// A request: its name, and whether it has a reply.
-pub(crate) type Row = (&'static str, bool);
+pub(crate) type NamedRequest = (&'static str, bool);
 
 /// The requests of `extension` by minor opcode; an empty name where there is none.
-pub(crate) fn requests(extension: &str) -> &'static [Row] {
+pub(crate) fn requests(extension: &str) -> &'static [NamedRequest] {
     match extension {
         "SECURITY" => &[
             ("QueryVersion", true),
@@ -76,7 +76,7 @@ pub(crate) fn requests(extension: &str) -> &'static [Row] {
 }
 
 /// Version 1 up to 9, version 2 from 12 on (`xf86dga1const.h`, `xf86dgaconst.h`).
-static DGA: &[Row] = &[
+static DGA: &[NamedRequest] = &[
     ("QueryVersion", true),
     ("GetVideoLL", true),
     ("DirectVideo", false),
@@ -106,7 +106,7 @@ static DGA: &[Row] = &[
     ("CreateColormap", false),
 ];
 
-static DMX: &[Row] = &[
+static DMX: &[NamedRequest] = &[
     ("QueryVersion", true),
     ("GetScreenCount", true),
     ("GetScreenInformation", true),
@@ -127,7 +127,7 @@ static DMX: &[Row] = &[
     ("RemoveInput", true),
 ];
 
-static LBX: &[Row] = &[
+static LBX: &[NamedRequest] = &[
     ("QueryVersion", true),
     ("StartProxy", true),
     ("StopProxy", false),
@@ -175,7 +175,7 @@ static LBX: &[Row] = &[
 ];
 
 /// Version 1.28; from 10 to 18 are the stubs of requests that it gave up.
-static NV_CONTROL: &[Row] = &[
+static NV_CONTROL: &[NamedRequest] = &[
     ("QueryExtension", true),
     ("IsNv", true),
     ("QueryAttribute", true),

@@ -33,9 +33,9 @@ pub(crate) fn reply_parser(extension: Option<&str>, opcode: u8) -> Option<ReplyP
     Some(parser)
 }
 
-type Row = (u8, ReplyParser);
+type MinorReply = (u8, ReplyParser);
 
-static CORE: &[Row] = &[
+static CORE: &[MinorReply] = &[
     (3, plain::<xproto::GetWindowAttributesReply>),
     (14, plain::<xproto::GetGeometryReply>),
     (15, plain::<xproto::QueryTreeReply>),
@@ -78,7 +78,7 @@ static CORE: &[Row] = &[
     (119, plain::<xproto::GetModifierMappingReply>),
 ];
 
-fn extension_rows(name: &str) -> &'static [Row] {
+fn extension_rows(name: &str) -> &'static [MinorReply] {
     match name {
         "BIG-REQUESTS" => &[(0, plain::<bigreq::EnableReply>)],
         "Composite" => &[

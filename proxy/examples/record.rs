@@ -22,7 +22,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         link: false,
         labels: Default::default(),
         network: None,
-        fixes: Vec::new(),
+        rewrites: Vec::new(),
         recorder: "x11prof example".to_owned(),
         watch: None,
         filter: None,

@@ -72,7 +72,7 @@ pub(crate) enum Peer {
 }
 
 /// One entry of an authority file.
-struct Entry<'a> {
+struct AuthorityEntry<'a> {
     family: u16,
     address: &'a [u8],
     number: &'a [u8],
@@ -129,7 +129,7 @@ pub(crate) fn find(file: &[u8], peer: &Peer, hostname: &[u8], number: u32) -> Op
 }
 
 /// The entries up to the end or the first one that is cut off.
-fn entries(mut file: &[u8]) -> impl Iterator<Item = Entry<'_>> {
+fn entries(mut file: &[u8]) -> impl Iterator<Item = AuthorityEntry<'_>> {
     std::iter::from_fn(move || {
         let (family, mut rest) = file.split_first_chunk::<2>()?;
         let mut counted = || {
@@ -138,7 +138,7 @@ fn entries(mut file: &[u8]) -> impl Iterator<Item = Entry<'_>> {
             rest = after;
             Some(text)
         };
-        let entry = Entry {
+        let entry = AuthorityEntry {
             family: u16::from_be_bytes(*family),
             address: counted()?,
             number: counted()?,

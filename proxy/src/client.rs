@@ -16,8 +16,6 @@ use crate::buffer::LargeBuffers;
 use crate::clock;
 use crate::connection_tap::ConnectionTap;
 use crate::connections::Connections;
-use crate::fixes::TriedFixes;
-use crate::fixes::relay::FixedRelay;
 use crate::images::ImageRequests;
 use crate::introduction::{Early, Introduced, Introducer};
 use crate::kept_bytes::KeptBytes;
@@ -26,6 +24,8 @@ use crate::peer::Peer;
 use crate::process_info::ProcessInfo;
 use crate::recorder::Disk;
 use crate::relay::{EndedBy, Relay};
+use crate::rewrites::TriedRewrites;
+use crate::rewrites::relay::RewritingRelay;
 use crate::scheduling::Scheduling;
 use crate::server_link::ServerLink;
 use crate::setup_exchange;
@@ -61,7 +61,7 @@ pub(crate) struct Display {
     /// The network that is put between us and the server; mostly none.
     pub(crate) lines: Option<Lines>,
     /// What is tried; mostly nothing.
-    pub(crate) tried: TriedFixes,
+    pub(crate) tried: TriedRewrites,
     pub(crate) notices: mpsc::UnboundedSender<Notice>,
     pub(crate) connections: Connections,
 }
@@ -281,7 +281,7 @@ impl Display {
         let tried = &self.tried;
         let end = match tried.is_none() {
             true => relay.run(|| self.note_end(pid)),
-            false => FixedRelay {
+            false => RewritingRelay {
                 relay,
                 tried,
                 order,

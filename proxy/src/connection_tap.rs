@@ -9,7 +9,7 @@ use x11prof_trace::{Block, ConnectionId, Direction, Endian, Gap, Joined, Timesta
 use crate::images::ImageRequests;
 use crate::kept_bytes::KeptBytes;
 use crate::omission::Omission;
-use crate::tap::{Entry, Tap};
+use crate::tap::{RecorderInput, Tap};
 
 /// A connection's way into the trace. It runs on the relay's threads, because what is left out
 /// there needs no memory, and leaves the read buffer in the caches.
@@ -132,7 +132,7 @@ impl<'a> ConnectionTap<'a> {
             bytes: kept,
         };
         *offset += wire_len as u64;
-        self.tap.push(Entry::Block(block));
+        self.tap.push(RecorderInput::Block(block));
     }
 }
 

@@ -26,14 +26,14 @@ pub(crate) struct Connections {
 #[derive(Debug, Default)]
 struct State {
     accepted: u32,
-    open: Vec<Open>,
+    open: Vec<OpenConnection>,
     /// How many of them wait for their setups.
     awaited: usize,
     cut_off: bool,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenConnection {
     connection: ConnectionId,
     pid: Option<u32>,
     /// What its threads may wait for.
@@ -54,7 +54,7 @@ impl Connections {
         let mut state = self.state();
         state.accepted = state.accepted.saturating_add(1);
         let connection = ConnectionId(state.accepted);
-        state.open.push(Open {
+        state.open.push(OpenConnection {
             connection,
             pid: None,
             sockets: Vec::new(),
@@ -176,7 +176,7 @@ impl Connections {
 }
 
 impl State {
-    fn of(&mut self, connection: ConnectionId) -> Option<&mut Open> {
+    fn of(&mut self, connection: ConnectionId) -> Option<&mut OpenConnection> {
         let open = &mut self.open;
         open.iter_mut().find(|open| open.connection == connection)
     }

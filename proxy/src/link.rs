@@ -115,24 +115,24 @@ struct Probe {
     random: u64,
 }
 
-/// What fails is said in words.
-type Said<T> = Result<T, String>;
+/// A measured value, or the failure in words.
+type Measured<T> = Result<T, String>;
 
 impl Probe {
-    fn round_trip(&mut self) -> Said<RoundTrip> {
+    fn round_trip(&mut self) -> Measured<RoundTrip> {
         let sent = clock::now();
         self.talk.say(&request(GET_INPUT_FOCUS, 0, &[]))?;
         self.talk.reply()?;
         Ok(between(sent))
     }
 
-    fn in_a_row(&mut self) -> Said<Vec<u64>> {
+    fn in_a_row(&mut self) -> Measured<Vec<u64>> {
         // The first may wake somebody up.
         self.round_trip()?;
         self.repeat(IN_A_ROW, |probe| Ok(length(probe.round_trip()?)))
     }
 
-    fn paced(&mut self) -> Said<Vec<RoundTrip>> {
+    fn paced(&mut self) -> Measured<Vec<RoundTrip>> {
         self.repeat(PACED, |probe| {
             let part = (probe.next() >> 11) as f64 / (1_u64 << 53) as f64;
             std::thread::sleep(LONGEST_PAUSE.mul_f64(part));
@@ -141,7 +141,7 @@ impl Probe {
     }
 
     /// A small request by itself, and before anything has come back another one with a reply: how long that took.
-    fn two_writes(&mut self) -> Said<Vec<u64>> {
+    fn two_writes(&mut self) -> Measured<Vec<u64>> {
         self.repeat(TWO_WRITES, |probe| {
             probe.talk.say(&request(NO_OPERATION, 0, &[]))?;
             // Who is on the way would else read both at once, and hold nothing back.
@@ -156,8 +156,8 @@ impl Probe {
     fn repeat<T>(
         &mut self,
         (times, most): (usize, Duration),
-        mut once: impl FnMut(&mut Probe) -> Said<T>,
-    ) -> Said<Vec<T>> {
+        mut once: impl FnMut(&mut Probe) -> Measured<T>,
+    ) -> Measured<Vec<T>> {
         let begin = Instant::now();
         let mut found = Vec::new();
         while found.len() < times && (begin.elapsed() < most || found.len() < 5) {
@@ -167,7 +167,7 @@ impl Probe {
     }
 
     /// Long NoOperations, which the protocol allows: nobody does anything with them.
-    fn upload(&mut self) -> Said<Transfer> {
+    fn upload(&mut self) -> Measured<Transfer> {
         // Noise, so that a tunnel that compresses is seen as it is for images.
         let mut long = request(NO_OPERATION, 0, &[]);
         long.resize(LONG_REQUEST, 0);
@@ -185,7 +185,7 @@ impl Probe {
     }
 
     /// Images of a pixmap of our own.
-    fn download(&mut self, setup: &Setup) -> Said<Transfer> {
+    fn download(&mut self, setup: &Setup) -> Measured<Transfer> {
         let depth = setup.roots.first().map_or(24, |root| root.root_depth);
         let root = setup.roots.first().map_or(0, |root| root.root);
         let formats = setup.pixmap_formats.iter();
@@ -256,8 +256,8 @@ impl Probe {
     fn grow(
         &mut self,
         bytes: usize,
-        mut transfer: impl FnMut(&mut Probe, usize) -> Said<()>,
-    ) -> Said<Transfer> {
+        mut transfer: impl FnMut(&mut Probe, usize) -> Measured<()>,
+    ) -> Measured<Transfer> {
         let mut times = 1;
         loop {
             let sent = clock::now();

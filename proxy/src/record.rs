@@ -19,7 +19,6 @@ use crate::client::Display;
 use crate::command::CommandLine;
 use crate::connections::Connections;
 use crate::display_name::DisplayName;
-use crate::fixes::{Fix, Opcodes, TriedFixes};
 use crate::images::ImageRequests;
 use crate::listener::{self, Claimed};
 use crate::marks::{MarkKey, Marks};
@@ -29,6 +28,7 @@ use crate::private_server::PrivateServer;
 use crate::record_error::RecordError;
 use crate::record_filter::MakeFilter;
 use crate::recorder::Recorder;
+use crate::rewrites::{Opcodes, Rewrite, TriedRewrites};
 use crate::scheduling::Scheduling;
 use crate::serve::{self, ServeOutcome};
 use crate::server_info;
@@ -83,7 +83,7 @@ pub struct RecordConfig {
     /// A network to put between the recorder and the server, which is then as one of another machine.
     pub network: Option<EmulatedNetwork>,
     /// Changes to be tried: what they do to the protocol.
-    pub fixes: Vec<Fix>,
+    pub rewrites: Vec<Rewrite>,
     /// Who else is given the records, as they are before `filter`.
     pub watch: Option<Watch>,
     /// What changes the records before they reach the file.
@@ -112,7 +112,7 @@ pub struct Recorded {
     /// No client said anything, so that the file that was there before was left as it is.
     pub left_alone: bool,
     /// What was tried, and how many requests it changed.
-    pub tried: Vec<(Fix, u64)>,
+    pub tried: Vec<(Rewrite, u64)>,
     /// What is missing from the trace and why; empty for a good recording.
     pub trouble: Vec<String>,
 }
@@ -129,7 +129,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     // It lives until the end of the recording.
     let (link, _server) = target(&config.target)?;
     let (mut about, extensions) = server_info::ask(&link)?;
-    if config.fixes.contains(&Fix::CurrentResources)
+    if config.rewrites.contains(&Rewrite::CurrentResources)
         && !server_info::has_current_resources(&link, &extensions)?
     {
         let display = link.name().to_string();
@@ -197,7 +197,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     if let Some(measured) = measured {
         tap.control(clock::now(), Control::Link(measured));
     }
-    let tried = TriedFixes::new(&config.fixes, Opcodes::of(&extensions));
+    let tried = TriedRewrites::new(&config.rewrites, Opcodes::of(&extensions));
     note_tried(&tap, &tried, |_| None);
     tap.control(clock::now(), Control::Extensions { extensions });
 
@@ -252,8 +252,8 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
             return Err(error);
         }
     };
-    let toll = tap.toll();
-    if let Some(what) = toll.clone() {
+    let loss_summary = tap.loss_summary();
+    if let Some(what) = loss_summary.clone() {
         on(Notice::Trouble(what.clone()));
         tap.control(clock::now(), Control::Trouble { what });
     }
@@ -275,7 +275,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         trace_bytes: written.file.len,
         left_alone: written.file.left_alone,
         tried,
-        trouble: [written.trouble, toll, written.file.trouble]
+        trouble: [written.trouble, loss_summary, written.file.trouble]
             .into_iter()
             .flatten()
             .collect(),
@@ -283,10 +283,10 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
 }
 
 /// Notes in the trace what is tried, with how many requests it changed where that is known.
-fn note_tried(tap: &Tap, tried: &TriedFixes, requests: impl Fn(u64) -> Option<u64>) {
-    for (fix, count) in tried.counts() {
+fn note_tried(tap: &Tap, tried: &TriedRewrites, requests: impl Fn(u64) -> Option<u64>) {
+    for (rewrite, count) in tried.counts() {
         let tried = Control::Tried {
-            fix: fix.name().to_owned(),
+            fix: rewrite.name().to_owned(),
             requests: requests(count),
         };
         tap.control(clock::now(), tried);

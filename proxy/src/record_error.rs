@@ -7,8 +7,8 @@ use thiserror::Error;
 use x11prof_trace::TraceError;
 
 use crate::display_name::DisplayNameError;
-use crate::fixes::Fix;
 use crate::listen_error::ListenError;
+use crate::rewrites::Rewrite;
 use crate::server_error::ServerError;
 use crate::server_info::DisplayError;
 
@@ -73,8 +73,8 @@ pub enum RecordError {
         /// The display.
         display: String,
     },
-    /// A fix that this server cannot do.
-    #[error("display {display} is too old for --try {}: it has no RANDR 1.3", Fix::CurrentResources.name())]
+    /// A rewrite that this server cannot do.
+    #[error("display {display} is too old for --try {}: it has no RANDR 1.3", Rewrite::CurrentResources.name())]
     NoFix {
         /// The display.
         display: String,

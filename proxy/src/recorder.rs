@@ -13,7 +13,7 @@ use x11prof_trace::{Control, Record, Started, TraceError, Writer, last_words};
 
 use crate::clock;
 use crate::record_filter::{self, RecordFilter};
-use crate::tap::{Drain, Entry};
+use crate::tap::{Drain, RecorderInput};
 use crate::trace_file::{Ended, TraceFile};
 use crate::watch::Watch;
 
@@ -221,23 +221,25 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
         self.written
     }
 
-    fn entry(&mut self, entry: Entry) {
+    fn entry(&mut self, entry: RecorderInput) {
         if let Some(watch) = &self.watch {
             watch.offer(entry.cost(), || record(&entry));
         }
         match &entry {
-            Entry::Block(_) => self.take_name(),
-            Entry::Control(_, control) => self.began |= matches!(control, Control::Ended { .. }),
-            Entry::Schedule(_) => {}
+            RecorderInput::Block(_) => self.take_name(),
+            RecorderInput::Control(_, control) => {
+                self.began |= matches!(control, Control::Ended { .. })
+            }
+            RecorderInput::Schedule(_) => {}
         }
         self.written.records += 1;
         if self.filter.is_some() {
             return self.filter(|filter| filter.feed(record(&entry)));
         }
         self.attempt(|writer| match &entry {
-            Entry::Block(block) => writer.write_block(&block.head(), block.parts()),
-            Entry::Control(time, control) => writer.write_control(*time, control),
-            Entry::Schedule(switches) => writer.write_schedule(switches),
+            RecorderInput::Block(block) => writer.write_block(&block.head(), block.parts()),
+            RecorderInput::Control(time, control) => writer.write_control(*time, control),
+            RecorderInput::Schedule(switches) => writer.write_schedule(switches),
         });
     }
 
@@ -362,12 +364,12 @@ impl Write for UntilFailure {
 }
 
 /// The record that an entry is written as.
-fn record(entry: &Entry) -> Record {
+fn record(entry: &RecorderInput) -> Record {
     match entry {
         // Its bytes are shared.
-        Entry::Block(block) => Record::Block(block.clone()),
-        Entry::Control(time, control) => Record::Control(*time, control.clone()),
-        Entry::Schedule(switches) => Record::Schedule(switches.clone()),
+        RecorderInput::Block(block) => Record::Block(block.clone()),
+        RecorderInput::Control(time, control) => Record::Control(*time, control.clone()),
+        RecorderInput::Schedule(switches) => Record::Schedule(switches.clone()),
     }
 }
 

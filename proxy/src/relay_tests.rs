@@ -19,7 +19,7 @@ use rustix::net::{
 
 use super::*;
 use crate::images::ImageRequests;
-use crate::tap::{DEFAULT_QUEUE_BYTES, Drain, Entry, tap};
+use crate::tap::{DEFAULT_QUEUE_BYTES, Drain, RecorderInput, tap};
 use x11prof_trace::ConnectionId;
 
 /// One message of an application: its number of bytes, and of descriptors at the first.
@@ -154,7 +154,7 @@ fn tapped(drain: &Drain) -> [Vec<u8>; 2] {
     while drain.take(&mut entries, Duration::from_millis(10)) {
         for entry in &entries {
             drain.release(entry.cost());
-            if let Entry::Block(block) = entry {
+            if let RecorderInput::Block(block) = entry {
                 let [to_server, to_client] = &mut streams;
                 match block.direction {
                     Direction::ToServer => to_server.extend_from_slice(&block.bytes),

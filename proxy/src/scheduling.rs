@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use x11prof_trace::{Control, Switch, SwitchKind, Timestamp, Waiting};
 
 use crate::perf::{Outputs, Rings};
-use crate::tap::{Entry, Tap};
+use crate::tap::{RecorderInput, Tap};
 use crate::{clock, cpu_clock, process_info};
 
 /// How often the rings are drained while clients are watched.
@@ -271,7 +271,7 @@ impl Watcher {
         }
         self.full = full;
         if !full && !switches.is_empty() {
-            self.tap.push(Entry::Schedule(switches));
+            self.tap.push(RecorderInput::Schedule(switches));
         }
     }
 

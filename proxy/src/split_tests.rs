@@ -17,7 +17,7 @@ use rustix::net::{
 use x11prof_trace::{Block, Direction, Part};
 
 use super::tests::{number, numbered, relay};
-use crate::tap::{DEFAULT_QUEUE_BYTES, Entry};
+use crate::tap::{DEFAULT_QUEUE_BYTES, RecorderInput};
 
 /// A little-endian client's setup without authorization, and the shortest success.
 const SETUPS: [&[u8]; 2] = [b"l\0\x0b\0\0\0\0\0\0\0\0\0", b"\x01\0\x0b\0\0\0\0\0"];
@@ -148,7 +148,7 @@ fn check(direction: Direction, stream: &Stream, splits: &[usize], small_buffers:
         while drain.take(&mut entries, Duration::from_millis(10)) {
             for entry in entries.drain(..) {
                 drain.release(entry.cost());
-                if let Entry::Block(block) = entry
+                if let RecorderInput::Block(block) = entry
                     && block.direction == direction
                 {
                     blocks.push(block);

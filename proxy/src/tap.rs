@@ -20,27 +20,29 @@ const WAKE_AT: usize = 1 << 20;
 /// How long the queue must have been short before short images are kept again. Without it, the
 /// recorder would compress as many of them as it can, on a processor that others need.
 const CALM_NS: u64 = 1_000_000_000;
-/// What an entry costs beside its bytes.
+/// Memory of an input beside its bytes.
 const ENTRY_COST: usize = 128;
-/// What the name of an atom takes, about.
+/// Memory of the name of an atom, about.
 const ATOM_COST: usize = 64;
 
-/// What the recorder is told.
+/// An input of the recorder.
 #[derive(Debug)]
-pub(crate) enum Entry {
+pub(crate) enum RecorderInput {
     Block(Block),
     Control(Timestamp, Control),
     Schedule(Vec<Switch>),
 }
 
-impl Entry {
-    /// What it holds of the queue's bound.
+impl RecorderInput {
+    /// Memory of the input, which counts against the queue's limit.
     pub(crate) fn cost(&self) -> usize {
         ENTRY_COST
             + match self {
-                Entry::Block(block) => block.bytes.len() + size_of::<Gap>() * block.gaps.len(),
-                Entry::Control(_, control) => held_by(control),
-                Entry::Schedule(switches) => size_of::<Switch>() * switches.len(),
+                RecorderInput::Block(block) => {
+                    block.bytes.len() + size_of::<Gap>() * block.gaps.len()
+                }
+                RecorderInput::Control(_, control) => held_by(control),
+                RecorderInput::Schedule(switches) => size_of::<Switch>() * switches.len(),
             }
     }
 }
@@ -90,7 +92,7 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    entries: Vec<Entry>,
+    entries: Vec<RecorderInput>,
     cost: usize,
     /// The last block's.
     time: Timestamp,
@@ -126,11 +128,11 @@ fn lock(shared: &Shared) -> MutexGuard<'_, Waiting> {
 impl Tap {
     /// Adds an entry without waiting. Blocks are in the order of their times: one that another
     /// thread's has overtaken since it was stamped gets the time at which it came second.
-    pub(crate) fn push(&self, mut entry: Entry) {
+    pub(crate) fn push(&self, mut entry: RecorderInput) {
         let cost = entry.cost();
         self.0.held.fetch_add(cost, Ordering::Relaxed);
         let mut waiting = lock(&self.0);
-        if let Entry::Block(block) = &mut entry {
+        if let RecorderInput::Block(block) = &mut entry {
             block.time = block.time.max(waiting.time);
             waiting.time = block.time;
         }
@@ -144,7 +146,7 @@ impl Tap {
 
     /// Adds a control record.
     pub(crate) fn control(&self, time: Timestamp, control: Control) {
-        self.push(Entry::Control(time, control));
+        self.push(RecorderInput::Control(time, control));
     }
 
     /// What is to be left out of what comes at `now`. It rises with what the queue holds: from a
@@ -177,8 +179,8 @@ impl Tap {
         self.0.waited.fetch_add(ns, Ordering::Relaxed);
     }
 
-    /// What the queue's filling has cost the recording, in words; `None` where nothing.
-    pub(crate) fn toll(&self) -> Option<String> {
+    /// The losses caused by a full queue, in words; `None` where there are none.
+    pub(crate) fn loss_summary(&self) -> Option<String> {
         let pressed = self.0.pressed.load(Ordering::Relaxed);
         let waited = Duration::from_nanos(self.0.waited.load(Ordering::Relaxed));
         let left = format!(
@@ -234,7 +236,7 @@ impl Tap {
 impl Drain {
     /// Swaps what waits into `entries`, which is emptied first; waits for something at most
     /// `patience`. False once the queue is closed and empty.
-    pub(crate) fn take(&self, entries: &mut Vec<Entry>, patience: Duration) -> bool {
+    pub(crate) fn take(&self, entries: &mut Vec<RecorderInput>, patience: Duration) -> bool {
         entries.clear();
         let mut waiting = lock(&self.0);
         if waiting.cost < WAKE_AT && !self.0.closed.load(Ordering::Acquire) {
@@ -266,8 +268,8 @@ mod tests {
     use bytes::Bytes;
     use x11prof_trace::{ConnectionId, Direction};
 
-    fn entry(len: usize) -> Entry {
-        Entry::Block(Block {
+    fn entry(len: usize) -> RecorderInput {
+        RecorderInput::Block(Block {
             time: Timestamp::from_nanos(1),
             connection: ConnectionId(1),
             direction: Direction::ToServer,
@@ -317,11 +319,11 @@ mod tests {
         drain.release(500);
         assert_eq!(queue.level(soon), Level::AllImages);
         assert_eq!(queue.level(later), Level::Images);
-        assert_eq!(queue.toll(), None);
+        assert_eq!(queue.loss_summary(), None);
         queue.left_out_under_pressure(2_500_000);
         assert!(
             queue
-                .toll()
+                .loss_summary()
                 .unwrap()
                 .ends_with("2.5 MB of longer messages were left out")
         );
@@ -340,7 +342,7 @@ mod tests {
                 command: vec!["x".repeat(1000); words],
                 started_ns: None,
             };
-            Entry::Control(Timestamp::default(), Control::Opened(opened)).cost()
+            RecorderInput::Control(Timestamp::default(), Control::Opened(opened)).cost()
         };
         assert!(opened(60) > 60_000 && opened(0) == ENTRY_COST);
     }
@@ -381,18 +383,18 @@ mod tests {
     fn blocks_are_in_the_order_of_their_times() {
         let (tap, drain) = tap(1000, false);
         for time in [5, 3, 7] {
-            let Entry::Block(mut block) = entry(0) else {
+            let RecorderInput::Block(mut block) = entry(0) else {
                 continue;
             };
             block.time = Timestamp::from_nanos(time);
-            tap.push(Entry::Block(block));
+            tap.push(RecorderInput::Block(block));
         }
         let mut entries = Vec::new();
         drain.take(&mut entries, Duration::ZERO);
         let times: Vec<_> = entries
             .iter()
             .map(|entry| match entry {
-                Entry::Block(block) => block.time.as_nanos(),
+                RecorderInput::Block(block) => block.time.as_nanos(),
                 _ => 0,
             })
             .collect();

@@ -30,7 +30,7 @@ fn config(output: &Path, listen: u32, command: &[&str]) -> RecordConfig {
         link: false,
         labels: Default::default(),
         network: None,
-        fixes: Vec::new(),
+        rewrites: Vec::new(),
         recorder: "test".to_owned(),
         watch: None,
         filter: None,

@@ -1,4 +1,4 @@
-//! What the analyses of a trace are asked for.
+//! The arguments of the analyses of a trace.
 
 use std::path::PathBuf;
 
@@ -42,7 +42,7 @@ pub(crate) struct Report {
     /// xprof-1993, none; each with ,compress=RATIO where all bytes are compressed (ssh -C)
     #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = NetworkParser, hide_possible_values = true)]
     pub(crate) net: Network,
-    /// What to group times by
+    /// The grouping of times
     #[arg(long, value_enum, default_value = "request")]
     pub(crate) by: GroupBy,
     /// Show the N most expensive lines [default: 10]
@@ -53,7 +53,7 @@ pub(crate) struct Report {
     pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) span: SpanArguments,
-    /// How long one client may hold the server before that is a stall: a frame [default: 16.67, which is 60 a second]
+    /// The shortest stall: a client holds the server for MS milliseconds [default: 16.67, a frame at 60 Hz]
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub(crate) frame_budget: Option<f64>,
     /// What if: multiply the server's time for REQUEST (`*` stands for any text) by FACTOR;
@@ -195,7 +195,7 @@ pub(crate) struct Episodes {
     /// asynchronous, keyboard and mouse [default: 100,keyboard=150,mouse=195]
     #[arg(long, value_name = "MS", value_parser = thresholds)]
     pub(crate) threshold: Option<Thresholds>,
-    /// The length of a frame in an animation or a drag [default: 16.67, which is 60 a second]
+    /// The length of a frame in an animation or a drag, in milliseconds [default: 16.67, 60 Hz]
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub(crate) frame_budget: Option<f64>,
     /// Only the client of this number, or clients whose name contains CLIENT
@@ -207,7 +207,7 @@ pub(crate) struct Episodes {
     /// List the N longest episodes only
     #[arg(long, value_name = "N")]
     pub(crate) worst: Option<usize>,
-    /// Your own events: what starts and ends one (a TOML file, see docs/EPISODES.md); shows what all of a type took
+    /// Your own events, by their start and end (a TOML file, see docs/EPISODES.md): adds a table of their durations
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
     /// Show each key and button below its kind of action
@@ -252,10 +252,10 @@ pub(crate) struct Dump {
     /// Only messages of this name: PolyLine, 'RENDER:*' (may be repeated); errors have their request's name as well
     #[arg(long, value_name = "NAME")]
     pub(crate) message: Vec<String>,
-    /// Only what came S seconds after the start or later
+    /// Only messages from S seconds after the start on
     #[arg(long, value_name = "S")]
     pub(crate) from: Option<f64>,
-    /// Only what came S seconds after the start or earlier
+    /// Only messages up to S seconds after the start
     #[arg(long, value_name = "S")]
     pub(crate) to: Option<f64>,
 }

@@ -1,4 +1,4 @@
-//! What `audit` is asked for.
+//! The arguments of `audit`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What `check` is asked for.
+//! The arguments of `check`.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ pub(crate) struct Check {
     /// The recording
     #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
     pub(crate) trace: PathBuf,
-    /// The budget: what it may cost at most (a TOML file, see docs/GUIDE.md)
+    /// The budget, with the highest allowed costs (a TOML file, see docs/GUIDE.md)
     #[arg(long, value_name = "FILE")]
     pub(crate) budget: PathBuf,
     /// Write the result to FILE as JUnit XML as well

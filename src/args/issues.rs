@@ -1,4 +1,4 @@
-//! What the analyses of many sessions are asked for.
+//! The arguments of the analyses of many sessions.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::values::milliseconds;
 
-/// What `issues` is asked for.
+/// The arguments of `issues`.
 #[derive(Debug, Args)]
 pub(crate) struct Issues {
     /// Recordings, tables (of `export --to parquet` or `record --episodes-only`), and folders of them; folders such
@@ -48,7 +48,7 @@ pub(crate) enum IssuesFormat {
     Html,
 }
 
-/// What `sql` is asked for.
+/// The arguments of `sql`.
 #[derive(Debug, Args)]
 pub(crate) struct Sql {
     /// The query, or @FILE

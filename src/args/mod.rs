@@ -1,4 +1,4 @@
-//! What can be typed: the command line as clap sees it. Commands turn it into plain values.
+//! The command line, as clap parses it. Commands turn the arguments into plain values.
 
 mod analyses;
 mod audit;
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand};
 use x11prof_cost_model::Network;
-use x11prof_proxy::{Fix, MarkKey, ServerKind};
+use x11prof_proxy::{MarkKey, Rewrite, ServerKind};
 
 use crate::error::CommandError;
 use crate::ring::Condition;
@@ -28,7 +28,7 @@ pub(crate) use values::{
     BasisChoice, DEFAULT_TRACE, EpisodesFormat, ExportFormat, Format, ReportFormat, TableFormat,
     seconds,
 };
-use values::{NetworkParser, ParametersParser, ServerParser, fix, label, pace};
+use values::{NetworkParser, ParametersParser, ServerParser, label, pace, rewrite};
 
 /// perf for X11: where does the time of an X11 program go, request by request?
 #[derive(Debug, Parser)]
@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// What was typed. Help, and errors in clap's own words, end the program here.
+    /// The parsed command line. Help, and clap's own errors, end the program here.
     pub(crate) fn read() -> Result<Arguments, CommandError> {
         Arguments::try_parse_from(options_first(std::env::args_os().collect())).map_err(|error| {
             match command_without_dashes(&error) {
@@ -52,7 +52,8 @@ impl Arguments {
     }
 }
 
-/// What was typed, of `diff OLD -- NEW` with the options after NEW, which clap would take for recordings, before it.
+/// The words of the command line. In `diff OLD -- NEW` the options after NEW, which clap would take for recordings, move
+/// before the dashes.
 fn options_first(words: Vec<OsString>) -> Vec<OsString> {
     let is_diff = words.get(1).is_some_and(|word| word == "diff");
     let dashes = words.iter().position(|word| word == "--");
@@ -170,7 +171,7 @@ pub(crate) struct Record {
     pub(crate) server: Option<ServerKind>,
     /// Record the clients that already run on the display, until Ctrl-C: through its RECORD extension, without a
     /// restart, as an ordinary user. It does not tell when bytes were read, nor which descriptors were passed
-    #[arg(long, conflicts_with_all = ["server", "listen", "tcp", "any_user", "link", "net", "fixes", "command"])]
+    #[arg(long, conflicts_with_all = ["server", "listen", "tcp", "any_user", "link", "net", "rewrites", "command"])]
     pub(crate) attach: bool,
     /// End the recording after N seconds, and COMMAND with it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -202,7 +203,7 @@ pub(crate) struct Record {
     /// Take the clients of other users too, if they have the cookie
     #[arg(long)]
     pub(crate) any_user: bool,
-    /// How much may wait in memory for a slow disk, in MiB [default: 256]
+    /// The size of the queue in memory for a slow disk, in MiB [default: 256]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub(crate) queue: Option<u32>,
     /// Keep the bodies of images; without this, those of 4 KiB or more are left out
@@ -233,8 +234,8 @@ pub(crate) struct Record {
     /// Try a change of the program before it is made (may be repeated): answer-queries and answer-atoms answer
     /// what was asked before on the same connection, current-resources does not probe the outputs, no-sharing
     /// does without MIT-SHM and DRI3
-    #[arg(long = "try", value_name = "FIX", value_parser = fix)]
-    pub(crate) fixes: Vec<Fix>,
+    #[arg(long = "try", value_name = "FIX", value_parser = rewrite)]
+    pub(crate) rewrites: Vec<Rewrite>,
     /// The command to record, with its arguments
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<std::ffi::OsString>,
@@ -268,7 +269,7 @@ pub(crate) struct Measure {
     /// measured so
     #[arg(long)]
     pub(crate) intrusive: bool,
-    /// How many seconds it may take; figures that are uncertain by then keep a wide spread [default: 525]
+    /// The time limit in seconds [default: 525]; figures that are uncertain by then keep a wide spread
     #[arg(long, value_name = "SECONDS", conflicts_with = "quick",
           value_parser = clap::value_parser!(u64).range(30..=86_400))]
     pub(crate) time_limit: Option<u64>,
@@ -305,7 +306,7 @@ pub(crate) enum Params {
         /// Another one
         #[arg(value_name = "P", value_parser = ParametersParser, hide_possible_values = true)]
         second: String,
-        /// How many differences to show
+        /// The number of differences to show
         #[arg(long, value_name = "N", default_value_t = 20)]
         top: usize,
     },
@@ -354,10 +355,10 @@ pub(crate) enum Params {
         /// The op-size of one item
         #[arg(value_name = "OPSIZE")]
         op_size: f64,
-        /// How many items of that size
+        /// The number of items of that size
         #[arg(long, value_name = "N", default_value_t = 1)]
         items: usize,
-        /// How many characters of a text request are blank
+        /// The number of blank characters of a text request
         #[arg(long, value_name = "N", default_value_t = 0)]
         blanks: u32,
     },
@@ -369,7 +370,7 @@ pub(crate) enum Params {
                   socket of this user, not through the display: this works while the display hangs."
 )]
 pub(crate) struct Mark {
-    /// What the mark is about
+    /// The text of the mark
     #[arg(value_name = "TEXT")]
     pub(crate) text: Vec<String>,
     /// The display that is recorded: the one that `record` serves, or the server's own [default: $DISPLAY]

@@ -1,4 +1,4 @@
-//! What `roundtrips` is asked for.
+//! The arguments of `roundtrips`.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ pub(crate) struct RoundTrips {
     /// The recording
     #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
     pub(crate) trace: PathBuf,
-    /// The round-trip latency that times are computed for
+    /// The round-trip time of the network, in milliseconds
     #[arg(long, value_name = "MS", default_value = "50", value_parser = milliseconds)]
     pub(crate) rtt: f64,
     /// Only start-up: until the first frame of each client's first window

@@ -1,4 +1,4 @@
-//! What `top` is asked for.
+//! The arguments of `top`.
 
 use std::path::PathBuf;
 
@@ -22,13 +22,13 @@ pub(crate) struct Top {
     /// Print what went on S seconds after the recording's start [default: at its end]
     #[arg(long, value_name = "S", value_parser = seconds, requires = "trace")]
     pub(crate) at: Option<f64>,
-    /// Rates over the last SECONDS
+    /// The interval of rates, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = window)]
     pub(crate) seconds: f64,
-    /// What the rows are at first
+    /// The kind of rows at the start
     #[arg(long, value_enum, default_value = "client")]
     pub(crate) by: TopBy,
-    /// How long one client may hold the server before that is a stall: a frame [default: 16.67, which is 60 a second]
+    /// The shortest stall: a client holds the server for MS milliseconds [default: 16.67, a frame at 60 Hz]
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub(crate) frame_budget: Option<f64>,
     /// The server's parameters: a file, or a name from `params list` [default: those that match the server]
@@ -42,7 +42,7 @@ pub(crate) struct Top {
     pub(crate) json: bool,
 }
 
-/// What rows of `top` are of.
+/// The kind of rows of `top`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TopBy {
     /// Clients
@@ -54,7 +54,7 @@ pub(crate) enum TopBy {
 }
 
 impl TopBy {
-    /// The view's word for it.
+    /// The view's name of the kind.
     pub(crate) fn by(self) -> By {
         match self {
             TopBy::Client => By::Client,
@@ -64,7 +64,7 @@ impl TopBy {
     }
 }
 
-/// A number of seconds to look at: a tenth to a day.
+/// An interval in seconds, from 0.1 s to a day.
 fn window(text: &str) -> Result<f64, String> {
     let wide = seconds(text)?;
     match (0.1..=86_400.0).contains(&wide) {

@@ -1,10 +1,10 @@
-//! Values of options: formats by name, and what is written in words of its own.
+//! The values of options: formats by name, and parsers of values.
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use x11prof_analyzer::{BasisOption, By, Scale, Thresholds};
 use x11prof_cost_model::Network;
-use x11prof_proxy::{Fix, ServerKind};
+use x11prof_proxy::{Rewrite, ServerKind};
 
 /// The form of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -15,14 +15,14 @@ pub(crate) enum Format {
     Json,
 }
 
-/// What a recording can be exported to.
+/// The formats of `export`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
     /// A network capture, which Wireshark's X11 dissector decodes
     Pcapng,
     /// A timeline of messages, the server's runs and episodes, for ui.perfetto.dev
     Perfetto,
-    /// The same for profiler.firefox.com
+    /// A timeline of messages, the server's runs and episodes, for profiler.firefox.com
     Firefox,
     /// The server's time and bytes by client, window and request, for `go tool pprof` and speedscope
     Pprof,
@@ -69,7 +69,7 @@ pub(crate) enum ReportFormat {
     Html,
 }
 
-/// What times are added up by.
+/// The groups that times are added up by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GroupBy {
     /// The kind of request
@@ -78,9 +78,9 @@ pub(crate) enum GroupBy {
     Client,
     /// The window that a request acts on
     Window,
-    /// The window or pixmap that it acts on
+    /// The window or pixmap that a request acts on
     Drawable,
-    /// The property, selection or message type that it is about
+    /// The property, selection or message type of a request
     Atom,
 }
 
@@ -228,9 +228,9 @@ pub(super) fn label(text: &str) -> Result<(String, String), String> {
     }
 }
 
-pub(super) fn fix(text: &str) -> Result<Fix, String> {
-    Fix::from_name(text).ok_or_else(|| {
-        let names = Fix::ALL.map(Fix::name);
+pub(super) fn rewrite(text: &str) -> Result<Rewrite, String> {
+    Rewrite::from_name(text).ok_or_else(|| {
+        let names = Rewrite::ALL.map(Rewrite::name);
         format!("expected one of {}", names.join(", "))
     })
 }

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use x11prof_cost_model::Network;
 use x11prof_proxy::{
-    AttachConfig, DEFAULT_QUEUE_BYTES, Fix, MakeFilter, Notice, RecordConfig, RecordError,
-    Recorded, Target, attach, record,
+    AttachConfig, DEFAULT_QUEUE_BYTES, MakeFilter, Notice, RecordConfig, RecordError, Recorded,
+    Rewrite, Target, attach, record,
 };
 
 use x11prof_trace::EmulatedNetwork;
@@ -65,9 +65,9 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         return attached(config, &path, consumer);
     }
     let network = arguments.net.map(emulated);
-    let mut fixes = arguments.fixes;
-    if network.is_some() && !fixes.contains(&Fix::NoSharing) {
-        fixes.push(Fix::NoSharing);
+    let mut rewrites = arguments.rewrites;
+    if network.is_some() && !rewrites.contains(&Rewrite::NoSharing) {
+        rewrites.push(Rewrite::NoSharing);
     }
     let mut config = RecordConfig {
         output,
@@ -82,7 +82,7 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         link: arguments.link,
         labels: arguments.labels.into_iter().collect(),
         network,
-        fixes,
+        rewrites,
         recorder: RECORDER.to_owned(),
         watch,
         filter,
@@ -119,8 +119,8 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
     if arguments.scrub && !left_alone {
         tell_scrubbed();
     }
-    for (fix, requests) in tried {
-        let name = fix.name();
+    for (rewrite, requests) in tried {
+        let name = rewrite.name();
         let changed = counted(requests, "request");
         say!("tried {name}: {changed} changed; this is not the program as it is");
     }

@@ -1,4 +1,4 @@
-//! What the user has chosen to see, by keys.
+//! The user's choice of rows and their order, made by keys.
 
 use x11prof_views::clients_now::{By, Order};
 
@@ -10,32 +10,32 @@ pub(super) const KEYS: [&str; 2] = [
 /// The longest filter.
 const LONGEST: usize = 64;
 
-/// What is shown, and in which order.
+/// The rows shown, and their order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Choice {
     pub(super) by: By,
     pub(super) order: Order,
-    /// What a name must hold; empty where all are shown.
+    /// The text that shown names contain; empty shows all.
     pub(super) filter: String,
-    /// Whether the filter is being typed.
+    /// True while the user types the filter.
     pub(super) typing: bool,
-    /// Whether the figures stand still.
+    /// True while the figures are frozen.
     pub(super) frozen: bool,
 }
 
-/// What keys ask for.
+/// The action that keys ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeyAction {
     /// Nothing.
     Nothing,
-    /// Another picture.
+    /// Draw the screen again.
     Draw,
-    /// The end.
+    /// End the view.
     Quit,
 }
 
 impl Choice {
-    /// Takes what was typed.
+    /// Takes the keys typed.
     pub(super) fn take(&mut self, typed: &str) -> KeyAction {
         let mut asked = KeyAction::Nothing;
         for key in typed.chars() {
@@ -51,7 +51,7 @@ impl Choice {
         asked
     }
 
-    /// The filter, or nothing.
+    /// The filter; `None` where empty.
     pub(super) fn wanted(&self) -> Option<&str> {
         (!self.filter.is_empty()).then_some(self.filter.as_str())
     }

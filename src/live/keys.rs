@@ -8,14 +8,14 @@ use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr,
 };
 
-/// The terminal's keyboard while the view has it; dropped, it is as before.
+/// The terminal's keyboard while the view reads it. Dropping restores the terminal's mode.
 pub(super) struct Keys {
     terminal: File,
     before: Termios,
 }
 
 impl Keys {
-    /// Takes the keys of the terminal, one by one and unseen. Not those of a terminal that another program has.
+    /// Makes the terminal deliver single keys without echo. Fails where another program has the terminal.
     pub(super) fn open() -> io::Result<Keys> {
         let terminal = File::open("/dev/tty")?;
         if tcgetpgrp(&terminal)? != getpgrp() {
@@ -31,7 +31,7 @@ impl Keys {
         Ok(Keys { terminal, before })
     }
 
-    /// What was typed since; it never waits.
+    /// The keys typed since the last call, without waiting.
     pub(super) fn typed(&mut self) -> String {
         let mut bytes = [0; 64];
         // A terminal that has gone types nothing.

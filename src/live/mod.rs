@@ -1,10 +1,10 @@
-//! What the clients of a display do now, in the terminal: `record --live` and `top`; and the profile so far on the
-//! paper's two signals. It has a thread of its own, which a recording never waits for.
+//! The live view of a display's clients in the terminal: `record --live` and `top`. SIGUSR1 prints the profile so
+//! far, SIGUSR2 resets it. A recording never waits for the thread of the view.
 
+mod captured_output;
 mod choice;
 mod keys;
 mod prices;
-mod said;
 mod screen;
 mod source;
 mod view;
@@ -24,33 +24,33 @@ use x11prof_proxy::{Watch, WatchEvent, Watched, watch};
 use x11prof_views::clients_now::By;
 
 use crate::error::CommandError;
+use captured_output::CapturedOutput;
 use choice::Choice;
 use prices::Prices;
-use said::Said;
 use source::Source;
 use view::View;
 
-/// Rates are over this where the user does not say: long enough to be read, short enough to follow.
+/// The default interval of rates, in seconds: long enough to be read, short enough to follow changes.
 pub(crate) const SECONDS: f64 = 5.0;
-/// How long it waits for a record of a display that is watched.
+/// The longest wait for a record of a watched display.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// How a view is to be.
+/// The options of a view.
 pub(crate) struct ViewOptions {
-    /// What is watched, for people.
+    /// The name of the watched display or trace, for people.
     pub(crate) what: String,
-    /// The name of the server's parameters; those that match it where `None`.
+    /// The name of the server's parameters; `None` takes the matching ones.
     pub(crate) parameters: Option<String>,
-    /// How it is counted.
+    /// The options of the counts.
     pub(crate) now: NowOptions,
-    /// What it shows first.
+    /// The kind of rows at the start.
     pub(crate) by: By,
-    /// Whether what the program writes to the terminal is to be kept.
+    /// True where the program's output is captured while the view has the terminal.
     pub(crate) collects: bool,
 }
 
 impl ViewOptions {
-    /// Of a recording into `trace`.
+    /// The options of a view of a recording into `trace`.
     pub(crate) fn recording(trace: &Path, parameters: Option<String>) -> ViewOptions {
         ViewOptions {
             what: trace.to_string_lossy().into_owned(),
@@ -69,16 +69,16 @@ impl ViewOptions {
 
 /// The running view.
 pub(crate) struct Live {
-    thread: JoinHandle<Option<Said>>,
+    thread: JoinHandle<Option<CapturedOutput>>,
     notices: Sender<String>,
     /// The recording has ended.
     over: Arc<AtomicBool>,
-    /// What the recorded program says, where the screen is the view's.
-    said: Option<Said>,
+    /// The recorded program's output, while the view has the screen.
+    captured: Option<CapturedOutput>,
 }
 
 impl Live {
-    /// Starts the view of a recording. It ends when the watch is dropped.
+    /// Starts the view of a recording. The view ends when the watch is dropped.
     pub(crate) fn start(options: ViewOptions) -> Result<(Live, Watch), CommandError> {
         let (watch, watched) = watch();
         let live = Live::show(options, Source::Recording(watched))?;
@@ -101,10 +101,13 @@ impl Live {
         let (notices, told) = mpsc::channel();
         let over = Arc::new(AtomicBool::new(false));
         let draws = io::stderr().is_terminal();
-        let said = match draws && options.collects {
+        let captured = match draws && options.collects {
             true => {
-                let said = Said::new();
-                Some(said.map_err(|error| CommandError::failed(format_args!("memory: {error}")))?)
+                let captured = CapturedOutput::new();
+                Some(
+                    captured
+                        .map_err(|error| CommandError::failed(format_args!("memory: {error}")))?,
+                )
             }
             false => None,
         };
@@ -122,7 +125,7 @@ impl Live {
                 ..Choice::default()
             },
             draws,
-            said: said.clone(),
+            captured: captured.clone(),
         };
         let thread = std::thread::Builder::new()
             .name("x11prof-live".to_owned())
@@ -132,11 +135,11 @@ impl Live {
             thread,
             notices,
             over,
-            said,
+            captured,
         })
     }
 
-    /// Says something to the user, on the screen where there is one.
+    /// Shows a notice to the user, on the screen where there is one.
     pub(crate) fn tell(&self, notice: String) {
         // The user may have left the view.
         if let Err(SendError(notice)) = self.notices.send(notice) {
@@ -144,30 +147,30 @@ impl Live {
         }
     }
 
-    /// What takes the recorded program's words while the view has the screen.
+    /// The file for the recorded program's output, while the view has the screen.
     pub(crate) fn collect(&self) -> Option<Arc<File>> {
-        self.said.as_ref().map(Said::file)
+        self.captured.as_ref().map(CapturedOutput::file)
     }
 
-    /// Waits for the end of the view, which comes once the watch is dropped, or once nothing comes any
-    /// more: a recorder whose disk hangs keeps its watch.
+    /// Waits for the end of the view: the watch was dropped, or no more records come. A recorder whose
+    /// disk hangs keeps its watch.
     pub(crate) fn finish(self) {
         self.over.store(true, Ordering::Relaxed);
         self.wait();
     }
 
-    /// Waits until the user has seen enough.
+    /// Waits until the user ends the view.
     pub(crate) fn wait(self) {
         // It gives back what it knows of the program's words.
-        let said = self.thread.join().unwrap_or(self.said);
-        if let Some(said) = said {
+        let captured = self.thread.join().unwrap_or(self.captured);
+        if let Some(captured) = captured {
             // The terminal may have gone.
-            let _ = said.print(&mut io::stderr().lock());
+            let _ = captured.print(&mut io::stderr().lock());
         }
     }
 }
 
-/// What came from a recording until it ended; `None` where it did not begin.
+/// The report of a whole recording; `None` where the recording did not begin.
 pub(crate) fn all_of(
     watched: Watched,
     parameters: Option<String>,

@@ -1,4 +1,4 @@
-//! The prices of a view, known once the server is.
+//! The prices of a view, which are chosen once the server is known.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::source::Source;
 use crate::error::CommandError;
 use crate::input;
 
-/// Where prices come from.
+/// The source of the prices.
 pub(super) struct Prices {
     name: Option<String>,
     started: Option<Started>,
@@ -19,9 +19,9 @@ pub(super) struct Prices {
 }
 
 impl Prices {
-    /// Those of that name, or those that match the server.
+    /// The prices called `name`; `None` takes those that match the server.
     pub(super) fn of(name: Option<String>) -> Result<Prices, CommandError> {
-        // A wrong name is said before anything is recorded.
+        // A wrong name is an error before the recording begins.
         if let Some(name) = &name {
             input::parameters(name)?;
         }
@@ -32,7 +32,7 @@ impl Prices {
         })
     }
 
-    /// The prices, read again.
+    /// Reads the prices again.
     pub(super) fn read(&self) -> Result<ServerParameters, CommandError> {
         let Some(started) = &self.started else {
             return Err(CommandError::failed("the recording has no beginning"));
@@ -41,8 +41,8 @@ impl Prices {
         Ok(prices.parameters)
     }
 
-    /// Waits until the server is known, and gives a profile with what came until then; `None` where nothing came before
-    /// the end, or `over` says so.
+    /// Waits until the server is known, and returns a profile with the records so far. `None` where the recording ended
+    /// before, or `over` is set.
     pub(super) fn begin(
         &mut self,
         source: &Source,

@@ -1,6 +1,6 @@
 //! The terminal's screen.
 //!
-//! Drawn on standard error, on the alternate screen, so that what was there comes back.
+//! The screen is drawn on standard error, as the alternate screen: the former contents come back.
 
 use std::io::{self, Stderr};
 
@@ -19,7 +19,7 @@ use x11prof_views::units::{counted, duration, number};
 
 use super::choice::{Choice, KEYS};
 
-/// The screen while it shows; dropped, it gives the terminal back.
+/// The screen of a running view. Dropping gives the terminal back.
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<Stderr>>,
     notices: Vec<String>,
@@ -36,7 +36,7 @@ impl Screen {
         })
     }
 
-    /// Draws what came so far. A terminal that cannot be drawn on is left as it is.
+    /// Draws a frame. Errors of the terminal are ignored.
     pub(super) fn draw(&mut self, shown: &Shown<'_>) {
         // The first says what to connect to; of several lines the second one does.
         let first = self.notices.first();
@@ -52,7 +52,7 @@ impl Screen {
         self.notices.push(notice);
     }
 
-    /// Does what prints, on the screen that was there before.
+    /// Calls `print` on the ordinary screen.
     pub(super) fn aside(&mut self, print: impl FnOnce()) {
         let _ = execute!(io::stderr(), LeaveAlternateScreen);
         print();
@@ -60,7 +60,7 @@ impl Screen {
         let _ = self.terminal.clear();
     }
 
-    /// Gives the terminal back, and says there what was said meanwhile.
+    /// Gives the terminal back, and prints the notices there.
     pub(super) fn close(mut self) {
         let notices = std::mem::take(&mut self.notices);
         drop(self);
@@ -77,19 +77,19 @@ impl Drop for Screen {
     }
 }
 
-/// What a frame shows.
+/// The contents of a frame.
 pub(super) struct Shown<'a> {
-    /// What is watched.
+    /// The name of the watched display or trace.
     pub(super) what: &'a str,
-    /// What its clients do.
+    /// The figures of the clients.
     pub(super) report: &'a NowReport,
-    /// What of that the user wants to see.
+    /// The user's choice of rows.
     pub(super) choice: &'a Choice,
     /// Records that came too fast for the view.
     pub(super) missed: u64,
     /// The last line that the program wrote.
     pub(super) output: Option<String>,
-    /// Whether there are keys.
+    /// True where the view reads keys.
     pub(super) keys: bool,
 }
 
@@ -236,7 +236,7 @@ mod tests {
     use super::{Shown, draw};
     use crate::live::choice::Choice;
 
-    /// What the client of a recording does.
+    /// The figures of a recording with one client.
     fn report(filter: Option<&str>) -> NowReport {
         let bytes = include_bytes!("../../tests/data/xterm.mcap");
         let mut reader = Reader::new(bytes.as_slice()).unwrap();

@@ -1,4 +1,4 @@
-//! Where a view's records come from: a recording in this process, or a trace, which may still grow.
+//! The source of a view's records: a recording in this process, or a trace, which may still grow.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -12,16 +12,16 @@ use x11prof_trace::{Reader, Record, TraceError};
 
 use crate::error::CommandError;
 
-/// Records that were read and are not taken yet.
+/// The most records read ahead.
 const AHEAD: usize = 1024;
-/// How often it is looked whether a trace has grown.
+/// Time between two checks for new bytes of a trace.
 const BEAT: Duration = Duration::from_millis(50);
 
 /// Records in their order.
 pub(super) enum Source {
-    /// Of a recording in this process.
+    /// A recording in this process.
     Recording(Watched),
-    /// Of a trace that a thread reads.
+    /// A trace, which a thread reads.
     Trace(Receiver<Record>),
 }
 
@@ -45,7 +45,7 @@ impl Source {
         Ok(Source::Trace(receiver))
     }
 
-    /// The next record, for which it waits at most `patience`.
+    /// The next record. Waits for at most `patience`.
     pub(super) fn next(&self, patience: Duration) -> WatchEvent {
         match self {
             Source::Recording(watched) => watched.next(patience),
@@ -57,7 +57,7 @@ impl Source {
         }
     }
 
-    /// Records that came too fast.
+    /// The number of records that came too fast for the view.
     pub(super) fn missed(&self) -> u64 {
         match self {
             Source::Recording(watched) => watched.missed(),
@@ -65,7 +65,7 @@ impl Source {
         }
     }
 
-    /// Whether it is a recording in this process, whose time is now.
+    /// True for a recording in this process: its time is now.
     pub(super) fn is_now(&self) -> bool {
         matches!(self, Source::Recording(_))
     }
@@ -94,7 +94,7 @@ struct Growing {
 }
 
 impl Growing {
-    /// Whether a recorder has it: it is locked then.
+    /// True while a recorder writes the file: the recorder holds a lock.
     fn is_written(&self) -> bool {
         match flock(&self.file, FlockOperation::NonBlockingLockShared) {
             Ok(()) => {

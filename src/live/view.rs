@@ -13,24 +13,24 @@ use x11prof_proxy::WatchEvent;
 use x11prof_trace::Timestamp;
 use x11prof_views as views;
 
+use super::captured_output::CapturedOutput;
 use super::choice::{Choice, KeyAction};
 use super::keys::Keys;
 use super::prices::Prices;
-use super::said::Said;
 use super::screen::{Screen, Shown};
 use super::source::Source;
 use crate::say::say_all;
 
-/// How often the screen is drawn, at most.
+/// The shortest time between two frames.
 const REFRESH: Duration = Duration::from_millis(250);
-/// Drawing takes this part of the time at most.
+/// Drawing takes at most a fifth of the time.
 const DRAWING: u32 = 5;
-/// How long it waits for a record before it looks at signals and keys.
+/// The longest wait for a record between two looks at signals and keys.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// All that a view has.
+/// The state of a view.
 pub(super) struct View {
-    /// What is watched, for the first line.
+    /// The name of the watched display or trace, for the first line.
     pub(super) what: String,
     pub(super) source: Source,
     pub(super) told: Receiver<String>,
@@ -40,14 +40,14 @@ pub(super) struct View {
     pub(super) prices: Prices,
     pub(super) options: NowOptions,
     pub(super) choice: Choice,
-    /// Whether there is a terminal to draw on.
+    /// True where there is a terminal to draw on.
     pub(super) draws: bool,
-    pub(super) said: Option<Said>,
+    pub(super) captured: Option<CapturedOutput>,
 }
 
 impl View {
-    /// Shows until the recording ends, or the user has seen enough of a trace.
-    pub(super) fn run(mut self) -> Option<Said> {
+    /// Runs until the recording ends, or the user ends the view of a trace.
+    pub(super) fn run(mut self) -> Option<CapturedOutput> {
         let over = Arc::clone(&self.over);
         let begun = self
             .prices
@@ -56,10 +56,10 @@ impl View {
             });
         let mut profile = match begun {
             Ok(Some(profile)) => profile,
-            Ok(None) => return self.said,
+            Ok(None) => return self.captured,
             Err(error) => {
                 say!("no live view: {}", error.message());
-                return self.said;
+                return self.captured;
             }
         };
         let mut screen = match self.draws {
@@ -87,15 +87,15 @@ impl View {
             self.signals(&mut profile, screen.as_mut());
             if looked.is_none_or(|looked: Instant| looked.elapsed() >= PATIENCE) {
                 looked = Some(Instant::now());
-                if let Some(said) = &mut self.said {
-                    said.bound();
+                if let Some(captured) = &mut self.captured {
+                    captured.bound();
                 }
                 let typed = keys.as_mut().map(Keys::typed).unwrap_or_default();
                 match self.choice.take(&typed) {
                     KeyAction::Nothing => {}
                     KeyAction::Draw => next_draw = Instant::now(),
                     // `top` has nothing but its view; a recording goes on without.
-                    KeyAction::Quit if self.source.is_now() && self.said.is_none() => {
+                    KeyAction::Quit if self.source.is_now() && self.captured.is_none() => {
                         let _ = kill_process(getpid(), Signal::TERM);
                     }
                     KeyAction::Quit => {
@@ -120,7 +120,7 @@ impl View {
                         report,
                         choice: &self.choice,
                         missed: self.source.missed(),
-                        output: self.said.as_ref().and_then(Said::last_line),
+                        output: self.captured.as_ref().and_then(CapturedOutput::last_line),
                         keys: keys.is_some(),
                     });
                 }
@@ -135,10 +135,10 @@ impl View {
         if left {
             say!("the recording goes on; Ctrl-C ends it and the program");
         }
-        self.said
+        self.captured
     }
 
-    /// The next record. After the last one it waits as if some might come.
+    /// The next record. After the last record it waits for `PATIENCE`.
     fn next(&self, ended: bool) -> WatchEvent {
         if ended {
             std::thread::sleep(PATIENCE);

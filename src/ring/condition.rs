@@ -1,14 +1,14 @@
-//! When a ring is written down: `record --when`.
+//! The conditions for writing a ring to a file: `record --when`.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Something that a recording waits for.
+/// A condition of `--when`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Condition {
     /// An episode took longer than this, in milliseconds.
     Episode(f64),
-    /// Somebody held the server for longer than this, in milliseconds.
+    /// A client held the server for longer than this, in milliseconds.
     Stall(f64),
     /// A mark was put into the recording.
     Mark,
@@ -16,7 +16,7 @@ pub(crate) enum Condition {
     Signal,
 }
 
-/// The ways to say one.
+/// The forms of a condition, for error messages.
 const FORMS: &str = "'episode > 200ms', 'stall > 50ms', mark or signal";
 
 impl FromStr for Condition {

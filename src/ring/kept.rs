@@ -1,4 +1,4 @@
-//! The last seconds of a recording, in parts that each begin in the middle, and the files that are made of them.
+//! The last seconds of a recording as segments, and the files made of the segments.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -9,53 +9,53 @@ use x11prof_analyzer::Pipeline;
 use x11prof_trace::{Control, Record, Timestamp, TraceError};
 
 use super::condition::Condition;
-use super::heads::Heads;
 use super::segment::{Segment, Whole, join};
+use super::segment_preamble::SegmentPreamble;
 use crate::output::{Access, AtomicFile};
 
-/// What a ring is like.
+/// The options of a ring.
 #[derive(Debug, Clone)]
 pub(crate) struct RingOptions {
-    /// `FILE`, of which `FILE-1`, `FILE-2` … are made.
+    /// `FILE`, from which the names `FILE-1`, `FILE-2` … are made.
     pub(crate) output: PathBuf,
-    /// How much is kept.
+    /// The length of the ring.
     pub(crate) length: Duration,
-    /// What is waited for.
+    /// The conditions for writing the ring to a file.
     pub(crate) when: Vec<Condition>,
 }
 
-/// What became of it.
+/// The result of a ring.
 #[derive(Debug, Default)]
 pub(crate) struct Rung {
-    /// What was written.
+    /// The files written.
     pub(crate) files: Vec<PathBuf>,
-    /// What went wrong.
+    /// Failures in words.
     pub(crate) trouble: Vec<String>,
 }
 
-/// Parts that the length is divided into: the oldest goes as a whole.
+/// The number of segments in the ring's length. The oldest segment is dropped as a whole.
 const PARTS: u32 = 8;
-/// Bytes of all parts on disk. What is more goes before its time.
+/// The most bytes of all segments on disk. Beyond this limit the oldest segments are dropped early.
 const MAX_BYTES: u64 = 200 << 20;
-/// How long the recording goes on before it is written down.
+/// Time from the condition to the writing of the file.
 const AFTER: Duration = Duration::from_secs(1);
-/// How long a part may wait for a moment in which all connections can be told from there on.
+/// The longest wait for a moment at which all connections can be described.
 const CUT_PATIENCE: Duration = Duration::from_secs(1);
-/// Files that a recording makes at most.
+/// The most files of a recording.
 const MAX_FILES: usize = 100;
 
-/// What is kept.
+/// The segments of the ring.
 pub(super) struct Kept {
     options: RingOptions,
     folder: PathBuf,
-    heads: Heads,
-    /// The part that grows; none before the recording begins, and after a failure.
+    preamble: SegmentPreamble,
+    /// The growing segment; `None` before the recording begins, and after a failure.
     segment: Option<Segment>,
     parts: VecDeque<Whole>,
     now: Timestamp,
-    /// Since when the part would end if all connections could be told.
+    /// The time since when the segment waits for its end.
     cut_since: Option<Timestamp>,
-    /// What is to be written down, and when.
+    /// The time of the next file, and its reason in words.
     due: Option<(Instant, String)>,
     shortened: bool,
     rung: Rung,
@@ -70,7 +70,7 @@ impl Kept {
         Kept {
             options: options.clone(),
             folder,
-            heads: Heads::default(),
+            preamble: SegmentPreamble::default(),
             segment: None,
             parts: VecDeque::new(),
             now: Timestamp::default(),
@@ -81,13 +81,13 @@ impl Kept {
         }
     }
 
-    /// Takes the next record, of which `pipeline` has taken note.
+    /// Takes the next record, which `pipeline` has taken before.
     pub(super) fn take(&mut self, record: &Record, pipeline: &Pipeline) {
         match record {
             Record::Block(block) => self.now = self.now.max(block.time),
             Record::Control(time, control) => {
                 self.now = self.now.max(*time);
-                self.heads.note(*time, control);
+                self.preamble.note(*time, control);
                 if let Control::Started(started) = control {
                     let begun = Segment::begin(&self.folder, *time, started.clone(), &[]);
                     self.segment = self.worked(begun);
@@ -105,7 +105,7 @@ impl Kept {
         self.turn(pipeline);
     }
 
-    /// Something that was waited for has happened: what is kept is written down soon.
+    /// Schedules a file, because a condition was met.
     pub(super) fn wanted(&mut self, why: String) {
         if self.due.is_some() {
             return;
@@ -120,14 +120,14 @@ impl Kept {
         self.due = Some((Instant::now() + AFTER, why));
     }
 
-    /// Writes down what is due.
+    /// Writes the file where its time has come.
     pub(super) fn write_if_due(&mut self, pipeline: &Pipeline) {
         if let Some((_, why)) = self.due.take_if(|(when, _)| Instant::now() >= *when) {
             self.write(&why, pipeline);
         }
     }
 
-    /// The recording has ended; `missed` records did not come this far.
+    /// Ends the ring. `missed` is the number of records that the ring did not get.
     pub(super) fn end(mut self, pipeline: &Pipeline, missed: u64) -> Rung {
         if let Some((_, why)) = self.due.take() {
             self.write(&why, pipeline);
@@ -139,14 +139,14 @@ impl Kept {
         self.rung
     }
 
-    /// Begins another part where it is time, and lets the oldest go.
+    /// Begins another segment where its time has come, and drops the oldest.
     fn turn(&mut self, pipeline: &Pipeline) {
         let Some(segment) = &self.segment else { return };
         let is_old = since(segment.from, self.now) >= self.options.length / PARTS;
         if !is_old && !segment.exceeds(MAX_BYTES / u64::from(PARTS)) {
             return;
         }
-        // All connections should be where a message's length is known. Not for ever.
+        // Each connection should be at a point where a message's length is known. The wait has a limit.
         let waits = *self.cut_since.get_or_insert(self.now);
         if since(waits, self.now) < CUT_PATIENCE && !pipeline.can_go_on_elsewhere() {
             return;
@@ -171,7 +171,7 @@ impl Kept {
         }
     }
 
-    /// Ends the part, and begins the next in the middle of the recording.
+    /// Ends the segment and begins the next. `middle` describes the connections at this moment.
     fn cut(&mut self, middle: Vec<Control>) {
         self.cut_since = None;
         let Some(segment) = self.segment.take() else {
@@ -181,15 +181,15 @@ impl Kept {
         if let Some(part) = self.worked(ended) {
             self.parts.push_back(part);
         }
-        let Some(started) = self.heads.started(self.now) else {
+        let Some(started) = self.preamble.started(self.now) else {
             return;
         };
-        let heads: Vec<Control> = self.heads.rest().cloned().chain(middle).collect();
-        let begun = Segment::begin(&self.folder, self.now, started, &heads);
+        let preamble: Vec<Control> = self.preamble.rest().cloned().chain(middle).collect();
+        let begun = Segment::begin(&self.folder, self.now, started, &preamble);
         self.segment = self.worked(begun);
     }
 
-    /// Makes a file of all that is kept, of which nothing is kept then.
+    /// Writes all segments to a file and empties the ring.
     fn write(&mut self, why: &str, pipeline: &Pipeline) {
         if self.rung.files.len() >= MAX_FILES {
             return;
@@ -214,7 +214,7 @@ impl Kept {
         }
     }
 
-    /// `FILE-N` with the first number that nothing has yet.
+    /// `FILE-N` with the first free number.
     fn next_path(&self) -> PathBuf {
         let mut number = self.rung.files.len() + 1;
         loop {
@@ -226,7 +226,7 @@ impl Kept {
         }
     }
 
-    /// What came of writing; a failure is said and kept.
+    /// The value of a result. A failure is printed and kept.
     fn worked<T>(&mut self, result: Result<T, TraceError>) -> Option<T> {
         result
             .map_err(|error| {

@@ -1,10 +1,10 @@
-//! `record --ring`: the last seconds of a recording are kept in a bounded number of bytes, and written down only when
-//! something happens that was waited for. It has a thread of its own, which the recording never waits for.
+//! `record --ring`: keeps the last seconds of a recording in a bounded number of bytes, and writes them to a file
+//! when a condition of `--when` is met. The recording never waits for the thread of the ring.
 
 mod condition;
-mod heads;
 mod kept;
 mod segment;
+mod segment_preamble;
 mod waiting;
 
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use kept::Kept;
 pub(crate) use kept::{RingOptions, Rung};
 use waiting::Waiting;
 
-/// How long it waits for a record before it looks at the signal.
+/// The longest wait for a record between two looks at the signal.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The running ring.
@@ -33,7 +33,7 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// Starts the ring. It ends when the watch is dropped.
+    /// Starts the ring, which ends when the watch is dropped.
     pub(crate) fn start(options: RingOptions) -> Result<(Ring, Watch), CommandError> {
         let signal = Arc::new(AtomicBool::new(false));
         signal_hook::flag::register(SIGUSR1, Arc::clone(&signal))
@@ -48,7 +48,7 @@ impl Ring {
         Ok((Ring { thread, over }, watch))
     }
 
-    /// Waits for the end, which comes once the watch is dropped, or once nothing comes any more.
+    /// Waits for the end of the ring: the watch was dropped, or no more records come.
     pub(crate) fn finish(self) -> Rung {
         self.over.store(true, Ordering::Relaxed);
         self.thread.join().unwrap_or_else(|_| Rung {
@@ -58,13 +58,13 @@ impl Ring {
     }
 }
 
-/// What follows the recording.
-struct Both {
+/// Takes the records of the recording: checks the conditions, and keeps the segments.
+struct RingFollower {
     waiting: Waiting,
     kept: Kept,
 }
 
-impl Follows for Both {
+impl Follows for RingFollower {
     fn observe(&mut self, observation: &Observation<'_>) {
         self.waiting.observe(observation);
     }
@@ -75,8 +75,8 @@ impl Follows for Both {
     }
 }
 
-impl Both {
-    /// What was waited for is written down, a little later.
+impl RingFollower {
+    /// Schedules a file where a condition was met, and writes the file that is due.
     fn happened(&mut self, pipeline: &Pipeline) {
         if let Some(why) = self.waiting.take() {
             self.kept.wanted(why);
@@ -87,24 +87,24 @@ impl Both {
 
 fn turn(options: &RingOptions, watched: &Watched, signal: &AtomicBool, over: &AtomicBool) -> Rung {
     let mut pass = LivePass::default();
-    let mut both = Both {
+    let mut follower = RingFollower {
         waiting: Waiting::new(&options.when),
         kept: Kept::new(options),
     };
     loop {
         match watched.next(PATIENCE) {
-            WatchEvent::Record(record) => pass.feed(record, &mut both),
+            WatchEvent::Record(record) => pass.feed(record, &mut follower),
             WatchEvent::Nothing if over.load(Ordering::Relaxed) => break,
             WatchEvent::Nothing => {}
             WatchEvent::End => break,
         }
         if signal.swap(false, Ordering::Relaxed) {
-            both.waiting.signalled();
+            follower.waiting.signalled();
         }
-        both.happened(pass.pipeline());
+        follower.happened(pass.pipeline());
     }
-    pass.end(&mut both);
-    both.waiting.end();
-    both.happened(pass.pipeline());
-    both.kept.end(pass.pipeline(), watched.missed())
+    pass.end(&mut follower);
+    follower.waiting.end();
+    follower.happened(pass.pipeline());
+    follower.kept.end(pass.pipeline(), watched.missed())
 }

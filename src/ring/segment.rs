@@ -1,5 +1,5 @@
-//! A part of a recording in a file without a name, which goes with the recorder however that ends. It
-//! begins in the middle (docs/FORMAT.md), so that it can be read without those before it.
+//! A segment of a recording in a file without a name, which vanishes with the recorder. A segment begins in
+//! the middle (docs/FORMAT.md) and can be read without the segments before.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -10,51 +10,51 @@ use x11prof_trace::{Control, Reader, Record, Started, Timestamp, TraceError, Wri
 
 use crate::output::scratch;
 
-/// Records between two looks at how many bytes there are.
+/// Records between two checks of the segment's size.
 const LOOK_EVERY: u64 = 256;
 
-/// A part that grows.
+/// A growing segment.
 pub(super) struct Segment {
     writer: Writer<BufWriter<File>>,
     file: File,
-    /// When it begins.
+    /// The segment's start.
     pub(super) from: Timestamp,
-    /// Records at its start that say what came before.
-    heads: u64,
+    /// The number of records in the preamble.
+    preamble: u64,
     records: u64,
 }
 
-/// A part that is whole.
+/// A complete segment.
 #[derive(Debug)]
 pub(super) struct Whole {
     file: File,
-    heads: u64,
-    /// From when to when it is.
+    preamble: u64,
+    /// The segment's start; its end is `to`.
     pub(super) from: Timestamp,
     pub(super) to: Timestamp,
-    /// Its bytes on disk.
+    /// Bytes on disk.
     pub(super) len: u64,
 }
 
 impl Segment {
-    /// A part in `folder` that begins at `from` with what `heads` say of before.
+    /// Begins a segment in `folder` at the time `from`, with `started` and the records of `preamble`.
     pub(super) fn begin(
         folder: &Path,
         from: Timestamp,
         started: Started,
-        heads: &[Control],
+        preamble: &[Control],
     ) -> Result<Segment, TraceError> {
         let file = scratch(folder).map_err(TraceError::Write)?;
         let same = file.try_clone().map_err(TraceError::Write)?;
         let mut writer = Writer::new(BufWriter::new(file), started, from)?;
-        for control in heads {
+        for control in preamble {
             writer.write_control(from, control)?;
         }
         Ok(Segment {
             writer,
             file: same,
             from,
-            heads: 1 + heads.len() as u64,
+            preamble: 1 + preamble.len() as u64,
             records: 0,
         })
     }
@@ -65,19 +65,19 @@ impl Segment {
         self.writer.write(record)
     }
 
-    /// Whether it has more bytes than this on disk; only some records ask.
+    /// True where the segment has more than `bytes` on disk. Checked every `LOOK_EVERY` records.
     pub(super) fn exceeds(&self, bytes: u64) -> bool {
         self.records.is_multiple_of(LOOK_EVERY)
             && self.file.metadata().is_ok_and(|file| file.len() > bytes)
     }
 
-    /// Ends it at `to`.
+    /// Ends the segment at `to`.
     pub(super) fn end(self, to: Timestamp) -> Result<Whole, TraceError> {
         self.writer.finish()?;
         let len = self.file.metadata().map_or(0, |file| file.len());
         Ok(Whole {
             file: self.file,
-            heads: self.heads,
+            preamble: self.preamble,
             from: self.from,
             to,
             len,
@@ -85,7 +85,7 @@ impl Segment {
     }
 }
 
-/// Writes parts that follow each other as one recording to `sink`, which is flushed.
+/// Writes consecutive segments to `sink` as one recording, and flushes `sink`.
 pub(super) fn join<W: io::Write>(parts: &VecDeque<Whole>, sink: W) -> Result<W, TraceError> {
     let mut reader = match parts.front() {
         Some(first) => first.read()?,
@@ -109,7 +109,7 @@ pub(super) fn join<W: io::Write>(parts: &VecDeque<Whole>, sink: W) -> Result<W, 
         }
         // What the others say of before has just gone by.
         let Some(next) = rest.next() else { break };
-        (reader, skipped) = (next.read()?, next.heads);
+        (reader, skipped) = (next.read()?, next.preamble);
     }
     writer.write_control(to, &Control::Ended { exit_status: None })?;
     writer.finish()

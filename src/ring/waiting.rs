@@ -1,4 +1,4 @@
-//! Looks in a running recording for what is waited for.
+//! Checks the conditions of `--when` on a running recording.
 
 use std::collections::BTreeMap;
 
@@ -9,22 +9,22 @@ use x11prof_trace::{ConnectionId, Control, Started};
 use super::condition::Condition;
 use crate::input;
 
-/// Clients whose names are kept at most.
+/// The most clients whose names are kept.
 const MAX_NAMES: usize = 10_000;
 
-/// What is waited for, and what tells it.
+/// The conditions, and the state needed to check them.
 pub(super) struct Waiting {
     episode_ms: Option<f64>,
     episodes: Option<Episodes>,
     stall_ms: Option<f64>,
     stalls: Option<Stalls>,
-    /// Stalls so far.
+    /// The number of stalls so far.
     stalled: u64,
     mark: bool,
     signal: bool,
     started: Option<Started>,
     names: BTreeMap<ConnectionId, String>,
-    /// What has happened, in words.
+    /// The condition that was met, in words.
     happened: Option<String>,
 }
 
@@ -54,12 +54,12 @@ impl Waiting {
         }
     }
 
-    /// What has happened since this was asked last.
+    /// The condition that was met since the last call, in words.
     pub(super) fn take(&mut self) -> Option<String> {
         self.happened.take()
     }
 
-    /// The recorder got the signal.
+    /// The recorder got SIGUSR1.
     pub(super) fn signalled(&mut self) {
         if self.signal {
             self.happened.get_or_insert("a signal".to_owned());
@@ -92,7 +92,7 @@ impl Waiting {
         }
     }
 
-    /// The recording is over: the episodes that were still open have ended.
+    /// The recording is over: open episodes have ended.
     pub(super) fn end(&mut self) {
         let (happened, names) = (&mut self.happened, &self.names);
         if let (Some(episodes), Some(ms)) = (self.episodes.take(), self.episode_ms) {

@@ -7,7 +7,7 @@ use x11prof_trace::{Existing, ExtensionOpcodes, Timestamp};
 use super::context;
 use super::conversation::Conversation;
 use super::existing::{self, FoundClient};
-use super::guard::{self, Guard};
+use super::flush_guard::{self, FlushGuard};
 use super::reader::{Next, Reader};
 use super::watchdog::{Reason, Watchdog};
 use crate::clock;
@@ -25,7 +25,7 @@ pub(super) struct Attachment {
     server: Option<u32>,
     queue_bytes: usize,
     pub(super) conversation: Conversation,
-    guards: Vec<Guard>,
+    guards: Vec<FlushGuard>,
     /// The reader's thread ends before the watchdog does, which waits for the end of the thread's pulse.
     reader: Reader,
     watchdog: Option<Watchdog>,
@@ -62,7 +62,7 @@ impl Attachment {
     ) -> Result<(Attachment, Beginning), String> {
         let begin = || Conversation::begin(&link, PATIENCE, extensions.to_vec());
         let mut conversation = begin()?;
-        let guards = guard::stand(begin, &mut conversation)?;
+        let guards = flush_guard::stand(begin, &mut conversation)?;
         let ours = ours(&conversation, &guards);
         let context = conversation.setup().resource_id_base;
         let (socket, apart) = context::enable(&mut conversation, &link, context, &ours)?;
@@ -159,10 +159,10 @@ impl Attachment {
 }
 
 /// The first resource ids of our connections but for the one on which the server tells.
-fn ours(conversation: &Conversation, guards: &[Guard]) -> Vec<u32> {
+fn ours(conversation: &Conversation, guards: &[FlushGuard]) -> Vec<u32> {
     let first = conversation.setup().resource_id_base;
     std::iter::once(first)
-        .chain(guards.iter().map(Guard::first))
+        .chain(guards.iter().map(FlushGuard::first))
         .collect()
 }
 

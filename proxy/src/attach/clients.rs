@@ -24,7 +24,7 @@ const TRANSPORT: &str = "unknown";
 
 /// The clients by their first resource ids.
 pub(super) struct Clients<'a> {
-    known: HashMap<u32, Client<'a>>,
+    known: HashMap<u32, RecordedClient<'a>>,
     /// How many there have been.
     pub(super) count: u32,
     /// Our own connections.
@@ -48,7 +48,7 @@ pub(super) struct Recording<'a> {
     pub(super) scheduling: &'a Scheduling,
 }
 
-struct Client<'a> {
+struct RecordedClient<'a> {
     tap: ConnectionTap<'a>,
     pid: Option<u32>,
     /// The number of its last request that is in the trace; `None` before it was joined.
@@ -137,7 +137,7 @@ impl<'a> Clients<'a> {
         if let Some(pid) = pid {
             scheduling.watch(pid);
         }
-        let known = Client {
+        let known = RecordedClient {
             tap: ConnectionTap::new(connection, tap, kept, images),
             pid,
             last_request: None,
@@ -233,7 +233,7 @@ impl<'a> Clients<'a> {
     }
 }
 
-impl Client<'_> {
+impl RecordedClient<'_> {
     /// A request's number, of which 32 bits are told.
     fn number(&self, low: u32) -> u64 {
         let last = self.last_request.unwrap_or_else(|| u64::from(low));

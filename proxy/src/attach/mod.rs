@@ -7,7 +7,7 @@ mod context;
 mod conversation;
 mod elements;
 mod existing;
-mod guard;
+mod flush_guard;
 mod others;
 mod reader;
 mod server_clock;
@@ -222,9 +222,14 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         on(Notice::Trouble(what));
     }
     let behind = Some(attachment.left_out()).filter(|bytes| *bytes > 0);
-    let toll = [ended, unfinished, behind.map(fell_behind), tap.toll()];
-    let toll: Vec<String> = toll.into_iter().flatten().collect();
-    for what in &toll {
+    let loss_summary = [
+        ended,
+        unfinished,
+        behind.map(fell_behind),
+        tap.loss_summary(),
+    ];
+    let loss_summary: Vec<String> = loss_summary.into_iter().flatten().collect();
+    for what in &loss_summary {
         tap.control(clock::now(), Control::Trouble { what: what.clone() });
     }
     tap.control(clock::now(), Control::Ended { exit_status: None });
@@ -241,7 +246,7 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         trouble: [written.trouble, written.file.trouble]
             .into_iter()
             .flatten()
-            .chain(toll)
+            .chain(loss_summary)
             .collect(),
     })
 }

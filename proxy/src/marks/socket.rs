@@ -153,7 +153,7 @@ fn take(mut stream: &UnixStream, tap: &Tap) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tap::{Entry, tap};
+    use crate::tap::{RecorderInput, tap};
 
     #[test]
     fn a_mark_comes_by_each_name_and_ends_with_the_recording() {
@@ -172,7 +172,7 @@ mod tests {
         let (mut entries, mut texts) = (Vec::new(), Vec::new());
         while drain.take(&mut entries, Duration::ZERO) {
             texts.extend(entries.drain(..).filter_map(|entry| match entry {
-                Entry::Control(_, Control::Mark { text }) => Some(text),
+                RecorderInput::Control(_, Control::Mark { text }) => Some(text),
                 _ => None,
             }));
         }

@@ -42,12 +42,12 @@ pub enum DefinitionError {
 struct File {
     format: u32,
     #[serde(default)]
-    operation: Vec<Entry>,
+    operation: Vec<OperationEntry>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct OperationEntry {
     request: Option<String>,
     extension: Option<String>,
     minor: Option<u8>,
@@ -111,7 +111,7 @@ fn parse(text: &str) -> Result<Definitions, DefinitionError> {
     Ok(definitions)
 }
 
-fn add(definitions: &mut Definitions, entry: &Entry) -> Result<(), String> {
+fn add(definitions: &mut Definitions, entry: &OperationEntry) -> Result<(), String> {
     let index = definitions.all.len();
     let twice = match (&entry.request, &entry.extension, entry.minor) {
         (Some(name), None, None) => definitions.by_name.insert(Symbol::new(name), index),
@@ -198,7 +198,7 @@ impl AttributeEntry {
     }
 }
 
-impl Entry {
+impl OperationEntry {
     /// What it calls its request, for messages.
     fn name(&self) -> String {
         match (&self.request, &self.extension, self.minor) {

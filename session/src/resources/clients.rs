@@ -20,7 +20,7 @@ const RETAINED: usize = 1 << 12;
 /// The clients of a display.
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
-    known: IdMap<Client>,
+    known: IdMap<ClientState>,
     /// The ids that clients were given, by the first of them. A server gives those of a client
     /// that is gone to the next one.
     ranges: IdMap<IdRange>,
@@ -43,7 +43,7 @@ pub(crate) enum Undoable {
 }
 
 #[derive(Debug, Default)]
-struct Client {
+struct ClientState {
     /// Its resource ids.
     ids: Option<IdRange>,
     close_down: CloseDown,
@@ -154,7 +154,7 @@ impl Clients {
     pub(crate) fn killed(&mut self, resource: u32) -> Vec<ClientId> {
         /// AllTemporary (protocol, KillClient).
         const ALL_TEMPORARY: u32 = 0;
-        let goes = |client: &Client| {
+        let goes = |client: &ClientState| {
             client.gone
                 && match resource {
                     ALL_TEMPORARY => client.close_down == CloseDown::RetainTemporary,
@@ -173,7 +173,7 @@ impl Clients {
         going
     }
 
-    fn entry(&mut self, client: ClientId) -> &mut Client {
+    fn entry(&mut self, client: ClientId) -> &mut ClientState {
         self.known.entry(client.0)
     }
 }

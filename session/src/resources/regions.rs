@@ -9,10 +9,10 @@ use crate::ids::{By, ClientId, IdMap};
 
 /// The regions of a display; `None` for one whose pixels are not known.
 #[derive(Debug, Default)]
-pub(crate) struct Regions(IdMap<Entry>);
+pub(crate) struct Regions(IdMap<RegionState>);
 
 #[derive(Debug)]
-struct Entry {
+struct RegionState {
     region: Option<Region>,
     by: By,
     /// The request that last changed it.
@@ -47,7 +47,7 @@ impl Regions {
         };
         self.0.insert(
             id,
-            Entry {
+            RegionState {
                 region: made,
                 by,
                 changed: by,

@@ -1,4 +1,4 @@
-//! What becomes of one connection's bytes where fixes are tried. Pure.
+//! Rewrites the bytes of one connection. Pure.
 //!
 //! A request that is answered here goes to the server as a NoOperation of its length, so that it counts there as it
 //! counts for the client. Its answer is given at once only where nothing may come before it any more: each
@@ -11,7 +11,7 @@ use x11prof_protocol::ByteOrder;
 use super::answers::{self, Answers, Kind};
 use super::memory::{Memory, NAME_AT, Question, REPLY};
 use super::requests::{self, Requests};
-use super::{Counts, Fix, Opcodes};
+use super::{Counts, Opcodes, Rewrite};
 
 /// Core opcodes (protocol encoding, "Requests").
 const LIST_FONTS_WITH_INFO: u8 = 50;
@@ -28,9 +28,9 @@ const GET_SCREEN_RESOURCES_CURRENT: u8 = 25;
 /// that there is never a doubt which it means.
 const FAR: u64 = 1 << 15;
 
-/// One connection with fixes.
+/// One connection with rewrites.
 pub(super) struct Rewriter<'a> {
-    fixes: &'a [Fix],
+    rewrites: &'a [Rewrite],
     opcodes: Opcodes,
     order: ByteOrder,
     requests: Requests,
@@ -59,9 +59,9 @@ pub(super) struct Rewriter<'a> {
 
 impl<'a> Rewriter<'a> {
     /// One that has seen the client's setup and nothing else.
-    pub(super) fn new(fixes: &'a [Fix], opcodes: Opcodes, order: ByteOrder) -> Rewriter<'a> {
+    pub(super) fn new(rewrites: &'a [Rewrite], opcodes: Opcodes, order: ByteOrder) -> Rewriter<'a> {
         Rewriter {
-            fixes,
+            rewrites,
             opcodes,
             order,
             requests: Requests::new(order, opcodes.big_requests),
@@ -80,7 +80,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// The same after N requests, all of them dealt with.
+    /// A rewriter after `number` requests, all of them answered.
     #[cfg(test)]
     pub(super) fn after(self, number: u64) -> Rewriter<'a> {
         Rewriter {
@@ -99,8 +99,9 @@ impl<'a> Rewriter<'a> {
         let mut rest = held.as_slice();
         while !rest.is_empty() {
             let may_be = |major| {
-                let hidden = major == QUERY_EXTENSION && self.fixes.contains(&Fix::NoSharing);
-                hidden || Question::may_be(major, self.fixes).is_some()
+                let hidden =
+                    major == QUERY_EXTENSION && self.rewrites.contains(&Rewrite::NoSharing);
+                hidden || Question::may_be(major, self.rewrites).is_some()
             };
             let here = match self.requests.next(rest, may_be) {
                 requests::Next::Wait => break,
@@ -123,13 +124,13 @@ impl<'a> Rewriter<'a> {
     fn request(&mut self, request: &[u8], whole: bool, server: &mut Vec<u8>) {
         self.number += 1;
         let [major, minor] = [0, 1].map(|at| request.get(at).copied().unwrap_or_default());
-        let question = Question::may_be(major, self.fixes)
+        let question = Question::may_be(major, self.rewrites)
             .filter(|_| whole)
-            .and_then(|fix| Question::of(fix, request, self.order));
+            .and_then(|rewrite| Question::of(rewrite, request, self.order));
         if let Some(question) = question {
             let answer = self.memory.answer(&question).filter(|_| self.is_free());
             if let Some(answer) = answer {
-                self.answer(question.fix, answer);
+                self.answer(question.rewrite, answer);
                 server.push(NO_OPERATION);
                 server.extend_from_slice(&request[1..]);
                 return;
@@ -146,11 +147,11 @@ impl<'a> Rewriter<'a> {
         let probes = major == self.opcodes.randr && major != 0 && minor == GET_SCREEN_RESOURCES;
         let at = server.len();
         server.extend_from_slice(request);
-        if probes && self.fixes.contains(&Fix::CurrentResources) {
+        if probes && self.rewrites.contains(&Rewrite::CurrentResources) {
             server[at + 1] = GET_SCREEN_RESOURCES_CURRENT;
-            self.counts[Fix::CurrentResources.index()] += 1;
+            self.counts[Rewrite::CurrentResources.index()] += 1;
         }
-        if major == QUERY_EXTENSION && whole && self.fixes.contains(&Fix::NoSharing) {
+        if major == QUERY_EXTENSION && whole && self.rewrites.contains(&Rewrite::NoSharing) {
             self.hide_sharing(&mut server[at..]);
         }
     }
@@ -161,20 +162,20 @@ impl<'a> Rewriter<'a> {
         let name = len.and_then(|len| request.get_mut(NAME_AT..NAME_AT + len));
         if let Some(name) = name.filter(|name| SHARING.contains(&&**name)) {
             name.fill(NO_LETTER);
-            self.counts[Fix::NoSharing.index()] += 1;
+            self.counts[Rewrite::NoSharing.index()] += 1;
         }
     }
 
-    /// Whether the current request may be answered here, now.
+    /// True where the recorder may answer the current request now.
     fn is_free(&self) -> bool {
         self.done >= self.last_given && self.number - self.spoken_of < FAR && !self.answers_no_more
     }
 
-    fn answer(&mut self, fix: Fix, mut answer: [u8; REPLY]) {
+    fn answer(&mut self, rewrite: Rewrite, mut answer: [u8; REPLY]) {
         write_number(self.order, &mut answer, self.number);
         self.ready.extend_from_slice(&answer);
         self.last_answered = self.number;
-        self.counts[fix.index()] += 1;
+        self.counts[rewrite.index()] += 1;
     }
 
     /// Takes bytes from the server: what they are for the client.
@@ -245,12 +246,12 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// What is held of the client's bytes, when no more come.
+    /// The held bytes of the client, at the end of its stream.
     pub(super) fn end_of_client(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held[0])
     }
 
-    /// What is held of the server's.
+    /// The held bytes of the server, at the end of its stream.
     pub(super) fn end_of_server(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held[1])
     }

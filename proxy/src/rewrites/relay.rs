@@ -1,4 +1,4 @@
-//! The relay of a connection where fixes are tried: as the ordinary one, with what the rewriter makes of the bytes
+//! The relay of a connection where rewrites are tried: as the ordinary one, with what the rewriter makes of the bytes
 //! in the place of the bytes.
 //!
 //! The trace gets what the client sent and what it was given.
@@ -11,7 +11,7 @@ use rustix::event::PollFlags;
 use x11prof_protocol::ByteOrder;
 use x11prof_trace::Direction;
 
-use super::TriedFixes;
+use super::TriedRewrites;
 use super::rewriter::Rewriter;
 use crate::clock;
 use crate::relay::{End, Ended, EndedBy, Relay};
@@ -24,9 +24,9 @@ const READ: usize = 256 << 10;
 const UNREAD: usize = 1 << 20;
 
 /// A connection on its way through us, changed.
-pub(crate) struct FixedRelay<'a> {
+pub(crate) struct RewritingRelay<'a> {
     pub(crate) relay: Relay<'a>,
-    pub(crate) tried: &'a TriedFixes,
+    pub(crate) tried: &'a TriedRewrites,
     pub(crate) order: ByteOrder,
 }
 
@@ -81,7 +81,7 @@ impl Outbox {
 
 /// The state of a relay that runs.
 struct Run<'a> {
-    of: &'a FixedRelay<'a>,
+    of: &'a RewritingRelay<'a>,
     rewriter: Rewriter<'a>,
     room: Vec<u8>,
     to_server: Outbox,
@@ -91,12 +91,12 @@ struct Run<'a> {
     relayed: u64,
 }
 
-impl FixedRelay<'_> {
+impl RewritingRelay<'_> {
     /// Relays until the connection has ended; `at_end` as in [`Relay::run`].
     pub(crate) fn run(&self, at_end: impl FnOnce()) -> End {
         let mut run = Run {
             of: self,
-            rewriter: Rewriter::new(&self.tried.fixes, self.tried.opcodes, self.order),
+            rewriter: Rewriter::new(&self.tried.rewrites, self.tried.opcodes, self.order),
             room: vec![0; READ],
             to_server: Outbox::default(),
             to_client: Outbox::default(),

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use x11prof_protocol::ByteOrder;
 
 use super::rewriter::Rewriter;
-use super::{Fix, Opcodes};
+use super::{Opcodes, Rewrite};
 use simulated_server::{Order, Question, Server};
 
 const OPCODES: Opcodes = Opcodes {
@@ -103,8 +103,8 @@ proptest! {
         plain.come.extend(asked.iter().flat_map(|asked| order.bytes(*asked)));
         while plain.step() {}
 
-        let fixes = Fix::ALL;
-        let mut rewriter = Rewriter::new(&fixes, OPCODES, order.0).after(first - 1);
+        let rewrites = Rewrite::ALL;
+        let mut rewriter = Rewriter::new(&rewrites, OPCODES, order.0).after(first - 1);
         let mut server = Server::after(order, first);
         let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
         // BIG-REQUESTS is on from the start; the server here knows nothing else.
@@ -171,10 +171,10 @@ proptest! {
     }
 }
 
-fn serially(fixes: &[Fix], asked: &[Question]) -> (Vec<u8>, super::Counts) {
+fn serially(rewrites: &[Rewrite], asked: &[Question]) -> (Vec<u8>, super::Counts) {
     let order = Order(ByteOrder::Little);
     let (mut rewriter, mut server) = (
-        Rewriter::new(fixes, OPCODES, order.0),
+        Rewriter::new(rewrites, OPCODES, order.0),
         Server::after(order, 0),
     );
     let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
@@ -204,7 +204,7 @@ fn what_was_told_before_is_told_at_once() {
         Atom(1, true),
     ];
     assert_eq!(
-        serially(&Fix::ALL, &asked),
+        serially(&Rewrite::ALL, &asked),
         (vec![0, 1, 0, 1, 1], [1, 2, 0, 0])
     );
     // What may fail is waited for.
@@ -218,10 +218,10 @@ fn what_was_told_before_is_told_at_once() {
         Fails,
         Atom(1, false),
     ];
-    assert_eq!(serially(&Fix::ALL, &asked).0, [0, 0, 0, 0, 0, 1, 0, 1]);
+    assert_eq!(serially(&Rewrite::ALL, &asked).0, [0, 0, 0, 0, 0, 1, 0, 1]);
     // None may change.
     let asked = [Atom(2, true), Atom(2, true), Atom(2, false), Atom(2, true)];
-    assert_eq!(serially(&Fix::ALL, &asked).0, [0, 0, 0, 1]);
+    assert_eq!(serially(&Rewrite::ALL, &asked).0, [0, 0, 0, 1]);
     // Only what was wanted is tried.
     let asked = [
         Atom(1, false),
@@ -231,17 +231,20 @@ fn what_was_told_before_is_told_at_once() {
         Question::Screen,
     ];
     assert_eq!(
-        serially(&[Fix::AnswerQueries], &asked),
+        serially(&[Rewrite::AnswerQueries], &asked),
         (vec![0, 0, 0, 1, 0], [1, 0, 0, 0])
     );
-    assert_eq!(serially(&[Fix::CurrentResources], &asked).1, [0, 0, 1, 0]);
+    assert_eq!(
+        serially(&[Rewrite::CurrentResources], &asked).1,
+        [0, 0, 1, 0]
+    );
 }
 
 #[test]
 fn an_event_that_was_on_its_way_takes_the_answers_number() {
     let order = Order(ByteOrder::Big);
     let (mut rewriter, mut server) = (
-        Rewriter::new(&Fix::ALL, OPCODES, order.0),
+        Rewriter::new(&Rewrite::ALL, OPCODES, order.0),
         Server::after(order, 0),
     );
     let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
@@ -285,7 +288,7 @@ fn extensions_that_share_memory_are_not_found() {
             bytes.resize(8 + padded, 0);
             bytes
         };
-        let mut rewriter = Rewriter::new(&[Fix::NoSharing], OPCODES, order);
+        let mut rewriter = Rewriter::new(&[Rewrite::NoSharing], OPCODES, order);
         let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
         let mut said = query("MIT-SHM");
         said.extend(query("RENDER"));

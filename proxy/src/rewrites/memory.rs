@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 
 use x11prof_protocol::ByteOrder;
 
-use super::Fix;
+use super::Rewrite;
 
 /// Core opcodes (protocol encoding, "Requests").
 const INTERN_ATOM: u8 = 16;
@@ -27,30 +27,30 @@ pub(super) const LONGEST_QUESTION: usize = NAME_AT + LONGEST_NAME;
 /// A question whose answer stays the same.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Question {
-    pub(super) fix: Fix,
+    pub(super) rewrite: Rewrite,
     name: Vec<u8>,
 }
 
 impl Question {
-    /// Whether a request of this opcode may be one, for these fixes.
-    pub(super) fn may_be(major: u8, fixes: &[Fix]) -> Option<Fix> {
-        let fix = match major {
-            INTERN_ATOM => Fix::AnswerAtoms,
-            QUERY_EXTENSION => Fix::AnswerQueries,
+    /// Whether a request of this opcode may be one, for these rewrites.
+    pub(super) fn may_be(major: u8, rewrites: &[Rewrite]) -> Option<Rewrite> {
+        let rewrite = match major {
+            INTERN_ATOM => Rewrite::AnswerAtoms,
+            QUERY_EXTENSION => Rewrite::AnswerQueries,
             _ => return None,
         };
-        fixes.contains(&fix).then_some(fix)
+        rewrites.contains(&rewrite).then_some(rewrite)
     }
 
     /// The question that a whole request is; `None` where its lengths contradict each other, for that is
     /// the server's to refuse.
-    pub(super) fn of(fix: Fix, request: &[u8], order: ByteOrder) -> Option<Question> {
+    pub(super) fn of(rewrite: Rewrite, request: &[u8], order: ByteOrder) -> Option<Question> {
         let len = usize::from(order.u16(request, 4)?);
         if NAME_AT + len.next_multiple_of(4) != request.len() {
             return None;
         }
         let name = request.get(NAME_AT..NAME_AT + len)?.to_vec();
-        Some(Question { fix, name })
+        Some(Question { rewrite, name })
     }
 }
 
@@ -83,8 +83,8 @@ impl Memory {
                 return;
             };
             let answer = reply.filter(|_| asked == number);
-            let stays = |answer: &[u8; REPLY]| match question.fix {
-                Fix::AnswerAtoms => order.u32(answer, 8).is_some_and(|atom| atom != 0),
+            let stays = |answer: &[u8; REPLY]| match question.rewrite {
+                Rewrite::AnswerAtoms => order.u32(answer, 8).is_some_and(|atom| atom != 0),
                 _ => true,
             };
             if let Some(answer) = answer.filter(stays)

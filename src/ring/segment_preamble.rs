@@ -1,24 +1,24 @@
-//! What a part of a recording has to begin with: what it is of, whom it has, what is captured.
+//! The records at the start of each segment: the recording, the server, the open connections, the captures.
 
 use std::collections::BTreeMap;
 
 use x11prof_trace::{ConnectionId, Control, Started, Timestamp};
 
-/// Processes whose capture is kept at most.
+/// The most processes whose capture is kept.
 const MAX_PROCESSES: usize = 10_000;
 
-/// The records that every part begins with, as far as the recording has come.
+/// The records with which a segment that begins now has to begin.
 #[derive(Debug, Default)]
-pub(super) struct Heads {
+pub(super) struct SegmentPreamble {
     started: Option<(Timestamp, Started)>,
-    /// Of the server, and of how it is recorded.
+    /// Records of the server and of the way of recording.
     of_all: Vec<Control>,
     opened: BTreeMap<ConnectionId, Control>,
     captures: BTreeMap<u32, Control>,
 }
 
-impl Heads {
-    /// Takes note of the next control record.
+impl SegmentPreamble {
+    /// Keeps a control record that later segments need.
     pub(super) fn note(&mut self, time: Timestamp, control: &Control) {
         match control {
             Control::Started(started) => self.started = Some((time, started.clone())),
@@ -42,7 +42,7 @@ impl Heads {
         }
     }
 
-    /// The first record of a part that begins at `time`; `None` before the recording's own.
+    /// The `started` record of a segment that begins at `time`; `None` before the recording's own `started`.
     pub(super) fn started(&self, time: Timestamp) -> Option<Started> {
         let (began, started) = self.started.as_ref()?;
         let since = time.since(*began).as_nanos();
@@ -53,7 +53,7 @@ impl Heads {
         })
     }
 
-    /// The records after it.
+    /// The records after `started`.
     pub(super) fn rest(&self) -> impl Iterator<Item = &Control> {
         self.of_all
             .iter()

@@ -1,7 +1,8 @@
-//! What the recorded program writes while the live view has the terminal: kept, its last line shown, all of it
-//! printed afterwards.
+//! The recorded program's output while the live view has the terminal. The view shows the last line, and prints
+//! the whole output at its end.
 //!
-//! In memory and not in a pipe, so that the program never waits for us, and one that outlives us does not die of it.
+//! The output is in a memory file and not in a pipe: the program never waits for the view, and a program that
+//! outlives the view gets no SIGPIPE.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -10,32 +11,32 @@ use std::sync::Arc;
 
 use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, memfd_create};
 
-/// Bytes that are kept; what is more takes their place.
+/// The most bytes kept. Beyond this limit all bytes so far are dropped.
 const KEPT: u64 = 16 << 20;
-/// The last line is looked for in this many bytes.
+/// The number of last bytes that are searched for the last line.
 const LINE: u64 = 1024;
 
-/// What a program says.
+/// The captured output of a program.
 #[derive(Debug, Clone)]
-pub(super) struct Said {
+pub(super) struct CapturedOutput {
     file: Arc<File>,
-    /// Bytes that had to go.
+    /// The number of bytes dropped.
     gone: u64,
 }
 
-impl Said {
-    /// Nothing said yet.
-    pub(super) fn new() -> io::Result<Said> {
-        let file = memfd_create("x11prof-said", MemfdFlags::CLOEXEC)?;
-        // So that it is written from its begin on after it was emptied.
+impl CapturedOutput {
+    /// An empty output.
+    pub(super) fn new() -> io::Result<CapturedOutput> {
+        let file = memfd_create("x11prof-output", MemfdFlags::CLOEXEC)?;
+        // After truncation, writes begin at the start of the file again.
         fcntl_setfl(&file, OFlags::APPEND)?;
-        Ok(Said {
+        Ok(CapturedOutput {
             file: Arc::new(File::from(file)),
             gone: 0,
         })
     }
 
-    /// Where the program writes to.
+    /// The file that the program writes to.
     pub(super) fn file(&self) -> Arc<File> {
         Arc::clone(&self.file)
     }
@@ -44,7 +45,7 @@ impl Said {
         self.file.metadata().map_or(0, |data| data.len())
     }
 
-    /// Drops what is there where it is too much.
+    /// Drops the output where it is longer than `KEPT`.
     pub(super) fn bound(&mut self) {
         let len = self.len();
         if len > KEPT && self.file.set_len(0).is_ok() {
@@ -52,7 +53,7 @@ impl Said {
         }
     }
 
-    /// The last line that has something in it.
+    /// The last line that is not blank.
     pub(super) fn last_line(&self) -> Option<String> {
         let len = self.len();
         let mut bytes = vec![0; usize::try_from(len.min(LINE)).unwrap_or(0)];
@@ -66,7 +67,7 @@ impl Said {
             .map(str::to_owned)
     }
 
-    /// Writes all that is kept to `out`.
+    /// Writes the kept output to `out`.
     pub(super) fn print(&self, out: &mut impl Write) -> io::Result<()> {
         if self.gone > 0 {
             let gone = x11prof_views::units::bytes(self.gone);
@@ -91,26 +92,26 @@ impl Said {
 mod tests {
     use std::io::Write;
 
-    use super::{KEPT, Said};
+    use super::{CapturedOutput, KEPT};
 
     #[test]
-    fn what_was_said_is_printed_and_is_bounded() {
-        let mut said = Said::new().unwrap();
-        assert_eq!(said.last_line(), None);
-        let file = said.file();
+    fn captured_output_is_printed_whole_and_bounded_in_size() {
+        let mut captured = CapturedOutput::new().unwrap();
+        assert_eq!(captured.last_line(), None);
+        let file = captured.file();
         (&*file).write_all(b"one\ntwo\n\n").unwrap();
-        said.bound();
-        assert_eq!(said.last_line().as_deref(), Some("two"));
+        captured.bound();
+        assert_eq!(captured.last_line().as_deref(), Some("two"));
         let mut out = Vec::new();
-        said.print(&mut out).unwrap();
+        captured.print(&mut out).unwrap();
         assert_eq!(out, b"one\ntwo\n\n");
 
         file.set_len(KEPT + 1).unwrap();
-        said.bound();
+        captured.bound();
         (&*file).write_all(b"three\n").unwrap();
-        assert_eq!(said.last_line().as_deref(), Some("three"));
+        assert_eq!(captured.last_line().as_deref(), Some("three"));
         out.clear();
-        said.print(&mut out).unwrap();
+        captured.print(&mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert_eq!(
             text,

@@ -25,7 +25,7 @@ const BETWEEN: u64 = 1 << 20;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A connection whose output waits, while it lives.
-pub(super) struct Guard {
+pub(super) struct FlushGuard {
     conversation: Conversation,
 }
 
@@ -33,21 +33,21 @@ pub(super) struct Guard {
 pub(super) fn stand(
     begin: impl Fn() -> Result<Conversation, String>,
     other: &mut Conversation,
-) -> Result<Vec<Guard>, String> {
+) -> Result<Vec<FlushGuard>, String> {
     let mut guards = Vec::new();
     for _ in 0..2 {
-        guards.extend(Guard::stand(begin()?, other)?);
+        guards.extend(FlushGuard::stand(begin()?, other)?);
     }
     Ok(guards)
 }
 
-impl Guard {
+impl FlushGuard {
     /// Has the server write to a `conversation` of its own until no more fits. `other` is a second one, by which it is
     /// known how far the server is. `None` where that does not come about.
     fn stand(
         mut conversation: Conversation,
         other: &mut Conversation,
-    ) -> Result<Option<Guard>, String> {
+    ) -> Result<Option<FlushGuard>, String> {
         let (first_keycode, last) = {
             let setup = conversation.setup();
             (setup.min_keycode, setup.max_keycode)
@@ -80,7 +80,7 @@ impl Guard {
                 }
                 other.settle()?;
                 other.settle()?;
-                return Ok(Some(Guard { conversation }));
+                return Ok(Some(FlushGuard { conversation }));
             } else if come >= MOST || Instant::now() > until {
                 return Ok(None);
             }

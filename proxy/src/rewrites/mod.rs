@@ -1,0 +1,132 @@
+//! Rewrites (`record --try FIX`): the recorder changes a program's requests as a change of the program would, so that
+//! the gain can be measured before the program is changed.
+//!
+//! The ordinary relay never looks into a message and has no part in rewrites. [`rewriter`] turns bytes into bytes
+//! (pure); [`relay`] reads and writes the sockets.
+
+mod answers;
+mod memory;
+pub(crate) mod relay;
+mod requests;
+mod rewriter;
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use x11prof_trace::ExtensionOpcodes;
+
+/// A change of requests that the recorder tries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Rewrite {
+    /// The recorder answers a QueryExtension that was answered on this connection before.
+    AnswerQueries,
+    /// The recorder answers an InternAtom that was answered with an atom on this connection before.
+    AnswerAtoms,
+    /// RANDR GetScreenResources, which may probe all outputs, becomes GetScreenResourcesCurrent.
+    CurrentResources,
+    /// A QueryExtension finds no MIT-SHM and no DRI3, which share memory and cannot cross a network.
+    NoSharing,
+}
+
+impl Rewrite {
+    /// All rewrites.
+    pub const ALL: [Rewrite; 4] = [
+        Rewrite::AnswerQueries,
+        Rewrite::AnswerAtoms,
+        Rewrite::CurrentResources,
+        Rewrite::NoSharing,
+    ];
+
+    /// The name on the command line and in traces.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rewrite::AnswerQueries => "answer-queries",
+            Rewrite::AnswerAtoms => "answer-atoms",
+            Rewrite::CurrentResources => "current-resources",
+            Rewrite::NoSharing => "no-sharing",
+        }
+    }
+
+    /// The rewrite of this name.
+    pub fn from_name(name: &str) -> Option<Rewrite> {
+        Rewrite::ALL
+            .into_iter()
+            .find(|rewrite| rewrite.name() == name)
+    }
+
+    fn index(self) -> usize {
+        match self {
+            Rewrite::AnswerQueries => 0,
+            Rewrite::AnswerAtoms => 1,
+            Rewrite::CurrentResources => 2,
+            Rewrite::NoSharing => 3,
+        }
+    }
+}
+
+/// The number of requests that each rewrite changed, by its index.
+pub(crate) type Counts = [u64; Rewrite::ALL.len()];
+
+/// The rewrites of a recording, with the number of requests that each changed.
+#[derive(Debug, Default)]
+pub(crate) struct TriedRewrites {
+    rewrites: Vec<Rewrite>,
+    opcodes: Opcodes,
+    counts: [AtomicU64; Rewrite::ALL.len()],
+}
+
+/// Major opcodes of extensions; 0, which no request has, where the server lacks the extension.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Opcodes {
+    pub(crate) big_requests: u8,
+    pub(crate) randr: u8,
+    pub(crate) record: u8,
+}
+
+impl Opcodes {
+    pub(crate) fn of(extensions: &[ExtensionOpcodes]) -> Opcodes {
+        let major = |name: &str| {
+            let found = extensions.iter().find(|extension| extension.name == name);
+            found.map_or(0, |extension| extension.major)
+        };
+        Opcodes {
+            big_requests: major("BIG-REQUESTS"),
+            randr: major("RANDR"),
+            record: major("RECORD"),
+        }
+    }
+}
+
+impl TriedRewrites {
+    pub(crate) fn new(rewrites: &[Rewrite], opcodes: Opcodes) -> TriedRewrites {
+        let mut rewrites = rewrites.to_vec();
+        rewrites.sort_unstable();
+        rewrites.dedup();
+        TriedRewrites {
+            rewrites,
+            opcodes,
+            counts: Default::default(),
+        }
+    }
+
+    /// True where the relay is the ordinary one.
+    pub(crate) fn is_none(&self) -> bool {
+        self.rewrites.is_empty()
+    }
+
+    fn add(&self, counts: Counts) {
+        for (total, count) in self.counts.iter().zip(counts) {
+            total.fetch_add(count, Ordering::Relaxed);
+        }
+    }
+
+    /// Each rewrite with the number of requests that it changed.
+    pub(crate) fn counts(&self) -> Vec<(Rewrite, u64)> {
+        let count = |rewrite: &Rewrite| self.counts[rewrite.index()].load(Ordering::Relaxed);
+        self.rewrites
+            .iter()
+            .map(|rewrite| (*rewrite, count(rewrite)))
+            .collect()
+    }
+}
