@@ -19,6 +19,7 @@ mod saved_parameters;
 mod sessions;
 mod span;
 
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -35,7 +36,12 @@ fn main() -> ExitCode {
     }
     // A file that may grow no more (`ulimit -f`) is a full disk: an error where it is written.
     ignore(signal_hook::consts::SIGXFSZ);
-    Arguments::read().and_then(done).unwrap_or_else(|error| {
+    let outcome = match std::env::args_os().len() {
+        // A script that forgot the command gets the usage.
+        ..2 if io::stdout().is_terminal() => commands::first_steps::run(),
+        _ => Arguments::read().and_then(done),
+    };
+    outcome.unwrap_or_else(|error| {
         say!("{}", error.message());
         error.exit_code()
     })

@@ -60,7 +60,7 @@ mod viewer;
 mod viewers;
 mod watch;
 
-pub use attach::{AttachConfig, WATCHDOG, attach, attach_watchdog};
+pub use attach::{AttachConfig, WATCHDOG, attach, attach_watchdog, running_clients};
 pub use authority::Cookie;
 pub use display_name::{DisplayName, DisplayNameError, Endpoint};
 pub use link::{LinkError, link};

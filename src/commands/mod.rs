@@ -8,6 +8,7 @@ pub(crate) mod diff;
 pub(crate) mod dump;
 pub(crate) mod episodes;
 pub(crate) mod export;
+pub(crate) mod first_steps;
 pub(crate) mod html;
 pub(crate) mod issues;
 pub(crate) mod link;

@@ -16,6 +16,7 @@ mod episodes;
 mod errors;
 mod exports;
 mod files;
+mod first_steps;
 mod fixes;
 mod harness;
 mod hostile;

@@ -10,6 +10,7 @@ mod existing;
 mod flush_guard;
 mod others;
 mod reader;
+mod running;
 mod server_clock;
 mod watchdog;
 
@@ -40,6 +41,7 @@ use clients::{Clients, Recording};
 use conversation::Conversation;
 use elements::{Category, HEADER};
 use reader::Next;
+pub use running::running_clients;
 pub use watchdog::{WATCHDOG, attach_watchdog};
 
 /// How long it may take to say whose a new client is. What clients say meanwhile waits in memory.

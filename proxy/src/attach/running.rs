@@ -1,0 +1,31 @@
+//! The clients that run on a display, counted before anything is recorded.
+
+use super::conversation::Conversation;
+use super::existing;
+use crate::record::{self, Target};
+use crate::record_error::RecordError;
+use crate::server_info::{self, DisplayError};
+use crate::setup_connection::PATIENCE;
+
+/// The number of clients that run on a display; 0 where the server has no X-Resource, and cannot tell.
+///
+/// # Errors
+/// Where the display cannot be used.
+pub fn running_clients(target: &Target) -> Result<usize, RecordError> {
+    let (link, _server) = record::target(target)?;
+    let (_, extensions) = server_info::ask(&link)?;
+    let count = || {
+        let mut conversation = Conversation::begin(&link, PATIENCE, extensions)?;
+        let setup = conversation.setup();
+        let (ours, mask) = (setup.resource_id_base, setup.resource_id_mask);
+        let clients = existing::clients(&mut conversation)?;
+        let others = |client: &&existing::FoundClient| client.first & !mask != ours;
+        Ok(clients.iter().filter(others).count())
+    };
+    count().map_err(|reason: String| {
+        RecordError::Display(DisplayError::Failed {
+            display: link.name().to_string(),
+            reason,
+        })
+    })
+}
