@@ -96,13 +96,15 @@ fn a_window_manager_answers_who_moves_and_resizes_a_window() -> Result<(), Strin
     needs("xterm", "xterm");
     let mut session = Session::new(&[]);
     session.start("openbox", &[]);
-    session.look(500);
+    session.until_owned("WM_S0");
     session.start("xterm", &["-geometry", "80x24+100+100"]);
-    session.look(900);
+    session.until_seen("xterm");
+    session.look(400);
     for words in [["windowmove", "200", "150"], ["windowsize", "600", "300"]] {
         let mut command = session.command("xdotool");
         command.args(["search", "--class", "xterm"]).args(words);
-        session.spawn(command);
+        let mover = session.spawn(command);
+        session.ended(mover);
         session.look(500);
     }
     let report = session.end();
@@ -121,7 +123,7 @@ fn who_pastes_has_the_owner_of_the_clipboard_as_a_child() -> Result<(), String> 
     owner.args(["-c", "exec xsel -b -i -n < text"]);
     owner.current_dir(text.parent().expect("a folder"));
     session.spawn(owner);
-    session.look(400);
+    session.until_owned("CLIPBOARD");
     session.start("xsel", &["-b", "-o"]);
     session.look(600);
     let report = session.end();
@@ -134,9 +136,10 @@ fn a_compositor_shows_what_others_draw() -> Result<(), String> {
     needs("xterm", "xterm");
     let mut session = Session::new(&[]);
     session.start("picom", &["--backend", "xrender", "--config", "/dev/null"]);
-    session.look(600);
+    session.until_owned("_NET_WM_CM_S0");
     session.start("xterm", &["-geometry", "80x24+0+0"]);
-    session.look(900);
+    session.until_seen("xterm");
+    session.look(400);
     session.person("mousemove 50 50");
     for key in ["a", "b", "c", "Return"] {
         session.person(&format!("key {key}"));
@@ -160,7 +163,7 @@ fn a_modal_dialog_and_a_menu_are_phases_of_who_opens_them() -> Result<(), String
     needs("openbox", "openbox");
     let mut session = Session::new(&[]);
     session.start("openbox", &[]);
-    session.look(500);
+    session.until_owned("WM_S0");
     let script = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/tests/clients/toolkits/modal.py"
@@ -215,7 +218,7 @@ fn a_menu_and_a_dialog_of_swing_are_phases_of_who_opens_them() -> Result<(), Str
     needs("java", "default-jre");
     let mut session = Session::new(&[]);
     session.start("openbox", &[]);
-    session.look(500);
+    session.until_owned("WM_S0");
     let source = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/tests/clients/toolkits/Menu.java"
@@ -274,7 +277,8 @@ fn an_input_method_that_is_slow_is_blamed() -> Result<(), String> {
     command.args(["-geometry", "80x24+0+0"]);
     command.env("XMODIFIERS", "@im=x11prof").env("LC_ALL", "C");
     session.spawn(command);
-    session.look(1200);
+    session.until_seen("xterm");
+    session.look(400);
     session.person("mousemove 50 50");
     for key in ["a", "b"] {
         session.person(&format!("key {key}"));

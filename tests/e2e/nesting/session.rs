@@ -8,10 +8,12 @@ use std::time::Duration;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::Value;
+use x11rb::protocol::xproto::ConnectionExt;
 
 use crate::harness::examples::example;
 use crate::harness::{
-    Disturbance, Finished, Place, Recording, Server, Turn, alone, kept_waiting_ms, needs, wait,
+    Disturbance, Finished, Place, Recording, Server, Turn, alone, kept_waiting_ms, needs, until,
+    wait,
 };
 
 /// A server, a recording of it, and its clients.
@@ -113,6 +115,29 @@ impl Session {
     pub(crate) fn person(&self, words: &str) {
         let words: Vec<&str> = words.split_whitespace().collect();
         Finished::of(self.server.client("xdotool").args(words)).succeeded();
+    }
+
+    /// Waits until a window of this class is seen.
+    pub(crate) fn until_seen(&self, class: &str) {
+        self.person(&format!("search --sync --onlyvisible --class {class}"));
+    }
+
+    /// Waits until a client owns this selection: so window managers, compositors and clipboards say that they work.
+    pub(crate) fn until_owned(&self, selection: &str) {
+        let (connection, _) = x11rb::connect(Some(&self.server.display)).expect("the server");
+        let atom = connection.intern_atom(false, selection.as_bytes());
+        let atom = atom.expect("a request").reply().expect("an atom").atom;
+        until(&format!("an owner of {selection}"), || {
+            let owner = connection.get_selection_owner(atom).expect("a request");
+            let owner = owner.reply().expect("an owner").owner;
+            (owner != x11rb::NONE).then_some(())
+        });
+    }
+
+    /// Waits until a client has ended.
+    pub(crate) fn ended(&mut self, client: usize) {
+        let client = self.clients.get_mut(client).expect("a client");
+        wait(&mut client.child, "a client");
     }
 
     /// Gives clients, and the server, the same processor: the first that the server may use.

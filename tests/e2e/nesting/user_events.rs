@@ -29,7 +29,8 @@ fn events_of_xterm() -> Result<(), String> {
     needs("xterm", "xterm");
     let mut session = Session::new(&[]);
     session.start("xterm", &["-geometry", "80x24+0+0", "-e", "cat"]);
-    session.look(900);
+    session.until_seen("xterm");
+    session.look(400);
     session.person("mousemove 60 60");
     for key in ["a", "b", "c", "Return"] {
         session.person(&format!("key {key}"));
@@ -88,7 +89,8 @@ fn events_of_an_editor() -> Result<(), String> {
     needs("mousepad", "mousepad");
     let mut session = Session::new(&[]);
     session.start("mousepad", &["--disable-server"]);
-    session.look(2500);
+    session.until_seen("mousepad");
+    session.look(1000);
     session.person("mousemove 200 200");
     session.person("click 1");
     session.look(400);
