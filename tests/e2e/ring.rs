@@ -38,7 +38,8 @@ impl Recorder {
     }
 }
 
-/// The messages of a trace that are not setups: the connection's process, then kind, name, number and length.
+/// The messages of a trace that are not setups: the connection's process, then kind, name, number and length. A
+/// connection that ended before the server was asked for its process has none, as the other recorder's first has.
 fn messages(place: &Place, trace: &Path) -> BTreeMap<u64, Vec<String>> {
     let trace = trace.to_str().expect("a plain path");
     let dumped = place.ok(["dump", "--format", "json", trace]);
@@ -48,15 +49,17 @@ fn messages(place: &Place, trace: &Path) -> BTreeMap<u64, Vec<String>> {
         let line: Value = serde_json::from_str(line).expect("JSON");
         let control = &line["control"];
         if control["kind"] == "opened" {
-            let pid = control["pid"].as_u64().expect("a process");
-            processes.insert(control["connection"].as_u64().expect("a number"), pid);
+            let connection = control["connection"].as_u64().expect("a number");
+            processes.extend(control["pid"].as_u64().map(|pid| (connection, pid)));
         }
         let kind = line["kind"].as_str().unwrap_or_default();
         assert_ne!(kind, "malformed", "{line}");
         if let (Some(connection), "request" | "reply" | "event") =
             (line["connection"].as_u64(), kind)
         {
-            let pid = processes[&connection];
+            let Some(&pid) = processes.get(&connection) else {
+                continue;
+            };
             all.entry(pid).or_default().push(format!(
                 "{kind} {} {} {} {}",
                 line["name"], line["of"], line["sequence"], line["bytes"]
