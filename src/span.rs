@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use x11prof_analyzer::{EpisodeOptions, Episodes, EpisodesReport, StartUps, TraceSummary};
+use x11prof_analyzer::{EpisodeOptions, Episodes, EpisodesReport, TraceSummary};
 
 use crate::args::seconds;
 use crate::error::CommandError;
@@ -49,9 +49,9 @@ impl SpanArguments {
 }
 
 fn start_up(path: &Path) -> Result<Span, CommandError> {
-    let mut starts = StartUps::default();
-    Pass::open(path, None)?.run(|observation| starts.observe(observation))?;
-    let done = starts.finish();
+    let mut summary = TraceSummary::default();
+    Pass::open(path, None)?.run(|observation| summary.observe(observation))?;
+    let done = summary.start_ups();
     let timed = done
         .iter()
         .filter_map(|one| Some((one.start_ms, one.latency_ms?)));

@@ -72,9 +72,9 @@ mod tests {
     use crate::pipeline::Pipeline;
     use crate::roundtrips::{RoundTripOptions, RoundTrips};
     use crate::stalls::{FRAME_MS, Stalls};
-    use crate::start_up::StartUps;
     use crate::testing::*;
     use crate::testing_display::prices;
+    use crate::trace_summary::TraceSummary;
 
     fn block(direction: Direction, millis: u64, wire_len: u32) -> Block {
         Block {
@@ -137,7 +137,7 @@ mod tests {
 
         let rules = Substitutions::default();
         let mut stalls = Stalls::new(&prices(), &rules, FRAME_MS);
-        let mut start_ups = StartUps::default();
+        let mut summary = TraceSummary::default();
         let mut episodes = Episodes::new(&EpisodeOptions::default());
         let mut round_trips = RoundTrips::new(&RoundTripOptions {
             rtt_ms: 50.0,
@@ -147,12 +147,12 @@ mod tests {
         let mut pipeline = Pipeline::new();
         pipeline.run_records(trace.records.iter().cloned(), |observation| {
             stalls.observe(observation);
-            start_ups.observe(observation);
+            summary.observe(observation);
             episodes.observe(observation);
             round_trips.observe(observation);
         });
         assert_eq!(stalls.latest().0, 0);
-        let found = start_ups.finish();
+        let found = summary.start_ups();
         let parts = found[0].parts.as_ref().unwrap();
         let near = |left: f64, right: f64| assert!((left - right).abs() < 1e-6, "{left} {right}");
         near(parts.waited_ms, 502.0);

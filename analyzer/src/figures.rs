@@ -46,7 +46,7 @@ transport_ms | ms | transport.server_ms | Time of the server for waking, reading
 transport_network_ms | ms | network_ms | Time of the network for transport.
 charged_ms | ms | total.time_ms | All that the requests caused: `time_ms`, `transport_ms`, and the network's time for `returned_bytes`.
 percent_charged | % | 100 | The share of the total's `time_ms` that `charged_ms` is.
-blocking | number | round_trips | Requests that are charged the network's latency.
+blocking | number | round_trips | Round trips, which are charged the network's latency; where `network.blocking` is `by-type`, all requests that the protocol answers.
 exact | number | count | Requests whose price was measured at this size.
 interpolated | number | count | Requests priced between two measured sizes.
 substituted | number | count | Requests priced with another value of an attribute.
@@ -96,7 +96,7 @@ start_ups.latency_ms | ms | | The same.
 before_connection_ms | ms | latency_ms | Time before the client connected.
 setup_ms | ms | latency_ms | Time until the server answered the connection's setup.
 # Round trips
-round_trips | number | replies | Replies that a client waited for: it sent nothing after the question, owed the server no other question, and was off the processor before the reply came.
+round_trips | number | replies | Replies and errors that a client waited for: it wrote nothing after the question, was owed no other answer, and was off the processor before the reply came. Without context switches, and in an attached recording (its times are the server's, in milliseconds), the first two conditions decide.
 synchronisations | number | round_trips | Round trips of GetInputFocus, as XSync sends it.
 ahead | number | replies | Questions that nobody waited for.
 waited_ms | ms | | From when the relay had the question until it had the reply, of round trips; of a grab or a stall how long another client's request waited.

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use x11prof_cost_model::FastMap;
 use x11prof_protocol::{Connection, Extension, Extensions, Input, Message, Room, Side, Symbol};
-use x11prof_session::{Change, ClientId, Observed, Operation, Session, Target};
+use x11prof_session::{ClientId, Observed, Session};
 use x11prof_trace::{
     Block, ConnectionId, Control, Direction, Joined, Part, Reader, Record, Timestamp, TraceError,
 };
@@ -16,6 +16,9 @@ use crate::activity::watched::WatchedThreads;
 use crate::emulated_link::EmulatedLink;
 use crate::middle;
 use crate::reorder::ReorderBuffer;
+pub use crate::seen::Seen;
+use crate::start_up::{StartUpReport, StartUps};
+use crate::waits::RoundTripTracker;
 
 /// Connections followed at once, at most. An X server takes 2048 clients at most
 /// (`-maxclients`); a trace that opens more than this without closing any is not one of a server.
@@ -41,33 +44,11 @@ pub enum Observation<'a> {
     },
     /// What threads did since the message before.
     Switches(&'a [Step]),
+    /// The start-up of a client is over.
+    Started(&'a StartUpReport),
     /// Bytes of a connection that cannot be followed: their beginning is not in the trace, or
     /// there are too many connections.
     Lost(&'a Block),
-}
-
-/// A message in its place.
-#[derive(Debug, Clone, Copy)]
-pub struct Seen<'a> {
-    /// The connection.
-    pub connection: ConnectionId,
-    /// When its last byte was read off the socket.
-    pub time: Timestamp,
-    /// When the server got the last byte, or sent that: the same but for an emulated link.
-    pub at_server: Timestamp,
-    /// The message.
-    pub message: &'a Message<'a>,
-    /// A request as an operation in the state of the session; `None` for other messages.
-    pub operation: Option<&'a Operation>,
-    /// What a request acts on; `None` where it has no target that is known, and for other
-    /// messages.
-    pub target: Option<Target>,
-    /// What a request changes on the screen, where the pass follows that and it is known.
-    pub changed: Option<&'a Change>,
-    /// The extensions known so far, to decode with.
-    pub extensions: &'a Extensions,
-    /// The state of the display after the message.
-    pub session: &'a Session,
 }
 
 /// A client in the pass.
@@ -92,8 +73,52 @@ impl Client {
     }
 }
 
+/// What is worked out once for all analyses, and handed on to them.
+#[derive(Default)]
+struct Facts {
+    round_trips: RoundTripTracker,
+    start_ups: StartUps,
+}
+
+impl Facts {
+    fn hand_on(&mut self, observation: &Observation<'_>, on: &mut impl FnMut(&Observation<'_>)) {
+        let Facts {
+            round_trips,
+            start_ups,
+        } = self;
+        match observation {
+            Observation::BlockStart(block) => {
+                round_trips.block_begins(block);
+                start_ups.block_begins(block, round_trips);
+            }
+            Observation::Message(seen) => start_ups.message(seen, round_trips.processes()),
+            Observation::BlockEnd(block) => round_trips.block_ends(block),
+            Observation::Control(time, control) => {
+                round_trips.control(control);
+                start_ups.control(*time, control, round_trips.processes());
+            }
+            Observation::Switches(steps) => round_trips.steps(steps),
+            _ => {}
+        }
+        on(observation);
+        self.started(on);
+    }
+
+    fn started(&mut self, on: &mut impl FnMut(&Observation<'_>)) {
+        for one in self.start_ups.take_done() {
+            on(&Observation::Started(&one));
+        }
+    }
+
+    /// There are no more records.
+    fn end(&mut self, on: &mut impl FnMut(&Observation<'_>)) {
+        self.start_ups.finish(self.round_trips.processes());
+        self.started(on);
+    }
+}
+
 /// The state of the pass, one of each: the records that wait for their turn, the threads, a framer for each connection,
-/// the session, the list of extensions.
+/// the session, the list of extensions, the round trips, the start-ups.
 pub struct Pipeline {
     order: ReorderBuffer,
     threads: WatchedThreads,
@@ -102,6 +127,9 @@ pub struct Pipeline {
     extensions: Extensions,
     session: Session,
     link: EmulatedLink,
+    facts: Facts,
+    /// There are no more records.
+    over: bool,
     follows_changes: bool,
 }
 
@@ -127,6 +155,8 @@ impl Pipeline {
             extensions: Extensions::new(),
             session,
             link: EmulatedLink::default(),
+            facts: Facts::default(),
+            over: false,
             follows_changes: false,
         }
     }
@@ -162,6 +192,7 @@ impl Pipeline {
 
     /// There are no more records.
     pub(crate) fn no_more(&mut self) {
+        self.over = true;
         self.order.end();
     }
 
@@ -171,21 +202,29 @@ impl Pipeline {
     }
 
     /// Hands on the next record that has its turn, and gives it.
-    pub(crate) fn next(&mut self, on: impl FnMut(&Observation<'_>)) -> Option<Record> {
-        let record = self.order.next()?;
+    pub(crate) fn next(&mut self, mut on: impl FnMut(&Observation<'_>)) -> Option<Record> {
+        let Some(record) = self.order.next() else {
+            if self.over {
+                self.facts.end(&mut on);
+            }
+            return None;
+        };
         self.take(&record, on);
         Some(record)
     }
 
     /// Hands on a record out of its turn, for who changes a trace record by record.
     pub(crate) fn take(&mut self, record: &Record, mut on: impl FnMut(&Observation<'_>)) {
+        let on = &mut on;
         match record {
-            Record::Block(block) => self.block(block, &mut on),
+            Record::Block(block) => self.block(block, on),
             Record::Control(time, control) => {
                 self.control(control);
-                on(&Observation::Control(*time, control));
-                self.threads
-                    .control(*time, control, |steps| on(&Observation::Switches(steps)));
+                let facts = &mut self.facts;
+                facts.hand_on(&Observation::Control(*time, control), on);
+                self.threads.control(*time, control, |steps| {
+                    facts.hand_on(&Observation::Switches(steps), on);
+                });
                 // Afterwards, so that an analysis can still tell what it ends.
                 if let Control::Closed { connection, .. } = control
                     && self.clients.remove(connection).is_some()
@@ -198,8 +237,10 @@ impl Pipeline {
                 }
             }
             Record::Schedule(switches) => {
-                let on = |steps: &[Step]| on(&Observation::Switches(steps));
-                self.threads.switches(switches, on);
+                let facts = &mut self.facts;
+                self.threads.switches(switches, |steps| {
+                    facts.hand_on(&Observation::Switches(steps), on);
+                });
             }
         }
     }
@@ -351,7 +392,8 @@ impl Pipeline {
         client.seen[way] = Some(block.offset.saturating_add(u64::from(block.wire_len)));
 
         let at_server = self.link.at_server(block);
-        on(&Observation::BlockStart(block));
+        let facts = &mut self.facts;
+        facts.hand_on(&Observation::BlockStart(block), on);
         let (session, follows) = (&mut self.session, self.follows_changes);
         let id = ClientId(block.connection.0);
         for part in block.parts() {
@@ -375,6 +417,7 @@ impl Pipeline {
                 &mut self.extensions,
                 |message, extensions| {
                     let changed = follows.then(|| session.changed(id, &message, extensions));
+                    let changed = changed.flatten();
                     let target = match &message {
                         Message::Request(request) => session.target(request),
                         _ => None,
@@ -382,20 +425,24 @@ impl Pipeline {
                     let observed = session.observe(id, &message, extensions);
                     let priced = matches!(observed, Observed::Operation(_));
                     let session = &*session;
-                    on(&Observation::Message(Seen {
+                    let answer = facts.round_trips.message(block, at_server, &message);
+                    let seen = Observation::Message(Seen {
                         connection: block.connection,
                         time: block.time,
                         at_server,
                         message: &message,
                         operation: priced.then(|| session.operation()),
                         target,
-                        changed: changed.flatten().as_ref(),
+                        answer: answer.as_ref(),
+                        starting: facts.start_ups.is_starting(block.connection),
+                        changed: changed.as_ref(),
                         extensions,
                         session,
-                    }));
+                    });
+                    facts.hand_on(&seen, on);
                 },
             );
         }
-        on(&Observation::BlockEnd(block));
+        facts.hand_on(&Observation::BlockEnd(block), on);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use x11prof_analyzer::{EpisodeOptions, Episodes, Observation, Thresholds};
+use x11prof_analyzer::{Episode, EpisodeOptions, Episodes, Observation, Thresholds};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use crate::episode_row::EpisodeRow;
@@ -69,11 +69,21 @@ impl Gather {
     pub fn observe(
         &mut self,
         observation: &Observation<'_>,
+        on: impl FnMut(&Session, &EpisodeRow),
+    ) {
+        self.observe_both(observation, |_| {}, on);
+    }
+
+    /// The same; `early` takes each episode before it is known what it made others do.
+    pub fn observe_both(
+        &mut self,
+        observation: &Observation<'_>,
+        early: impl FnMut(&Episode),
         mut on: impl FnMut(&Session, &EpisodeRow),
     ) {
         self.about.observe(observation);
         let about = &mut self.about;
-        self.episodes.observe_with(observation, |episode| {
+        self.episodes.observe_both(observation, early, |episode| {
             if let Some(row) = about.row(episode) {
                 on(&about.session, &row);
             }

@@ -1,7 +1,7 @@
 //! The tables of one trace beside its episodes: requests, round trips, resources, runs of the server, marks.
 
 use x11prof_analyzer::{
-    Basis, Observation, Profile, ResourceReport, Resources, RoundTripOptions, RoundTrips,
+    Basis, Episode, Observation, Profile, ResourceReport, Resources, RoundTripOptions, RoundTrips,
     ServerRuns, Stack, TraceSummary,
 };
 use x11prof_trace::{Control, Timestamp};
@@ -39,6 +39,11 @@ impl TraceTables {
             runs: ServerRuns::default(),
             first: None,
         }
+    }
+
+    /// Takes an episode as soon as it is complete.
+    pub fn episode(&mut self, episode: &Episode) {
+        self.round_trips.episode(episode);
     }
 
     /// Takes the next observation; rows that are known by now go to `to`.

@@ -32,7 +32,7 @@ pub enum TransportPart {
 }
 
 /// One amount on the bill, to be added up by whatever key an analysis is interested in. Times on
-/// the network follow from bytes and blocking by equation 7, so that they need no second pass.
+/// the network follow from bytes and round trips by equation 7, so that they need no second pass.
 #[derive(Debug, Clone, Copy)]
 pub enum Charge<'a> {
     /// A request.
@@ -49,8 +49,6 @@ pub enum Charge<'a> {
         bytes: u64,
         /// What it costs the server.
         price: &'a Price,
-        /// Whether it is charged the network's latency, as far as can be told yet.
-        blocking: bool,
         /// What it costs more across a network, if it shares memory with the server.
         across: Option<Crossing>,
     },
@@ -65,13 +63,6 @@ pub enum Charge<'a> {
         /// What it was charged and what it should have been: its fixed part. `None` where its
         /// price is no longer known.
         correction: Option<(Cost, Cost)>,
-    },
-    /// A request that was charged latency before turns out not to have blocked its client.
-    Pipelined {
-        /// Its client.
-        client: ClientId,
-        /// Its name.
-        request: Symbol,
     },
     /// What a message costs beside its operation.
     Transport {
@@ -106,7 +97,6 @@ impl Charge<'_> {
         match self {
             Charge::Request { client, .. }
             | Charge::Failed { client, .. }
-            | Charge::Pipelined { client, .. }
             | Charge::Transport { client, .. }
             | Charge::Blame { client, .. } => *client,
         }
@@ -122,9 +112,7 @@ impl Charge<'_> {
                 ..
             } => should.without(*was),
             // A wakeup that is blamed on a request was charged before.
-            Charge::Failed { .. } | Charge::Pipelined { .. } | Charge::Blame { .. } => {
-                Cost::default()
-            }
+            Charge::Failed { .. } | Charge::Blame { .. } => Cost::default(),
         }
     }
 

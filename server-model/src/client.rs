@@ -17,7 +17,6 @@ pub(crate) struct PricedRequest {
     pub(crate) request: Symbol,
     pub(crate) server: Cost,
     pub(crate) fixed: Cost,
-    pub(crate) blocking: bool,
 }
 
 /// One client.

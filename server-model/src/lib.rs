@@ -22,6 +22,6 @@ pub use charge::{Charge, TransportPart};
 pub use clock::Time;
 pub use message::Traffic;
 pub use operation::across_network::Crossing;
-pub use server::{Blocking, ServerModel};
+pub use server::ServerModel;
 pub use wakeup::shared_processor::Stretch;
 pub use x11prof_session::ClientId;

@@ -17,17 +17,6 @@ use crate::wakeup::shared_processor::Stretch;
 /// The events that a copy is answered by: GraphicsExposure, NoExposure.
 const COPIED: [u8; 2] = [13, 14];
 
-/// Which requests are charged the network's latency (equation 7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Blocking {
-    /// All that the protocol answers with a reply, as the paper has it.
-    ByType,
-    /// Of those, the ones that were the last request of their client when the answer came; one
-    /// that was never answered counts by its type.
-    #[default]
-    Observed,
-}
-
 /// One display server, simulated. It is told all in the order of time: for each batch of requests `batch`, then its
 /// messages; for each write of the server `wrote`, then its messages.
 pub struct ServerModel {
@@ -41,16 +30,11 @@ pub struct ServerModel {
     clients: FastMap<ClientId, Client>,
     /// Whose batch came last.
     served: Option<ClientId>,
-    blocking: Blocking,
 }
 
 impl ServerModel {
     /// The server that `parameters` describe, asleep.
-    pub fn new(
-        parameters: &ServerParameters,
-        substitutions: &Substitutions,
-        blocking: Blocking,
-    ) -> ServerModel {
+    pub fn new(parameters: &ServerParameters, substitutions: &Substitutions) -> ServerModel {
         let transport = TransportPrices::new(parameters);
         ServerModel {
             operations: Operations::new(parameters, substitutions),
@@ -61,7 +45,6 @@ impl ServerModel {
             caches: Caches::default(),
             clients: FastMap::default(),
             served: None,
-            blocking,
         }
     }
 
@@ -175,14 +158,6 @@ impl ServerModel {
                 client.served_at = Some(seen.time);
                 let latest = client.latest == reply.sequence;
                 client.answered_at = (reply.last && latest).then_some(seen.time);
-                if let Some(request) = reply.request
-                    && reply.last
-                    && !latest
-                    && self.blocking == Blocking::Observed
-                {
-                    let client = seen.client;
-                    on(&Charge::Pipelined { client, request });
-                }
             }
             Message::Event(event) => {
                 let first = self.first_of_write(seen.client);
@@ -258,7 +233,6 @@ impl ServerModel {
             request: request.name,
             server: price.server,
             fixed,
-            blocking: request.has_reply,
         });
         on(&Charge::Request {
             client: seen.client,
@@ -267,7 +241,6 @@ impl ServerModel {
             operation,
             bytes: request.wire_len,
             price,
-            blocking: request.has_reply,
             across,
         });
     }
@@ -280,21 +253,15 @@ impl ServerModel {
         request: Symbol,
         on: &mut impl FnMut(&Charge<'_>),
     ) {
-        let observed = self.blocking == Blocking::Observed;
-        let sender = self.clients.entry(client).or_default();
-        let known = sender.failed(sequence);
-        let pipelined = sender.latest != sequence;
+        let known = self.clients.entry(client).or_default().failed(sequence);
         let correction = known.as_ref().map(|known| (known.server, known.fixed));
-        let request = known.as_ref().map_or(request, |known| known.request);
+        let request = known.map_or(request, |known| known.request);
         on(&Charge::Failed {
             client,
             sequence,
             request,
             correction,
         });
-        if known.is_some_and(|known| known.blocking) && pipelined && observed {
-            on(&Charge::Pipelined { client, request });
-        }
     }
 
     /// What the server did before a batch arrives at `time`. It was not idle in between where the client shares its

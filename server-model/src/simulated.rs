@@ -8,7 +8,7 @@ use x11prof_session::{ClientId, Observed, Session};
 use crate::charge::Charge;
 use crate::clock::Time;
 use crate::message::Traffic;
-use crate::server::{Blocking, ServerModel};
+use crate::server::ServerModel;
 use crate::wakeup::shared_processor::Stretch;
 
 /// The least that a reply has, and all of an event, in bytes.
@@ -71,7 +71,7 @@ impl SimulatedServer {
     pub fn new(parameters: &ServerParameters) -> SimulatedServer {
         let substitutions = Substitutions::default();
         SimulatedServer {
-            model: ServerModel::new(parameters, &substitutions, Blocking::default()),
+            model: ServerModel::new(parameters, &substitutions),
             session: Session::new(),
             extensions: Extensions::new(),
             connections: FastMap::default(),

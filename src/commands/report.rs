@@ -4,7 +4,7 @@ use std::path::Path;
 
 use x11prof_analyzer::{
     Basis, Blocking, FRAME_MS, GrabReport, Profile, ProfileReport, ResourceReport, Resources,
-    Scales, Stalls, StallsReport, StartUps, TraceSummary,
+    Scales, Stalls, StallsReport, TraceSummary,
 };
 use x11prof_cost_model::{Micros, Network};
 use x11prof_views::html::Sweep;
@@ -59,7 +59,6 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let mut summary = TraceSummary::default();
     let wanted =
         arguments.resources || arguments.all || is_html || arguments.format == ReportFormat::Json;
-    let mut starts = span.is_all().then(StartUps::default);
     let mut page_parts = (is_html && span.is_all()).then(html::PageParts::new);
     let mut held = wanted.then(Resources::default);
     let frame = arguments.frame_budget.unwrap_or(FRAME_MS);
@@ -86,9 +85,6 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
             resources.observe(observation);
         }
         stalls.observe(observation);
-        if let Some(starts) = &mut starts {
-            starts.observe(observation);
-        }
         if let Some(page_parts) = &mut page_parts {
             page_parts.observe(observation);
         }
@@ -111,7 +107,9 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let name = path.to_string_lossy();
     let mut report =
         ProfileReport::new(&name, &summary, &profile, &arguments.net).of_part(span.from, span.to);
-    report.start_up = starts.map(StartUps::finish).unwrap_or_default();
+    if span.is_all() {
+        report.start_up = summary.start_ups().to_vec();
+    }
     // Prices only divide what was measured.
     report
         .warnings

@@ -1,6 +1,6 @@
 //! `x11prof roundtrips`: the replies that clients waited for, and what would save them.
 
-use x11prof_analyzer::{RoundTripOptions, RoundTrips};
+use x11prof_analyzer::{EpisodeOptions, Episodes, RoundTripOptions, RoundTrips};
 use x11prof_views::roundtrips as views;
 
 use crate::args::{RoundTrips as Arguments, TableFormat};
@@ -18,7 +18,14 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         client: arguments.client.clone(),
         start_up: arguments.start_up,
     });
-    pass.run(|observation| round_trips.observe(observation))?;
+    let mut episodes = Episodes::new(&EpisodeOptions {
+        worst: Some(0),
+        ..EpisodeOptions::default()
+    });
+    pass.run(|observation| {
+        episodes.observe_early(observation, |episode| round_trips.episode(episode));
+        round_trips.observe(observation);
+    })?;
     let report = round_trips.finish(&path.to_string_lossy());
     if let Some(client) = &arguments.client
         && report.clients.is_empty()

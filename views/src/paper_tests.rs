@@ -3,11 +3,9 @@
 use x11prof_cost_model::{Network, ServerParameters, Substitutions, built_in};
 
 use x11prof_analyzer::{
-    Comparison, HistogramOptions, Pipeline, Profile, ProfileReport, Statistics, StatisticsReport,
-    percent,
+    Blocking, Comparison, HistogramOptions, Pipeline, Profile, ProfileReport, Statistics,
+    StatisticsReport, percent,
 };
-
-use x11prof_server_model::Blocking;
 
 use crate::testing::*;
 use crate::{Page, comparison, profile, statistics};

@@ -13,12 +13,12 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use x11prof_cost_model::{ServerParameters, Substitutions};
-use x11prof_server_model::Blocking;
+
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use crate::pipeline::Observation;
 use crate::profile::stacks::StackKey;
-use crate::profile::{BasisOption, Profile};
+use crate::profile::{BasisOption, Blocking, Profile};
 use crate::resources::Resources;
 use crate::stalls::Stalls;
 use crate::trace_summary::TraceSummary;

@@ -7,7 +7,7 @@ use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Control};
 
 use crate::pipeline::Observation;
-use crate::waits::{How, Waits};
+use crate::waits::{Answer, How};
 
 /// Clients, and questions of one, that are told apart at most.
 const CLIENTS: usize = 4096;
@@ -29,7 +29,6 @@ pub(super) struct ClientWaits {
 /// The questions of all clients.
 #[derive(Debug, Default)]
 pub(super) struct Questions {
-    waits: Waits,
     client_waits: FastMap<ConnectionId, ClientWaits>,
     /// When each question was asked last.
     last: FastMap<ConnectionId, HashMap<u64, u64>>,
@@ -37,36 +36,38 @@ pub(super) struct Questions {
 
 impl Questions {
     pub(super) fn observe(&mut self, observation: &Observation<'_>) {
-        let Questions {
-            waits,
-            client_waits,
-            last,
-        } = self;
-        waits.observe(observation, |answer, _| {
-            if !answer.how.is_round_trip()
-                || client_waits.len() >= CLIENTS && !client_waits.contains_key(&answer.client)
-            {
-                return;
-            }
-            let of = client_waits.entry(answer.client).or_default();
-            let (name, time) = (answer.question.name, answer.question.asked_at);
-            *of.round_trips.entry(name).or_default() += 1;
-            of.waited = of.waited.saturating_add(answer.waited());
-            // To wait for the server to be done is no question.
-            if answer.how == How::Synchronised {
-                return;
-            }
-            let last = last.entry(answer.client).or_default();
-            if last.len() >= DIFFERENT {
-                last.clear();
-            }
-            let before = last.insert(answer.question.same, time);
-            if before.is_some_and(|before| time.saturating_sub(before) <= AGAIN_WITHIN) {
-                *of.again.entry(name).or_default() += 1;
-            }
-        });
+        if let Observation::Message(seen) = observation
+            && let Some(answer) = seen.answer
+        {
+            self.answered(answer);
+        }
         if let Observation::Control(_, Control::Closed { connection, .. }) = observation {
             self.last.remove(connection);
+        }
+    }
+
+    fn answered(&mut self, answer: &Answer<'_>) {
+        let Questions { client_waits, last } = self;
+        if !answer.how.is_round_trip()
+            || client_waits.len() >= CLIENTS && !client_waits.contains_key(&answer.client)
+        {
+            return;
+        }
+        let of = client_waits.entry(answer.client).or_default();
+        let (name, time) = (answer.question.name, answer.question.asked_at);
+        *of.round_trips.entry(name).or_default() += 1;
+        of.waited = of.waited.saturating_add(answer.waited());
+        // To wait for the server to be done is no question.
+        if answer.how == How::Synchronised {
+            return;
+        }
+        let last = last.entry(answer.client).or_default();
+        if last.len() >= DIFFERENT {
+            last.clear();
+        }
+        let before = last.insert(answer.question.same, time);
+        if before.is_some_and(|before| time.saturating_sub(before) <= AGAIN_WITHIN) {
+            *of.again.entry(name).or_default() += 1;
         }
     }
 

@@ -12,7 +12,6 @@ use crate::profile::Profile;
 use crate::profile::report::ProfileReport;
 use crate::resources::Resources;
 use crate::resources::report::ResourceReport;
-use crate::start_up::StartUps;
 use crate::trace_summary::TraceSummary;
 
 /// What a figure is a figure of.
@@ -135,7 +134,6 @@ pub struct FiguresOfRun {
     /// Only a client's episodes are wanted: of all else it cannot be told whose it is.
     of_client: bool,
     episodes: Episodes,
-    start_ups: StartUps,
 }
 
 impl FiguresOfRun {
@@ -152,7 +150,6 @@ impl FiguresOfRun {
             resources: Resources::default(),
             of_client: client.is_some(),
             episodes: Episodes::new(&options),
-            start_ups: StartUps::default(),
         }
     }
 
@@ -167,7 +164,6 @@ impl FiguresOfRun {
         self.profile.observe(observation);
         self.resources.observe(observation);
         self.episodes.observe(observation);
-        self.start_ups.observe(observation);
     }
 
     /// The pass is over: its figures. `path` is how the user named the trace.
@@ -200,8 +196,8 @@ impl FiguresOfRun {
         }
         figures.take_profile(&report);
         figures.take_resources(&resources);
-        let start_ups = self.start_ups.finish();
-        if let Some(drawn) = start_ups.iter().find(|one| one.latency_ms.is_some()) {
+        let mut start_ups = self.summary.start_ups().iter();
+        if let Some(drawn) = start_ups.find(|one| one.latency_ms.is_some()) {
             figures.set(Quantity::StartUpMs, drawn.latency_ms);
             figures.set(Quantity::StartUpRoundTrips, Some(drawn.round_trips as f64));
         }

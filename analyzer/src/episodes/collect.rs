@@ -78,7 +78,7 @@ impl Collector {
                     on(self.passed(step.time), Occurrence::Step(*step));
                 }
             }
-            Observation::Lost(_) | Observation::Closed { .. } => {}
+            Observation::Lost(_) | Observation::Closed { .. } | Observation::Started(_) => {}
         }
     }
 
@@ -132,6 +132,9 @@ impl Collector {
 
     fn message(&mut self, seen: &Seen<'_>) {
         self.keyboard.observe(seen);
+        if seen.answer.is_some_and(|answer| answer.how.is_round_trip()) {
+            self.delivery.round_trips += 1;
+        }
         match seen.message {
             Message::Request(_) | Message::ClientSetup(_) => {
                 self.sent.arrived_at = seen.at_server.as_nanos();

@@ -142,20 +142,16 @@ impl Episodes {
 
     /// Takes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
-        self.observe_with(observation, |_| {});
-    }
-
-    /// The same; hands out each episode once it is known what it made others do.
-    pub fn observe_with(&mut self, observation: &Observation<'_>, on: impl FnMut(&Episode)) {
-        self.take(observation, |_| {}, on);
+        self.observe_both(observation, |_| {}, |_| {});
     }
 
     /// The same; hands out each episode once it is complete, before it is known what it made others do.
-    pub fn observe_early(&mut self, observation: &Observation<'_>, on: impl FnMut(&Episode)) {
-        self.take(observation, on, |_| {});
+    pub fn observe_early(&mut self, observation: &Observation<'_>, early: impl FnMut(&Episode)) {
+        self.observe_both(observation, early, |_| {});
     }
 
-    fn take(
+    /// The same; `early` takes each episode once it is complete, `on` once it is known what it made others do.
+    pub fn observe_both(
         &mut self,
         observation: &Observation<'_>,
         mut early: impl FnMut(&Episode),

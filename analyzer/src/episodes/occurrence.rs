@@ -197,6 +197,8 @@ pub(crate) type Shown = (u32, u32);
 pub(crate) struct Delivery {
     /// The requests that were answered.
     pub(crate) answered: Vec<SequenceNumber>,
+    /// How many of them the client waited for.
+    pub(crate) round_trips: u64,
     /// The events.
     pub(crate) events: Vec<Arrival>,
     /// When the server had sent the last answer.

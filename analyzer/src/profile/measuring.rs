@@ -174,7 +174,7 @@ impl Measuring {
                 }
                 self.settle(time, credit);
             }
-            Observation::Message(_) | Observation::Closed { .. } => {}
+            _ => {}
         }
     }
 

@@ -25,11 +25,11 @@ use x11prof_cost_model::{
     Brought, Clock, Cost, Micros, ServerParameters, Substitutions, TransportPrices,
 };
 use x11prof_protocol::{Message, Symbol};
-use x11prof_server_model::{Blocking, ClientId, TransportPart};
+use x11prof_server_model::{ClientId, TransportPart};
 use x11prof_trace::{Reader, TraceError};
 
 use crate::measured::{Basis, Rate, Share};
-use crate::pipeline::{Observation, Pipeline};
+use crate::pipeline::{Observation, Pipeline, Seen};
 use crate::trace_summary::TraceSummary;
 use crate::warnings::Warnings;
 use carrying::Carried;
@@ -43,6 +43,32 @@ use sums::Sums;
 use tally::Line;
 pub use transport::TransportLine;
 use transport::index;
+
+/// Which requests are charged the network's latency (equation 7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Blocking {
+    /// All that the protocol answers with a reply, as the paper has it.
+    ByType,
+    /// Round trips.
+    #[default]
+    Observed,
+}
+
+impl Blocking {
+    /// The request that is charged with this message.
+    fn request(self, seen: &Seen<'_>) -> Option<Symbol> {
+        match (self, seen.message) {
+            (Blocking::ByType, Message::Request(request)) => {
+                request.has_reply.then_some(request.name)
+            }
+            (Blocking::ByType, _) => None,
+            (Blocking::Observed, _) => {
+                let answer = seen.answer.filter(|answer| answer.how.is_round_trip());
+                answer.map(|answer| answer.question.name)
+            }
+        }
+    }
+}
 
 /// The profile of one trace on one server.
 pub struct Profile {
@@ -69,7 +95,7 @@ impl Profile {
             server: parameters.server.name.clone(),
             machine: parameters.host.cpu_model.clone(),
             brought: parameters.method.brought.clone(),
-            pricer: Pricer::new(parameters, substitutions, blocking),
+            pricer: Pricer::new(parameters, substitutions),
             blocking,
             measuring: Measuring::new(parameters.server.clone(), transport),
             carried: None,
@@ -126,6 +152,7 @@ impl Profile {
     pub fn observe(&mut self, observation: &Observation<'_>) {
         let Profile {
             pricer,
+            blocking,
             measuring,
             sums,
             ..
@@ -146,6 +173,9 @@ impl Profile {
             measuring.charge(charge, seen, group);
             sums.charge(charge, event);
         });
+        if let Some(request) = seen.and_then(|seen| blocking.request(seen)) {
+            sums.blocks(request);
+        }
         measuring.observe(observation, |key, share| sums.credit(key, share));
         if let Observation::BlockEnd(block) = observation {
             sums.unclaimed_of(ClientId(block.connection.0));

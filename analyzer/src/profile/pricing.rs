@@ -1,7 +1,7 @@
 //! Observations priced: a trace as the server model takes it.
 
 use x11prof_cost_model::{ServerParameters, Substitutions};
-use x11prof_server_model::{Blocking, Charge, ClientId, ServerModel, Time, Traffic};
+use x11prof_server_model::{Charge, ClientId, ServerModel, Time, Traffic};
 use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
 use crate::activity::server_processor::ServerProcessor;
@@ -15,13 +15,9 @@ pub struct Pricer {
 
 impl Pricer {
     /// Prices of the server that `parameters` describe.
-    pub fn new(
-        parameters: &ServerParameters,
-        substitutions: &Substitutions,
-        blocking: Blocking,
-    ) -> Pricer {
+    pub fn new(parameters: &ServerParameters, substitutions: &Substitutions) -> Pricer {
         Pricer {
-            model: ServerModel::new(parameters, substitutions, blocking),
+            model: ServerModel::new(parameters, substitutions),
             processor: ServerProcessor::default(),
         }
     }

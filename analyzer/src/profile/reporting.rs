@@ -4,7 +4,6 @@ use x11prof_cost_model::{Cost, Network};
 
 use crate::link::LinkReport;
 use crate::measured::Basis;
-use crate::profile::Profile;
 use crate::profile::partition::PartitionReport;
 use crate::profile::report::{
     ConnectionReport, EventReport, GroupReport, NetworkReport, OwnReport, ProfileReport,
@@ -13,10 +12,11 @@ use crate::profile::report::{
 use crate::profile::tally::Line;
 use crate::profile::total::TotalReport;
 use crate::profile::transport::PARTS;
+use crate::profile::{Blocking, Profile};
 use crate::trace_summary::TraceSummary;
 use crate::units::{duration_ms, ms, percent};
 use crate::warnings::{Warning, WarningKind};
-use x11prof_server_model::{Blocking, TransportPart};
+use x11prof_server_model::TransportPart;
 
 /// The version of the JSON.
 const FORMAT: u32 = 1;

@@ -155,7 +155,7 @@ impl Stacks {
             Charge::Transport { request, part, .. } if !charge.is_wakeup() => {
                 What::of(*request, event, *part)
             }
-            Charge::Transport { .. } | Charge::Pipelined { .. } => return,
+            Charge::Transport { .. } => return,
         };
         let sum = self.sum(StackKey {
             client: Some(connection(charge.client())),
@@ -173,7 +173,7 @@ impl Stacks {
                 sum.modelled += server.time;
                 self.blamed += server.time;
             }
-            Charge::Failed { .. } | Charge::Pipelined { .. } => {}
+            Charge::Failed { .. } => {}
         }
     }
 
@@ -242,8 +242,8 @@ fn connection(client: ClientId) -> ConnectionId {
 
 #[cfg(test)]
 mod tests {
+    use crate::profile::Blocking;
     use x11prof_cost_model::{Micros, ServerParameters, Substitutions};
-    use x11prof_server_model::Blocking;
 
     use crate::testing::{Synthetic, no_operation};
     use crate::{Pipeline, Profile, TraceSummary};

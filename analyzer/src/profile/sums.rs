@@ -146,6 +146,17 @@ impl Sums {
         }
     }
 
+    /// A request is charged the network's latency.
+    pub(super) fn blocks(&mut self, request: Symbol) {
+        if self.scales.factor(request) == 0.0 {
+            return;
+        }
+        self.lines.line(request).blocking += 1;
+        if let Some(groups) = &mut self.groups {
+            groups.line(groups.current()).blocking += 1;
+        }
+    }
+
     /// A charge for a request that is left out.
     fn left_out(&mut self, charge: &Charge<'_>) {
         match charge {
@@ -169,9 +180,7 @@ impl Sums {
 fn request(charge: &Charge<'_>) -> Option<Symbol> {
     match charge {
         Charge::Request { operation, .. } => Some(operation.request),
-        Charge::Failed { request, .. }
-        | Charge::Pipelined { request, .. }
-        | Charge::Blame { request, .. } => Some(*request),
+        Charge::Failed { request, .. } | Charge::Blame { request, .. } => Some(*request),
         Charge::Transport { request, .. } => *request,
     }
 }

@@ -48,13 +48,11 @@ impl Line {
             Charge::Request {
                 bytes,
                 price,
-                blocking,
                 across,
                 ..
             } => {
                 self.count += 1;
                 self.bytes = self.bytes.saturating_add(*bytes);
-                self.blocking += u64::from(*blocking);
                 self.server += price.server.times(factor);
                 if let Some(across) = across {
                     self.across.add(&Crossing {
@@ -75,7 +73,6 @@ impl Line {
                     self.server = self.server.without(was.times(factor)) + now.times(factor);
                 }
             }
-            Charge::Pipelined { .. } => self.blocking = self.blocking.saturating_sub(1),
             Charge::Transport {
                 part,
                 bytes,

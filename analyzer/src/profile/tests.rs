@@ -1,12 +1,12 @@
 //! Small traces with exact results.
 
 use x11prof_cost_model::{Clock, Micros, Network, ServerParameters, Substitutions};
-use x11prof_server_model::{Blocking, TransportPart};
-use x11prof_trace::{Direction, Reader};
+use x11prof_server_model::TransportPart;
+use x11prof_trace::{Control, Direction, Reader, Record, Switch, SwitchKind, Timestamp};
 
 use crate::comparison::Comparison;
 use crate::profile::report::ProfileReport;
-use crate::profile::{Profile, profile_trace};
+use crate::profile::{Blocking, Profile, profile_trace};
 use crate::testing::*;
 use crate::trace_summary::identity;
 use crate::warnings::WarningKind;
@@ -205,18 +205,41 @@ fn a_pipelined_request_does_not_block() {
 }
 
 #[test]
-fn a_request_without_an_answer_blocks_by_its_type() {
+fn a_request_without_an_answer_is_no_round_trip() {
     let mut trace = Synthetic::new();
     trace.wait(100).client_sends(&[get_input_focus()]);
     let mut profile = profile(Blocking::Observed);
     let summary = trace.run(&mut profile);
-    assert_eq!(profile.line("GetInputFocus".into()).unwrap().blocking, 1);
+    assert_eq!(profile.line("GetInputFocus".into()).unwrap().blocking, 0);
     assert!(
         summary
             .warnings()
             .iter()
             .any(|warning| warning.kind == WarningKind::Incomplete)
     );
+}
+
+#[test]
+fn who_goes_on_working_is_not_blocked() {
+    let mut trace = Synthetic::new();
+    trace.control(Control::Capture {
+        pid: CLIENT_PID,
+        capture: "switches".to_owned(),
+        why: None,
+    });
+    let runs = Switch {
+        time: Timestamp::from_nanos(1_000_001_000),
+        pid: CLIENT_PID,
+        tid: CLIENT_PID,
+        cpu: 0,
+        kind: SwitchKind::In,
+    };
+    trace.records.push(Record::Schedule(vec![runs]));
+    trace.wait(20).client_sends(&[get_input_focus()]);
+    trace.wait(80).server_sends(&[reply(1)]).end();
+    let mut profile = profile(Blocking::Observed);
+    trace.run(&mut profile);
+    assert_eq!(profile.line("GetInputFocus".into()).unwrap().blocking, 0);
 }
 
 #[test]

@@ -2,12 +2,12 @@
 
 use x11prof_cost_model::{Network, ServerParameters, Substitutions};
 
-use crate::profile::Profile;
 use crate::profile::groups::By;
 use crate::profile::report::ProfileReport;
 use crate::profile::scales::{Scale, Scales};
+use crate::profile::{Blocking, Profile};
 use crate::testing::*;
-use x11prof_server_model::{Blocking, TransportPart};
+use x11prof_server_model::TransportPart;
 
 const SERVER: &str = r#"
 format = 1

@@ -13,10 +13,10 @@ use std::collections::HashMap;
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
-use crate::episodes::{EpisodeOptions, Episodes};
+use crate::episodes::Episode;
 use crate::pattern::means;
-use crate::pipeline::Observation;
-use crate::start_up::StartUps;
+use crate::pipeline::{Observation, Seen};
+use crate::start_up::StartUpReport;
 use crate::waits::{Answer, How};
 use insights::{Context, Insights};
 use places::Places;
@@ -52,8 +52,7 @@ struct Client {
 #[derive(Debug)]
 pub struct RoundTrips {
     options: RoundTripOptions,
-    start_ups: StartUps,
-    episodes: Episodes,
+    start_ups: Vec<StartUpReport>,
     clients: HashMap<ConnectionId, Client>,
     places: Places,
     ahead: HashMap<Symbol, u64>,
@@ -68,11 +67,7 @@ impl RoundTrips {
     pub fn new(options: &RoundTripOptions) -> RoundTrips {
         RoundTrips {
             options: options.clone(),
-            start_ups: StartUps::default(),
-            episodes: Episodes::new(&EpisodeOptions {
-                worst: Some(0),
-                ..EpisodeOptions::default()
-            }),
+            start_ups: Vec::new(),
             clients: HashMap::new(),
             places: Places::default(),
             ahead: HashMap::new(),
@@ -83,32 +78,42 @@ impl RoundTrips {
         }
     }
 
-    /// Takes the next observation of a pass; context switches ahead of their time serve it best.
+    /// Takes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
-        if let Observation::Control(time, control) = observation {
-            self.first.get_or_insert(*time);
-            self.control(control);
-        }
-        let places = &mut self.places;
-        self.episodes
-            .observe_early(observation, |episode| places.episode(episode));
         self.insights.observe(observation);
-        let mut start_ups = std::mem::take(&mut self.start_ups);
-        start_ups.observe_with(observation, |answer, starting, _| {
-            if let Observation::Message(seen) = observation
-                && (starting || !self.options.start_up)
-                && self
-                    .clients
-                    .get(&answer.client)
-                    .is_some_and(|one| one.wanted)
-            {
-                self.answered(answer, starting);
-                let session = seen.session;
-                self.insights
-                    .answered(answer, &Context { session, starting });
+        match observation {
+            Observation::Control(time, control) => {
+                self.first.get_or_insert(*time);
+                self.control(control);
             }
-        });
-        self.start_ups = start_ups;
+            Observation::Started(one) if self.is_wanted(ConnectionId(one.connection)) => {
+                self.start_ups.push((*one).clone());
+            }
+            Observation::Message(seen) => self.message(seen),
+            _ => {}
+        }
+    }
+
+    /// Takes an episode as soon as it is complete: what was asked in it has its place.
+    pub fn episode(&mut self, episode: &Episode) {
+        self.places.episode(episode);
+    }
+
+    fn is_wanted(&self, client: ConnectionId) -> bool {
+        self.clients.get(&client).is_some_and(|one| one.wanted)
+    }
+
+    fn message(&mut self, seen: &Seen<'_>) {
+        let starting = seen.starting;
+        if let Some(answer) = seen.answer
+            && (starting || !self.options.start_up)
+            && self.is_wanted(answer.client)
+        {
+            self.answered(answer, starting);
+            let session = seen.session;
+            self.insights
+                .answered(answer, &Context { session, starting });
+        }
     }
 
     fn control(&mut self, control: &Control) {

@@ -205,19 +205,11 @@ impl RoundTrips {
                 .then_with(|| a.action.cmp(&b.action))
         });
         suggestions.truncate(SUGGESTIONS);
-        let wanted = |connection: u32| {
-            let mut clients = self.clients.iter();
-            clients.any(|(id, one)| id.0 == connection && one.wanted)
-        };
         let clients = self.client_rows();
         let in_order = self.in_order();
         let ahead = self.ahead_rows();
-        let start_ups: Vec<StartUpReport> = self
-            .start_ups
-            .finish()
-            .into_iter()
-            .filter(|one| wanted(one.connection))
-            .collect();
+        let mut start_ups = self.start_ups;
+        start_ups.sort_by_key(|one| one.connection);
         let counted = self.places.finish();
         RoundTripsReport {
             format: FORMAT,

@@ -4,7 +4,7 @@ use x11prof_protocol::{Body, Event, Request};
 use x11prof_session::{DrawableKind, Session, Target};
 
 use crate::drawing::{draws, shows_image};
-use crate::pipeline::Seen;
+use crate::seen::Seen;
 
 /// Mapped windows remembered at most: start-up shows few.
 const WINDOWS: usize = 64;

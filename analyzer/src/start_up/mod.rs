@@ -10,11 +10,11 @@ mod report;
 
 use x11prof_cost_model::FastMap;
 use x11prof_protocol::Message;
-use x11prof_trace::{ConnectionId, Control, Direction, Opened, Timestamp};
+use x11prof_trace::{Block, ConnectionId, Control, Direction, Opened, Timestamp};
 
 use crate::activity::processes::Processes;
-use crate::pipeline::{Observation, Seen};
-use crate::waits::{Answer, How, Waits};
+use crate::seen::Seen;
+use crate::waits::{Answer, How, RoundTripTracker};
 use first_frame::{Drawing, FirstFrame, Progress};
 pub use report::{StartUpParts, StartUpReport};
 
@@ -59,67 +59,39 @@ struct Client {
     received: u64,
 }
 
-/// The start-ups of all clients.
+/// The start-ups of all clients. The pipeline has the one instance.
 #[derive(Debug, Default)]
-pub struct StartUps {
-    waits: Waits,
+pub(crate) struct StartUps {
     starting: FastMap<ConnectionId, Client>,
+    /// How many have been told, and those that are to be told.
+    told: usize,
     done: Vec<StartUpReport>,
     first: Option<Timestamp>,
-    now: u64,
 }
 
 impl StartUps {
-    /// Takes the next observation of a pass; switches ahead of their time serve it best.
-    pub fn observe(&mut self, observation: &Observation<'_>) {
-        self.observe_with(observation, |_, _, _| {});
+    /// Whether a client is starting.
+    pub(crate) fn is_starting(&self, client: ConnectionId) -> bool {
+        let client = self.starting.get(&client);
+        client.is_some_and(|client| client.frame.progress() != Progress::Over)
     }
 
-    /// The same; hands out each answered question, and whether its client was starting.
-    pub(crate) fn observe_with(
-        &mut self,
-        observation: &Observation<'_>,
-        mut on: impl FnMut(&Answer<'_>, bool, &Processes),
-    ) {
-        if let Observation::BlockStart(block) = observation {
-            self.now = self.now.max(block.time.as_nanos());
-        }
-        let asks = match observation {
-            Observation::BlockStart(block) => self.waits.asks(block.connection),
-            _ => false,
+    /// Bytes were read off a socket; the messages that end in them follow.
+    pub(crate) fn block_begins(&mut self, block: &Block, round_trips: &RoundTripTracker) {
+        let Some(client) = self.starting.get_mut(&block.connection) else {
+            return;
         };
-        let starting = &mut self.starting;
-        self.waits.observe(observation, |answer, processes| {
-            let client = starting.get_mut(&answer.client);
-            let counts = client.is_some_and(|client| {
-                let counts = client.frame.progress() != Progress::Over;
-                if counts {
-                    client.answered(answer);
-                }
-                counts
-            });
-            on(answer, counts, processes);
-        });
-        match observation {
-            Observation::BlockStart(block) => {
-                let processes = self.waits.processes();
-                let Some(client) = self.starting.get_mut(&block.connection) else {
-                    return;
-                };
-                let now = block.time.as_nanos();
-                if !asks && client.is_over(processes, now) {
-                    self.end(block.connection);
-                } else if block.direction == Direction::ToServer {
-                    client.writes(asks, processes, now);
-                }
-            }
-            Observation::Message(seen) => self.message(seen),
-            Observation::Control(time, control) => self.control(*time, control),
-            _ => {}
+        let (asks, processes) = (round_trips.asks(block.connection), round_trips.processes());
+        let now = block.time.as_nanos();
+        if !asks && client.is_over(processes, now) {
+            self.end(block.connection, processes);
+        } else if block.direction == Direction::ToServer {
+            client.writes(asks, processes, now);
         }
     }
 
-    fn message(&mut self, seen: &Seen<'_>) {
+    /// Takes the next message.
+    pub(crate) fn message(&mut self, seen: &Seen<'_>, processes: &Processes) {
         if let Message::Request(request) = seen.message {
             let time = seen.time.as_nanos();
             let others = self.starting.iter_mut();
@@ -135,6 +107,11 @@ impl StartUps {
         let Some(client) = self.starting.get_mut(&seen.connection) else {
             return;
         };
+        if let Some(answer) = seen.answer
+            && seen.starting
+        {
+            client.answered(answer);
+        }
         let received = match &seen.message {
             Message::ServerSetup(setup) => setup.wire_len,
             Message::Reply(reply) => reply.wire_len,
@@ -156,21 +133,18 @@ impl StartUps {
                     (client.wrote, client.last) = client.before;
                 }
             }
-            _ if client.frame.progress() == Progress::Over => self.end(seen.connection),
+            _ if client.frame.progress() == Progress::Over => self.end(seen.connection, processes),
             Message::Event(event) => client.frame.event(seen, event),
             _ => {}
         }
     }
 
-    fn control(&mut self, time: Timestamp, control: &Control) {
+    /// Takes a control record.
+    pub(crate) fn control(&mut self, time: Timestamp, control: &Control, processes: &Processes) {
         self.first.get_or_insert(time);
-        self.now = self.now.max(time.as_nanos());
         match control {
-            Control::Opened(opened)
-                if self.starting.len() < CLIENTS && self.done.len() < CLIENTS =>
-            {
+            Control::Opened(opened) if self.starting.len() < CLIENTS && self.told < CLIENTS => {
                 let mut client = Client::new(time, opened);
-                let processes = self.waits.processes();
                 let ran = processes.ran(opened.pid, time.as_nanos());
                 client.ran_at_opening = ran.unwrap_or(0);
                 self.starting.insert(opened.connection, client);
@@ -185,26 +159,29 @@ impl StartUps {
             Control::Joined(joined) if !joined.setup => {
                 self.starting.remove(&joined.connection);
             }
-            Control::Closed { connection, .. } => self.end(*connection),
+            Control::Closed { connection, .. } => self.end(*connection, processes),
             _ => {}
         }
     }
 
-    fn end(&mut self, id: ConnectionId) {
+    fn end(&mut self, id: ConnectionId, processes: &Processes) {
         if let Some(client) = self.starting.remove(&id) {
             let first = self.first.unwrap_or_default();
-            let processes = self.waits.processes();
-            self.done
-                .push(StartUpReport::of(id, &client, first, processes));
+            let report = StartUpReport::of(id, &client, first, processes);
+            self.told += 1;
+            self.done.push(report);
         }
     }
 
-    /// The trace has ended: the start-ups, in the order of the connections.
-    pub fn finish(mut self) -> Vec<StartUpReport> {
+    /// The trace has ended: all start-ups are over.
+    pub(crate) fn finish(&mut self, processes: &Processes) {
         let left: Vec<ConnectionId> = self.starting.keys().copied().collect();
-        left.into_iter().for_each(|id| self.end(id));
-        self.done.sort_by_key(|one| one.connection);
-        self.done
+        left.into_iter().for_each(|id| self.end(id, processes));
+    }
+
+    /// Those that are over since this was asked last.
+    pub(crate) fn take_done(&mut self) -> Vec<StartUpReport> {
+        std::mem::take(&mut self.done)
     }
 }
 
@@ -288,10 +265,10 @@ impl Client {
 
 #[cfg(test)]
 mod tests {
-    use x11prof_trace::{Control, ExtensionOpcodes};
+    use x11prof_trace::{Control, ExtensionOpcodes, Record};
 
-    use super::{StartUpReport, StartUps};
-    use crate::pipeline::Pipeline;
+    use super::StartUpReport;
+    use crate::pipeline::{Observation, Pipeline};
     use crate::testing::*;
     use crate::testing_display::Display;
 
@@ -307,11 +284,18 @@ mod tests {
     }
 
     fn start_ups(trace: &Synthetic) -> Vec<StartUpReport> {
-        let (mut start_ups, mut pipeline) = (StartUps::default(), Pipeline::new());
-        pipeline.run_records(trace.records.iter().cloned(), |observation| {
-            start_ups.observe(observation)
+        start_ups_in(&trace.records)
+    }
+
+    fn start_ups_in(records: &[Record]) -> Vec<StartUpReport> {
+        let mut found = Vec::new();
+        Pipeline::new().run_records(records.iter().cloned(), |observation| {
+            if let Observation::Started(one) = observation {
+                found.push((*one).clone());
+            }
         });
-        start_ups.finish()
+        found.sort_by_key(|one: &StartUpReport| one.connection);
+        found
     }
 
     #[test]
@@ -369,11 +353,7 @@ mod tests {
         display.sends(1, 2.0, map_window(WINDOW));
         display.sends(2, 7.0, fill());
         display.sends(1, 90.0, query_font());
-        let (mut start_ups, mut pipeline) = (StartUps::default(), Pipeline::new());
-        pipeline.run_records(display.records.iter().cloned(), |observation| {
-            start_ups.observe(observation)
-        });
-        let found = start_ups.finish();
+        let found = start_ups_in(&display.records);
         let latencies: Vec<_> = found.iter().map(|one| one.latency_ms).collect();
         assert_eq!(latencies, [Some(7.0), None, None]);
     }

@@ -16,6 +16,7 @@ use x11prof_trace::{
 
 use crate::activity::figures::{Activity, ActivityFigures};
 use crate::pipeline::{Observation, Seen};
+use crate::start_up::StartUpReport;
 use crate::warnings::{Warning, WarningKind};
 use cpu_clocks::CpuClocks;
 pub use cpu_clocks::CpuFigures;
@@ -76,10 +77,16 @@ pub struct TraceSummary {
     network: Option<EmulatedNetwork>,
     /// Connections that began before the recording.
     joined: u64,
+    start_ups: Vec<StartUpReport>,
     activity: Activity,
 }
 
 impl TraceSummary {
+    /// The start-ups of clients, in the order of the connections.
+    pub fn start_ups(&self) -> &[StartUpReport] {
+        &self.start_ups
+    }
+
     /// Takes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         self.activity.observe(observation);
@@ -101,6 +108,11 @@ impl TraceSummary {
                 if let Some(step) = steps.last() {
                     self.last = self.last.max(Timestamp::from_nanos(step.time));
                 }
+            }
+            Observation::Started(one) => {
+                let after = |other: &StartUpReport| other.connection < one.connection;
+                let place = self.start_ups.partition_point(after);
+                self.start_ups.insert(place, (*one).clone());
             }
             Observation::BlockEnd(_) | Observation::Closed { .. } => {}
         }

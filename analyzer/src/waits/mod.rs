@@ -1,8 +1,9 @@
 //! Who waited for a reply: the one place that tells a round trip from a question that was asked ahead.
 //!
-//! A client waits for a reply when it sent nothing after the question, owes the server no other
-//! question, and was off the processor before the reply came. Of questions that were sent together, it waits for
-//! the last: that is one round trip. Without context switches the first two conditions decide.
+//! A client waits for a reply when it wrote nothing after the question, is owed no other answer, and was off the
+//! processor before the reply came. Of questions that were sent together, it waits for
+//! the last: that is one round trip. Without context switches, and in an attached recording, the first two conditions
+//! decide. The pipeline has the one tracker, and hands each answer on with its message.
 
 pub(crate) mod arrival;
 
@@ -11,11 +12,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use x11prof_cost_model::FastMap;
 use x11prof_protocol::{ByteOrder, Message, Reply, Request, SequenceNumber, Symbol};
-use x11prof_trace::{ConnectionId, Control, Direction};
+use x11prof_trace::{Block, ConnectionId, Control, Direction, Timestamp};
 
 use crate::activity::processes::Processes;
 use crate::activity::server_ready::ServerReady;
-use crate::pipeline::{Observation, Seen};
+use crate::activity::threads::Step;
 use arrival::Arrival;
 
 /// Connections followed at most.
@@ -81,7 +82,7 @@ impl Question {
 #[derive(Debug)]
 pub(crate) struct Answer<'a> {
     pub(crate) client: ConnectionId,
-    pub(crate) question: &'a Question,
+    pub(crate) question: Question,
     /// `None` where an error answered.
     pub(crate) reply: Option<&'a Reply<'a>>,
     /// When its first byte and its last were read, in nanoseconds.
@@ -141,52 +142,48 @@ struct Client {
 
 /// Follows the questions of all clients.
 #[derive(Debug, Default)]
-pub(crate) struct Waits {
+pub(crate) struct RoundTripTracker {
     clients: FastMap<ConnectionId, Client>,
     processes: Processes,
     server: ServerReady,
+    /// The times of messages are the server's, in milliseconds: too coarse to hold against context switches.
+    attached: bool,
 }
 
-impl Waits {
-    /// Takes the next observation, and hands out the answer in it.
-    pub(crate) fn observe(
-        &mut self,
-        observation: &Observation<'_>,
-        on: impl FnMut(&Answer<'_>, &Processes),
-    ) {
-        match observation {
-            Observation::Switches(steps) => {
-                for step in *steps {
-                    self.processes.step(step);
-                    self.server.step(step);
-                }
+impl RoundTripTracker {
+    /// Takes what threads did.
+    pub(crate) fn steps(&mut self, steps: &[Step]) {
+        for step in steps {
+            self.processes.step(step);
+            self.server.step(step);
+        }
+    }
+
+    /// Bytes were read off a socket; the messages that end in them follow.
+    pub(crate) fn block_begins(&mut self, block: &Block) {
+        let time = block.time.as_nanos();
+        if block.direction == Direction::ToServer {
+            self.server.sent(time);
+        }
+        let Some(client) = self.clients.get_mut(&block.connection) else {
+            return;
+        };
+        match block.direction {
+            Direction::ToServer => {
+                client.writes += 1;
+                client.wrote_before = client.wrote;
+                client.wrote = time;
             }
-            Observation::Control(_, control) => self.control(control),
-            Observation::BlockStart(block) => {
-                if block.direction == Direction::ToServer {
-                    self.server.sent(block.time.as_nanos());
-                }
-                let Some(client) = self.clients.get_mut(&block.connection) else {
-                    return;
-                };
-                match block.direction {
-                    Direction::ToServer => {
-                        client.writes += 1;
-                        client.wrote_before = client.wrote;
-                        client.wrote = block.time.as_nanos();
-                    }
-                    Direction::ToClient => client.arriving.block(block),
-                }
-            }
-            Observation::Message(seen) => self.message(seen, on),
-            Observation::BlockEnd(block) => {
-                if let Some(client) = self.clients.get_mut(&block.connection)
-                    && block.direction == Direction::ToClient
-                {
-                    client.arriving.end();
-                }
-            }
-            Observation::Lost(_) | Observation::Closed { .. } => {}
+            Direction::ToClient => client.arriving.block(block),
+        }
+    }
+
+    /// No further message ends in this block.
+    pub(crate) fn block_ends(&mut self, block: &Block) {
+        if let Some(client) = self.clients.get_mut(&block.connection)
+            && block.direction == Direction::ToClient
+        {
+            client.arriving.end();
         }
     }
 
@@ -201,13 +198,17 @@ impl Waits {
         client.is_some_and(|client| !client.questions.is_empty())
     }
 
-    fn control(&mut self, control: &Control) {
+    /// Takes a control record.
+    pub(crate) fn control(&mut self, control: &Control) {
         match control {
             Control::Server(server) => {
                 self.processes.set_server(server.pid);
                 self.server.server(server.pid);
             }
-            Control::Attached {} => self.server.attached(),
+            Control::Attached {} => {
+                self.attached = true;
+                self.server.attached();
+            }
             Control::Opened(opened) if self.clients.len() < CLIENTS => {
                 let client = Client {
                     pid: opened.pid,
@@ -222,67 +223,56 @@ impl Waits {
         }
     }
 
-    fn message(&mut self, seen: &Seen<'_>, mut on: impl FnMut(&Answer<'_>, &Processes)) {
-        let Some(client) = self.clients.get_mut(&seen.connection) else {
-            return;
+    /// Takes a message that ended in a block, before it is observed; `at_server` is when the server had got it or
+    /// sent it. Gives the question that it answers.
+    pub(crate) fn message<'a>(
+        &mut self,
+        block: &Block,
+        at_server: Timestamp,
+        message: &'a Message<'a>,
+    ) -> Option<Answer<'a>> {
+        let client = self.clients.get_mut(&block.connection)?;
+        let (sequence, reply, length) = match message {
+            Message::Request(request) => {
+                client.sent(request, block.time, at_server);
+                return None;
+            }
+            Message::ClientSetup(_) => return None,
+            Message::Reply(reply) => (Some(reply.sequence), Some(reply), reply.wire_len),
+            Message::Error(error) => (Some(error.sequence), None, error.bytes.len() as u64),
+            Message::Event(event) => (None, None, event.wire_len),
+            Message::ServerSetup(setup) => (None, None, setup.wire_len),
+            Message::Malformed(bytes) => (None, None, bytes.wire_len),
         };
-        let (sequence, reply, began) = match seen.message {
-            Message::Request(request) => return client.sent(request, seen),
-            Message::Reply(reply) => {
-                let began = client.arriving.message(reply.wire_len);
-                if !reply.last {
-                    return;
-                }
-                (reply.sequence, Some(reply), began)
-            }
-            Message::Error(error) => (
-                error.sequence,
-                None,
-                client.arriving.message(error.bytes.len() as u64),
-            ),
-            Message::Event(event) => {
-                client.arriving.message(event.wire_len);
-                return;
-            }
-            Message::ServerSetup(setup) => {
-                client.arriving.message(setup.wire_len);
-                return;
-            }
-            Message::Malformed(bytes) => {
-                client.arriving.message(bytes.wire_len);
-                return;
-            }
-            Message::ClientSetup(_) => return,
-        };
-        let Some(question) = client.answered(sequence) else {
-            return;
-        };
+        let began = client.arriving.message(length).unwrap_or(block.time);
+        let sequence = sequence.filter(|_| reply.is_none_or(|reply| reply.last))?;
+        let question = client.answered(sequence)?;
         let alone = client.questions.is_empty() && question.write == client.writes;
-        let how = if !alone || !self.processes.was_off(client.pid, client.wrote_before) {
+        let off = self.attached || self.processes.was_off(client.pid, client.wrote_before);
+        let how = if !alone || !off {
             How::Ahead
         } else if question.name.as_str() == "GetInputFocus" {
             How::Synchronised
         } else {
             How::Waited
         };
-        let (asked, now) = (question.asked_at, seen.time.as_nanos());
+        let (asked, now) = (question.asked_at, block.time.as_nanos());
         let unserved = self.server.between(asked, now) + self.server.said_before(asked, now);
-        let answer = Answer {
-            unserved,
-            client: seen.connection,
-            question: &question,
+        Some(Answer {
+            client: block.connection,
+            question,
             reply,
-            began: began.map_or(seen.time, |began| began).as_nanos(),
-            time: seen.time.as_nanos(),
-            left_at: seen.at_server.as_nanos(),
+            began: began.as_nanos(),
+            time: now,
+            left_at: at_server.as_nanos(),
+            unserved,
             how,
-        };
-        on(&answer, &self.processes);
+        })
     }
 }
 
 impl Client {
-    fn sent(&mut self, request: &Request<'_>, seen: &Seen<'_>) {
+    fn sent(&mut self, request: &Request<'_>, time: Timestamp, at_server: Timestamp) {
         // Its replies go on until its connection ends (RECORD, section "EnableContext").
         let endless = request.name.as_str() == "RECORD:EnableContext";
         if !request.has_reply || endless {
@@ -301,8 +291,8 @@ impl Client {
             major: request.major,
             minor: request.minor,
             sequence: request.sequence,
-            asked_at: seen.time.as_nanos(),
-            arrived_at: seen.at_server.as_nanos(),
+            asked_at: time.as_nanos(),
+            arrived_at: at_server.as_nanos(),
             order: request.order,
             body: body.get(..BODY_LIMIT).unwrap_or(body).into(),
             same: hasher.finish(),
@@ -328,16 +318,18 @@ impl Client {
 mod tests {
     use x11prof_trace::{Control, Record, Switch, SwitchKind, Timestamp};
 
-    use super::{How, Waits};
-    use crate::pipeline::Pipeline;
+    use super::How;
+    use crate::pipeline::{Observation, Pipeline};
     use crate::testing::*;
 
     fn answers(trace: &Synthetic) -> Vec<(How, u64)> {
-        let (mut waits, mut pipeline, mut all) = (Waits::default(), Pipeline::new(), Vec::new());
-        pipeline.run_records(trace.records.iter().cloned(), |observation| {
-            waits.observe(observation, |answer, _| {
+        let mut all = Vec::new();
+        Pipeline::new().run_records(trace.records.iter().cloned(), |observation| {
+            if let Observation::Message(seen) = observation
+                && let Some(answer) = seen.answer
+            {
                 all.push((answer.how, answer.waited() / 1000));
-            });
+            }
         });
         all
     }
@@ -372,8 +364,8 @@ mod tests {
         assert_eq!(answers(&trace), [(How::Ahead, 0), (How::Waited, 30)]);
     }
 
-    #[test]
-    fn who_goes_on_working_does_not_wait() {
+    /// A client asks at 20 µs and is answered at 100; it begins to run at 1, and does this at 40.
+    fn asks(attached: bool, kind: SwitchKind) -> Option<How> {
         let switch = |micros: u64, kind| Switch {
             time: Timestamp::from_nanos(1_000_000_000 + micros * 1000),
             pid: CLIENT_PID,
@@ -381,22 +373,30 @@ mod tests {
             cpu: 0,
             kind,
         };
-        for (kind, how) in [
-            (SwitchKind::In, How::Ahead),
-            (SwitchKind::Blocked, How::Waited),
-        ] {
-            let mut trace = Synthetic::new();
-            trace.control(Control::Capture {
-                pid: CLIENT_PID,
-                capture: "switches".to_owned(),
-                why: None,
-            });
-            let switches = vec![switch(1, SwitchKind::In), switch(40, kind)];
-            trace.records.push(Record::Schedule(switches));
-            trace.wait(20).client_sends(&[query_font()]);
-            trace.wait(80).server_sends(&[reply(1)]);
-            let found = answers(&trace);
-            assert_eq!(found.first().map(|one| one.0), Some(how));
+        let mut trace = Synthetic::new();
+        if attached {
+            trace.control(Control::Attached {});
         }
+        trace.control(Control::Capture {
+            pid: CLIENT_PID,
+            capture: "switches".to_owned(),
+            why: None,
+        });
+        let switches = vec![switch(1, SwitchKind::In), switch(40, kind)];
+        trace.records.push(Record::Schedule(switches));
+        trace.wait(20).client_sends(&[query_font()]);
+        trace.wait(80).server_sends(&[reply(1)]);
+        answers(&trace).first().map(|one| one.0)
+    }
+
+    #[test]
+    fn who_goes_on_working_does_not_wait() {
+        assert_eq!(asks(false, SwitchKind::In), Some(How::Ahead));
+        assert_eq!(asks(false, SwitchKind::Blocked), Some(How::Waited));
+    }
+
+    #[test]
+    fn times_of_an_attached_recording_do_not_tell_who_worked() {
+        assert_eq!(asks(true, SwitchKind::In), Some(How::Waited));
     }
 }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
-use x11prof_analyzer::{Blocking, Observation, Profile, Thresholds};
+use x11prof_analyzer::{Blocking, Episode, Observation, Profile, Thresholds};
 use x11prof_collection::{Gather, TableError, TraceTables, schema};
 use x11prof_cost_model::{ServerParameters, Substitutions, built_in};
 
@@ -97,7 +97,8 @@ fn observe(
     tables: &mut Tables,
 ) -> Result<(), TableError> {
     let mut written = Ok(());
-    gather.observe(observation, |session, row| {
+    let early = |episode: &Episode| more.episode(episode);
+    gather.observe_both(observation, early, |session, row| {
         if written.is_ok() {
             written = tables.row(&schema::EPISODES, &row.cells(session));
         }

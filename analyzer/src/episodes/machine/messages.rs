@@ -49,12 +49,8 @@ impl Machine {
                 self.answered_at = time;
             }
         }
-        if asked
-            && self.outstanding.is_empty()
-            && !matches!(self.thread, Thread::Running | Thread::Preempted)
-            && let Some(open) = &mut self.open
-        {
-            open.round_trips += 1;
+        if let Some(open) = &mut self.open {
+            open.round_trips += delivery.round_trips;
         }
         if self.thread == Thread::Unknown {
             self.silence(time, done);

@@ -41,7 +41,7 @@ fn is_packed(pixel: u32, [red, green, blue]: [u16; 3]) -> bool {
 
 impl Insight for Colours {
     fn answered(&mut self, answer: &Answer<'_>, _: &Context<'_>) {
-        let question = answer.question;
+        let question = &answer.question;
         if question.name.as_str() != "AllocColor" {
             return;
         }

@@ -159,7 +159,7 @@ impl Insight for Duplicates {
     }
 
     fn answered(&mut self, answer: &Answer<'_>, context: &Context<'_>) {
-        let question = answer.question;
+        let question = &answer.question;
         let (Some(subject), Some(reply)) = (subject(question), answer.reply) else {
             return;
         };

@@ -36,7 +36,7 @@ impl Insight for Pieces {
     }
 
     fn answered(&mut self, answer: &Answer<'_>, context: &Context<'_>) {
-        let question = answer.question;
+        let question = &answer.question;
         if question.name.as_str() != "GetProperty" {
             return;
         }

@@ -60,7 +60,7 @@ impl Insight for Polling {
     }
 
     fn answered(&mut self, answer: &Answer<'_>, _: &Context<'_>) {
-        let question = answer.question;
+        let question = &answer.question;
         if instead(question.name).is_none() {
             return;
         }

@@ -88,7 +88,7 @@ impl Client {
     }
 
     fn answered(&mut self, answer: &Answer<'_>, starting: bool) {
-        let question = answer.question;
+        let question = &answer.question;
         let mut depth = 1;
         for at in (0..question.body.len()).step_by(4) {
             let Some(number) = question.u32(at) else {

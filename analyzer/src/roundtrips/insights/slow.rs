@@ -241,7 +241,7 @@ impl Insight for SlowReplies {
     }
 
     fn answered(&mut self, answer: &Answer<'_>, _: &Context<'_>) {
-        let question = answer.question;
+        let question = &answer.question;
         let before = self.clients.get_mut(&answer.client).and_then(|client| {
             let at = client
                 .open

@@ -4,7 +4,6 @@ use x11prof_trace::Record;
 
 use super::{Context, Finding, Insight};
 use crate::pipeline::{Observation, Pipeline};
-use crate::start_up::StartUps;
 use crate::testing::Synthetic;
 
 /// What `insight` finds in `trace`.
@@ -14,15 +13,14 @@ pub(super) fn findings(trace: &Synthetic, insight: impl Insight) -> Vec<Finding>
 
 /// What it finds in these records.
 pub(super) fn findings_in(records: &[Record], mut insight: impl Insight) -> Vec<Finding> {
-    let (mut start_ups, mut pipeline) = (StartUps::default(), Pipeline::new());
-    pipeline.run_records(records.iter().cloned(), |observation| {
+    Pipeline::new().run_records(records.iter().cloned(), |observation| {
         insight.observe(observation);
-        start_ups.observe_with(observation, |answer, starting, _| {
-            if let Observation::Message(seen) = observation {
-                let session = seen.session;
-                insight.answered(answer, &Context { session, starting });
-            }
-        });
+        if let Observation::Message(seen) = observation
+            && let Some(answer) = seen.answer
+        {
+            let (session, starting) = (seen.session, seen.starting);
+            insight.answered(answer, &Context { session, starting });
+        }
     });
     insight.findings()
 }

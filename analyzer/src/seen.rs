@@ -1,0 +1,35 @@
+//! A message as a pass hands it on, with what is known of it.
+
+use x11prof_protocol::{Extensions, Message};
+use x11prof_session::{Change, Operation, Session, Target};
+use x11prof_trace::{ConnectionId, Timestamp};
+
+use crate::waits::Answer;
+
+/// A message in its place.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    /// The connection.
+    pub connection: ConnectionId,
+    /// When its last byte was read off the socket.
+    pub time: Timestamp,
+    /// When the server got the last byte, or sent that: the same but for an emulated link.
+    pub at_server: Timestamp,
+    /// The message.
+    pub message: &'a Message<'a>,
+    /// A request as an operation in the state of the session; `None` for other messages.
+    pub operation: Option<&'a Operation>,
+    /// What a request acts on; `None` where it has no target that is known, and for other
+    /// messages.
+    pub target: Option<Target>,
+    /// The question that a reply or an error answers, and whether its client waited.
+    pub(crate) answer: Option<&'a Answer<'a>>,
+    /// The client is starting.
+    pub(crate) starting: bool,
+    /// What a request changes on the screen, where the pass follows that and it is known.
+    pub changed: Option<&'a Change>,
+    /// The extensions known so far, to decode with.
+    pub extensions: &'a Extensions,
+    /// The state of the display after the message.
+    pub session: &'a Session,
+}
