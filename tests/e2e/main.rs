@@ -9,6 +9,7 @@
 mod attach;
 mod attach_watchdog;
 mod audit;
+mod ci;
 mod coverage;
 mod difference;
 mod episode_report;
