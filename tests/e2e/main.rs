@@ -44,6 +44,7 @@ mod safety;
 mod safety_attacks;
 mod screens;
 mod scrub;
+mod stability;
 mod stats;
 mod top;
 mod transparency;

@@ -1,0 +1,115 @@
+//! Names that scripts rely on (docs/STABILITY.md): the commands and options, and the fields of JSON documents. New ones
+//! may come; a line of tests/data/promised that is no longer true is a broken promise.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::harness::Place;
+
+const COMMAND_LINE: &str = include_str!("../data/promised/command-line.txt");
+const JSON: &str = include_str!("../data/promised/json.txt");
+
+/// Each document with the command that prints it; TRACE is a kept recording.
+const DOCUMENTS: &[(&str, &str)] = &[
+    (
+        "report",
+        "report TRACE --params sun4-ipc --format json --by window",
+    ),
+    (
+        "compare",
+        "compare TRACE --params sun4-ipc --params xvnc --format json",
+    ),
+    ("stats", "stats TRACE --format json"),
+    ("roundtrips", "roundtrips TRACE --format json"),
+    ("episodes", "episodes TRACE --format json"),
+    (
+        "diff",
+        "diff TRACE --params sun4-ipc --format json -- TRACE",
+    ),
+    ("top", "top TRACE --params sun4-ipc --at 3 --json"),
+    ("issues", "issues TRACE --threshold 1 --format json"),
+];
+
+fn missing<'a>(promised: &'a str, found: &BTreeSet<String>) -> Vec<&'a str> {
+    let lines = promised.lines();
+    lines.filter(|line| !found.contains(*line)).collect()
+}
+
+/// The options of a command as its help lists them, each with its short form.
+fn options(help: &str) -> impl Iterator<Item = String> {
+    let lines = help.lines().map(str::trim_start);
+    let options = lines.filter(|line| line.starts_with('-'));
+    options.flat_map(|line| {
+        let words = line.split([' ', ',', '=', '[']);
+        words
+            .take_while(|word| word.is_empty() || word.starts_with('-'))
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    })
+}
+
+/// Puts the paths of all fields into `found`; the elements of a list share theirs.
+fn fields(value: &Value, path: &str, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                let path = format!("{path}.{name}");
+                fields(member, &path, found);
+                found.insert(path);
+            }
+        }
+        Value::Array(elements) => {
+            for element in elements {
+                fields(element, &format!("{path}[]"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn no_promised_option_is_gone() {
+    let place = Place::new();
+    let mut found = BTreeSet::new();
+    let mut commands: Vec<String> = vec![String::new()];
+    while let Some(command) = commands.pop() {
+        let words = command
+            .split(' ')
+            .filter(|word| !word.is_empty())
+            .chain(["--help"]);
+        let help = place.ok(words);
+        found.extend(
+            options(&help).map(|option| format!("{command} {option}").trim_start().to_owned()),
+        );
+        let (_, below) = help.split_once("\nCommands:\n").unwrap_or_default();
+        let below = below.lines().take_while(|line| !line.is_empty());
+        let names = below.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+        for name in names.filter(|name| !name.is_empty() && *name != "help") {
+            let command = format!("{command} {name}").trim_start().to_owned();
+            found.insert(command.clone());
+            commands.push(command);
+        }
+    }
+    assert_eq!(missing(COMMAND_LINE, &found), [""; 0], "{found:#?}");
+}
+
+#[test]
+fn no_promised_field_is_gone() {
+    let place = Place::new();
+    let trace = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/data/gtk3-widget-factory.mcap"
+    );
+    let mut found = BTreeSet::new();
+    for (name, command) in DOCUMENTS {
+        let words = command
+            .split(' ')
+            .map(|word| if word == "TRACE" { trace } else { word });
+        let document = place.json(words);
+        assert_eq!(document["format"], 1, "{name}");
+        fields(&document, name, &mut found);
+    }
+    assert_eq!(missing(JSON, &found), [""; 0], "{found:#?}");
+}
