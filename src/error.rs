@@ -4,6 +4,8 @@ use std::fmt::Display;
 use std::path::Path;
 use std::process::ExitCode;
 
+use x11prof_views::plain;
+
 /// Characters of the longest message.
 const LONGEST: usize = 180;
 
@@ -46,7 +48,7 @@ impl CommandError {
 
     /// The work on a file failed.
     pub(crate) fn file(path: &Path, cause: impl Display) -> CommandError {
-        CommandError::failed(format_args!("{}: {cause}", path.display()))
+        CommandError::failed(format_args!("{}: {cause}", shown(path)))
     }
 
     /// The message, without the program's name. Of a very long one the middle is left out: the
@@ -65,6 +67,11 @@ impl CommandError {
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.status)
     }
+}
+
+/// A file's name as it is said: a line end in a name ends no line.
+pub(crate) fn shown(path: &Path) -> String {
+    plain(&path.to_string_lossy()).into_owned()
 }
 
 /// What a command gives back: the status to exit with.

@@ -6,7 +6,7 @@ use std::path::Path;
 use x11prof_analyzer::{Unmatched, name_matches};
 use x11prof_protocol::known_names;
 
-use crate::error::CommandError;
+use crate::error::{CommandError, shown};
 
 /// Deals with the patterns that matched nothing. A name that X11 has is said to be absent, any
 /// other one is an error.
@@ -36,7 +36,7 @@ pub(crate) fn no_such(path: &Path, missing: &Unmatched) -> CommandError {
     let nearest = nearest.map(|name| format!("; the nearest is {name:?}"));
     CommandError::usage(format_args!(
         "{}: no {} is called {:?}{}",
-        path.display(),
+        shown(path),
         missing.what,
         missing.wanted,
         nearest.unwrap_or_default()

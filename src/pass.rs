@@ -11,7 +11,7 @@ use x11prof_analyzer::{Observation, Pipeline};
 use x11prof_session::Session;
 use x11prof_trace::{Reader, Timestamp};
 
-use crate::error::CommandError;
+use crate::error::{CommandError, shown};
 use crate::input;
 use crate::read_ahead::read_ahead;
 
@@ -54,7 +54,7 @@ impl Span {
     pub(crate) fn beyond(&self, path: &Path, length: Duration) -> CommandError {
         CommandError::usage(format_args!(
             "{} ends {:.3} s after its start: there is nothing at {} s",
-            path.display(),
+            shown(path),
             length.as_secs_f64(),
             self.from.unwrap_or_default()
         ))

@@ -6,7 +6,7 @@ use clap::Args;
 use x11prof_analyzer::{EpisodeOptions, Episodes, EpisodesReport, TraceSummary};
 
 use crate::args::seconds;
-use crate::error::CommandError;
+use crate::error::{CommandError, shown};
 use crate::pass::{Pass, Span};
 
 /// What of the recording is reported; all of it where nothing is given.
@@ -83,7 +83,7 @@ fn episode(path: &Path, number: u32) -> Result<Span, CommandError> {
             CommandError::usage(format_args!(
                 "--episode {number}: there are {} episodes in {}",
                 longest.len(),
-                path.display()
+                shown(path)
             ))
         })
 }

@@ -6,11 +6,11 @@ use std::process::ExitCode;
 
 use x11prof_analyzer::{EpisodeOptions, EpisodeReport, Episodes, EpisodesReport, TraceSummary};
 use x11prof_collection::{IssueReport, IssuesReport, Known, Selection};
-use x11prof_views::collection as views;
 use x11prof_views::episodes::Timeline;
+use x11prof_views::{collection as views, plain};
 
 use crate::args::{Issues as Arguments, IssuesFormat};
-use crate::error::{CommandError, Outcome};
+use crate::error::{CommandError, Outcome, shown};
 use crate::output::{Access, emit_json, emit_text, page, refuse_input, write_text};
 use crate::pass::Pass;
 use crate::sessions::{find, read};
@@ -41,11 +41,12 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     if let (0, [left]) = (report.sessions, report.left_out.as_slice()) {
         return Err(CommandError::failed(format_args!(
             "{}: {}",
-            left.file, left.why
+            plain(&left.file),
+            left.why
         )));
     }
     for left in report.left_out.iter().take(NAMED) {
-        say!("left out: {}: {}", left.file, left.why);
+        say!("left out: {}: {}", plain(&left.file), left.why);
     }
     if report.left_out.len() > NAMED {
         say!(
@@ -55,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     }
     if report.sessions == 0 {
         let inputs = arguments.inputs.iter();
-        let inputs: Vec<_> = inputs.map(|one| one.display().to_string()).collect();
+        let inputs: Vec<_> = inputs.map(|one| shown(one)).collect();
         return Err(CommandError::failed(format_args!(
             "{}: no session is in it; record one with: x11prof record -o FOLDER/1.mcap -- COMMAND",
             inputs.join(", ")

@@ -1,6 +1,8 @@
 //! The files of many sessions: recordings, tables, and what is neither.
 
-use std::fs;
+use std::collections::HashSet;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use x11prof_collection::{LeftOut, schema};
@@ -9,6 +11,8 @@ use crate::error::CommandError;
 
 /// Folders within folders.
 const DEEPEST: usize = 32;
+/// Why a second name of a file is left out.
+pub(super) const TWICE: &str = "its session is in another file already";
 
 /// What was found, each in the order of its name.
 #[derive(Debug, Default)]
@@ -19,6 +23,8 @@ pub(crate) struct Found {
     pub(crate) tables: Vec<(&'static str, PathBuf)>,
     /// What is neither.
     pub(crate) left_out: Vec<LeftOut>,
+    /// Device and inode of each file and folder that was found: links and hard links give it more names.
+    seen: HashSet<(u64, u64)>,
 }
 
 /// Looks through files and folders.
@@ -30,14 +36,17 @@ pub(crate) fn find(inputs: &[PathBuf]) -> Result<Found, CommandError> {
     for input in inputs {
         let about = fs::metadata(input).map_err(|error| CommandError::file(input, error))?;
         match about.is_dir() {
-            true => folder(input, 0, &mut found),
-            false => file(input, &mut found),
+            true => folder(input, &about, 0, &mut found),
+            false => file(input, &about, &mut found),
         }
     }
     Ok(found)
 }
 
-fn folder(path: &Path, depth: usize, found: &mut Found) {
+fn folder(path: &Path, about: &Metadata, depth: usize, found: &mut Found) {
+    if !found.seen.insert((about.dev(), about.ino())) {
+        return leave(path, "the folder is read by another name", found);
+    }
     let listed = fs::read_dir(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let mut entries = match listed {
         Ok(entries) => entries,
@@ -50,17 +59,22 @@ fn folder(path: &Path, depth: usize, found: &mut Found) {
             continue;
         }
         let path = entry.path();
-        // A link counts as what it leads to; circles end at the depth.
+        // A link counts as what it leads to.
         match fs::metadata(&path) {
-            Ok(about) if about.is_dir() && depth < DEEPEST => folder(&path, depth + 1, found),
-            Ok(about) if about.is_file() => file(&path, found),
+            Ok(about) if about.is_dir() && depth < DEEPEST => {
+                folder(&path, &about, depth + 1, found);
+            }
+            Ok(about) if about.is_file() => file(&path, &about, found),
             Ok(_) => leave(&path, "no file", found),
             Err(error) => leave(&path, error, found),
         }
     }
 }
 
-fn file(path: &Path, found: &mut Found) {
+fn file(path: &Path, about: &Metadata, found: &mut Found) {
+    if !found.seen.insert((about.dev(), about.ino())) {
+        return leave(path, TWICE, found);
+    }
     match path.extension().and_then(|end| end.to_str()) {
         Some("mcap") => found.traces.push(path.to_owned()),
         Some("parquet") => match table(path) {
@@ -93,4 +107,28 @@ fn leave(path: &Path, why: impl ToString, found: &mut Found) {
         file: path.display().to_string(),
         why: why.to_string(),
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn each_file_and_each_folder_is_found_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for link in ["a", "b"] {
+            symlink(".", path(link)).unwrap();
+        }
+        fs::write(path("1.mcap"), "").unwrap();
+        for number in 2..100 {
+            fs::hard_link(path("1.mcap"), path(&format!("{number}.mcap"))).unwrap();
+        }
+        let found = find(&[folder.path().to_owned(), path("1.mcap")]).unwrap();
+        assert_eq!(found.traces, [path("1.mcap")]);
+        let twice = found.left_out.iter().filter(|one| one.why == TWICE);
+        assert_eq!((found.left_out.len(), twice.count()), (101, 99));
+    }
 }

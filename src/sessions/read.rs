@@ -13,14 +13,11 @@ use x11prof_collection::{
     Session, TableError, schema,
 };
 
-use super::files::Found;
+use super::files::{Found, TWICE};
 use super::in_order::in_order;
 use super::progress::Reading;
-use crate::error::CommandError;
+use crate::error::{CommandError, shown};
 use crate::pass::Pass;
-
-/// Why a file is left out that says what another one has said.
-const TWICE: &str = "its session is in another file already";
 
 /// The tables that issues are made of.
 const WANTED: [&Schema; 3] = [&schema::SESSIONS, &schema::EPISODES, &schema::LATENCIES];
@@ -76,8 +73,9 @@ pub(crate) fn read(found: Found, selection: Selection) -> (Issues, Vec<LeftOut>)
                 }
                 Err(error) => {
                     let message = error.message();
-                    let file = path.display().to_string();
-                    let why = message.trim_start_matches(&file).trim_start_matches(": ");
+                    let why = message
+                        .trim_start_matches(&shown(path))
+                        .trim_start_matches(": ");
                     leave(&mut left_out, path, why);
                 }
             }

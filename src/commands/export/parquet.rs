@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use x11prof_analyzer::{Blocking, Episode, Observation, Profile, Thresholds};
 use x11prof_collection::{Gather, TableError, TraceTables, schema};
 use x11prof_cost_model::{ServerParameters, Substitutions, built_in};
+use x11prof_views::plain;
 
 use crate::args::Export;
 use crate::error::{CommandError, Outcome};
@@ -34,7 +35,7 @@ pub(super) fn export(arguments: &Export) -> Outcome {
         }
     }
     for left in &found.left_out {
-        say!("left out: {}: {}", left.file, left.why);
+        say!("left out: {}: {}", plain(&left.file), left.why);
     }
     if let (0, Some(error)) = (written, last) {
         return Err(error);
