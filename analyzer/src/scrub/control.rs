@@ -16,9 +16,7 @@ pub(super) fn scrub(control: Control, secrets: &Secrets) -> Control {
         Control::Server(mut server) => {
             server.display = display(&server.display);
             server.executable = server.executable.map(|path| file_name(&path).to_owned());
-            for argument in &mut server.arguments {
-                *argument = without_paths(argument);
-            }
+            server.arguments = without_words(std::mem::take(&mut server.arguments));
             Control::Server(server)
         }
         Control::Opened(mut opened) => {
@@ -111,6 +109,22 @@ fn display(name: &str) -> String {
     }
 }
 
+/// The options and figures among a server's arguments, which the model and the reports use. Other words are titles, files,
+/// hosts, names of people.
+fn without_words(arguments: Vec<String>) -> Vec<String> {
+    let keep = |word: &String| {
+        word.starts_with(['-', '+', ':']) && !word.contains(['/', '='])
+            || word.starts_with(|c: char| c.is_ascii_digit())
+                && word
+                    .chars()
+                    .all(|c| c.is_ascii_digit() || "x+-.,".contains(c))
+    };
+    let words = arguments.into_iter();
+    words
+        .map(|word| if keep(&word) { word } else { GONE.to_owned() })
+        .collect()
+}
+
 /// Words with a slash in them go.
 fn without_paths(text: &str) -> String {
     let word = |word| if str::contains(word, '/') { GONE } else { word };
@@ -142,7 +156,18 @@ mod tests {
             Control::Server(Server {
                 display: "myhost:7".into(),
                 executable: Some("/home/me/Xvfb".into()),
-                arguments: strings(&[":7", "-fp", "/home/me/fonts", "-screen"]),
+                arguments: strings(&[
+                    ":7",
+                    "-desktop",
+                    "secret-of-ann",
+                    "-fp",
+                    "/home/me/fonts",
+                    "-screen",
+                    "0",
+                    "800x600x24",
+                    "-label=secret",
+                    "+iglx",
+                ]),
                 ..Server::default()
             }),
             Control::Opened(Opened {
@@ -168,6 +193,9 @@ mod tests {
         }
         assert!(after[0].contains("[\"xterm\", \"…\"]") && after[0].contains("A processor"));
         assert!(after[1].contains("\":7\"") && after[1].contains("\"Xvfb\""));
+        let options =
+            r#"[":7", "-desktop", "…", "-fp", "…", "-screen", "0", "800x600x24", "…", "+iglx"]"#;
+        assert!(after[1].contains(options), "{}", after[1]);
         assert!(after[4].contains("writing … failed"));
     }
 }
