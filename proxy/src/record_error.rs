@@ -73,6 +73,15 @@ pub enum RecordError {
         /// The display.
         display: String,
     },
+    /// Attaching, and going away again, would end the server.
+    #[error(
+        "display {display} ends with its last client (-terminate) and has none: start a client first, or start the \
+         program through x11prof: x11prof record --display {display} -- COMMAND"
+    )]
+    WouldEnd {
+        /// The display.
+        display: String,
+    },
     /// A rewrite that this server cannot do.
     #[error("display {display} is too old for --try {}: it has no RANDR 1.3", Rewrite::CurrentResources.name())]
     NoFix {

@@ -125,7 +125,7 @@ fn report(
     let mut report = EpisodesReport::new(&path.to_string_lossy(), &summary, &findings);
     let stalls = StallsReport::new(&stalls, &summary);
     stalls.name_in(&mut report);
-    report.marks = marks.report(&summary, &report.episodes, &stalls);
+    marks.name_in(&mut report, &summary, &stalls);
     let messages = match arguments.format {
         EpisodesFormat::Text => arguments.all,
         EpisodesFormat::Json => true,

@@ -139,7 +139,7 @@ pub(crate) fn write(
     read.map_err(|error| CommandError::file(path, error))?;
     timeline.into_report(&mut episodes);
     if let Some(stalls) = &report.stalls {
-        episodes.marks = marks.report(summary, &episodes.episodes, stalls);
+        marks.name_in(&mut episodes, summary, stalls);
     }
     let command = report.trace.command.join(" ");
     let page = Page {

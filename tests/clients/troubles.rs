@@ -31,6 +31,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let class = WindowClass::INPUT_OUTPUT;
     x.create_window(0, window, root, 0, 0, 400, 300, 0, class, 0, &wants)?;
     x.map_window(window)?;
+    let gc = x.generate_id()?;
+    x.create_gc(gc, window, &CreateGCAux::new())?;
     x.sync()?;
     println!("ready");
     let began = Instant::now();
@@ -57,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 hog(&x, window)?;
                 sleep(Duration::from_millis(300));
             }
-            "redraw" => redraw(&x, window, depth, side)?,
+            "redraw" => redraw(&x, window, gc, depth, side)?,
             _ => return Err("which trouble?".into()),
         }
         while x.poll_for_event()?.is_some() {}
@@ -88,15 +90,18 @@ fn hog(x: &RustConnection, window: u32) -> Result<(), Box<dyn Error>> {
 }
 
 /// Draws the same picture again and again, and lets others have a turn in between.
-fn redraw(x: &RustConnection, window: u32, depth: u8, side: u16) -> Result<(), Box<dyn Error>> {
-    let gc = x.generate_id()?;
-    x.create_gc(gc, window, &CreateGCAux::new())?;
+fn redraw(
+    x: &RustConnection,
+    window: u32,
+    gc: u32,
+    depth: u8,
+    side: u16,
+) -> Result<(), Box<dyn Error>> {
     let picture = vec![0x55; usize::from(side) * usize::from(side) * 4];
     for _ in 0..10 {
         let to = ImageFormat::Z_PIXMAP;
         x.put_image(to, window, gc, side, side, 0, 0, 0, depth, &picture)?;
     }
-    x.free_gc(gc)?;
     x.flush()?;
     sleep(Duration::from_millis(5));
     Ok(())

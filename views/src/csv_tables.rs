@@ -1,13 +1,15 @@
 //! Results as CSV: one table each, for spreadsheets. The columns are the JSON's fields.
 
-use csv::Writer;
+use std::borrow::Cow;
+
+use csv::{ReaderBuilder, Writer, WriterBuilder};
 use serde::Serialize;
 
 use x11prof_analyzer::{
     Comparison, DistributionReport, ProfileReport, RequestReport, StatisticsReport, percent,
 };
 
-use crate::plain::plain_lines;
+use crate::plain::plain;
 use crate::profile::transport::transport_parts;
 
 /// A line of a profile: a request or a group, a part of transport, or the total.
@@ -224,8 +226,45 @@ pub(crate) fn row(out: &mut Writer<Vec<u8>>, row: &impl Serialize) {
     let _ = out.serialize(row);
 }
 
-/// What was written. Names in it may hold any bytes, and a terminal that shows it obeys some.
+/// The table's text. Names in a trace may hold any bytes: a terminal obeys control characters, and a spreadsheet takes
+/// what begins with one of `=+-@` for a formula, so an apostrophe comes before such a name.
 pub(crate) fn text(out: Writer<Vec<u8>>) -> String {
-    let bytes = out.into_inner().unwrap_or_default();
-    plain_lines(&String::from_utf8_lossy(&bytes)).into_owned()
+    let written = out.into_inner().unwrap_or_default();
+    let mut table = WriterBuilder::new();
+    let mut table = table
+        .flexible(true)
+        .from_writer(Vec::with_capacity(written.len()));
+    let mut rows = ReaderBuilder::new();
+    let mut rows = rows
+        .has_headers(false)
+        .flexible(true)
+        .from_reader(&*written);
+    for row in rows.records().flatten() {
+        // Into memory, with as many fields as the row before: there is nothing that can fail.
+        let _ = table.write_record(row.iter().map(|cell| harmless(cell).into_owned()));
+    }
+    String::from_utf8_lossy(&table.into_inner().unwrap_or_default()).into_owned()
+}
+
+fn harmless(cell: &str) -> Cow<'_, str> {
+    match cell.starts_with(['=', '+', '-', '@']) && cell.parse::<f64>().is_err() {
+        true => format!("'{}", plain(cell)).into(),
+        false => plain(cell),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_name_is_a_formula_or_ends_a_row() {
+        let mut out = Writer::from_writer(Vec::new());
+        for name in ["=HYPERLINK(\"x\")", "@a", "-title", "two\nlines"] {
+            row(&mut out, &(name, -1.5, Some(2), None::<f64>));
+        }
+        let rows =
+            "\"'=HYPERLINK(\"\"x\"\")\",-1.5,2,\n'@a,-1.5,2,\n'-title,-1.5,2,\ntwo?lines,-1.5,2,\n";
+        assert_eq!(text(out), rows);
+    }
 }

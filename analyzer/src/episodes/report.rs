@@ -71,6 +71,13 @@ pub struct EpisodesReport {
     /// The user's marks, with what went on around each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<MarkReport>,
+    /// Marks after the first thousand, which are not in the list.
+    #[serde(skip_serializing_if = "none_omitted")]
+    pub marks_omitted: u64,
+}
+
+fn none_omitted(count: &u64) -> bool {
+    *count == 0
 }
 
 impl EpisodesReport {
@@ -104,6 +111,7 @@ impl EpisodesReport {
             omitted: findings.omitted,
             events: EventTypeReport::all(findings, first),
             marks: Vec::new(),
+            marks_omitted: 0,
         }
     }
 }

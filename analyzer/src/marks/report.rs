@@ -1,7 +1,7 @@
 //! What went on around each mark: its episodes and stalls.
 
 use super::{Mark, Marks};
-use crate::episodes::{EpisodeReport, MarkReport, MarkedEpisode, MarkedStall};
+use crate::episodes::{EpisodeReport, EpisodesReport, MarkReport, MarkedEpisode, MarkedStall};
 use crate::stalls::report::{StallLine, StallsReport};
 use crate::trace_summary::TraceSummary;
 use crate::units::nanos_ms;
@@ -10,11 +10,21 @@ use crate::units::nanos_ms;
 const TOLD: usize = 10;
 
 impl Marks {
-    /// The marks, of a trace in which these are the episodes and stalls.
-    pub fn report(
+    /// Puts the marks into a trace's report, each with the episodes and stalls around it.
+    pub fn name_in(
         &self,
+        report: &mut EpisodesReport,
         summary: &TraceSummary,
+        stalls: &StallsReport,
+    ) {
+        report.marks = self.reports(&report.episodes, summary, stalls);
+        report.marks_omitted = self.more;
+    }
+
+    fn reports(
+        &self,
         episodes: &[EpisodeReport],
+        summary: &TraceSummary,
         stalls: &StallsReport,
     ) -> Vec<MarkReport> {
         let first = summary.first().unwrap_or_default().as_nanos();

@@ -10,10 +10,10 @@ use x11rb_protocol::protocol::record::{
 };
 use x11rb_protocol::x11_utils::Request;
 
-use super::conversation::Conversation;
+use super::conversation::{self, Conversation};
 use super::others;
 use crate::server_link::ServerLink;
-use crate::setup_connection::{SetupConnection, SetupFailure};
+use crate::setup_connection::SetupConnection;
 use crate::socket::Socket;
 
 /// The extension's name.
@@ -51,9 +51,9 @@ pub(crate) fn enable(
     }
     let talk = SetupConnection::begin(link, PATIENCE);
     let (mut talk, cookie) = talk.map_err(|error| error.to_string())?;
-    let setup = talk.set_up(cookie.as_ref()).map_err(|no| match no {
-        SetupFailure::Refused(why) | SetupFailure::Failed(why) => why,
-    })?;
+    let setup = talk
+        .set_up(cookie.as_ref())
+        .map_err(conversation::refused)?;
     let apart = others::keep_apart(conversation, id, ours, setup.resource_id_base)?;
     let major = conversation.major(NAME).unwrap_or_default();
     let enable = EnableContextRequest { context: id };

@@ -11,8 +11,20 @@ use crate::server_link::ServerLink;
 use crate::setup_connection::{SetupConnection, SetupFailure};
 use crate::socket::Socket;
 
+/// Connections of an attached recorder: one for questions, two guards, and RECORD's.
+const CONNECTIONS: usize = 4;
 /// Questions under way at a time: their answers fit the server's buffers.
 const AT_A_TIME: usize = 256;
+
+/// Why there is no connection.
+pub(super) fn refused(no: SetupFailure) -> String {
+    match no {
+        SetupFailure::Refused(why) => {
+            format!("{why}; the recorder needs {CONNECTIONS} connections")
+        }
+        SetupFailure::Failed(why) => why,
+    }
+}
 
 /// A connection for questions.
 pub(crate) struct Conversation {
@@ -32,9 +44,7 @@ impl Conversation {
     ) -> Result<Conversation, String> {
         let talk = SetupConnection::begin(link, patience);
         let (mut talk, cookie) = talk.map_err(|error| error.to_string())?;
-        let setup = talk.set_up(cookie.as_ref()).map_err(|no| match no {
-            SetupFailure::Refused(why) | SetupFailure::Failed(why) => why,
-        })?;
+        let setup = talk.set_up(cookie.as_ref()).map_err(refused)?;
         Ok(Conversation {
             talk,
             setup,

@@ -8,6 +8,7 @@ mod conversation;
 mod elements;
 mod existing;
 mod flush_guard;
+mod last_client;
 mod others;
 mod reader;
 mod running;
@@ -92,8 +93,11 @@ pub struct AttachConfig {
 /// began and then met with trouble is `Ok`, and says so in [`Recorded::trouble`].
 pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recorded, RecordError> {
     let (link, _server) = record::target(&config.target)?;
-    let (about, extensions) = server_info::ask(&link)?;
     let display = link.name().to_string();
+    if last_client::would_end(link.name()) {
+        return Err(RecordError::WouldEnd { display });
+    }
+    let (about, extensions) = server_info::ask(&link)?;
     if !extensions.iter().any(|one| one.name == context::NAME) {
         return Err(RecordError::NoRecord { display });
     }

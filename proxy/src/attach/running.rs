@@ -2,6 +2,7 @@
 
 use super::conversation::Conversation;
 use super::existing;
+use super::last_client;
 use crate::record::{self, Target};
 use crate::record_error::RecordError;
 use crate::server_info::{self, DisplayError};
@@ -13,6 +14,9 @@ use crate::setup_connection::PATIENCE;
 /// Where the display cannot be used.
 pub fn running_clients(target: &Target) -> Result<usize, RecordError> {
     let (link, _server) = record::target(target)?;
+    if last_client::would_end(link.name()) {
+        return Ok(0);
+    }
     let (_, extensions) = server_info::ask(&link)?;
     let count = || {
         let mut conversation = Conversation::begin(&link, PATIENCE, extensions)?;

@@ -25,6 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const TAKEN: &[u8] = b"taken\n";
 /// After a failure to accept.
 const REST: Duration = Duration::from_millis(100);
+/// Connections at a time. Each may be silent for as long as the recorder is patient.
+const AT_A_TIME: usize = 64;
 
 /// Why there is no mark.
 #[derive(Debug, Error)]
@@ -111,9 +113,22 @@ impl Listening {
                     if told.load(Ordering::Acquire) {
                         return;
                     }
-                    // Who does not say what the mark is about gets none.
-                    let taken = stream.and_then(|stream| take(&stream, &tap));
-                    if taken.is_err() {
+                    let room = Arc::strong_count(&told) < AT_A_TIME;
+                    let (tap, here) = (tap.clone(), Arc::clone(&told));
+                    let begun = stream.and_then(|stream| {
+                        let one = std::thread::Builder::new().name("x11prof-mark".to_owned());
+                        let taking = move || {
+                            // Who does not say what the mark is about gets none.
+                            let _ = take(&stream, &tap);
+                            drop(here);
+                        };
+                        if room {
+                            one.spawn(taking).map(drop)
+                        } else {
+                            Ok(())
+                        }
+                    });
+                    if begun.is_err() {
                         std::thread::sleep(REST);
                     }
                 }
@@ -187,6 +202,7 @@ mod tests {
         let _listening = Listening::start(dir.path(), &[&name], tap).unwrap();
         let socket = dir.path().join(file_name(&name));
         drop(UnixStream::connect(&socket).unwrap());
+        let _silent: Vec<_> = (0..20).map(|_| UnixStream::connect(&socket)).collect();
         put(&socket, "here").unwrap();
     }
 }

@@ -2,6 +2,7 @@
 
 use x11prof_analyzer::{Difference, DifferenceRow, Quantity, SideReport};
 
+use crate::csv_tables;
 use crate::page::Style;
 use crate::page::{Page, name};
 use crate::plain::plain;
@@ -193,8 +194,7 @@ pub fn csv(difference: &Difference) -> String {
             truth(row.real),
         ]);
     }
-    let bytes = writer.into_inner().unwrap_or_default();
-    String::from_utf8_lossy(&bytes).into_owned()
+    csv_tables::text(writer)
 }
 
 /// A quantity's name in JSON.

@@ -1,6 +1,6 @@
 //! What went on around each mark of the user.
 
-use x11prof_analyzer::{MarkReport, MarkedEpisode, MarkedStall};
+use x11prof_analyzer::{EpisodesReport, MarkReport, MarkedEpisode, MarkedStall};
 
 use super::words::{fit, latency};
 use crate::page::Page;
@@ -8,12 +8,20 @@ use crate::plain::plain;
 use crate::units::counted;
 
 /// A block of lines for each mark.
-pub(super) fn text(marks: &[MarkReport], page: &Page) -> String {
+pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
+    let marks = &report.marks;
     if marks.is_empty() {
         return "Nothing was marked: `x11prof mark` does, and the key of `record --mark-key`.\n"
             .to_owned();
     }
-    let mut text = format!("{} of the user.\n", counted(marks.len() as u64, "mark"));
+    let shown = marks.len() as u64;
+    let mut text = match report.marks_omitted {
+        0 => format!("{} of the user.\n", counted(shown, "mark")),
+        more => format!(
+            "The first {shown} of {} of the user.\n",
+            counted(shown + more, "mark")
+        ),
+    };
     for mark in marks {
         text.push_str(&one(mark, page));
     }

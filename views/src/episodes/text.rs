@@ -30,7 +30,7 @@ const ROWS: usize = 15;
 /// The report for people. A page of all has all rows and all tables, and the messages of the worst.
 pub fn text(report: &EpisodesReport, show: &Show, page: &Page) -> String {
     if show.marks {
-        return marks::text(&report.marks, page);
+        return marks::text(report, page);
     }
     let mut text = verdict(report, page);
     if report.summary.count == 0 {
