@@ -117,6 +117,7 @@ fn an_attached_recording_is_marked_too() {
     let mut mark = place.x11prof(["mark", "--display", &server.display, "here"]);
     Finished::of(&mut mark).succeeded();
     Finished::of(server.client("xdotool").args(["key", "Pause"])).succeeded();
+    until("the trace is there", || trace.exists().then_some(()));
     until("the key has come", || {
         dumped(&place, &trace).contains("Pause").then_some(())
     });
