@@ -205,6 +205,11 @@ impl Findings {
     /// The trace ends.
     pub(crate) fn ended(&mut self, time: Timestamp) {
         self.user.finish(time);
+        let numbers = self.patterns.settle();
+        for episode in self.kept.values_mut() {
+            let number = episode.pattern.and_then(|number| numbers.get(&number));
+            episode.pattern = number.copied();
+        }
         let clients: Vec<ConnectionId> = self.connected.keys().copied().collect();
         clients.into_iter().for_each(|one| self.closed(time, one));
         let of = &self.processes;

@@ -1,17 +1,21 @@
 //! Patterns: episodes whose trees of intervals have the same shape (the thesis, chapter 4), added up in bounded
-//! memory.
+//! memory. A landmark that is slow among others of its group that are not is a pattern of its own: one key of all that are
+//! typed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::episode::{Episode, Parts, Trigger};
 use super::location::Location;
 use super::tree::Tree;
+use crate::label::Label;
 use crate::statistics::distribution::Distribution;
 
-/// Patterns told apart at most; those after them are one.
-const MAX_PATTERNS: usize = 500;
+/// Trees of a landmark told apart at most; then trees alone, and those after them are one.
+const MAX_OF_LANDMARKS: usize = 2000;
+const MAX_PATTERNS: usize = MAX_OF_LANDMARKS + 500;
 /// Locations told apart in a pattern; what is elsewhere counts with its like.
 const MAX_LOCATIONS: usize = 64;
 
@@ -52,6 +56,8 @@ pub(crate) struct Pattern {
     pub(crate) number: u64,
     /// `None` of those that are too many.
     pub(crate) tree: Option<Tree>,
+    /// That of all its episodes, where it is slow and the others of the group are not.
+    pub(crate) landmark: Option<Label>,
     pub(crate) trigger: Trigger,
     pub(crate) latencies: Distribution,
     pub(crate) total: u64,
@@ -67,10 +73,11 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
-    fn new(number: u64, tree: Option<Tree>, first: &Episode) -> Pattern {
+    fn new(number: u64, (tree, landmark): Shaped, first: &Episode) -> Pattern {
         Pattern {
             number,
             tree,
+            landmark,
             trigger: first.trigger,
             latencies: Distribution::default(),
             total: 0,
@@ -97,13 +104,38 @@ impl Pattern {
         }
         self.parts.merge(&episode.parts);
         for (location, nanos) in Location::of(episode) {
-            let full = self.locations.len() >= MAX_LOCATIONS;
-            let location = match location {
-                known if !full || self.locations.contains_key(&known) => known,
-                other => other.like(),
-            };
-            let sum = self.locations.entry(location).or_default();
-            *sum = sum.saturating_add(nanos);
+            self.spent(location, nanos);
+        }
+    }
+
+    fn spent(&mut self, location: Location, nanos: u64) {
+        let full = self.locations.len() >= MAX_LOCATIONS;
+        let location = match location {
+            known if !full || self.locations.contains_key(&known) => known,
+            other => other.like(),
+        };
+        let sum = self.locations.entry(location).or_default();
+        *sum = sum.saturating_add(nanos);
+    }
+
+    /// Takes the episodes of another one. The tree is that of the most perceptible time.
+    fn merge(&mut self, other: Pattern, most: &mut u64) {
+        if other.perceptible_total > *most {
+            *most = other.perceptible_total;
+            self.tree = other.tree;
+        }
+        if other.longest.0 > self.longest.0 {
+            self.longest = other.longest;
+        }
+        self.latencies.merge(&other.latencies);
+        self.total = self.total.saturating_add(other.total);
+        self.exclusive = self.exclusive.saturating_add(other.exclusive);
+        self.perceptible += other.perceptible;
+        let perceptible = self.perceptible_total;
+        self.perceptible_total = perceptible.saturating_add(other.perceptible_total);
+        self.parts.merge(&other.parts);
+        for (location, nanos) in other.locations {
+            self.spent(location, nanos);
         }
     }
 
@@ -123,10 +155,13 @@ impl Pattern {
     }
 }
 
-/// All patterns.
+/// A tree, with the landmark of its episodes.
+type Shaped = (Option<Tree>, Option<Label>);
+
+/// All patterns: before they are settled, one for each tree of each landmark.
 #[derive(Debug, Default)]
 pub(crate) struct Patterns {
-    numbers: HashMap<Tree, usize>,
+    numbers: HashMap<Shaped, usize>,
     list: Vec<Pattern>,
     others: Option<Box<Pattern>>,
 }
@@ -134,23 +169,80 @@ pub(crate) struct Patterns {
 impl Patterns {
     /// Adds an episode to its pattern, whose number it says.
     pub(crate) fn add(&mut self, episode: &Episode, perceptible: bool) -> Option<u64> {
-        let at = self.numbers.get(&episode.tree).copied();
+        let mut shaped = (Some(episode.tree.clone()), Some(episode.landmark.clone()));
+        if self.list.len() >= MAX_OF_LANDMARKS && !self.numbers.contains_key(&shaped) {
+            shaped.1 = None;
+        }
+        let at = self.numbers.get(&shaped).copied();
         let pattern = match at {
             Some(at) => self.list.get_mut(at)?,
             None if self.list.len() < MAX_PATTERNS => {
-                let tree = episode.tree.clone();
-                self.numbers.insert(tree.clone(), self.list.len());
+                self.numbers.insert(shaped.clone(), self.list.len());
                 let number = self.list.len() as u64 + 1;
-                self.list.push(Pattern::new(number, Some(tree), episode));
+                self.list.push(Pattern::new(number, shaped, episode));
                 self.list.last_mut()?
             }
             None => {
-                let new = || Box::new(Pattern::new(0, None, episode));
+                let new = || Box::new(Pattern::new(0, (None, None), episode));
                 self.others.get_or_insert_with(new)
             }
         };
         pattern.add(episode, perceptible);
         Some(pattern.number).filter(|number| *number > 0)
+    }
+
+    /// No more come: landmarks of one tree are one pattern, except those that are slow alone. Says the new number of each.
+    pub(crate) fn settle(&mut self) -> HashMap<u64, u64> {
+        let alone = self.slow_alone();
+        self.numbers.clear();
+        let (mut places, mut numbers) = (HashMap::new(), HashMap::new());
+        for mut one in std::mem::take(&mut self.list) {
+            let group = one.tree.as_ref().map(|tree| tree.about);
+            one.landmark = one
+                .landmark
+                .filter(|landmark| alone.contains(&(group, landmark.clone())));
+            let key = match &one.landmark {
+                Some(landmark) => (None, Some((group, landmark.clone()))),
+                None => (one.tree.clone(), None),
+            };
+            let next = self.list.len();
+            let (at, most) = places.entry(key).or_insert((next, one.perceptible_total));
+            numbers.insert(one.number, *at as u64 + 1);
+            match self.list.get_mut(*at) {
+                Some(known) => known.merge(one, most),
+                None => {
+                    one.number = *at as u64 + 1;
+                    self.list.push(one);
+                }
+            }
+        }
+        numbers
+    }
+
+    /// Landmarks, with their groups, that are slow more than once and mostly, where the others of the group mostly are not.
+    fn slow_alone(&self) -> HashSet<(Option<Symbol>, Label)> {
+        let mut groups: HashMap<_, HashMap<_, (u64, u64)>> = HashMap::new();
+        for of in &self.list {
+            let group = of.tree.as_ref().map(|tree| tree.about);
+            let landmarks = groups.entry(group).or_default();
+            let (slow, all) = landmarks.entry(of.landmark.clone()).or_default();
+            *slow += of.perceptible;
+            *all += of.latencies.number();
+        }
+        let mut alone = HashSet::new();
+        for (group, landmarks) in groups {
+            let is_slow = |(slow, all): (u64, u64)| slow > 1 && slow > all / 2;
+            let (slow, others): (Vec<_>, Vec<_>) = landmarks
+                .into_iter()
+                .partition(|(name, counts)| name.is_some() && is_slow(*counts));
+            let sums = others.iter().map(|(_, counts)| *counts);
+            let (of_others, all) = sums.fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+            if all > 0 && of_others <= all / 2 {
+                let names = slow.into_iter().filter_map(|(name, _)| name);
+                alone.extend(names.map(|name| (group, name)));
+            }
+        }
+        alone
     }
 
     /// The patterns: those with the most perceptible time first, then those with the most time.

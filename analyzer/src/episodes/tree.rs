@@ -103,18 +103,27 @@ impl Tree {
 /// For people: `Clicks in Editor (drawing; asks QueryTree), then Expose in Menu (text)`.
 impl fmt::Display for Tree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.node(f)?;
+        self.called(self.about.as_str(), f)
+    }
+}
+
+impl Tree {
+    /// The same of one landmark, which is named in place of its group.
+    pub(crate) fn of(&self, landmark: &str) -> impl fmt::Display {
+        fmt::from_fn(move |f| self.called(landmark, f))
+    }
+
+    fn called(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.node(name, f)?;
         for child in &self.children {
             f.write_str(", then ")?;
             child.with_children(f)?;
         }
         Ok(())
     }
-}
 
-impl Tree {
     /// What it did itself.
-    fn node(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn node(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kinds: Vec<&str> = self.kinds.names().collect();
         let asked: Vec<&str> = self.asked.iter().map(|one| one.as_str()).collect();
         let mut does = Vec::new();
@@ -125,7 +134,7 @@ impl Tree {
             does.push(format!("asks {}", asked.join(", ")));
         }
         does.extend(self.causes.names().map(str::to_owned));
-        write!(f, "{}", self.about)?;
+        f.write_str(name)?;
         match does.is_empty() {
             true => Ok(()),
             false => write!(f, " ({})", does.join("; ")),
@@ -134,7 +143,7 @@ impl Tree {
 
     /// A child, with what it led to itself.
     fn with_children(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.node(f)?;
+        self.node(self.about.as_str(), f)?;
         for (number, child) in self.children.iter().enumerate() {
             f.write_str(if number == 0 {
                 ", which led to "

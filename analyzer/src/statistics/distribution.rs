@@ -53,14 +53,36 @@ impl Distribution {
         let away = value as f64 - self.mean;
         self.mean += away / self.number as f64;
         self.squares += away * (value as f64 - self.mean);
+        self.count(value, 1);
+    }
+
+    /// Adds all values of another one.
+    pub(crate) fn merge(&mut self, other: &Distribution) {
+        if other.number == 0 {
+            return;
+        }
+        // The method of Chan, Golub and LeVeque.
+        let (ours, theirs) = (self.number as f64, other.number as f64);
+        let (all, away) = (ours + theirs, other.mean - self.mean);
+        self.mean += away * theirs / all;
+        self.squares += other.squares + away * away * ours * theirs / all;
+        self.number += other.number;
+        self.least = self.least.min(other.least);
+        self.most = self.most.max(other.most);
+        for (value, count) in other.counts() {
+            self.count(value, count);
+        }
+    }
+
+    fn count(&mut self, value: u64, count: u64) {
         match &mut self.values {
             Values::Exact(counts) => {
-                *counts.entry(value).or_default() += 1;
+                *counts.entry(value).or_default() += count;
                 if counts.len() > MAX_VALUES {
                     self.values = sketch(counts);
                 }
             }
-            Values::Sketch(sketch) => record(sketch, value, 1),
+            Values::Sketch(sketch) => record(sketch, value, count),
         }
     }
 
@@ -271,6 +293,26 @@ mod tests {
             );
         }
         assert_eq!(of(&[0, 0]).without_zeros().number(), 0);
+    }
+
+    #[test]
+    fn two_put_together_are_that_of_all_values() {
+        for many in [50, 20_000] {
+            let values: Vec<u64> = (1..=many).map(scattered).collect();
+            let (some, rest) = values.split_at(many as usize / 3);
+            let (mut merged, all) = (of(some), of(&values));
+            merged.merge(&of(rest));
+            assert_eq!(merged.number(), all.number());
+            assert_eq!(
+                (merged.range(), merged.median()),
+                (all.range(), all.median())
+            );
+            let near = |a: Option<f64>, b: Option<f64>| {
+                assert!((a.unwrap() / b.unwrap() - 1.0).abs() < 1e-9, "{a:?} {b:?}");
+            };
+            near(merged.mean(), all.mean());
+            near(merged.standard_deviation(), all.standard_deviation());
+        }
     }
 
     #[test]

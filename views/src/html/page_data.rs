@@ -202,7 +202,7 @@ impl<'a> Pattern<'a> {
     fn of(of: &'a PatternReport) -> Pattern<'a> {
         Pattern {
             pattern: of.pattern,
-            group: &of.group,
+            group: of.landmark.as_ref().unwrap_or(&of.group),
             shape: &of.shape,
             count: of.count,
             perceptible: of.perceptible,

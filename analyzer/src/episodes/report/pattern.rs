@@ -18,6 +18,8 @@ pub struct PatternReport {
     pub pattern: Option<u64>,
     /// The kind of action and the class of the window.
     pub group: String,
+    /// Where one landmark alone is slow in its group: it, with all that it does. Null of all others.
+    pub landmark: Option<String>,
     /// The tree: what is handled, what it does, and in brackets what that led to.
     pub shape: String,
     /// What began the first of its episodes.
@@ -93,7 +95,11 @@ fn report(of: &Pattern, first: Timestamp) -> PatternReport {
     PatternReport {
         pattern: tree.map(|_| of.number),
         group: tree.map_or_else(others, |tree| tree.about.to_string()),
-        shape: tree.map_or_else(others, ToString::to_string),
+        landmark: of.landmark.as_ref().map(ToString::to_string),
+        shape: match (tree, &of.landmark) {
+            (Some(tree), Some(landmark)) => tree.of(landmark.as_str()).to_string(),
+            (tree, _) => tree.map_or_else(others, ToString::to_string),
+        },
         trigger: of.trigger.name(),
         count: of.latencies.number(),
         perceptible: of.perceptible,

@@ -231,3 +231,47 @@ fn think_and_wait_are_of_the_landmark_that_is_asked_for() {
     assert_eq!(busy, [5.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
     assert_eq!(of(Some("KeyPress")).wait_ms, of(None).wait_ms);
 }
+
+#[test]
+fn a_key_that_is_slow_alone_is_one_pattern() {
+    let mut trace = Synthetic::new();
+    let mut sent = 0;
+    let mut typed = |code: u8, asks: bool, after_ms: u64| {
+        let mut press = key_press(sent, 0);
+        press[1] = code;
+        trace.wait(1000 * MS).server_sends(&[press]);
+        trace.wait(after_ms * MS);
+        if asks {
+            sent += 1;
+            trace.client_sends(&[get_input_focus()]);
+            trace.wait(MS).server_sends(&[reply(sent)]);
+        }
+        sent += 1;
+        trace.client_sends(&[poly_fill_rectangle(1)]);
+    };
+    const F: u8 = 41;
+    const C: u8 = 54;
+    // Key f draws, or asks and draws, as c does; c is slow both times, f once.
+    for (code, asks, after_ms) in [
+        (F, false, 5),
+        (F, true, 5),
+        (C, false, 300),
+        (F, false, 200),
+        (C, true, 400),
+        (F, true, 5),
+        (F, false, 5),
+    ] {
+        typed(code, asks, after_ms);
+    }
+    trace.wait(1000 * MS).end();
+    let report = report(&trace, &EpisodeOptions::default());
+    let of = |pattern: &crate::PatternReport| (pattern.count, pattern.perceptible, pattern.slow);
+    // The last is the start of the program.
+    let found: Vec<_> = report.patterns.iter().take(3).map(of).collect();
+    assert_eq!(found, [(2, 2, "always"), (3, 1, "once"), (2, 0, "never")]);
+    let slow = &report.patterns[0];
+    assert_eq!(slow.landmark.as_deref(), Some("KeyPress keycode 54"));
+    assert!(slow.shape.starts_with("KeyPress keycode 54 (drawing"));
+    assert_eq!(report.patterns[1].landmark, None);
+    consistent(&report);
+}
