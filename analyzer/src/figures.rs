@@ -139,6 +139,7 @@ end_to_end_ms | ms | duration_ms | `wall_ms` of what is reported.
 in_episode_ms | ms | end_to_end_ms | Time in which at least one episode went on.
 in_episode_percent | % | 100 | The share of `end_to_end_ms`.
 under_3_ms | number | count | Episodes under 3 ms.
+summary.left_out | number | | Episodes of clients that show nothing and get no event of a device, beside others that do: they count nowhere.
 from_3_ms | number | count | Episodes of 3 ms and more.
 from_100_ms | number | from_3_ms | Episodes of 100 ms and more.
 perceptible | number | count | Episodes over their threshold.

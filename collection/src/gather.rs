@@ -7,7 +7,6 @@ use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use crate::episode_row::EpisodeRow;
 use crate::hive::Partition;
-use crate::injectors::Injectors;
 use crate::session::{Latencies, Session, date, hash};
 
 /// Client names kept at most.
@@ -32,7 +31,6 @@ struct About {
     last: Timestamp,
     thresholds: Thresholds,
     latencies: Latencies,
-    injectors: Injectors,
 }
 
 impl Gather {
@@ -59,7 +57,6 @@ impl Gather {
                 last: Timestamp::default(),
                 thresholds: *thresholds,
                 latencies: Latencies::default(),
-                injectors: Injectors::default(),
             },
         }
     }
@@ -84,9 +81,8 @@ impl Gather {
         self.about.observe(observation);
         let about = &mut self.about;
         self.episodes.observe_both(observation, early, |episode| {
-            if let Some(row) = about.row(episode) {
-                on(&about.session, &row);
-            }
+            let row = about.row(episode);
+            on(&about.session, &row);
         });
     }
 
@@ -112,9 +108,8 @@ impl Gather {
             mut about,
         } = self;
         episodes.finish_with(|episode| {
-            if let Some(row) = about.row(episode) {
-                on(&about.session, &row);
-            }
+            let row = about.row(episode);
+            on(&about.session, &row);
         });
         (about.so_far(), about.latencies)
     }
@@ -135,7 +130,6 @@ impl About {
     }
 
     fn observe(&mut self, observation: &Observation<'_>) {
-        self.injectors.observe(observation);
         let time = match observation {
             Observation::BlockStart(block) | Observation::Lost(block) => block.time,
             Observation::Control(time, control) => {
@@ -180,11 +174,8 @@ impl About {
         name.or_else(|| self.names.get(&client).map(String::as_str))
     }
 
-    /// The row of an episode; `None` of one of a client that only plays the user.
-    fn row(&mut self, episode: &x11prof_analyzer::Episode) -> Option<EpisodeRow> {
-        if self.injectors.has(episode.client) {
-            return None;
-        }
+    /// The row of an episode.
+    fn row(&mut self, episode: &x11prof_analyzer::Episode) -> EpisodeRow {
         let first = self.first.unwrap_or_default();
         let row = EpisodeRow::of(
             episode,
@@ -195,6 +186,6 @@ impl About {
         );
         self.session.episodes += 1;
         self.latencies.add(&row);
-        Some(row)
+        row
     }
 }

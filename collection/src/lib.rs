@@ -10,7 +10,6 @@ mod curve;
 mod episode_row;
 mod gather;
 mod hive;
-mod injectors;
 mod issues;
 mod known;
 mod report;

@@ -72,7 +72,7 @@ impl Waiting {
         }
         if let (Some(episodes), Some(ms)) = (&mut self.episodes, self.episode_ms) {
             let (happened, names) = (&mut self.happened, &self.names);
-            episodes.observe_early(observation, |episode| {
+            episodes.observe_with(observation, |episode| {
                 took_long(happened, names, ms, episode);
             });
         }

@@ -171,6 +171,7 @@ impl Collector {
                 }
                 if windows::shows(seen, request) {
                     sent.draws = true;
+                    sent.shows |= windows::is_own(seen);
                     self.drew_on(seen);
                 }
             }

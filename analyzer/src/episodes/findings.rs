@@ -66,6 +66,8 @@ pub struct Findings {
     /// All that were kept at some time.
     seen: u64,
     pub(crate) omitted: u64,
+    /// Episodes of clients that show nothing, which count nowhere.
+    pub(crate) left_out: u64,
     pub(crate) latencies: Distribution,
     pub(crate) total: u64,
     pub(crate) under_3: u64,
@@ -117,6 +119,7 @@ impl Findings {
             number: 0,
             seen: 0,
             omitted: 0,
+            left_out: 0,
             latencies: Distribution::default(),
             total: 0,
             under_3: 0,

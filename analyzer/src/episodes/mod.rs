@@ -7,6 +7,7 @@
 //! other together; [`findings`] adds finished ones up, in bounded memory.
 
 mod across;
+mod audience;
 mod bursts;
 mod cause;
 mod client_threads;
@@ -51,6 +52,7 @@ use x11prof_cost_model::Network;
 use x11prof_trace::{Control, Timestamp};
 
 use crate::pipeline::Observation;
+use audience::Audience;
 use collect::Collector;
 use follower::Follower;
 use machine::Spans;
@@ -124,6 +126,8 @@ const SILENCE: u64 = 50_000_000;
 pub struct Episodes {
     collector: Collector,
     follower: Follower,
+    /// None where a client or a landmark is asked for: then all of it counts.
+    audience: Option<Audience>,
     findings: Findings,
 }
 
@@ -136,6 +140,8 @@ impl Episodes {
                 frame: options.frame(),
                 silence: SILENCE,
             }),
+            audience: (options.client.is_none() && options.landmark.is_none())
+                .then(Audience::default),
             findings: Findings::new(options),
         }
     }
@@ -160,6 +166,7 @@ impl Episodes {
         let Episodes {
             collector,
             follower,
+            audience,
             findings,
         } = self;
         findings.modal.observe(observation);
@@ -181,10 +188,22 @@ impl Episodes {
             steps.iter().for_each(|step| findings.step(step));
         }
         collector.observe(observation, |time, occurrence| {
-            follower.happened(time, &occurrence, &mut early, &mut |episode| {
+            let mut add = |episode: Episode| {
                 on(&episode);
                 findings.add(&episode);
-            });
+            };
+            if let Some(audience) = audience.as_mut() {
+                audience.happened(&occurrence, &mut add);
+            }
+            follower.happened(
+                time,
+                &occurrence,
+                &mut early,
+                &mut |episode| match audience.as_mut() {
+                    Some(audience) => audience.take(episode, &mut add),
+                    None => add(episode),
+                },
+            );
         });
     }
 
@@ -198,6 +217,7 @@ impl Episodes {
         let Episodes {
             collector,
             follower,
+            audience,
             findings,
         } = &mut self;
         findings.user.observed();
@@ -206,7 +226,13 @@ impl Episodes {
             findings.add(&episode);
         };
         let end = collector.newest();
-        follower.finish(end, &mut add);
+        let mut audience = audience.take();
+        follower.finish(end, &mut |episode| match audience.as_mut() {
+            Some(audience) => audience.take(episode, &mut add),
+            None => add(episode),
+        });
+        let left_out = audience.map(|mut audience| audience.finish(&mut add));
+        findings.left_out = left_out.unwrap_or(0);
         findings.ended(Timestamp::from_nanos(end));
         self.findings
     }

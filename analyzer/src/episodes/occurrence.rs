@@ -227,6 +227,8 @@ pub(crate) struct Sent {
     pub(crate) drawn: Option<Label>,
     /// Something is drawn on a window, or a window shown or moved.
     pub(crate) draws: bool,
+    /// The same of a window that is not another client's.
+    pub(crate) shows: bool,
     /// The server was grabbed (true) or let go.
     pub(crate) grabs: Option<bool>,
     /// What other clients may get events for.

@@ -1,6 +1,7 @@
 //! Episodes of synthetic traces, whose times are known to the nanosecond.
 
 mod across;
+mod audience;
 mod devices;
 mod kernel;
 mod processors;

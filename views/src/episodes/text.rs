@@ -172,6 +172,12 @@ fn doubts(report: &EpisodesReport, page: &Page) -> String {
             doubt("Of some clients there are no context switches: silence stands for quiet there.")
         }
     }
+    if report.summary.left_out > 0 {
+        let these = counted(report.summary.left_out, "episode");
+        doubt(&format!(
+            "{these} of clients that show nothing and get no input count nowhere: `--client NAME` shows them."
+        ));
+    }
     let missing = report.events.iter().filter(|of| of.count == 0);
     let missing: Vec<&str> = missing.map(|of| of.name.as_str()).collect();
     if !missing.is_empty() {

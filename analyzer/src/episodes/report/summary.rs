@@ -37,6 +37,8 @@ pub struct SummaryReport {
     pub p75_ms: Option<f64>,
     /// The 98th.
     pub p98_ms: Option<f64>,
+    /// Episodes of clients that show nothing, beside others that do: they count nowhere.
+    pub left_out: u64,
     /// How parts were told: `switches`, `silence`, or `both`.
     pub basis: &'static str,
 }
@@ -73,6 +75,7 @@ pub(super) fn summary(summary: &TraceSummary, findings: &Findings) -> SummaryRep
         median_ms: percentile(&findings.latencies, 0.5).map(nanos_ms),
         p75_ms: percentile(&findings.latencies, 0.75).map(nanos_ms),
         p98_ms: percentile(&findings.latencies, 0.98).map(nanos_ms),
+        left_out: findings.left_out,
         basis: match findings.unscheduled {
             0 => "switches",
             none if none == findings.count() => "silence",

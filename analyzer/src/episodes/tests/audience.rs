@@ -1,0 +1,70 @@
+//! Episodes that nobody waits for.
+
+use super::*;
+use crate::episodes::EpisodesReport;
+use crate::testing_display::Display;
+use crate::trace_summary::TraceSummary;
+
+/// What is found with these options, and what a ring or a table is told of.
+fn report(display: &Display, client: Option<&str>) -> (EpisodesReport, Vec<ConnectionId>) {
+    let options = EpisodeOptions {
+        client: client.map(str::to_owned),
+        ..EpisodeOptions::default()
+    };
+    let (mut episodes, mut pipeline) = (Episodes::new(&options), Pipeline::new());
+    let (mut summary, mut told) = (TraceSummary::default(), Vec::new());
+    pipeline.run_records(display.records.iter().cloned(), |observation| {
+        summary.observe(observation);
+        episodes.observe_with(observation, |episode| told.push(episode.client));
+    });
+    let findings = episodes.finish_with(|episode| told.push(episode.client));
+    (EpisodesReport::new("it", &summary, &findings), told)
+}
+
+/// The panel asks now and then, and shows nothing; nor does the editor.
+fn driver() -> Display {
+    let mut display = Display::new();
+    for second in 0..3_u16 {
+        let at = f64::from(second) * 1000.0 + 300.0;
+        display.sends(2, at - 299.0, get_input_focus());
+        display.gets(2, at - 1.0, reply(second + 1));
+    }
+    display
+}
+
+#[test]
+fn nobody_waits_for_who_shows_nothing() {
+    let mut display = driver();
+    display.gets(1, 4000.0, key_press(0, 0));
+    display.sends(1, 4005.0, poly_fill_rectangle(1));
+    display.control(5000.0, Control::Ended { exit_status: None });
+    let (found, told) = report(&display, None);
+    // The start of the one that draws comes once it does.
+    assert!(
+        told.iter().all(|client| *client == ConnectionId(1)),
+        "{told:?}"
+    );
+    assert!(!told.is_empty());
+    assert_eq!(found.summary.count, told.len() as u64);
+    assert!(found.summary.left_out >= 3, "{:?}", found.summary);
+    let (asked, _) = report(&display, Some("panel"));
+    assert_eq!(
+        asked.summary.count,
+        found.summary.left_out - 1,
+        "{:?}",
+        asked.summary
+    );
+    assert_eq!(asked.summary.left_out, 0);
+}
+
+#[test]
+fn all_count_where_nobody_shows_anything() {
+    let mut display = driver();
+    display.control(5000.0, Control::Ended { exit_status: None });
+    let (found, told) = report(&display, None);
+    assert_eq!(
+        (found.summary.count, found.summary.left_out),
+        (told.len() as u64, 0)
+    );
+    assert!(told.contains(&ConnectionId(2)), "{told:?}");
+}
