@@ -103,6 +103,11 @@ waited_ms | ms | | From when the relay had the question until it had the reply, 
 at_rtt_ms | ms | | Round trips times the latency that was asked for.
 recorded_ms | ms | waited_ms | Time that the recording itself lost with it.
 saves_ms | ms | | `recorded_ms` and the round trips saved, at `rtt_ms`.
+adds_round_trips | number | round_trips | Round trips that a suggestion saves beyond those before it.
+adds_ms | ms | saves_ms | Time that a suggestion saves beyond those before it.
+before_ms | ms | | Time of all round trips at `rtt_ms`: that of the network, and that which the recording waited without one.
+after_ms | ms | before_ms | The same once all suggestions are done.
+round_trips_after | number | round_trips | Round trips once all suggestions are done.
 in_order_omitted | number | round_trips | Round trips that are not in the list.
 at_ms | ms | | When it was, after the first record.
 # Episodes

@@ -95,7 +95,7 @@ pub use roundtrips::report::{
     Ahead, AtRtt, BlockingRequest, ClientRoundTrips, DuplicateRequest, Place, RoundTripsReport,
     Suggestion, TotalRoundTrips, Wait,
 };
-pub use roundtrips::{RoundTripOptions, RoundTrips};
+pub use roundtrips::{RoundTripOptions, RoundTrips, TRIED};
 pub use scrub::{Scrubbed, Scrubber};
 pub use stalls::grabs::Grabs;
 pub use stalls::grabs::report::{GrabLine, GrabReport, GrabWaiter};

@@ -47,3 +47,16 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         TableFormat::Csv => write_text(Access::Private, to, &views::csv(&report)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use x11prof_analyzer::TRIED;
+    use x11prof_proxy::Rewrite;
+
+    #[test]
+    fn what_advice_says_to_try_can_be_tried() {
+        for (_, _, fix) in TRIED {
+            assert!(Rewrite::from_name(fix).is_some(), "{fix}");
+        }
+    }
+}

@@ -72,9 +72,11 @@ impl Waiting {
         }
         if let (Some(episodes), Some(ms)) = (&mut self.episodes, self.episode_ms) {
             let (happened, names) = (&mut self.happened, &self.names);
-            episodes.observe_with(observation, |episode| {
-                took_long(happened, names, ms, episode);
-            });
+            episodes.observe_both(
+                observation,
+                |_| {},
+                |episode| took_long(happened, names, ms, episode),
+            );
         }
         if let Some(stalls) = &mut self.stalls {
             stalls.observe(observation);

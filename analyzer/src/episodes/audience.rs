@@ -48,10 +48,17 @@ impl Audience {
         }
     }
 
-    /// Hands out an episode, or holds it until its client shows something.
-    pub(crate) fn take(&mut self, episode: Episode, on: &mut impl FnMut(Episode)) {
-        let knows_all = self.has.len() < MAX_CLIENTS;
-        if self.has.contains(&episode.client) || episode.is_led_to() || !knows_all {
+    /// Hands out an episode, or holds it until its client shows something. What such a client makes others do counts for
+    /// itself.
+    pub(crate) fn take(&mut self, mut episode: Episode, on: &mut impl FnMut(Episode)) {
+        let has = |client| self.has.contains(&client) || self.has.len() >= MAX_CLIENTS;
+        if let Some(link) = &episode.link {
+            if !has(link.from.client) && has(episode.client) {
+                episode.link = None;
+            }
+            return on(episode);
+        }
+        if has(episode.client) {
             return on(episode);
         }
         self.held.push_back(episode);

@@ -7,6 +7,7 @@ mod insights;
 mod places;
 pub(crate) mod report;
 mod round_trip;
+mod together;
 
 use std::collections::HashMap;
 
@@ -18,6 +19,7 @@ use crate::pattern::means;
 use crate::pipeline::{Observation, Seen};
 use crate::start_up::StartUpReport;
 use crate::waits::{Answer, How};
+pub use insights::TRIED;
 use insights::{Context, Insights};
 use places::Places;
 use round_trip::{RoundTrip, Waited};
@@ -58,6 +60,7 @@ pub struct RoundTrips {
     ahead: HashMap<Symbol, u64>,
     singles: Vec<RoundTrip>,
     more: u64,
+    waited_locally: u64,
     insights: Insights,
     first: Option<Timestamp>,
 }
@@ -73,6 +76,7 @@ impl RoundTrips {
             ahead: HashMap::new(),
             singles: Vec::new(),
             more: 0,
+            waited_locally: 0,
             insights: Insights::default(),
             first: None,
         }
@@ -152,6 +156,7 @@ impl RoundTrips {
             waited: answer.waited(),
         };
         client.waited.add(single.waited);
+        self.waited_locally += answer.waited_locally();
         client.synchronisations += u64::from(single.kind.1);
         self.places.add(&single);
         match self.singles.len() < LISTED {

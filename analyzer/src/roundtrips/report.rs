@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::RoundTrips;
 use super::insights::Finding;
 use super::round_trip::{Kind, Waited};
+use super::together::{Beyond, Together};
 use crate::label::Label;
 use crate::start_up::StartUpReport;
 
@@ -127,6 +128,13 @@ pub struct Suggestion {
     pub recorded_ms: f64,
     /// Time that it saves at the latency asked for: what the network adds, and what the recording lost.
     pub saves_ms: f64,
+    /// Round trips that it saves beyond the suggestions before it, with which it may overlap.
+    pub adds_round_trips: u64,
+    /// Time that it saves beyond these.
+    pub adds_ms: f64,
+    /// The fix of `record --try` that does it for the program; null where there is none.
+    #[serde(rename = "try")]
+    pub fix: Option<String>,
     /// The same at other latencies.
     pub at: Vec<AtRtt>,
 }
@@ -187,30 +195,46 @@ pub struct TotalRoundTrips {
     pub waited_ms: f64,
     /// Time that the network adds.
     pub at_rtt_ms: f64,
+    /// Time of all of them at the latency asked for: that of the network, and that which the recording waited without one.
+    pub before_ms: f64,
+    /// The same once all suggestions are done.
+    pub after_ms: f64,
+    /// Round trips that are left then.
+    pub round_trips_after: u64,
 }
 
 impl RoundTrips {
     /// The trace, which the user named `path`, has ended: what was found.
     pub fn finish(self, path: &str) -> RoundTripsReport {
         let rtt = self.options.rtt_ms;
-        let mut suggestions: Vec<Suggestion> = self
-            .insights
-            .findings()
-            .iter()
-            .map(|one| self.suggestion(one))
-            .collect();
-        suggestions.sort_by(|a, b| {
-            b.saves_ms
-                .total_cmp(&a.saves_ms)
+        let mut findings = self.insights.findings();
+        let saves = |one: &Finding| ms(one.saves.nanos) + one.saves.round_trips as f64 * rtt;
+        findings.sort_by(|a, b| {
+            saves(b)
+                .total_cmp(&saves(a))
                 .then_with(|| a.action.cmp(&b.action))
         });
-        suggestions.truncate(SUGGESTIONS);
+        findings.truncate(SUGGESTIONS);
+        let mut together = Together::default();
+        let (mut saved, mut saved_ms) = (0, 0.0);
+        let mut suggestions = Vec::new();
+        for finding in &findings {
+            let suggestion = self.suggestion(finding, together.add(finding));
+            // Of what nobody waits for it saves no waiting.
+            if !finding.saves.waits.is_empty() {
+                saved += suggestion.adds_round_trips;
+                saved_ms += suggestion.adds_ms;
+            }
+            suggestions.push(suggestion);
+        }
         let clients = self.client_rows();
         let in_order = self.in_order();
         let ahead = self.ahead_rows();
         let mut start_ups = self.start_ups;
         start_ups.sort_by_key(|one| one.connection);
         let counted = self.places.finish();
+        let round_trips: u64 = clients.iter().map(|one| one.round_trips).sum();
+        let before_ms = ms(self.waited_locally) + round_trips as f64 * rtt;
         RoundTripsReport {
             format: FORMAT,
             trace: path.to_owned(),
@@ -225,18 +249,21 @@ impl RoundTrips {
             in_order,
             in_order_omitted: self.more,
             total: TotalRoundTrips {
-                round_trips: clients.iter().map(|one| one.round_trips).sum(),
+                round_trips,
                 synchronisations: clients.iter().map(|one| one.synchronisations).sum(),
                 ahead: clients.iter().map(|one| one.ahead).sum(),
                 waited_ms: clients.iter().map(|one| one.waited_ms).sum(),
                 at_rtt_ms: clients.iter().map(|one| one.at_rtt_ms).sum(),
+                before_ms,
+                after_ms: (before_ms - saved_ms).max(0.0),
+                round_trips_after: round_trips.saturating_sub(saved),
             },
             clients,
         }
     }
 
-    fn suggestion(&self, finding: &Finding) -> Suggestion {
-        let saves = finding.saves;
+    fn suggestion(&self, finding: &Finding, beyond: Beyond) -> Suggestion {
+        let saves = &finding.saves;
         let recorded = ms(saves.nanos);
         let at = |rtt: f64| recorded + saves.round_trips as f64 * rtt;
         Suggestion {
@@ -250,6 +277,9 @@ impl RoundTrips {
             bytes: saves.bytes,
             recorded_ms: recorded,
             saves_ms: at(self.options.rtt_ms),
+            adds_round_trips: beyond.round_trips,
+            adds_ms: ms(beyond.nanos) + beyond.round_trips as f64 * self.options.rtt_ms,
+            fix: finding.fix().map(str::to_owned),
             at: LATENCIES
                 .iter()
                 .map(|rtt| AtRtt {

@@ -109,8 +109,8 @@ fn a_window_manager_answers_who_moves_and_resizes_a_window() -> Result<(), Strin
     }
     let report = session.end();
     expect(&report, "xterm", &[("openbox", "MapWindow")])?;
-    let resize = [("openbox", "ConfigureWindow"), ("xterm", "ConfigureWindow")];
-    expect(&report, "xdotool", &resize)
+    // Nobody waits for xdotool, which shows nothing: what it makes others do counts for itself.
+    expect(&report, "openbox", &[("xterm", "ConfigureWindow")])
 }
 
 #[test]

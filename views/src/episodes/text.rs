@@ -172,7 +172,7 @@ fn doubts(report: &EpisodesReport, page: &Page) -> String {
             doubt("Of some clients there are no context switches: silence stands for quiet there.")
         }
     }
-    if report.summary.left_out > 0 {
+    if report.summary.left_out > 0 && page.all {
         let these = counted(report.summary.left_out, "episode");
         doubt(&format!(
             "{these} of clients that show nothing and get no input count nowhere: `--client NAME` shows them."

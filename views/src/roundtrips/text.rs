@@ -45,7 +45,15 @@ fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
         true => format!(" ({})", one.client),
         false => String::new(),
     };
-    format!("Saves {}: {}{whose}", time(one.saves_ms), one.action)
+    let saves = match one.saves_ms - one.adds_ms < 0.01 * one.saves_ms {
+        true => format!("Saves {}", time(one.saves_ms)),
+        false => format!(
+            "Saves {} more, {} alone",
+            time(one.adds_ms),
+            time(one.saves_ms)
+        ),
+    };
+    format!("{saves}: {}{whose}", one.action)
 }
 
 /// For people; `all` prints what is left out otherwise.
@@ -69,13 +77,38 @@ fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
     if report.suggestions.is_empty() {
         return;
     }
-    out.push_str("\nWhat to do; each saving is that of doing this alone:\n");
+    let total = &report.total;
+    let together = format!(
+        "What to do; all together: {} → {}, {} → {} round trips:",
+        time(total.before_ms),
+        time(total.after_ms),
+        total.round_trips,
+        total.round_trips_after
+    );
+    out.push_str(&format!("\n{}", page.wrap(&together, 0)));
     let shown = if page.all { usize::MAX } else { SUGGESTIONS };
-    for (number, one) in report.suggestions.iter().take(shown).enumerate() {
+    // What adds nothing is another way to save the same.
+    let adds = |one: &&Suggestion| page.all || one.adds_ms > 0.0 || one.saves_ms == 0.0;
+    let mut listed = 0;
+    for (number, one) in report
+        .suggestions
+        .iter()
+        .filter(adds)
+        .take(shown)
+        .enumerate()
+    {
+        listed += 1;
         let line = format!("{}. {}.", number + 1, line(report, one));
         out.push_str(&page.wrap(&plain(&line), 3));
         out.push_str(&indented(&sentence(&one.why), page));
         if one.round_trips > 0 {
+            out.push_str(&indented(
+                &match &one.fix {
+                    Some(fix) => format!("Try it: record --try {fix}."),
+                    None => "The recorder cannot try it.".to_owned(),
+                },
+                page,
+            ));
             let at = one.at.iter();
             let at: Vec<String> = at
                 .map(|at| format!("{} at {}", time(at.saves_ms), time(at.rtt_ms)))
@@ -83,7 +116,7 @@ fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
             out.push_str(&indented(&at.join(", "), page));
         }
     }
-    rest(out, report.suggestions.len(), shown, "suggestion");
+    rest(out, report.suggestions.len(), listed, "suggestion");
 }
 
 fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {

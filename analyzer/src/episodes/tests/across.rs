@@ -6,6 +6,7 @@ use x11prof_trace::{ConnectionId, SwitchKind};
 use crate::activity::threads::{State, Step};
 use crate::episodes::across::blame::{Blame, BlameKind};
 use crate::episodes::across::signs::{Act, Happening, Sign};
+use crate::episodes::audience::Audience;
 use crate::episodes::episode::Trigger;
 use crate::episodes::findings::Findings;
 use crate::episodes::follower::Follower;
@@ -368,4 +369,18 @@ fn what_nobody_asked_for_is_part_of_what_comes_with_it_and_is_awaited() {
     assert_eq!(asked(None, true), "Expose 1, MapRequest 2");
     // That was asked for as well.
     assert_eq!(asked(Some(5), false), "MapRequest 1, MappingNotify 1");
+}
+
+#[test]
+fn what_a_client_that_nobody_sees_makes_others_do_counts_for_itself() {
+    let (mut audience, mut found) = (Audience::default(), Vec::new());
+    let mut on = |one: Episode| found.push((one.client, one.is_led_to(), one.latency() / MS));
+    for client in [B, C] {
+        audience.happened(&Occurrence::Joined(client), &mut on);
+    }
+    chain()
+        .into_iter()
+        .for_each(|one| audience.take(one, &mut on));
+    assert_eq!(audience.finish(&mut on), 2);
+    assert_eq!(found, [(B, false, 131), (C, true, 30)]);
 }

@@ -15,7 +15,7 @@ fn report(display: &Display, client: Option<&str>) -> (EpisodesReport, Vec<Conne
     let (mut summary, mut told) = (TraceSummary::default(), Vec::new());
     pipeline.run_records(display.records.iter().cloned(), |observation| {
         summary.observe(observation);
-        episodes.observe_with(observation, |episode| told.push(episode.client));
+        episodes.observe_both(observation, |_| {}, |episode| told.push(episode.client));
     });
     let findings = episodes.finish_with(|episode| told.push(episode.client));
     (EpisodesReport::new("it", &summary, &findings), told)

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
 
-use super::{Context, Finding, GROUPS, Groups, Insight, Saving};
+use super::{Context, Finding, GROUPS, Groups, Insight, Waits};
 use crate::waits::Answer;
 
 /// Colours from which on it is told.
@@ -15,8 +15,7 @@ const COLOURS: u64 = 3;
 #[derive(Debug, Default)]
 struct Allocated {
     colours: u64,
-    round_trips: u64,
-    waited: u64,
+    waits: Waits,
 }
 
 /// Finds AllocColor in colormaps whose pixels are the colours' own bits.
@@ -63,14 +62,13 @@ impl Insight for Colours {
         }
         if let Some(allocated) = self.allocated.of(answer.client, colormap) {
             allocated.colours += 1;
-            allocated.round_trips += u64::from(answer.how.is_round_trip());
-            allocated.waited += answer.waited_locally();
+            allocated.waits.add(answer);
         }
     }
 
     fn findings(&self) -> Vec<Finding> {
         let found = |(client, colormap, allocated): (ConnectionId, u32, &Allocated)| {
-            let told = allocated.colours >= COLOURS && allocated.round_trips > 0;
+            let told = allocated.colours >= COLOURS && allocated.waits.round_trips > 0;
             (told && !self.others.contains_key(&(client, colormap))).then(|| Finding {
                 kind: "colours",
                 client,
@@ -83,11 +81,7 @@ impl Insight for Colours {
                     "{} AllocColor in colormap {colormap:#x}, each answered with the colour's own bits",
                     allocated.colours
                 ),
-                saves: Saving {
-                    round_trips: allocated.round_trips,
-                    bytes: allocated.colours * (16 + 32),
-                    nanos: allocated.waited,
-                },
+                saves: allocated.waits.saving(allocated.colours * (16 + 32)),
             })
         };
         self.allocated.all().filter_map(found).collect()

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use x11prof_protocol::{Body, Message, Request, Symbol};
 use x11prof_trace::ConnectionId;
 
-use super::{Context, Finding, Groups, Insight, Saving, plural, topic};
+use super::{Context, Finding, Groups, Insight, Waits, plural, topic};
 use crate::pipeline::{Observation, Seen};
 use crate::waits::{Answer, Question};
 
@@ -34,9 +34,8 @@ struct Known {
 #[derive(Debug, Default)]
 struct Repeated {
     count: u64,
-    round_trips: u64,
     bytes: u64,
-    waited: u64,
+    waits: Waits,
     /// What was asked for most often, and how often in all.
     most: Option<(Symbol, u64)>,
 }
@@ -189,9 +188,8 @@ impl Insight for Duplicates {
         let times = known.times;
         if again && let Some(repeated) = self.repeated.of(answer.client, question.name) {
             repeated.count += 1;
-            repeated.round_trips += u64::from(answer.how.is_round_trip());
+            repeated.waits.add(answer);
             repeated.bytes += question.body.len() as u64 + 4 + reply.wire_len;
-            repeated.waited += answer.waited_locally();
             if repeated.most.is_none_or(|(_, most)| times > most)
                 && let Some(topic) = topic(context.session, question)
             {
@@ -218,11 +216,7 @@ impl Insight for Duplicates {
                 ),
                 None => "nothing seen in between could have changed them".to_owned(),
             },
-            saves: Saving {
-                round_trips: repeated.round_trips,
-                bytes: repeated.bytes,
-                nanos: repeated.waited,
-            },
+            saves: repeated.waits.saving(repeated.bytes),
         };
         self.repeated.all().map(found).collect()
     }

@@ -3,14 +3,14 @@
 
 use x11prof_protocol::Symbol;
 
-use super::{Context, Finding, Groups, Insight, Names, Saving};
+use super::{Context, Finding, Groups, Insight, Names, Saving, Waits};
 use crate::waits::Answer;
 
 #[derive(Debug, Default)]
 struct Queries {
     queries: u64,
     versions: u64,
-    waited: u64,
+    waits: Waits,
     names: Names,
 }
 
@@ -38,7 +38,7 @@ impl Insight for ExtensionQueries {
         if let Some(queries) = self.0.of(answer.client, ()) {
             queries.queries += u64::from(query);
             queries.versions += u64::from(!query);
-            queries.waited += answer.waited_locally();
+            queries.waits.add(answer);
             queries.names.add(name);
         }
     }
@@ -62,7 +62,9 @@ impl Insight for ExtensionQueries {
                 saves: Saving {
                     round_trips: saved,
                     bytes: 0,
-                    nanos: queries.waited / count * saved,
+                    nanos: queries.waits.nanos / count * saved,
+                    // The first of each stays.
+                    waits: queries.waits.requests.get(least as usize..).unwrap_or_default().to_vec(),
                 },
             })
         };

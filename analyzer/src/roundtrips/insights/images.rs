@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use x11prof_protocol::{Message, Symbol};
+use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, Direction};
 
-use super::{Context, Finding, GROUPS, Groups, Insight, Saving};
+use super::{Context, Finding, GROUPS, Groups, Insight, Saving, remember};
 use crate::pipeline::Observation;
 use crate::waits::Answer;
 use crate::waits::arrival::Arrival;
@@ -20,6 +20,8 @@ struct Pictures {
     /// From the first byte to the last.
     crossing: u64,
     most: u64,
+    /// Those that a client waited for.
+    requests: Vec<SequenceNumber>,
 }
 
 impl Pictures {
@@ -109,6 +111,9 @@ impl Insight for Images {
             && let Some(pictures) = self.pictures.of(answer.client, answer.question.name)
         {
             pictures.add(reply.wire_len, answer.time.saturating_sub(answer.began));
+            if answer.how.is_round_trip() {
+                remember(&mut pictures.requests, [answer.question.sequence]);
+            }
         }
     }
 
@@ -137,6 +142,7 @@ impl Insight for Images {
                     round_trips: 0,
                     bytes: pictures.bytes.saturating_sub(pictures.count * 40),
                     nanos: pictures.crossing,
+                    waits: pictures.requests.clone(),
                 },
             }
         };

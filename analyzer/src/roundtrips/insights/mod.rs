@@ -17,7 +17,7 @@ mod testing;
 
 use std::collections::{BTreeMap, HashMap};
 
-use x11prof_protocol::{Message, Symbol};
+use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_session::Session;
 use x11prof_trace::ConnectionId;
 
@@ -26,6 +26,8 @@ use crate::waits::{Answer, Question};
 
 /// Clients and requests that a finding is told for, at most.
 const GROUPS: usize = 4096;
+/// Requests that a finding is about are known one by one up to this number; the others are taken to be as these.
+const REQUESTS: usize = 1 << 14;
 /// Names that a finding lists.
 const LISTED: usize = 3;
 
@@ -54,12 +56,64 @@ pub(super) struct Finding {
 }
 
 /// What doing it saves.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Saving {
     pub(super) round_trips: u64,
     pub(super) bytes: u64,
     /// Nanoseconds that the recording itself lost with it, whatever the network.
     pub(super) nanos: u64,
+    /// The requests whose replies need not be waited for, or not for as long. Empty where nobody waited.
+    pub(super) waits: Vec<SequenceNumber>,
+}
+
+/// Round trips that need not be.
+#[derive(Debug, Clone, Default)]
+struct Waits {
+    round_trips: u64,
+    nanos: u64,
+    requests: Vec<SequenceNumber>,
+}
+
+impl Waits {
+    fn add(&mut self, answer: &Answer<'_>) {
+        if answer.how.is_round_trip() {
+            self.round_trips += 1;
+            self.nanos += answer.waited_locally();
+            remember(&mut self.requests, [answer.question.sequence]);
+        }
+    }
+
+    fn saving(&self, bytes: u64) -> Saving {
+        Saving {
+            round_trips: self.round_trips,
+            bytes,
+            nanos: self.nanos,
+            waits: self.requests.clone(),
+        }
+    }
+}
+
+/// Adds requests to those that a finding is about, up to a limit.
+fn remember(known: &mut Vec<SequenceNumber>, more: impl IntoIterator<Item = SequenceNumber>) {
+    let room = REQUESTS.saturating_sub(known.len());
+    known.extend(more.into_iter().take(room));
+}
+
+/// Kinds of insight about a request that the recorder can do for the program, with the fix of `record --try`.
+pub const TRIED: [(&str, &str, &str); 3] = [
+    ("duplicates", "QueryExtension", "answer-queries"),
+    ("duplicates", "InternAtom", "answer-atoms"),
+    ("slow", "RANDR:GetScreenResources", "current-resources"),
+];
+
+impl Finding {
+    /// The fix that tries it.
+    pub(super) fn fix(&self) -> Option<&'static str> {
+        let of = |(kind, request, _): &&(&str, &str, _)| {
+            *kind == self.kind && *request == self.request.as_str()
+        };
+        TRIED.iter().find(of).map(|(_, _, fix)| *fix)
+    }
 }
 
 /// One kind of insight.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::{ConnectionId, Control};
 
-use super::{Context, Finding, GROUPS, Groups, Insight, Names, Saving, is_motion, plural};
+use super::{Context, Finding, GROUPS, Groups, Insight, Names, Waits, is_motion, plural};
 use crate::pipeline::{Observation, Seen};
 use crate::waits::Answer;
 
@@ -16,8 +16,7 @@ const EVENTS: u64 = 5;
 
 #[derive(Debug, Default)]
 struct Answers {
-    trips: u64,
-    waited: u64,
+    waits: Waits,
     names: Names,
 }
 
@@ -76,8 +75,7 @@ impl Insight for Motion {
         }
         pointer.last = pointer.last.max(answer.time);
         if let Some(answers) = self.answers.of(answer.client, ()) {
-            answers.trips += 1;
-            answers.waited += answer.waited_locally();
+            answers.waits.add(answer);
             answers.names.add(answer.question.name);
         }
     }
@@ -85,7 +83,7 @@ impl Insight for Motion {
     fn findings(&self) -> Vec<Finding> {
         let storm = |answers: &Answers, client: &ConnectionId| {
             let events = self.pointers.get(client).map_or(0, |one| one.events);
-            (events >= EVENTS && answers.trips * 2 >= events).then_some(events)
+            (events >= EVENTS && answers.waits.round_trips * 2 >= events).then_some(events)
         };
         let all: Vec<_> = self
             .answers
@@ -100,26 +98,22 @@ impl Insight for Motion {
                 .names
                 .first()
                 .map_or_else(|| Symbol::new("MotionNotify"), |(name, _)| name),
-            count: answers.trips,
+            count: answers.waits.round_trips,
             action: format!(
                 "Ask the server nothing when the pointer moves: {events} motion events led to {} round trip{}",
-                answers.trips,
-                plural(answers.trips)
+                answers.waits.round_trips,
+                plural(answers.waits.round_trips)
             ),
             why: format!(
                 "{:.1} for each: {}; the event has the position, the rest can be kept{}",
-                answers.trips as f64 / events as f64,
+                answers.waits.round_trips as f64 / events as f64,
                 answers.names.list(),
                 match clients {
                     1 => String::new(),
                     _ => format!("; {clients} clients do so"),
                 }
             ),
-            saves: Saving {
-                round_trips: answers.trips,
-                bytes: 0,
-                nanos: answers.waited,
-            },
+            saves: answers.waits.saving(0),
         };
         all.into_iter().map(found).collect()
     }

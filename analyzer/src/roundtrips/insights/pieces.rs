@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Control};
 
-use super::{Context, Finding, GROUPS, Groups, Insight, Saving, topic};
+use super::{Context, Finding, GROUPS, Groups, Insight, Waits, topic};
 use crate::pipeline::Observation;
 use crate::waits::Answer;
 
@@ -15,8 +15,7 @@ const PIECES: u64 = 2;
 #[derive(Debug, Default)]
 struct PieceCounts {
     continued: u64,
-    round_trips: u64,
-    waited: u64,
+    waits: Waits,
     bytes: u64,
 }
 
@@ -52,8 +51,7 @@ impl Insight for Pieces {
             && let Some(pieced) = self.pieced.of(answer.client, topic)
         {
             pieced.continued += 1;
-            pieced.round_trips += u64::from(answer.how.is_round_trip());
-            pieced.waited += answer.waited_locally();
+            pieced.waits.add(answer);
             pieced.bytes += reply.wire_len;
         }
         let left = reply.order.u32(reply.bytes, 12).unwrap_or(0);
@@ -77,11 +75,7 @@ impl Insight for Pieces {
                     pieced.continued,
                     pieced.bytes as f64 / pieced.continued as f64
                 ),
-                saves: Saving {
-                    round_trips: pieced.round_trips,
-                    bytes: pieced.continued * 56,
-                    nanos: pieced.waited,
-                },
+                saves: pieced.waits.saving(pieced.continued * 56),
             })
         };
         self.pieced.all().filter_map(found).collect()

@@ -3,7 +3,7 @@
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
 
-use super::{Context, Finding, Groups, Insight, Saving, is_motion};
+use super::{Context, Finding, Groups, Insight, Waits, is_motion};
 use crate::pipeline::Observation;
 use crate::waits::Answer;
 
@@ -31,8 +31,7 @@ const POLLED: [(&str, &str); 6] = [
 #[derive(Debug, Default)]
 struct Loop {
     count: u64,
-    round_trips: u64,
-    waited: u64,
+    waits: Waits,
     first: u64,
     last: u64,
 }
@@ -75,8 +74,7 @@ impl Insight for Polling {
                 polled.first = question.asked_at;
             }
             polled.count += 1;
-            polled.round_trips += u64::from(answer.how.is_round_trip());
-            polled.waited += answer.waited_locally();
+            polled.waits.add(answer);
             polled.last = question.asked_at;
         }
     }
@@ -99,11 +97,7 @@ impl Insight for Polling {
                     ),
                     false => format!("asked {} times", polled.count),
                 },
-                saves: Saving {
-                    round_trips: polled.round_trips,
-                    bytes: 0,
-                    nanos: polled.waited,
-                },
+                saves: polled.waits.saving(0),
             })
         };
         self.loops.all().filter_map(found).collect()

@@ -6,10 +6,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use x11prof_protocol::Symbol;
+use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control};
 
-use super::{Context, Finding, Groups, Insight, Names, Saving};
+use super::{Context, Finding, Groups, Insight, Names, Saving, remember};
 use crate::pipeline::Observation;
 use crate::waits::{Answer, How};
 
@@ -46,6 +46,7 @@ struct Run {
     waited: u64,
     longest: u64,
     last: u64,
+    asked: Vec<SequenceNumber>,
     starting: bool,
     names: Names,
     different: HashSet<u64>,
@@ -69,6 +70,7 @@ struct Runs {
     needed: u64,
     /// Time that sending them together saves: the longest wait of each run stays.
     saved: u64,
+    waits: Vec<SequenceNumber>,
     starting: u64,
     names: Names,
 }
@@ -128,6 +130,7 @@ impl Client {
             && run.different.insert(question.same)
         {
             run.trips += 1;
+            run.asked.push(question.sequence);
             run.deepest = run.deepest.max(depth);
             run.waited += answer.waited_locally();
             run.longest = run.longest.max(answer.waited_locally());
@@ -154,6 +157,9 @@ impl Runs {
         let short = run.waited.saturating_sub(run.longest) as f64;
         let part = (run.trips - run.deepest) as f64 / (run.trips - 1).max(1) as f64;
         self.saved += (short * part) as u64;
+        // As many as needed stay: the first.
+        let saved = run.asked.iter().skip(run.deepest as usize).copied();
+        remember(&mut self.waits, saved);
         self.starting += u64::from(run.starting);
         self.names.merge(&run.names);
     }
@@ -202,6 +208,7 @@ impl Insight for Serial {
                 to.trips += runs.trips;
                 to.needed += runs.needed;
                 to.saved += runs.saved;
+                to.waits.clone_from(&runs.waits);
                 to.starting += runs.starting;
                 to.names.merge(&runs.names);
             }
@@ -232,6 +239,7 @@ impl Insight for Serial {
                     round_trips: saved,
                     bytes: 0,
                     nanos: runs.saved,
+                    waits: runs.waits.clone(),
                 },
             }
         };

@@ -7,7 +7,7 @@ use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control};
 
 use super::catalogue;
-use super::{Context, Finding, GROUPS, Groups, Insight, Saving};
+use super::{Context, Finding, GROUPS, Groups, Insight, Saving, remember};
 use crate::pipeline::{Observation, Seen};
 use crate::server_grab::ServerGrab;
 use crate::statistics::distribution::Distribution;
@@ -91,6 +91,16 @@ struct Replies {
     count: u64,
     waited: u64,
     longest: u64,
+    requests: Vec<SequenceNumber>,
+}
+
+impl Replies {
+    fn add(&mut self, request: SequenceNumber, waited: u64) {
+        self.count += 1;
+        self.waited += waited;
+        self.longest = self.longest.max(waited);
+        remember(&mut self.requests, [request]);
+    }
 }
 
 /// Finds slow replies.
@@ -218,6 +228,7 @@ impl SlowReplies {
                 round_trips: 0,
                 bytes: 0,
                 nanos: replies.waited.saturating_sub(usual * replies.count),
+                waits: replies.requests.clone(),
             },
         }
     }
@@ -265,9 +276,7 @@ impl Insight for SlowReplies {
         }
         let known = catalogue::slow(question.name.as_str()).is_some();
         if known && let Some(replies) = self.known.of(answer.client, question.name) {
-            replies.count += 1;
-            replies.waited += waited;
-            replies.longest = replies.longest.max(waited);
+            replies.add(question.sequence, waited);
         }
         if waited < SLOW || self.kept >= REPLIES {
             return;
@@ -288,9 +297,7 @@ impl Insight for SlowReplies {
             Cause::Unknown
         };
         if let Some(replies) = self.slow.of(answer.client, (question.name, cause)) {
-            replies.count += 1;
-            replies.waited += waited;
-            replies.longest = replies.longest.max(waited);
+            replies.add(question.sequence, waited);
         }
     }
 

@@ -2,14 +2,14 @@
 
 use x11prof_protocol::Symbol;
 
-use super::{Context, Finding, Groups, Insight, Saving};
+use super::{Context, Finding, Groups, Insight, Saving, Waits};
 use crate::statistics::distribution::Distribution;
 use crate::waits::{Answer, How};
 
 #[derive(Debug, Default)]
 struct Syncs {
-    count: u64,
     starting: u64,
+    waits: Waits,
     waited: Distribution,
 }
 
@@ -22,7 +22,7 @@ impl Insight for Synchronisation {
         if answer.how == How::Synchronised
             && let Some(syncs) = self.0.of(answer.client, ())
         {
-            syncs.count += 1;
+            syncs.waits.add(answer);
             syncs.starting += u64::from(context.starting);
             syncs.waited.add(answer.waited_locally());
         }
@@ -33,20 +33,19 @@ impl Insight for Synchronisation {
             kind: "synchronisation",
             client,
             request: Symbol::new("GetInputFocus"),
-            count: syncs.count,
+            count: syncs.waits.round_trips,
             action: format!(
                 "Leave out XSync: {} GetInputFocus, unless the focus is what is asked for",
-                syncs.count
+                syncs.waits.round_trips
             ),
             why: format!(
                 "each only waits until the server has done all before; {} of them at start-up",
                 syncs.starting
             ),
             saves: Saving {
-                round_trips: syncs.count,
-                bytes: syncs.count * 36,
                 // What is longer than usual is the server's work, which stays.
-                nanos: syncs.waited.median().unwrap_or(0) * syncs.count,
+                nanos: syncs.waited.median().unwrap_or(0) * syncs.waits.round_trips,
+                ..syncs.waits.saving(syncs.waits.round_trips * 36)
             },
         };
         self.0.all().map(found).collect()
