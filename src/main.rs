@@ -27,6 +27,10 @@ use std::sync::atomic::AtomicBool;
 use args::{Arguments, Command};
 use error::Outcome;
 
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
     if words.next().as_deref() == Some(x11prof_proxy::WATCHDOG) {

@@ -29,7 +29,7 @@ macro_rules! files {
     ($($name:literal),* $(,)?) => {
         &[$(BuiltIn {
             name: $name,
-            toml: include_str!(concat!("../../server-params/", $name, ".toml")),
+            toml: include_str!(concat!("../server-params/", $name, ".toml")),
         }),*]
     };
 }

@@ -8,6 +8,7 @@
 
 mod calibrate;
 mod demo;
+mod package;
 pub mod packages;
 mod pictures;
 pub mod run;
@@ -38,6 +39,9 @@ usage: cargo xtask TASK
           resources: what programs hold in the server, beside what X-Resource says
   calibrate [--time-limit SECONDS] [KIND…]  measure private servers of all kinds (or these) here, at
           rest, and write the parameter files that come with the program; at most 360 s each
+  package [twice|try]  make target/package: a static program in a .deb and a tarball, their checksums and a
+          bill of materials, from a clean tree; twice: again from another folder, with the same bytes;
+          try: install, use and remove the .deb in a fresh Debian without a compiler (as root)
   pictures  make the pictures in docs/pictures
   size    lines of code, tests and comments by crate; fails where the product has grown by more than
           1,500 lines since what xtask/src/size.rs accepts
@@ -50,6 +54,7 @@ pub fn task(arguments: &[String]) -> ExitCode {
         Some("demo") => demo::demo(),
         Some("bench" | "validate") => run::run(cargo_validation().args(arguments)),
         Some("calibrate") => calibrate::calibrate(&arguments[1..]),
+        Some("package") => package::package(&arguments[1..]),
         Some("pictures") => pictures::pictures(),
         Some("size") => size::size(),
         Some("test") => test::test(&arguments[1..]),

@@ -195,3 +195,10 @@ pub const NESTING: &[Needed] = &[
 
 /// What `pictures` needs.
 pub const PICTURES: &[Needed] = &[needed("chromium", "chromium"), needed("tmux", "tmux")];
+
+/// What `package` needs: a C compiler for the static C library, and what makes and tries Debian packages.
+pub const PACKAGE: &[Needed] = &[
+    needed("musl-gcc", "musl-tools"),
+    needed("dpkg-deb", "dpkg"),
+    needed("/usr/sbin/debootstrap", "debootstrap"),
+];

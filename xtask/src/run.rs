@@ -1,7 +1,7 @@
 //! Running other programs.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// The workspace's root.
 pub fn root() -> PathBuf {
@@ -26,6 +26,18 @@ pub fn run(command: &mut Command) -> Result<(), String> {
         Ok(())
     } else {
         Err(format!("{} failed: {status}", shown(command)))
+    }
+}
+
+/// The standard output of `command`, without the line feed at its end.
+pub fn output(command: &mut Command) -> Result<String, String> {
+    let done = command
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cannot run {}: {error}", shown(command)))?;
+    match done.status.success() {
+        true => Ok(String::from_utf8_lossy(&done.stdout).trim_end().to_owned()),
+        false => Err(format!("{} failed: {}", shown(command), done.status)),
     }
 }
 

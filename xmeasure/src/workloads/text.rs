@@ -260,7 +260,7 @@ fn written(
 /// Words as people read them, on from line to line, without what has no ink. What a letter costs
 /// depends on whether the server's processor can foresee it.
 fn words(start: usize, length: usize) -> Vec<u8> {
-    const WORDS: &[u8] = include_bytes!("../../../LICENSE-APACHE");
+    const WORDS: &[u8] = include_bytes!("../../LICENSE-APACHE");
     let inked = || WORDS.iter().copied().filter(u8::is_ascii_graphic);
     let all = inked().count().max(1);
     inked().cycle().skip(start % all).take(length).collect()

@@ -1,0 +1,190 @@
+//! `cargo xtask package`: a static program, a Debian package and a tarball with their checksums and a bill of materials,
+//! from a clean tree. The same tree gives the same bytes.
+
+mod debian;
+mod files;
+mod materials;
+mod root;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::packages::{PACKAGE, ensure};
+use crate::run::{cargo, output, root, run, target};
+use files::Stage;
+
+/// The program runs wherever the kernel does: nothing of it comes from the machine's own libraries.
+const TARGET: &str = "x86_64-unknown-linux-musl";
+
+/// What is packaged, and how.
+struct Package {
+    /// The sources.
+    tree: PathBuf,
+    /// Where the results go.
+    out: PathBuf,
+    version: String,
+    /// The time of the commit, in seconds since 1970, for whatever is stamped.
+    epoch: String,
+}
+
+/// Makes the package; `twice` makes it again from another folder and compares, `try` installs and removes it in a fresh
+/// Debian without a compiler.
+pub(crate) fn package(arguments: &[String]) -> Result<(), String> {
+    ensure(&[PACKAGE])?;
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let out = target().join("package");
+    match words.as_slice() {
+        [] => make(&root(), &out),
+        ["twice"] => twice(&out),
+        ["try"] => root::try_out(&out),
+        _ => Err("expected nothing, twice or try after package".to_owned()),
+    }
+}
+
+/// Makes all files in `out` from the sources in `tree`.
+fn make(tree: &Path, out: &Path) -> Result<(), String> {
+    let changes = output(git(tree).args(["status", "--porcelain"]))?;
+    if !changes.is_empty() {
+        return Err(format!("commit or stash first:\n{changes}"));
+    }
+    let package = Package {
+        tree: tree.to_owned(),
+        out: out.to_owned(),
+        version: version(tree)?,
+        epoch: output(git(tree).args(["log", "-1", "--format=%ct"]))?,
+    };
+    let program = package.build()?;
+    let stage = Stage::new(&out.join("stage"))?;
+    debian::fill(&package, &stage, &program)?;
+    let mut results = vec![
+        debian::package(&package, &stage)?,
+        package.tarball(&stage)?,
+        materials::bill(&package)?,
+    ];
+    results.sort();
+    let sums = output(Command::new("sha256sum").args(&results).current_dir(out))?;
+    files::write(
+        &out.join("SHA256SUMS"),
+        format!("{sums}\n").as_bytes(),
+        0o644,
+    )?;
+    println!("{sums}\nin {}", out.display());
+    Ok(())
+}
+
+/// Makes the package in another folder as well. One byte that differs is an error.
+fn twice(out: &Path) -> Result<(), String> {
+    make(&root(), out)?;
+    let tree = target().join("package-again");
+    // Left by a run that was broken off.
+    let _ = std::fs::remove_dir_all(&tree);
+    run(Command::new("git")
+        .args(["clone", "--quiet", "."])
+        .arg(&tree))?;
+    let again = tree.join("out");
+    make(&tree, &again)?;
+    let sums = |folder: &Path| files::read(&folder.join("SHA256SUMS"));
+    match sums(out)? == sums(&again)? {
+        true => {
+            println!("both are the same, byte for byte");
+            std::fs::remove_dir_all(&tree).map_err(|error| format!("{}: {error}", tree.display()))
+        }
+        false => Err(format!("{} and {} differ", out.display(), again.display())),
+    }
+}
+
+impl Package {
+    /// Builds the program.
+    fn build(&self) -> Result<PathBuf, String> {
+        let mut rustc = Command::new("rustc");
+        let sysroot = output(rustc.args(["--print", "sysroot"]).current_dir(&self.tree))?;
+        if !Path::new(&sysroot)
+            .join("lib/rustlib")
+            .join(TARGET)
+            .exists()
+        {
+            run(Command::new("rustup").args(["target", "add", TARGET]))?;
+        }
+        let build = self.out.join("build");
+        let home = std::env::var("CARGO_HOME")
+            .or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")))
+            .map_err(|_| "HOME is not set".to_owned())?;
+        // Folders of the machine would be in what panics say, and with that in the file.
+        let here = [
+            (self.tree.display().to_string(), "x11prof"),
+            (build.display().to_string(), "build"),
+            (home, "cargo"),
+        ];
+        let option = |option: &str, separator: &str| {
+            let options = here
+                .iter()
+                .map(|(from, to)| format!("{option}={from}=/{to}"));
+            options.collect::<Vec<_>>().join(separator)
+        };
+        run(cargo()
+            .args(["build", "--release", "--locked", "--target", TARGET])
+            .arg("--manifest-path")
+            .arg(self.tree.join("Cargo.toml"))
+            .arg("--target-dir")
+            .arg(&build)
+            .env("SOURCE_DATE_EPOCH", &self.epoch)
+            .env(
+                "CARGO_ENCODED_RUSTFLAGS",
+                option("--remap-path-prefix", "\u{1f}"),
+            )
+            .env(
+                "CFLAGS_x86_64_unknown_linux_musl",
+                option("-ffile-prefix-map", " "),
+            ))?;
+        Ok(build.join(TARGET).join("release/x11prof"))
+    }
+
+    /// What the Debian package has, under one folder, for any other system.
+    fn tarball(&self, stage: &Stage) -> Result<String, String> {
+        let name = format!("x11prof-{}-x86_64-linux.tar.gz", self.version);
+        run(Command::new("tar")
+            .args([
+                "--create",
+                "--sort=name",
+                "--owner=0",
+                "--group=0",
+                "--numeric-owner",
+            ])
+            .arg(format!("--mtime=@{}", self.epoch))
+            .arg(format!("--transform=s,^usr,x11prof-{},", self.version))
+            .args([
+                "--exclude=usr/share/lintian",
+                "--use-compress-program=gzip -9n",
+                "--file",
+            ])
+            .arg(self.out.join(&name))
+            .arg("--directory")
+            .arg(stage.folder())
+            .arg("usr"))?;
+        Ok(name)
+    }
+}
+
+fn git(tree: &Path) -> Command {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(tree);
+    git
+}
+
+/// The version of the workspace.
+fn version(tree: &Path) -> Result<String, String> {
+    let text = files::read(&tree.join("Cargo.toml"))?;
+    let mut lines = text.lines();
+    let version = lines.find_map(|line| line.strip_prefix("version = "));
+    let version = version.ok_or("Cargo.toml names no version")?;
+    Ok(version.trim_matches('"').to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_version_is_the_workspaces() {
+        let found = super::version(&crate::run::root()).unwrap();
+        assert_eq!(found, env!("CARGO_PKG_VERSION"));
+    }
+}
