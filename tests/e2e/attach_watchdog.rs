@@ -113,10 +113,24 @@ fn asks(server: &Server) {
 }
 
 #[test]
-fn a_stopped_recorder_does_not_fill_the_servers_memory() {
+fn a_stopped_recorder_does_not_fill_the_memory_of_xvfb() {
+    a_stopped_recorder_leaves_memory(&Server::xvfb(&[]), &Place::new());
+}
+
+#[test]
+fn a_stopped_recorder_does_not_fill_the_memory_of_xvnc() {
+    a_stopped_recorder_leaves_memory(&Server::xvnc(), &Place::new());
+}
+
+#[test]
+fn a_stopped_recorder_does_not_fill_the_memory_of_xorg() {
+    let place = Place::new();
+    a_stopped_recorder_leaves_memory(&Server::xorg(&place), &place);
+}
+
+fn a_stopped_recorder_leaves_memory(server: &Server, place: &Place) {
     needs("x11perf", "x11-apps");
-    let (server, place) = (Server::xvfb(&[]), Place::new());
-    let recorder = Recorder::attach(&place, &server, "stopped.mcap");
+    let recorder = Recorder::attach(place, server, "stopped.mcap");
     recorder.signal(Signal::STOP);
     let before = resident(server.pid());
     let mut perf = Command::new("x11perf");
@@ -135,7 +149,7 @@ fn a_stopped_recorder_does_not_fill_the_servers_memory() {
     assert!(most < BOUND, "{} MB", most >> 20);
     recorder.signal(Signal::CONT);
     recorder.says("the recorder was stopped, or had no processor");
-    asks(&server);
+    asks(server);
     let records = recorder.end();
     let (why, opened) = holes(&records);
     assert_eq!(why, ["the recorder was stopped, or had no processor"]);
