@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use x11prof_analyzer::{
-    BasisOption, Blocking, Budget, BudgetCounts, BudgetVerdict, Profile, ProfileReport,
-    ResourceReport, Resources, RoundTripOptions, RoundTrips, TraceSummary,
+    Blocking, Budget, BudgetCounts, BudgetVerdict, Profile, ProfileReport, ResourceReport,
+    Resources, RoundTripOptions, RoundTrips, TraceSummary,
 };
 use x11prof_cost_model::{Network, Substitutions};
 use x11prof_views::budget as views;
@@ -36,7 +36,7 @@ fn held_against(arguments: &Check) -> Outcome {
     };
     let mut profile = prices.map(|prices| {
         let rules = Substitutions::default();
-        Profile::new(&prices.parameters, &rules, Blocking::default()).on(BasisOption::Model)
+        Profile::new(&prices.parameters, &rules, Blocking::default())
     });
     let mut counts = BudgetCounts::new(budget.client.as_deref());
     let mut summary = TraceSummary::default();

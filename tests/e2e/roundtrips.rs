@@ -211,6 +211,15 @@ fn a_budget() {
     let junit = std::fs::read_to_string(place.path("junit.xml")).expect("JUnit XML");
     assert!(junit.contains("tests=\"2\" failures=\"1\""), "{junit}");
 
+    // The server's time is the report's.
+    let report = place.json(["report", "--format", "json", "t.mcap"]);
+    let server_ms = report["total"]["server_ms"].as_f64().expect("a number");
+    let limit = |ms: f64| check(&format!("[total]\nserver_ms = {ms}\n")).status();
+    assert_eq!(
+        (limit(server_ms * 1.001), limit(server_ms * 0.999)),
+        (Some(0), Some(1))
+    );
+
     // Trouble is no finding.
     place
         .run(["check", "missing.mcap", "--budget", "budget.toml"])

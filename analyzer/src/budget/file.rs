@@ -40,7 +40,7 @@ pub struct TotalLimits {
     pub resources_left: Option<u64>,
     /// What round trips add at the latency, in milliseconds.
     pub network_ms: Option<f64>,
-    /// The server's time by the model, of all clients, in milliseconds.
+    /// The server's time of all clients, as `report` has it, in milliseconds.
     pub server_ms: Option<f64>,
 }
 

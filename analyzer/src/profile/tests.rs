@@ -219,6 +219,28 @@ fn a_request_without_an_answer_is_no_round_trip() {
     );
 }
 
+/// The last reading of its clock may be long before the end of a recording that was cut off.
+#[test]
+fn the_server_s_processor_time_goes_on_after_its_clock_was_read() {
+    let mut trace = Synthetic::new();
+    trace.cpu_time(SERVER_PID, 5_000);
+    trace.wait(10).cpu_time(SERVER_PID, 5_060);
+    let switch = |micros: u64, kind| Switch {
+        time: Timestamp::from_nanos(1_000_000_000 + micros * 1000),
+        pid: SERVER_PID,
+        tid: SERVER_PID,
+        cpu: 0,
+        kind,
+    };
+    let runs = vec![
+        switch(100, SwitchKind::In),
+        switch(140, SwitchKind::Blocked),
+    ];
+    trace.records.push(Record::Schedule(runs));
+    let report = report(&trace, "none");
+    assert_eq!(report.total.server_cpu_ms, Some(0.1));
+}
+
 #[test]
 fn who_goes_on_working_is_not_blocked() {
     let mut trace = Synthetic::new();

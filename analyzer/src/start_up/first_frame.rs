@@ -60,6 +60,13 @@ impl FirstFrame {
         }
     }
 
+    /// The client has read back what a drawable shows.
+    pub(super) fn read_back(&mut self, session: &Session, drawable: u32) {
+        if self.shows(session, drawable) {
+            self.progress = Progress::Over;
+        }
+    }
+
     /// Takes the client's next request.
     pub(super) fn request(&mut self, seen: &Seen<'_>, request: &Request<'_>) -> Drawing {
         match self.progress {

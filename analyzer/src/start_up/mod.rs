@@ -2,8 +2,8 @@
 //! the first frame drawn in its first mapped top-level window.
 //!
 //! The frame ends when the client rests (all its threads wait, and no reply is owed), when it has waited for its
-//! drawing with GetInputFocus, before it puts a second picture over the whole window, or after a second of drawing
-//! without a rest; with the server's work on it.
+//! drawing with GetInputFocus or by reading its window back (GetImage), before it puts a second picture over the whole
+//! window, or after a second of drawing without a rest; with the server's work on it.
 
 mod first_frame;
 mod report;
@@ -111,6 +111,12 @@ impl StartUps {
             && seen.starting
         {
             client.answered(answer);
+            let question = &answer.question;
+            if question.name.as_str().ends_with("GetImage")
+                && let Some(drawable) = question.u32(0)
+            {
+                client.frame.read_back(seen.session, drawable);
+            }
         }
         let received = match &seen.message {
             Message::ServerSetup(setup) => setup.wire_len,
@@ -407,6 +413,21 @@ mod tests {
         let found = start_ups(&trace);
         assert_eq!(found[0].latency_ms, Some(0.4));
         assert_eq!((found[0].round_trips, found[0].synchronisations), (1, 1));
+    }
+
+    /// As x11perf does: it measures round trips for seconds before it draws.
+    #[test]
+    fn a_client_that_reads_its_window_back_has_drawn() {
+        let get_image = || request(73, 2, &[WINDOW, 0, 1 | 1 << 16, !0]);
+        let mut trace = Synthetic::new();
+        trace.client_sends(&[create_window(), map_window(WINDOW)]);
+        for number in 3..5003 {
+            trace.wait(100).client_sends(&[get_image()]);
+            trace.wait(300).server_sends(&[reply(number)]);
+        }
+        trace.client_sends(&[fill()]).end();
+        let found = start_ups(&trace);
+        assert_eq!((found[0].latency_ms, found[0].round_trips), (Some(0.4), 1));
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub struct CpuFigures {
     /// CPU time of all clients' processes while they were connected: between the first reading and the last, and,
     /// by the context switches, after it. `None` where there is neither for any.
     pub clients: Option<Duration>,
-    /// CPU time of the server over the recording.
+    /// The same of the server.
     pub server: Option<Duration>,
 }
 
@@ -84,10 +84,11 @@ impl CpuClocks {
             .flat_map(|(pid, clock)| [clock.used(), since(*pid)])
             .flatten()
             .reduce(Duration::saturating_add);
-        let server = server.and_then(|pid| self.0.get(&pid));
-        CpuFigures {
-            clients,
-            server: server.and_then(CpuClock::used),
-        }
+        let server = server.and_then(|pid| {
+            let used = self.0.get(&pid).and_then(CpuClock::used);
+            let both = [used, since(pid)].into_iter().flatten();
+            both.reduce(Duration::saturating_add)
+        });
+        CpuFigures { clients, server }
     }
 }
