@@ -12,8 +12,10 @@ use x11prof_cost_model::{FastMap, Micros};
 
 use crate::activity::share::Share;
 
-/// How many pieces of work are fitted and divided at once: enough to tell kinds apart, in bounded memory.
+/// How many kinds of work, run by run, are fitted and divided at once: enough to tell them apart, in bounded memory.
+/// Work of one kind may have many keys, which change nothing but the memory.
 const WINDOW: usize = 1 << 16;
+const PARTS_LIMIT: usize = 8 * WINDOW;
 /// Steps of the fit. Few leave prices as they were. With many the noise of single runs decides, most of all for kinds
 /// that seldom come (docs/ACCURACY.md, "Is the division right?").
 const STEPS: usize = 30;
@@ -46,6 +48,9 @@ pub(super) struct Fit<K> {
     kinds: FastMap<K, usize>,
     /// What each kind's prices are multiplied by; `None` before the first fit.
     factors: Vec<Option<f64>>,
+    /// The last run of the window that has each kind, and how many kinds all its runs have, run by run.
+    last_runs: Vec<Option<usize>>,
+    kinds_of_runs: usize,
 }
 
 impl<K: Divided> Fit<K> {
@@ -55,6 +60,8 @@ impl<K: Divided> Fit<K> {
             parts: Vec::new(),
             kinds: FastMap::default(),
             factors: Vec::new(),
+            last_runs: Vec::new(),
+            kinds_of_runs: 0,
         }
     }
 
@@ -65,6 +72,11 @@ impl<K: Divided> Fit<K> {
             let kind = *self.kinds.entry(key.kind()).or_insert(next);
             if kind == next {
                 self.factors.push(None);
+                self.last_runs.push(None);
+            }
+            let this = Some(self.runs.len());
+            if std::mem::replace(&mut self.last_runs[kind], this) != this {
+                self.kinds_of_runs += 1;
             }
             self.parts.push(Part { key, kind, price });
         }
@@ -73,7 +85,7 @@ impl<K: Divided> Fit<K> {
 
     /// Whether the window is full.
     pub(super) fn is_full(&self) -> bool {
-        self.parts.len() >= WINDOW
+        self.kinds_of_runs >= WINDOW || self.parts.len() >= PARTS_LIMIT
     }
 
     /// Divides the runs of the window, and hands out each key's share.
@@ -94,6 +106,8 @@ impl<K: Divided> Fit<K> {
             begin = end;
         }
         self.parts.clear();
+        self.last_runs.fill(None);
+        self.kinds_of_runs = 0;
     }
 
     fn time(&self, part: &Part<K>) -> f64 {
@@ -148,7 +162,7 @@ impl<K: Divided> Fit<K> {
 mod tests {
     use x11prof_cost_model::Micros;
 
-    use super::{Divided, Fit};
+    use super::{Divided, Fit, WINDOW};
     use crate::activity::share::Share;
 
     impl Divided for u32 {
@@ -192,6 +206,32 @@ mod tests {
         }
         let [first, second, _] = divided(&mut fit);
         assert!((first - 3.0 * second).abs() < 1e-6);
+    }
+
+    /// Keys that stand for one kind, as a request of many windows.
+    #[test]
+    fn many_keys_of_a_kind_are_one_in_the_window() {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        struct Keyed(u32, usize);
+        impl Divided for Keyed {
+            fn kind(self) -> Keyed {
+                Keyed(self.0, 0)
+            }
+        }
+        let full_after = |keys: usize| {
+            let mut fit = Fit::new();
+            let share = Share {
+                time: Micros(1.0),
+                stretches: 1.0,
+            };
+            (1..=WINDOW).find(|_| {
+                let parts = (0..2 * keys).map(|at| (Keyed(at as u32 % 2, at / 2), 1.0));
+                fit.run(share, parts);
+                fit.is_full()
+            })
+        };
+        assert_eq!(full_after(1), Some(WINDOW / 2));
+        assert_eq!(full_after(3), Some(WINDOW / 2));
     }
 
     #[test]
