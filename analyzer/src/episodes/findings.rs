@@ -313,7 +313,13 @@ impl Findings {
             return;
         }
         let (start, latency) = (episode.start.as_nanos(), episode.latency());
-        let (end, added) = (start.saturating_add(recorded), latency - recorded);
+        // What it takes after the part that was asked for is not of that.
+        let until = self.options.to_s.map_or(u64::MAX, |seconds| {
+            let first = self.first.unwrap_or_default().as_nanos();
+            first.saturating_add((seconds * 1e9) as u64)
+        });
+        let end = start.saturating_add(recorded).min(until);
+        let added = latency - recorded;
         self.covered.add(start, end);
         self.added[0] = self.added[0].saturating_add(added);
         if episode.trigger == Trigger::Input {

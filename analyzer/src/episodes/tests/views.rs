@@ -275,3 +275,17 @@ fn a_key_that_is_slow_alone_is_one_pattern() {
     assert_eq!(report.patterns[1].landmark, None);
     consistent(&report);
 }
+
+#[test]
+fn a_part_has_no_more_time_in_episodes_than_it_takes() {
+    let trace = session();
+    let of = report(
+        &trace,
+        &EpisodeOptions {
+            to_s: Some(0.5),
+            ..EpisodeOptions::default()
+        },
+    );
+    assert!(of.summary.count > 0, "{:?}", of.summary);
+    assert!(of.summary.in_episode_ms <= 500.0, "{:?}", of.summary);
+}
