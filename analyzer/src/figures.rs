@@ -139,6 +139,8 @@ processing_ms | ms | latency_ms | Time until its last request (INP).
 presentation_delay_ms | ms | latency_ms | Time until that was drawn (INP).
 blocked_ms | ms | latency_ms | Time in which it waited for replies, or for what it sent to be taken.
 ms | ms | | Time at this place, or for this reason.
+actions | number | summary.count | All actions of the kind.
+every | number | actions | Each so-manieth action of the kind is such an outlier.
 percent | % | 100 | The share of the latencies.
 end_to_end_ms | ms | duration_ms | `wall_ms` of what is reported.
 in_episode_ms | ms | end_to_end_ms | Time in which at least one episode went on.

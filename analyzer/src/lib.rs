@@ -60,10 +60,10 @@ pub use episodes::{
     ChildReport, CumulativeReport, DurationReport, Episode, EpisodeOptions, EpisodeReport,
     Episodes, EpisodesReport, EventDefinition, EventDefinitions, EventFileError, EventTypeReport,
     ExclusiveReport, Figure, Findings, HeldUpReport, LandmarkReport, LocationReport, MarkReport,
-    MarkedEpisode, MarkedStall, ModalReport, Owner, Parts, PartsReport, PathReport, PatternReport,
-    PhasesReport, RepeatedLandmark, RepeatedReport, ResourceUse, SeriesReport, ServerCause,
-    SummaryReport, ThinkReport, ThresholdError, Thresholds, Trigger, TriggerReport, Unmatched,
-    Unsure,
+    MarkedEpisode, MarkedStall, ModalReport, OutliersReport, Owner, Parts, PartsReport, PathReport,
+    PatternReport, PhasesReport, RepeatedLandmark, RepeatedReport, ResourceUse, SeriesReport,
+    ServerCause, SummaryReport, ThinkReport, ThresholdError, Thresholds, Trigger, TriggerReport,
+    Unmatched, Unsure,
 };
 pub use figures::{FigureDefinition, figure_at, figures};
 pub use link::{LinkFinding, LinkKind, LinkReport, SpreadReport};

@@ -116,6 +116,7 @@ fn words<'a>(blamed: &Blamed, name: impl Fn(ConnectionId) -> Option<&'a str>) ->
         ("server", Some(request)) => format!("round trips of {request}"),
         ("server", None) => "drawing".to_owned(),
         ("server_processor", _) => "no free processor for the server".to_owned(),
+        ("queue", _) => "an earlier action".to_owned(),
         ("sleep", _) => "sleep or timer".to_owned(),
         ("disk", _) => "waiting for a file".to_owned(),
         ("network", _) => "network".to_owned(),

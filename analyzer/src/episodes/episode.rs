@@ -177,6 +177,12 @@ impl Episode {
         self.latency().saturating_sub(self.parts.of(Owner::Others))
     }
 
+    /// Nanoseconds for which its stimulus waited while its client handled something else.
+    pub(crate) fn queued(&self) -> u64 {
+        let waited = self.parts.of(Owner::Waiting);
+        waited.saturating_sub(self.waited_idle)
+    }
+
     /// Nanoseconds in which the client waited for replies, or for what it sent to be taken.
     pub fn blocked(&self) -> u64 {
         let all = self.parts.server() + self.parts.of(Owner::Network);

@@ -74,6 +74,11 @@ impl Landmarks {
         landmark.parts.merge(&episode.parts);
     }
 
+    /// One of them.
+    pub(crate) fn of(&self, name: &Label) -> Option<&Landmark> {
+        self.0.get(name)
+    }
+
     /// The landmarks, the most time first.
     pub(crate) fn list(&self) -> Vec<(&Label, &Landmark)> {
         let mut list: Vec<_> = self.0.iter().collect();

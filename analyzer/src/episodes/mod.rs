@@ -65,8 +65,8 @@ pub use report::{
     ApartReport, BlameReport, Blamed, BurstReport, CausesReport, ChildReport, CumulativeReport,
     DurationReport, EpisodeReport, EpisodesReport, EventTypeReport, ExclusiveReport, HeldUpReport,
     LandmarkReport, LocationReport, MarkReport, MarkedEpisode, MarkedStall, ModalReport,
-    PartsReport, PathReport, PatternReport, PhasesReport, ResourceUse, SeriesReport, SummaryReport,
-    ThinkReport, TriggerReport,
+    OutliersReport, PartsReport, PathReport, PatternReport, PhasesReport, ResourceUse,
+    SeriesReport, SummaryReport, ThinkReport, TriggerReport,
 };
 pub use thresholds::{ThresholdError, Thresholds};
 pub use user::definition::{EventDefinition, EventDefinitions};

@@ -5,6 +5,7 @@ mod episode;
 mod landmark;
 mod mark;
 mod modal;
+mod outliers;
 mod over_time;
 mod parts;
 mod pattern;
@@ -22,6 +23,7 @@ pub use episode::{ChildReport, EpisodeReport, HeldUpReport};
 pub use landmark::{ExclusiveReport, LandmarkReport, PhasesReport};
 pub use mark::{MarkReport, MarkedEpisode, MarkedStall};
 pub use modal::ModalReport;
+pub use outliers::OutliersReport;
 pub use over_time::{ApartReport, BurstReport, DurationReport, ThinkReport};
 pub use parts::{CausesReport, PartsReport, TriggerReport};
 pub use pattern::{LocationReport, PatternReport};
@@ -51,6 +53,8 @@ pub struct EpisodesReport {
     pub landmarks: Vec<LandmarkReport>,
     /// Episodes of one shape, those with the most perceptible time first.
     pub patterns: Vec<PatternReport>,
+    /// Actions that took far longer than the same actions usually do, the most time first.
+    pub outliers: Vec<OutliersReport>,
     /// Contiguous short episodes.
     pub bursts: Vec<BurstReport>,
     /// Think and wait time.
@@ -93,6 +97,7 @@ impl EpisodesReport {
             groups: landmark::landmarks(&findings.groups),
             landmarks: landmark::landmarks(&findings.landmarks),
             patterns: PatternReport::all(findings, first),
+            outliers: OutliersReport::all(findings),
             bursts: findings
                 .bursts
                 .list()

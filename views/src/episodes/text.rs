@@ -1,8 +1,8 @@
 //! The report on episodes for people: the answer in at most five lines, then a few rows, then doubts.
 
-use x11prof_analyzer::{EpisodeReport, EpisodesReport};
+use x11prof_analyzer::{EpisodeReport, EpisodesReport, OutliersReport};
 
-use super::words::{causes, fit, latency, location};
+use super::words::{brief, causes, fit, latency, location, ordinal};
 use super::{all, chart, events, landmarks, marks, patterns, worst};
 use crate::page::Page;
 use crate::page::Style;
@@ -96,12 +96,14 @@ fn verdict(report: &EpisodesReport, page: &Page) -> String {
                 1 => format!("1 is over its threshold; {waited}."),
                 many => format!("{many} are over their threshold; {waited}."),
             });
-            lines.push(match of.perceptible {
-                0 => format!("Their time: {}.", causes(&of.parts, &of.causes)),
-                _ => format!(
-                    "The time of those: {}.",
-                    causes(&of.perceptible_parts, &of.perceptible_causes)
-                ),
+            let room = page.columns().saturating_sub(1);
+            lines.push(match (of.perceptible, report.outliers.first()) {
+                (0, Some(far)) => outliers(far),
+                (0, None) => causes("Their time: ", &of.parts, &of.causes, room) + ".",
+                _ => {
+                    let (parts, of) = (&of.perceptible_parts, &of.perceptible_causes);
+                    causes("The time of those: ", parts, of, room) + "."
+                }
             });
             lines.extend(worst_of_input(report, page));
         }
@@ -133,6 +135,24 @@ fn verdict(report: &EpisodesReport, page: &Page) -> String {
         text.push('\n');
     }
     text
+}
+
+/// `3 of 60 Typing in Notes, every 20th: 87.0 to 136.0 ms where 0.60 ms is usual.`
+fn outliers(of: &OutliersReport) -> String {
+    let every = of
+        .every
+        .map_or_else(String::new, |every| format!(", every {}", ordinal(every)));
+    let took = match of.count {
+        1 => latency(of.max_ms),
+        _ => format!("{} to {}", brief(of.min_ms), latency(of.max_ms)),
+    };
+    format!(
+        "{} of {} {}{every}: {took} where {} is usual.",
+        of.count,
+        of.actions,
+        of.group,
+        latency(of.median_ms)
+    )
 }
 
 fn worst_of_input(report: &EpisodesReport, page: &Page) -> Option<String> {

@@ -62,10 +62,15 @@ pub(super) fn part(culprit: &str) -> &str {
     }
 }
 
-/// What took the time, the most first: `client code 61 %, drawing 30 %`.
-pub(super) fn causes(parts: &PartsReport, causes: &CausesReport) -> String {
+/// What took the time, the most first, as much as there is room for: `client code 61 %, drawing 30 %`.
+pub(super) fn causes(
+    before: &str,
+    parts: &PartsReport,
+    causes: &CausesReport,
+    room: usize,
+) -> String {
     let replies = causes.reply_ms + causes.grab_ms;
-    shares(&[
+    let shares = shares(&[
         ("waiting to begin", parts.waiting_ms),
         ("client code", causes.running_ms),
         ("no free processor", causes.processor_ms),
@@ -85,10 +90,19 @@ pub(super) fn causes(parts: &PartsReport, causes: &CausesReport) -> String {
         ),
         ("network", parts.network_ms),
         ("other clients", parts.other_clients_ms),
-    ])
+    ]);
+    let mut line = before.to_owned();
+    for (number, share) in shares.iter().enumerate() {
+        let next = format!("{}{share}", if number == 0 { "" } else { ", " });
+        if number > 0 && line.width() + next.width() > room {
+            break;
+        }
+        line.push_str(&next);
+    }
+    line
 }
 
-fn shares(all: &[(&str, f64)]) -> String {
+fn shares(all: &[(&str, f64)]) -> Vec<String> {
     let sum: f64 = all.iter().map(|(_, ms)| ms).sum();
     let mut all: Vec<(&str, f64)> = all
         .iter()
@@ -97,10 +111,21 @@ fn shares(all: &[(&str, f64)]) -> String {
         .collect();
     all.sort_by(|a, b| b.1.total_cmp(&a.1));
     let named = all.into_iter().take(3);
-    let named: Vec<String> = named
+    named
         .map(|(name, share)| format!("{name} {share:.0} %"))
-        .collect();
-    named.join(", ")
+        .collect()
+}
+
+/// `20th`.
+pub(super) fn ordinal(number: u64) -> String {
+    let ending = match (number % 10, number % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
 }
 
 /// A location with its share.

@@ -27,13 +27,10 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
         let mostly = of.mostly.as_ref().filter(|of| of.of.is_some());
         let mostly = mostly.map(|of| format!("; mostly {}", location(of)));
         let mostly = of.held_up.as_ref().map(held_up).or(mostly);
-        let shares = causes(&of.parts, &of.causes);
-        let line = format!("{shares}{}", mostly.unwrap_or_default());
         let indent = " ".repeat(14);
-        text.push_str(&format!(
-            "{indent}{}\n",
-            fit(&plain(&line), page.columns() - indent.len())
-        ));
+        let shares = causes(&indent, &of.parts, &of.causes, page.columns());
+        let line = format!("{shares}{}", mostly.unwrap_or_default());
+        text.push_str(&page.wrap(&plain(&line), indent.len()));
         if let Some(blame) = &of.blame {
             chain(blame, of, page, &mut text);
         }

@@ -5,6 +5,7 @@ use x11prof_trace::ConnectionId;
 
 use super::path_step::PathStep;
 use crate::episodes::cause::{Cause, ServerCause};
+use crate::episodes::episode::Episode;
 use crate::episodes::owner::Owner;
 
 /// What time was spent in, as results name it.
@@ -12,6 +13,8 @@ use crate::episodes::owner::Owner;
 pub(crate) enum BlameKind {
     /// The client whose episode it is.
     Client,
+    /// The same client: it handled what came before.
+    Queue,
     /// Another client, which that one made act, or waited for.
     OtherClient,
     /// The server.
@@ -34,6 +37,7 @@ impl BlameKind {
     pub(crate) fn name(self) -> &'static str {
         match self {
             BlameKind::Client => "client",
+            BlameKind::Queue => "queue",
             BlameKind::OtherClient => "other_client",
             BlameKind::Server => "server",
             BlameKind::Network => "network",
@@ -46,13 +50,20 @@ impl BlameKind {
     }
 }
 
-/// The clients of a chain that could run for longer than they ran: theirs is a want of processors. Else a
-/// preempted client is one that works.
+/// What is to be known of an episode to blame somebody for a link of its chain.
 #[derive(Debug)]
-pub(crate) struct Crowded(Vec<ConnectionId>);
+pub(crate) struct Whole {
+    whose: ConnectionId,
+    /// The clients that could run for longer than they ran: theirs is a want of processors. Else a preempted client is one
+    /// that works.
+    crowded: Vec<ConnectionId>,
+    /// What it waited before it began was mostly for the handling of something else.
+    queued: bool,
+}
 
-impl Crowded {
-    pub(crate) fn of(path: &[PathStep]) -> Crowded {
+impl Whole {
+    pub(crate) fn of(episode: &Episode) -> Whole {
+        let path = &episode.path;
         let sum = |client: ConnectionId, owner: Owner| {
             let of = path.iter();
             let of = of.filter(|step| (step.client, step.owner) == (client, owner));
@@ -66,7 +77,11 @@ impl Crowded {
         clients.sort_unstable();
         clients.dedup();
         clients.retain(crowded);
-        Crowded(clients)
+        Whole {
+            whose: episode.client,
+            crowded: clients,
+            queued: episode.queued() > episode.waited_idle,
+        }
     }
 }
 
@@ -83,8 +98,9 @@ pub(crate) struct Blame {
 }
 
 impl Blame {
-    /// Who has the time of a link in the chain of an episode of `whose`.
-    pub(crate) fn of(step: &PathStep, whose: ConnectionId, crowded: &Crowded) -> Blame {
+    /// Who has the time of a link.
+    pub(crate) fn of(step: &PathStep, whole: &Whole) -> Blame {
+        let whose = whole.whose;
         let own = |kind| {
             let other = step.client != whose;
             let kind = if other { BlameKind::OtherClient } else { kind };
@@ -100,11 +116,12 @@ impl Blame {
             (Owner::Network, _) => (BlameKind::Network, step.client, step.request),
             // It waited for one whose doing has no part in the tree.
             (_, Some(by)) => (BlameKind::OtherClient, by, step.request),
-            (Owner::OffCpu(Cause::Processor), None) if crowded.0.contains(&step.client) => {
+            (Owner::OffCpu(Cause::Processor), None) if whole.crowded.contains(&step.client) => {
                 (BlameKind::Processor, step.client, None)
             }
             (Owner::OffCpu(Cause::File), None) => own(BlameKind::Disk),
             (Owner::OffCpu(Cause::Sleeping | Cause::Poll), None) => own(BlameKind::Sleep),
+            (Owner::Waiting, None) if whole.queued => own(BlameKind::Queue),
             (Owner::Waiting | Owner::Client | Owner::OffCpu(_) | Owner::Others, None) => {
                 own(BlameKind::Client)
             }
@@ -121,12 +138,12 @@ impl Blame {
         }
     }
 
-    /// Who has the most of a chain; `None` of an empty one.
-    pub(crate) fn most(path: &[PathStep], whose: ConnectionId) -> Option<Blame> {
-        let crowded = Crowded::of(path);
+    /// Who has the most of an episode's chain; `None` of an empty one.
+    pub(crate) fn most(episode: &Episode) -> Option<Blame> {
+        let whole = Whole::of(episode);
         let mut all: Vec<Blame> = Vec::new();
-        for step in path {
-            let one = Blame::of(step, whose, &crowded);
+        for step in &episode.path {
+            let one = Blame::of(step, &whole);
             let same = |of: &&mut Blame| {
                 (of.kind, of.client, of.request) == (one.kind, one.client, one.request)
             };

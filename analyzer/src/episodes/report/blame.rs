@@ -4,7 +4,7 @@ use serde::Serialize;
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use crate::episodes::across::blame::{Blame, BlameKind, Crowded};
+use crate::episodes::across::blame::{Blame, BlameKind, Whole};
 use crate::episodes::across::path_step::PathStep;
 use crate::episodes::episode::Episode;
 use crate::episodes::findings::Findings;
@@ -14,7 +14,7 @@ use crate::units::{duration_ms, nanos_ms};
 /// Who has the most of the chain of waits from an episode's beginning to the end of all that it led to.
 #[derive(Debug, Clone, Serialize)]
 pub struct BlameReport {
-    /// `client` (whose episode it is), `other_client`, `server`, `network`, `grab`, `disk`, `sleep`, `processor`,
+    /// `client` (whose episode it is), `queue` (it handled what came before), `other_client`, `server`, `network`, `grab`, `disk`, `sleep`, `processor`,
     /// `server_processor`.
     pub kind: &'static str,
     /// The program: the one that worked or waited, of `grab` the one that grabbed.
@@ -45,7 +45,7 @@ pub struct Blamed {
 impl Blamed {
     /// What the most time of an episode's chain was spent in; `None` of one that took no time.
     pub fn of(episode: &Episode) -> Option<Blamed> {
-        let blame = Blame::most(&episode.path, episode.client)?;
+        let blame = Blame::most(episode)?;
         Some(Blamed {
             kind: blame.kind.name(),
             client: blame.client,
@@ -83,10 +83,10 @@ impl BlameReport {
         findings: &Findings,
         first: Timestamp,
     ) -> Option<BlameReport> {
-        let blame = Blame::most(&episode.path, episode.client)?;
-        let crowded = Crowded::of(&episode.path);
+        let blame = Blame::most(episode)?;
+        let whole = Whole::of(episode);
         let link = |step: &PathStep| {
-            let blame = Blame::of(step, episode.client, &crowded);
+            let blame = Blame::of(step, &whole);
             PathReport::of(step, &blame, findings, first)
         };
         Some(BlameReport {
@@ -138,6 +138,9 @@ fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
     match (blame.kind, blame.request) {
         (BlameKind::Client, _) => {
             format!("{own} itself took {part}{ready}: look at what its code does then.")
+        }
+        (BlameKind::Queue, _) => {
+            format!("It waited {part} while {own} handled what came before: look at that first.")
         }
         (BlameKind::OtherClient, Some(request)) => format!(
             "{own} had to wait for {who}, which took {part} over {request}{ready}: look at {who} first."

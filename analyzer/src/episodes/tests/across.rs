@@ -218,7 +218,7 @@ fn the_chain_of_waits_adds_up_and_the_longest_is_blamed() {
     assert_eq!(path, [(1, 20), (2, 1), (2, 100), (3, 1), (3, 30)]);
     let sum: u64 = root.path.iter().map(|one| one.nanos).sum();
     assert_eq!(sum, root.latency());
-    let blame = Blame::most(&root.path, A).unwrap();
+    let blame = Blame::most(root).unwrap();
     assert_eq!((blame.kind, blame.client), (BlameKind::OtherClient, B));
     assert_eq!(blame.request, Some(Symbol::new("MapWindow")));
 }
@@ -252,7 +252,7 @@ fn what_is_passed_on_late_for_want_of_a_processor_is_not_the_servers_doing() {
         (server(ServerCause::Drawing), 1),
     ];
     assert_eq!(path, expected);
-    let blame = Blame::most(&root.path, A).unwrap();
+    let blame = Blame::most(root).unwrap();
     assert_eq!((blame.kind, blame.client), (BlameKind::ServerProcessor, A));
 }
 
@@ -316,7 +316,7 @@ fn drawing_before_a_question(takes: u64) -> Option<Symbol> {
         (100 + takes, sends(A, 4, None)),
     ]);
     let root = of(&all, A);
-    let blame = Blame::most(&root.path, A).unwrap();
+    let blame = Blame::most(root).unwrap();
     assert_eq!((blame.kind, blame.client), (BlameKind::Server, A));
     blame.request
 }

@@ -21,7 +21,7 @@ fn micros(of: &Episode, owner: Owner) -> u64 {
 }
 
 fn blamed(of: &Episode) -> (BlameKind, u64) {
-    let blame = Blame::most(&of.path, of.client).expect("a chain");
+    let blame = Blame::most(of).expect("a chain");
     (blame.kind, blame.nanos / 1000)
 }
 

@@ -289,3 +289,42 @@ fn a_part_has_no_more_time_in_episodes_than_it_takes() {
     assert!(of.summary.count > 0, "{:?}", of.summary);
     assert!(of.summary.in_episode_ms <= 500.0, "{:?}", of.summary);
 }
+
+#[test]
+fn keys_far_slower_than_usual_are_told_and_what_queues_behind_them_is_not_to_blame() {
+    let mut trace = Synthetic::new();
+    for key in 1..=40 {
+        trace.wait(1000 * MS).server_sends(&[key_press(key - 1, 0)]);
+        let slow = key % 10 == 0;
+        if slow {
+            // The next key comes meanwhile.
+            trace.wait(20 * MS).server_sends(&[key_press(key - 1, 0)]);
+            trace.wait(80 * MS).client_sends(&[poly_fill_rectangle(1)]);
+        }
+        trace.wait(MS).client_sends(&[poly_fill_rectangle(1)]);
+    }
+    trace.wait(1000 * MS).end();
+    let of = |threshold: f64| {
+        let options = EpisodeOptions {
+            thresholds: crate::Thresholds::parse(&threshold.to_string()).unwrap(),
+            ..EpisodeOptions::default()
+        };
+        report(&trace, &options)
+    };
+    let found = of(150.0);
+    assert_eq!(found.summary.perceptible, 0);
+    let far = &found.outliers[0];
+    assert_eq!(
+        (far.group.as_str(), far.count, far.actions),
+        ("Typing", 4, 44)
+    );
+    // Two actions of each tenth.
+    assert_eq!(far.every, Some(11));
+    assert_eq!((far.min_ms, far.max_ms, far.median_ms), (100.0, 100.0, 1.0));
+    let blamed: Vec<_> = of(50.0)
+        .episodes
+        .iter()
+        .filter_map(|one| one.blame.as_ref().map(|blame| blame.kind))
+        .collect();
+    assert_eq!(blamed, ["client", "queue"].repeat(4));
+}

@@ -1,0 +1,85 @@
+//! Actions that took far longer than the same actions usually do, whatever the threshold.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use x11prof_protocol::Symbol;
+
+use crate::episodes::cumulative::percentile;
+use crate::episodes::episode::{Episode, Trigger};
+use crate::episodes::findings::Findings;
+use crate::label::Label;
+use crate::units::nanos_ms;
+
+/// The outliers of one kind of action. What waited behind another action is none of its own.
+#[derive(Debug, Clone, Serialize)]
+pub struct OutliersReport {
+    /// The kind of action and the class of the window.
+    pub group: String,
+    /// How many they are.
+    pub count: u64,
+    /// All actions of the kind.
+    pub actions: u64,
+    /// Each so-manieth action, where all distances are the same; else null.
+    pub every: Option<u64>,
+    /// The least latency of theirs.
+    pub min_ms: f64,
+    /// The greatest.
+    pub max_ms: f64,
+    /// The median of all actions of the kind.
+    pub median_ms: f64,
+}
+
+impl OutliersReport {
+    /// Those of each kind of action, the most time first. They take more than three times the distance of the quartiles
+    /// above the upper one (Tukey's outer fence), and longer than a frame.
+    pub(super) fn all(findings: &Findings) -> Vec<OutliersReport> {
+        let mut kinds: BTreeMap<Symbol, Vec<&Episode>> = BTreeMap::new();
+        for one in findings.episodes() {
+            if one.trigger == Trigger::Input && findings.counts(one) {
+                kinds.entry(one.group).or_default().push(one);
+            }
+        }
+        let mut all: Vec<(u64, OutliersReport)> = kinds
+            .into_iter()
+            .filter_map(|(group, episodes)| of_kind(findings, group, episodes))
+            .collect();
+        all.sort_by_key(|(total, _)| std::cmp::Reverse(*total));
+        all.into_iter().map(|(_, of)| of).collect()
+    }
+}
+
+fn of_kind(
+    findings: &Findings,
+    group: Symbol,
+    mut episodes: Vec<&Episode>,
+) -> Option<(u64, OutliersReport)> {
+    let name = Label::new(group.as_str());
+    let latencies = &findings.groups.of(&name)?.latencies;
+    let (low, high) = (percentile(latencies, 0.25)?, percentile(latencies, 0.75)?);
+    let fence = high.saturating_add(3 * (high - low));
+    let fence = fence.max(findings.options.frame());
+    episodes.sort_by_key(|one| one.start);
+    let far: Vec<usize> = (0..)
+        .zip(&episodes)
+        .filter(|(_, one)| one.latency() - one.queued().min(one.latency()) > fence)
+        .map(|(at, _)| at)
+        .collect();
+    let took = far.iter().map(|at| episodes[*at].latency());
+    let (least, most) = (took.clone().min()?, took.clone().max()?);
+    let mut apart = far.windows(2).map(|pair| pair[1] - pair[0]);
+    let every = apart.next().filter(|first| apart.all(|one| one == *first));
+    let all_known = episodes.len() as u64 == latencies.number();
+    let of = OutliersReport {
+        group: group.to_string(),
+        count: far.len() as u64,
+        actions: latencies.number(),
+        every: every
+            .filter(|_| all_known && far.len() > 2)
+            .map(|every| every as u64),
+        min_ms: nanos_ms(least),
+        max_ms: nanos_ms(most),
+        median_ms: nanos_ms(percentile(latencies, 0.5)?),
+    };
+    Some((took.sum(), of))
+}
