@@ -173,16 +173,16 @@ fn parameters_for(
     let advice = "for this one's own: x11prof measure";
     let mut other_server = None;
     match (best.same_server, best.same_machine) {
-        (true, Some(true)) => say!("prices of {name}, measured on this machine"),
+        (true, Some(true)) => say!("what requests cost: {name}, measured on this machine"),
         (true, _) => {
-            say!("prices of {name}, measured on another machine; {advice}");
+            say!("what requests cost: {name}, measured on another machine; {advice}");
         }
         (false, _) => {
             let executable = server
                 .executable
                 .as_deref()
                 .unwrap_or("the recorded server");
-            say!("no parameters of {executable} are known; prices of {name}; {advice}");
+            say!("what requests cost: {name}, as {executable} was never measured; {advice}");
             other_server = Some((executable.to_owned(), name.clone()));
         }
     }

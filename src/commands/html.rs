@@ -141,6 +141,8 @@ pub(crate) fn write(
     if let Some(stalls) = &report.stalls {
         marks.name_in(&mut episodes, summary, stalls);
     }
+    let mut verdict = profile::verdict_lines(report);
+    verdict.extend(x11prof_views::episodes::verdict_lines(&episodes));
     let command = report.trace.command.join(" ");
     let page = Page {
         title: match command.as_str() {
@@ -148,7 +150,7 @@ pub(crate) fn write(
             command => command,
         },
         made: env!("CARGO_PKG_VERSION"),
-        verdict: profile::verdict_lines(report),
+        verdict,
         doubts: profile::doubt_lines(report),
         report,
         compare,

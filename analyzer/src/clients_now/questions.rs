@@ -57,8 +57,8 @@ impl Questions {
         let (name, time) = (answer.question.name, answer.question.asked_at);
         *of.round_trips.entry(name).or_default() += 1;
         of.waited = of.waited.saturating_add(answer.waited());
-        // To wait for the server to be done is no question.
-        if answer.how == How::Synchronised {
+        // To wait for the server to be done is no question, unless it has nothing to do.
+        if answer.how == How::Synchronised && answer.question.requests_ahead > 0 {
             return;
         }
         let last = last.entry(answer.client).or_default();

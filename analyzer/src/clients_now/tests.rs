@@ -146,3 +146,26 @@ fn a_window_that_nothing_comes_in_has_no_rates() {
     assert_eq!(of(&report, "panel").held["pixmap"].count, 20);
     assert!(report.requests.is_empty(), "{:?}", report.requests);
 }
+
+#[test]
+fn who_waits_for_a_server_that_has_nothing_to_do_polls() {
+    let mut display = Display::new();
+    for n in 0..200 {
+        let ms = f64::from(n) * 10.0;
+        for client in [2, 3] {
+            let sequence = if client == 3 { 2 * n + 2 } else { n + 1 };
+            if client == 3 {
+                display.sends(3, ms, poly_fill_rectangle(1));
+            }
+            display.sends(client, ms + 0.1, get_input_focus());
+            display.gets(client, ms + 1.0, reply(sequence));
+        }
+    }
+    display.sends(1, 2000.0, no_operation(1));
+    let report = report(&display, 1.0, None);
+    let polls = of(&report, "panel").polls.as_ref().unwrap();
+    assert_eq!(polls.request, "GetInputFocus");
+    assert!((polls.per_s - 100.0).abs() < 2.0, "{polls:?}");
+    // One that has drawn waits until that is done.
+    assert!(of(&report, "editor").polls.is_none());
+}

@@ -68,8 +68,40 @@ pub fn text(report: &EpisodesReport, show: &Show, page: &Page) -> String {
     text
 }
 
-/// At most five lines: how many actions, how long they took, and what took the time.
+/// What was slow of what the user did, for a page that begins with something else; nothing where the user did nothing.
+pub fn verdict_lines(report: &EpisodesReport) -> Vec<String> {
+    let page = Page {
+        width: usize::MAX,
+        ..Page::default()
+    };
+    let acted = report
+        .triggers
+        .iter()
+        .any(|of| of.trigger == "input" && of.count > 0);
+    let lines = if acted {
+        sentences(report, &page.whole())
+    } else {
+        Vec::new()
+    };
+    lines.iter().map(|line| plain(line).into_owned()).collect()
+}
+
+/// At most five lines.
 fn verdict(report: &EpisodesReport, page: &Page) -> String {
+    let mut text = String::new();
+    for (number, line) in sentences(report, page).iter().enumerate() {
+        let line = page.wrap(&plain(line), 2);
+        match number {
+            0 => text.push_str(&page.paint(Style::Bold, line.trim_end())),
+            _ => text.push_str(line.trim_end()),
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// How many actions, how long they took, and what took the time.
+fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
     let summary = &report.summary;
     let (input, rest): (Vec<_>, Vec<_>) =
         report.triggers.iter().partition(|of| of.trigger == "input");
@@ -125,16 +157,7 @@ fn verdict(report: &EpisodesReport, page: &Page) -> String {
             latency(longest)
         ));
     }
-    let mut text = String::new();
-    for (number, line) in lines.iter().enumerate() {
-        let line = fit(&plain(line), page.columns());
-        match number {
-            0 => text.push_str(&page.paint(Style::Bold, &line)),
-            _ => text.push_str(&line),
-        }
-        text.push('\n');
-    }
-    text
+    lines
 }
 
 /// `3 of 60 Typing in Notes, every 20th: 87.0 to 136.0 ms where 0.60 ms is usual.`
