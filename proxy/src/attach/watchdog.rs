@@ -21,8 +21,10 @@ use crate::socket::Socket;
 
 /// The first argument of the program when the program is to be a watchdog.
 pub const WATCHDOG: &str = "attach-watchdog";
-/// The time for which bytes may wait while the recorder reads nothing.
+/// The time for which bytes may wait while the recorder is stopped.
 const SILENCE: Duration = Duration::from_millis(250);
+/// The same while the recorder wants to run, and others have the processors. Until then the server's growth decides.
+const STARVED: Duration = Duration::from_secs(1);
 /// The bytes by which the server's memory may grow while bytes wait for the recorder.
 const GROWTH: u64 = 32 << 20;
 /// The time between two looks.
@@ -148,6 +150,10 @@ pub fn attach_watchdog(server: Option<u32>) {
             return;
         };
         let held = server.and_then(resident);
+        look.patience = match is_stopped() {
+            true => SILENCE,
+            false => STARVED,
+        };
         if let Some(reason) = look.at(clock::now(), has_read, waiting, held) {
             let mut verdict = vec![u8::from(reason == Reason::Grown)];
             verdict.extend(look.last_read.as_nanos().to_ne_bytes());
@@ -157,6 +163,14 @@ pub fn attach_watchdog(server: Option<u32>) {
             return;
         }
     }
+}
+
+/// Whether the recorder, this process's parent, is stopped by a signal or a debugger (proc(5), `stat`).
+fn is_stopped() -> bool {
+    let recorder = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
+    let stat = std::fs::read_to_string(format!("/proc/{recorder}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start());
+    state.is_some_and(|state| state.starts_with(['T', 't']))
 }
 
 /// The bytes of a process that are in memory (proc(5), `statm`).
@@ -169,6 +183,8 @@ fn resident(pid: u32) -> Option<u64> {
 /// The state of a watch from one look to the next.
 #[derive(Debug, Default)]
 struct Look {
+    /// The time for which bytes may wait.
+    patience: Duration,
     last_read: Timestamp,
     /// The server's memory when nothing waited for the recorder.
     base: Option<u64>,
@@ -191,7 +207,7 @@ impl Look {
             self.base = held;
             return None;
         }
-        if now.since(self.last_read) > SILENCE {
+        if now.since(self.last_read) > self.patience {
             return Some(Reason::Silent);
         }
         self.base = self.base.or(held);
@@ -211,15 +227,22 @@ impl Look {
 mod tests {
     use x11prof_trace::Timestamp;
 
-    use super::{GROWTH, Look, Reason};
+    use super::{GROWTH, Look, Reason, SILENCE};
 
     fn at(millis: u64) -> Timestamp {
         Timestamp::from_nanos(millis * 1_000_000)
     }
 
+    fn watched() -> Look {
+        Look {
+            patience: SILENCE,
+            ..Look::default()
+        }
+    }
+
     #[test]
     fn who_reads_nothing_while_bytes_wait_is_cut_off() {
-        let mut look = Look::default();
+        let mut look = watched();
         assert_eq!(look.at(at(1000), false, 0, None), None);
         assert_eq!(look.at(at(1250), false, 9, None), None);
         assert_eq!(look.at(at(1251), false, 9, None), Some(Reason::Silent));
@@ -228,7 +251,7 @@ mod tests {
 
     #[test]
     fn who_reads_or_has_nothing_to_read_is_left_alone() {
-        let mut look = Look::default();
+        let mut look = watched();
         for millis in (0..5000).step_by(200) {
             assert_eq!(look.at(at(millis), true, 9, Some(1)), None);
         }
@@ -239,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_server_that_grows_while_bytes_wait_is_relieved() {
-        let mut look = Look::default();
+        let mut look = watched();
         assert_eq!(look.at(at(0), true, 0, Some(1 << 20)), None);
         // A client's pixmaps, while nothing waits for the recorder.
         let base = 1 << 30;
