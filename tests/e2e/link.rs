@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::harness::slow_relay::{Slow, SlowRelay};
-use crate::harness::{Place, Server, needs};
+use crate::harness::{Place, Server, alone, needs};
 use serde_json::Value;
 
 fn kinds(report: &Value) -> Vec<&str> {
@@ -19,45 +19,52 @@ fn link(place: &Place, display: &str) -> Value {
 }
 
 #[test]
-fn each_kind_of_slow_connection_is_recognised() {
+fn each_kind_of_slow_connection_is_recognised() -> Result<(), String> {
+    let _alone = alone();
     let server = Server::xvfb(&[]);
     let place = Place::new();
+    // Again: the relay's own timers come late on a busy machine, which is another slow connection.
+    each_kind(&server, &place).or_else(|_| each_kind(&server, &place))
+}
+
+fn each_kind(server: &Server, place: &Place) -> Result<(), String> {
     // Two that mostly wait, at once.
     let far = SlowRelay::start(&server.display, Slow::Delay(Duration::from_millis(15)));
     let held = SlowRelay::start(&server.display, Slow::Nagle(Duration::from_millis(40)));
     let (report, held) = std::thread::scope(|both| {
-        let held = both.spawn(|| link(&place, &held.display));
-        (link(&place, &far.display), held.join().expect("a report"))
+        let held = both.spawn(|| link(place, &held.display));
+        (link(place, &far.display), held.join().expect("a report"))
     });
-    assert!(kinds(&report).contains(&"far"), "{report}");
-    assert_eq!(report["step_ms"], Value::Null);
-    let rtt = report["round_trips"]["min_ms"].as_f64().expect("a time");
-    assert!(rtt >= 30.0, "{report}");
-    assert_eq!(kinds(&held)[0], "delayed-acknowledgement", "{held}");
-    let two = held["two_writes_ms"].as_f64().expect("a time");
-    assert!((30.0..80.0).contains(&two), "{held}");
+    let is = |right: bool, report: &Value| match right {
+        true => Ok(()),
+        false => Err(report.to_string()),
+    };
+    let number = |of: &Value| of.as_f64().unwrap_or(f64::NAN);
+    is(kinds(&report).contains(&"far"), &report)?;
+    is(report["step_ms"] == Value::Null, &report)?;
+    is(number(&report["round_trips"]["min_ms"]) >= 30.0, &report)?;
+    is(kinds(&held)[0] == "delayed-acknowledgement", &held)?;
+    let two = number(&held["two_writes_ms"]);
+    is((30.0..80.0).contains(&two), &held)?;
 
     let steps = SlowRelay::start(&server.display, Slow::Steps(Duration::from_millis(20)));
-    let report = link(&place, &steps.display);
-    assert_eq!(kinds(&report)[0], "steps", "{report}");
-    let step = report["step_ms"].as_f64().expect("a step");
-    assert!((step - 20.0).abs() < 1.0, "{report}");
+    let report = link(place, &steps.display);
+    is(kinds(&report)[0] == "steps", &report)?;
+    is((number(&report["step_ms"]) - 20.0).abs() < 1.0, &report)?;
     let text = place.ok(["link", "--display", &steps.display]);
-    assert!(text.contains("ObscureKeystrokeTiming"), "{text}");
-    assert!(text.contains("bugzilla.mindrot.org"), "{text}");
-    assert!(
-        text.lines().all(|line| line.chars().count() <= 80),
-        "{text}"
-    );
+    let narrow_lines = text.lines().all(|line| line.chars().count() <= 80);
+    let named = ["ObscureKeystrokeTiming", "bugzilla.mindrot.org"];
+    let named = named.iter().all(|word| text.contains(word));
+    is(narrow_lines && named, &text.clone().into())?;
 
     let narrow = SlowRelay::start(&server.display, Slow::Speed(1e6));
-    let report = link(&place, &narrow.display);
-    assert!(kinds(&report).contains(&"narrow"), "{report}");
+    let report = link(place, &narrow.display);
+    is(kinds(&report).contains(&"narrow"), &report)?;
     for way in ["to_server_bytes_per_second", "to_client_bytes_per_second"] {
-        let speed = report[way].as_f64().expect("a speed");
         // A busy machine may make it slower.
-        assert!((0.5e6..1.2e6).contains(&speed), "{report}");
+        is((0.5e6..1.2e6).contains(&number(&report[way])), &report)?;
     }
+    Ok(())
 }
 
 #[test]
