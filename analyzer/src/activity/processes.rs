@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use crate::activity::delays::{BRIEF, SILENCE};
 use crate::activity::threads::{State, Step};
 
 /// Processes followed at most.
@@ -11,10 +12,6 @@ const PROCESSES_LIMIT: usize = 1 << 13;
 const SERVER_ENDS_LIMIT: usize = 1 << 12;
 /// Long rests of a process that are remembered, the last ones.
 const RESTS_LIMIT: usize = 64;
-/// All threads waiting this long is a rest, in nanoseconds; a page or a lock takes less.
-const REST: u64 = 3_000_000;
-/// Without context switches: the silence that is taken for one.
-const SILENCE: u64 = 50_000_000;
 
 #[derive(Debug, Default)]
 struct Process {
@@ -53,7 +50,7 @@ impl Process {
         if self.could_run == 0 {
             self.idle_since.get_or_insert(step.time);
         } else if let Some(since) = self.idle_since.take()
-            && step.time.saturating_sub(since) >= REST
+            && step.time.saturating_sub(since) >= BRIEF
         {
             if self.rests.len() >= RESTS_LIMIT {
                 self.rests.pop_front();
@@ -107,7 +104,7 @@ impl Processes {
         let Some(process) = pid.and_then(|pid| self.known.get(&pid)) else {
             return now.saturating_sub(last) >= SILENCE;
         };
-        let long = |(since, until): (u64, u64)| until.saturating_sub(since.max(last)) >= REST;
+        let long = |(since, until): (u64, u64)| until.saturating_sub(since.max(last)) >= BRIEF;
         let rested = process.rests.back().is_some_and(|rest| long(*rest));
         rested || process.idle_since.is_some_and(|since| long((since, now)))
     }
@@ -124,7 +121,7 @@ impl Processes {
         let process = pid.and_then(|pid| self.known.get(&pid))?;
         let rests = process.rests.iter();
         let within = |&(begin, end): &(u64, u64)| end.min(until).saturating_sub(begin.max(from));
-        Some(rests.map(within).filter(|within| *within >= REST).sum())
+        Some(rests.map(within).filter(|within| *within >= BRIEF).sum())
     }
 
     /// When the server fell asleep after `time`; `None` where that is not known.
@@ -138,7 +135,8 @@ impl Processes {
 mod tests {
     use x11prof_trace::{Switch, SwitchKind, Timestamp};
 
-    use super::{Processes, REST};
+    use super::Processes;
+    use crate::activity::delays::BRIEF;
     use crate::activity::threads::Threads;
 
     const PID: u32 = 7;
@@ -170,12 +168,16 @@ mod tests {
             switch(2, 40, 1, Blocked),
         ];
         take(&mut threads, &mut processes, &switches);
-        assert!(!processes.has_rested(Some(PID), 0, 39 + REST));
-        take(&mut threads, &mut processes, &[switch(1, 40 + REST, 0, In)]);
-        assert!(processes.has_rested(Some(PID), 40, 40 + REST));
-        assert_eq!(processes.rested(Some(PID), 0, u64::MAX), Some(REST));
+        assert!(!processes.has_rested(Some(PID), 0, 39 + BRIEF));
+        take(
+            &mut threads,
+            &mut processes,
+            &[switch(1, 40 + BRIEF, 0, In)],
+        );
+        assert!(processes.has_rested(Some(PID), 40, 40 + BRIEF));
+        assert_eq!(processes.rested(Some(PID), 0, u64::MAX), Some(BRIEF));
         // From 10 to 40, both threads together, and since it runs again.
-        assert_eq!(processes.ran(Some(PID), 45 + REST), Some(30 + 5));
+        assert_eq!(processes.ran(Some(PID), 45 + BRIEF), Some(30 + 5));
     }
 
     /// The kernel tells no switch of a thread that ends.
@@ -190,6 +192,6 @@ mod tests {
             switch(1, 30, 0, Blocked),
         ];
         take(&mut threads, &mut processes, &switches);
-        assert!(processes.has_rested(Some(PID), 0, 30 + REST));
+        assert!(processes.has_rested(Some(PID), 0, 30 + BRIEF));
     }
 }

@@ -5,12 +5,11 @@
 
 use std::collections::VecDeque;
 
+use crate::activity::delays::WOKEN_WITHIN;
 use crate::activity::threads::{State, Step};
 
 /// Stretches kept to look back at.
 const STRETCHES_LIMIT: usize = 1 << 12;
-/// Who is woken runs within this, in nanoseconds, where a processor is free: the kernel may have to wake that first.
-pub(crate) const WOKEN_WITHIN: u64 = 1_000_000;
 
 /// Why the server can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

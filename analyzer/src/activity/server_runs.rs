@@ -11,9 +11,6 @@ use crate::activity::threads::{State, Step};
 /// Switches and clock differ where they are further apart than this share of the larger and this time: a clock that is
 /// read while its process runs may be a tick of 4 ms late, and of each switch some microseconds lie on either side.
 const DIFFER: (f64, Micros) = (0.1, Micros(5000.0));
-/// The recorder takes this long at most to hand on what it read, in nanoseconds: what it read off a client less than this
-/// before a run ended may belong to the next run, and what it read off the server within this after it to that run.
-pub(crate) const ON_THE_WAY: u64 = 200_000;
 /// Runs kept until they are divided; with more, the oldest are joined.
 const RUNS_LIMIT: usize = 1 << 14;
 /// Stretches kept, to tell how long it had run by the time of a reading of its clock.

@@ -22,15 +22,8 @@ use super::open::Open;
 use super::queue::Queue;
 use super::states::BusyState;
 use super::thread::Thread;
+use crate::activity::delays::BRIEF;
 use crate::activity::server_ready::ServerReady;
-
-/// Waits from this long on are known by what the recorder saw, if it could. A briefer one that no
-/// bytes ended was no wait for X: a page, a lock, the write of a request that the relay has not read.
-const BRIEF: u64 = 3_000_000;
-
-/// What was delivered at least this long before a thread blocks, it has read: the relay has
-/// passed it on by then.
-const PASSED_ON: u64 = 200_000;
 
 /// The durations that decide what belongs together, in nanoseconds.
 #[derive(Debug, Clone, Copy)]

@@ -51,6 +51,7 @@ mod windows;
 use x11prof_cost_model::Network;
 use x11prof_trace::{Control, Timestamp};
 
+use crate::activity::delays::SILENCE;
 use crate::pipeline::Observation;
 use audience::Audience;
 use collect::Collector;
@@ -117,9 +118,6 @@ impl EpisodeOptions {
         (self.frame_ms.clamp(0.1, 10_000.0) * 1e6) as u64
     }
 }
-
-/// Without context switches a client is quiet after this silence, in nanoseconds.
-const SILENCE: u64 = 50_000_000;
 
 /// Finds the episodes in what it observes.
 #[derive(Debug)]

@@ -8,6 +8,7 @@ use x11prof_protocol::{Body, Message, Request};
 use x11prof_session::ResourceChange;
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
+use super::outline::SHORTEST_WAIT;
 use super::windows;
 use crate::pipeline::{Observation, Seen};
 
@@ -15,8 +16,6 @@ use crate::pipeline::{Observation, Seen};
 const MAX_OPEN: usize = 4096;
 /// Phases kept, the first ones.
 const MAX_PHASES: usize = 10_000;
-/// Shorter ones are none: LiLa's filter, 3 ms, in nanoseconds.
-const SHORTEST: u64 = 3_000_000;
 
 /// How a phase is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -212,7 +211,7 @@ impl Modal {
 
     fn over(&mut self, mut phase: Phase, time: Timestamp) {
         let length = time.as_nanos().saturating_sub(phase.start.as_nanos());
-        if length >= SHORTEST && self.done.len() < MAX_PHASES {
+        if length >= SHORTEST_WAIT && self.done.len() < MAX_PHASES {
             phase.end = Some(time);
             let number = self.done.len();
             self.done.insert((phase.client, phase.start, number), phase);

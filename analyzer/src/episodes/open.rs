@@ -13,7 +13,7 @@ use super::queue::Waiting;
 use super::states::{Busy, BusyState};
 use super::stimulus::{Shape, Stimulus};
 use super::user::tag::Tags;
-use crate::activity::server_ready::WOKEN_WITHIN;
+use crate::activity::delays::WOKEN_WITHIN;
 use crate::label::Label;
 
 /// As many frames as make a burst, in the middle of a handling.

@@ -18,7 +18,7 @@ const MAX_CHILDREN: usize = 64;
 /// Children within children; deeper ones count as this deep.
 const DEEPEST: usize = 8;
 /// Shorter waits are none: LiLa's filter, 3 ms.
-const SHORTEST_WAIT: u64 = 3_000_000;
+pub(super) const SHORTEST_WAIT: u64 = 3_000_000;
 /// Requests whose round trips are told apart in an episode.
 const MAX_REQUESTS: usize = 32;
 

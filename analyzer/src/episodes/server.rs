@@ -8,7 +8,8 @@ use super::across::link::EpisodeId;
 use super::cause::ServerCause;
 use super::episode::{Episode, Owner};
 use super::occurrence::Shown;
-use crate::activity::server_ready::{ServerReady, WOKEN_WITHIN};
+use crate::activity::delays::{HANDED_ON_WITHIN, WOKEN_WITHIN};
+use crate::activity::server_ready::ServerReady;
 use crate::activity::server_runs::Runs;
 use crate::activity::threads::Step;
 
@@ -16,8 +17,6 @@ use crate::activity::threads::Step;
 const REMEMBERED: usize = 256;
 /// A server that sleeps when something is sent wakes within this, or was not woken by it.
 const WAKES_WITHIN: u64 = 10_000_000;
-/// A server that stops this soon after something was sent may not have got it yet.
-const ON_THE_WAY: u64 = 100_000;
 /// Episodes that wait for the server at most.
 const MAX_WAITING: usize = 4096;
 /// A server that is ready for longer than this has ended, or been stopped.
@@ -238,11 +237,13 @@ impl ServerActivity {
         let all = self.ended_runs.iter().copied().chain(open);
         let mut after = all.filter(|(_, end)| *end >= sent);
         let run = match after.next() {
-            Some((since, end)) if since <= sent && end - sent < ON_THE_WAY => match after.next() {
-                Some(next) if next.0 - sent < 10 * ON_THE_WAY => Some(next),
-                _ if now - sent < 10 * ON_THE_WAY => return None,
-                _ => Some((since, end)),
-            },
+            Some((since, end)) if since <= sent && end - sent < HANDED_ON_WITHIN => {
+                match after.next() {
+                    Some(next) if next.0 - sent < WOKEN_WITHIN => Some(next),
+                    _ if now - sent < WOKEN_WITHIN => return None,
+                    _ => Some((since, end)),
+                }
+            }
             other => other,
         };
         match run {

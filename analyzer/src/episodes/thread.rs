@@ -3,7 +3,7 @@
 use super::cause::{Cause, ServerCause};
 use super::episode::Owner;
 use super::occurrence::Wait;
-use crate::activity::server_ready::WOKEN_WITHIN;
+use crate::activity::delays::WOKEN_WITHIN;
 
 /// What the threads do together that speak for a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

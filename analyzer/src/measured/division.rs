@@ -7,7 +7,8 @@ use x11prof_protocol::SequenceNumber;
 use x11prof_trace::ConnectionId;
 
 use super::fit::{Divided, Fit};
-use crate::activity::server_runs::{ON_THE_WAY, Run, Runs};
+use crate::activity::delays::HANDED_ON_WITHIN;
+use crate::activity::server_runs::{Run, Runs};
 use crate::activity::share::{Rate, Share};
 use crate::activity::threads::Step;
 
@@ -146,7 +147,11 @@ impl<K: Divided> Division<K> {
 
     /// How long after a run ended its work may be seen.
     fn late(&self) -> u64 {
-        if self.told { TOLD_LATE } else { ON_THE_WAY }
+        if self.told {
+            TOLD_LATE
+        } else {
+            HANDED_ON_WITHIN
+        }
     }
 
     /// The kernel's clock of the server was read.
@@ -242,7 +247,7 @@ impl<K: Divided> Division<K> {
             let over = run.to.filter(|to| to.saturating_add(self.late()) < now);
             // What came before the run began, and well before it ended, belongs to it for sure.
             let end = run.to.unwrap_or(now).min(now);
-            let sure = run.from.max(end.saturating_sub(ON_THE_WAY));
+            let sure = run.from.max(end.saturating_sub(HANDED_ON_WITHIN));
             while let Some((work, times)) = self.next_if(|work| work.at <= sure) {
                 self.take(work, times);
             }
@@ -260,7 +265,7 @@ impl<K: Divided> Division<K> {
     /// Takes what came shortly before the run ended, where that belongs to it: it does if other work that came
     /// explains the next run.
     fn take_last(&mut self, to: u64, next: Option<u64>) {
-        let soon = next.filter(|next| next.saturating_sub(to) <= ON_THE_WAY);
+        let soon = next.filter(|next| next.saturating_sub(to) <= HANDED_ON_WITHIN);
         let explained = soon.is_some_and(|next| {
             let waiting = self.waiting.iter().map(|(work, _)| work);
             let mut soon = waiting.take_while(|work| work.at <= next);

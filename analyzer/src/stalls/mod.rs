@@ -18,7 +18,8 @@ use x11prof_cost_model::{CostTable, Price, ServerParameters, Substitutions};
 use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
-use crate::activity::server_runs::{ON_THE_WAY, Runs};
+use crate::activity::delays::HANDED_ON_WITHIN;
+use crate::activity::server_runs::Runs;
 use crate::pipeline::{Observation, Seen};
 use grabs::Grabs;
 use queue::{Queue, Waiting};
@@ -249,7 +250,9 @@ impl Stalls {
     fn run_over(&self, now: u64) -> Option<(u64, u64)> {
         let runs = self.runs.as_ref().filter(|_| self.switches)?;
         let (run, _) = runs.front()?;
-        let to = run.to.filter(|to| to.saturating_add(ON_THE_WAY) < now)?;
+        let to = run
+            .to
+            .filter(|to| to.saturating_add(HANDED_ON_WITHIN) < now)?;
         Some((run.from, to))
     }
 

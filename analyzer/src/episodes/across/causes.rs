@@ -12,6 +12,7 @@ use x11prof_trace::ConnectionId;
 
 use super::link::{EpisodeId, Link, Standing};
 use super::signs::{Act, Sign};
+use crate::activity::delays::HANDED_ON_WITHIN;
 
 /// Requests kept at most, the latest.
 const MAX_CAUSES: usize = 4096;
@@ -19,8 +20,6 @@ const MAX_CAUSES: usize = 4096;
 const HANDLED_WITHIN: u64 = 1_000_000_000;
 /// What the server sent has been delivered by then: the relay may have to wait for a processor.
 const DELIVERED_WITHIN: u64 = 50_000_000;
-/// A server that rests this soon after a request was sent may not have got it yet.
-const ON_THE_WAY: u64 = 100_000;
 /// The server's clock counts milliseconds.
 const TICK: u64 = 1_000_000;
 /// Episodes below each other; deeper ones count as this deep.
@@ -104,7 +103,7 @@ impl Causes {
         let clients: Vec<ConnectionId> = self.unhandled.keys().copied().collect();
         for client in clients {
             if grab.is_none_or(|by| by == client) {
-                let came = |cause: &Cause| cause.sent.saturating_add(ON_THE_WAY) <= time;
+                let came = |cause: &Cause| cause.sent.saturating_add(HANDED_ON_WITHIN) <= time;
                 self.handle(time, client, came);
             }
         }

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use super::fewer::{Stretch, fewer};
 use super::link::{EpisodeId, Link};
 use super::path_step::PathStep;
+use crate::activity::delays::WOKEN_WITHIN;
 use crate::episodes::cause::{Cause, ServerCause};
 use crate::episodes::episode::{Episode, Owner};
 
@@ -13,8 +14,6 @@ use crate::episodes::episode::{Episode, Owner};
 const MAX_LINKS: usize = 64;
 /// Steps looked at on the way back.
 const MAX_STEPS: usize = 4096;
-/// A thread that an event wakes runs within this of its delivery, in nanoseconds.
-const WOKEN_WITHIN: u64 = 3_000_000;
 
 /// The walk back.
 struct Walk<'a> {

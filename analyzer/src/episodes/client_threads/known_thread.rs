@@ -1,7 +1,7 @@
 //! One thread of a client's process: what it does, and in which places it has been seen to wait. Where events
 //! wake it, it waits for work; elsewhere it is in the middle of something.
 
-use crate::activity::server_ready::WOKEN_WITHIN;
+use crate::activity::delays::WOKEN_WITHIN;
 use crate::activity::threads::State;
 use crate::episodes::occurrence::{Place, Wait};
 

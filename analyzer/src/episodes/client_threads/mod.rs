@@ -12,7 +12,7 @@ pub(crate) use known_thread::JointWait;
 use known_thread::KnownThread;
 
 use super::occurrence::{Place, Wait};
-use crate::activity::server_ready::WOKEN_WITHIN;
+use crate::activity::delays::{HANDED_ON_WITHIN, WOKEN_WITHIN};
 use crate::activity::threads::{State, Step};
 
 /// Threads followed at most.
@@ -23,8 +23,6 @@ const SPEAKERS_SHARE: u32 = 20;
 const HALVED_AFTER: u32 = 256;
 /// Reads of the relay from which on it is told whether another process writes.
 const READS_NEEDED: u64 = 8;
-/// The relay has read what a thread wrote this soon, in nanoseconds: who ran then may have written it.
-const WRITTEN_WITHIN: u64 = 200_000;
 /// A relay that has no processor may be this late.
 const WRITTEN_LATE: u64 = 50_000_000;
 
@@ -226,7 +224,7 @@ impl ClientThreads {
         let mut ran = self.threads.values_mut().filter(|thread| {
             thread.now.runs()
                 || thread.now != State::Unknown
-                    && time.saturating_sub(thread.since) <= WRITTEN_WITHIN
+                    && time.saturating_sub(thread.since) <= HANDED_ON_WITHIN
         });
         // Of several it cannot be told which wrote.
         if let (Some(writer), None) = (ran.next(), ran.next()) {

@@ -2,7 +2,8 @@
 
 use x11prof_trace::Timestamp;
 
-use super::{BRIEF, Done, Machine, PASSED_ON};
+use super::{Done, Machine};
+use crate::activity::delays::{BRIEF, HANDED_ON_WITHIN};
 use crate::episodes::across::link::{Link, Standing};
 use crate::episodes::cause::ServerCause;
 use crate::episodes::clock::ServerTime;
@@ -230,7 +231,7 @@ impl Machine {
             let asks = sent.questions.first().map(|(_, request)| *request);
             // Nobody waited for a server that rested: the recorder had no processor.
             open.on_the_way(waited, rested.min(waited), self.taking, asks);
-            if waited > PASSED_ON {
+            if waited > HANDED_ON_WITHIN {
                 *taken = Some(time);
             }
         }

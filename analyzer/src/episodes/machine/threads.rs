@@ -1,6 +1,7 @@
 //! What the threads of a client do: the end of each of their waits tells whether it was quiet.
 
-use super::{BRIEF, Done, Machine, PASSED_ON};
+use super::{Done, Machine};
+use crate::activity::delays::{BRIEF, HANDED_ON_WITHIN};
 use crate::activity::threads::{State, Step};
 use crate::episodes::client_threads::{JointWait, Woken};
 use crate::episodes::episode::Unsure;
@@ -212,7 +213,7 @@ impl Machine {
         }
         if !handed {
             let known = wait == Some(Wait::Poll);
-            self.has_read(since, if known { 0 } else { PASSED_ON });
+            self.has_read(since, if known { 0 } else { HANDED_ON_WITHIN });
         }
         let quiet = self.open.as_ref().and_then(Open::quiet_since);
         if !self.waiting.is_empty() {
