@@ -42,7 +42,8 @@ usage: cargo xtask TASK
   package [twice|try]  make target/package: a static program in a .deb and a tarball, their checksums and a
           bill of materials, from a clean tree; twice: again from another folder, with the same bytes;
           try: install, use and remove the .deb in a fresh Debian without a compiler (as root)
-  pictures  make the pictures in docs/pictures
+  pictures [gallery]  make the pictures in docs/pictures; gallery: record five programs, and make their
+          pages in docs/gallery
   size    lines of code, tests and comments by crate; fails where the product has grown by more than
           1,500 lines since what xtask/src/size.rs accepts
   test    install what is missing and run every test, unit and end to end
@@ -55,7 +56,7 @@ pub fn task(arguments: &[String]) -> ExitCode {
         Some("bench" | "validate") => run::run(cargo_validation().args(arguments)),
         Some("calibrate") => calibrate::calibrate(&arguments[1..]),
         Some("package") => package::package(&arguments[1..]),
-        Some("pictures") => pictures::pictures(),
+        Some("pictures") => pictures::pictures(&arguments[1..]),
         Some("size") => size::size(),
         Some("test") => test::test(&arguments[1..]),
         Some("help" | "--help" | "-h") => {

@@ -202,3 +202,16 @@ pub const PACKAGE: &[Needed] = &[
     needed("dpkg-deb", "dpkg"),
     needed("/usr/sbin/debootstrap", "debootstrap"),
 ];
+
+/// What `pictures gallery` records.
+pub const GALLERY: &[Needed] = &[
+    needed("xdotool", "xdotool"),
+    needed("mousepad", "mousepad"),
+    needed("featherpad", "featherpad"),
+    needed("nedit", "nedit"),
+    needed("mupdf", "mupdf"),
+    needed(
+        "/usr/share/doc/shared-mime-info/shared-mime-info-spec.pdf",
+        "shared-mime-info",
+    ),
+];

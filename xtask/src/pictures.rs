@@ -1,20 +1,28 @@
 //! `cargo xtask pictures`: the pictures in docs/pictures: the page of a recording in tests/data, its part on episodes, the
-//! report in a terminal, and `top` on a display with four programs that trouble it.
+//! report in a terminal, and `top` on a display with four programs that trouble it. `cargo xtask pictures gallery`: the
+//! pages in docs/gallery.
 
+mod display;
+mod gallery;
 mod terminal;
 mod top;
 
 use std::path::Path;
 use std::process::Command;
 
-use crate::packages::{DEMO, PICTURES, ensure};
+use crate::packages::{DEMO, GALLERY, PICTURES, ensure};
 use crate::run::{cargo, root, run, target};
 
 /// The recording that is shown.
 const RECORDING: &str = "tests/data/gtk3-widget-factory.mcap";
 
-/// Makes the page of a recording and takes its picture.
-pub(crate) fn pictures() -> Result<(), String> {
+/// Makes the page of a recording and takes its picture, or makes the gallery.
+pub(crate) fn pictures(arguments: &[String]) -> Result<(), String> {
+    if arguments.iter().any(|word| word == "gallery") {
+        ensure(&[DEMO, GALLERY])?;
+        run(cargo().args(["build", "--release", "--locked"]))?;
+        return gallery::pages(&target().join("release/x11prof"), &target().join("gallery"));
+    }
     ensure(&[DEMO, PICTURES])?;
     run(cargo().args(["build", "--locked"]))?;
     let (page, pictures) = (target().join("page.html"), root().join("docs/pictures"));

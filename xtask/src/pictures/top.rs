@@ -1,11 +1,11 @@
 //! The picture of `top`, on a private display.
 
-use std::io::{BufRead, BufReader};
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::display::xvfb;
 use super::terminal::svg;
 use crate::run::{cargo, run, target};
 
@@ -27,19 +27,6 @@ const FOUND: [&str; 4] = [
 const PATIENCE: Duration = Duration::from_secs(40);
 const COLUMNS: usize = 80;
 
-/// Processes that end with the picture.
-struct Processes(Vec<Child>);
-
-impl Drop for Processes {
-    fn drop(&mut self) {
-        for child in self.0.iter_mut().rev() {
-            // One that has ended needs nothing.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
-
 /// Writes the picture to `path`.
 pub(super) fn picture(path: &Path) -> Result<(), String> {
     run(cargo().args(["build", "--locked", "--example", "troubles"]))?;
@@ -48,19 +35,7 @@ pub(super) fn picture(path: &Path) -> Result<(), String> {
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder)
         .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
-    let mut server = Command::new("Xvfb")
-        .args(["-displayfd", "1", "-ac", "-nolisten", "tcp"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|error| format!("cannot run Xvfb: {error}"))?;
-    let mut number = String::new();
-    if let Some(stdout) = server.stdout.take() {
-        // Without a number there is no display, which is said by the programs.
-        let _ = BufReader::new(stdout).read_line(&mut number);
-    }
-    let mut processes = Processes(vec![server]);
-    let display = format!(":{}", number.trim());
+    let (mut processes, display) = xvfb()?;
     for (name, does) in PROGRAMS {
         let program = folder.join(name);
         symlink(target().join("debug/examples/troubles"), &program)

@@ -1,0 +1,116 @@
+//! The pages in docs/gallery: real programs, each recorded for some seconds while xdotool plays the user, and scrubbed.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::display::{Processes, xvfb};
+use crate::run::{root, run};
+
+/// A program, and what its user does; both are for sh, in a folder with a text of 2000 lines.
+struct Program {
+    name: &'static str,
+    shell: &'static str,
+    user: &'static str,
+}
+
+/// Pages through a text and types into it.
+const EDITS: &str = "sleep 2; xdotool mousemove 300 300 click 1; sleep 0.5
+    xdotool key --delay 60 --repeat 10 Next; sleep 0.5
+    xdotool type --delay 60 'The quick brown fox. '; sleep 1";
+
+/// Of five toolkits: GTK 3, Qt 5, Motif, Xt, and none.
+const PROGRAMS: [Program; 5] = [
+    Program {
+        name: "mousepad",
+        shell: "mousepad",
+        user: EDITS,
+    },
+    Program {
+        name: "featherpad",
+        shell: "featherpad text",
+        user: EDITS,
+    },
+    Program {
+        name: "nedit",
+        shell: "nedit text",
+        user: EDITS,
+    },
+    Program {
+        name: "xterm",
+        shell: "xterm -e ls -la /usr",
+        user: "sleep 2",
+    },
+    Program {
+        name: "mupdf",
+        shell: "mupdf /usr/share/doc/shared-mime-info/shared-mime-info-spec.pdf",
+        user: "sleep 2; xdotool mousemove 300 300 key --delay 250 --repeat 12 Next; sleep 1",
+    },
+];
+
+/// Seconds after which a program is ended, whatever it does.
+const LIMIT: &str = "12";
+/// Bytes that a page has at most.
+const LARGEST: u64 = 600_000;
+
+/// Records the programs with `x11prof`, and writes their pages.
+pub(super) fn pages(x11prof: &Path, scratch: &Path) -> Result<(), String> {
+    let gallery = root().join("docs/gallery");
+    let told = |error: std::io::Error| error.to_string();
+    std::fs::create_dir_all(&gallery).map_err(told)?;
+    std::fs::create_dir_all(scratch).map_err(told)?;
+    let text: String = (1..=2000)
+        .map(|line| format!("Line {line}: the quick brown fox jumps over the lazy dog\n"))
+        .collect();
+    std::fs::write(scratch.join("text"), text).map_err(told)?;
+    for program in PROGRAMS {
+        let trace = format!("{}.mcap", program.name);
+        record(x11prof, scratch, &program, &trace)?;
+        let page = gallery.join(format!("{}.html", program.name));
+        // The trace is named without the folders of this machine.
+        let made = Command::new(x11prof)
+            .args(["report", "--format", "html", "-o"])
+            .arg(&page)
+            .arg(&trace)
+            .current_dir(scratch)
+            .status()
+            .map_err(told)?;
+        let length = std::fs::metadata(&page).map_err(told)?.len();
+        if !made.success() || length > LARGEST {
+            return Err(format!("{}: {length} bytes, {made}", page.display()));
+        }
+        println!("{}: {length} bytes", page.display());
+    }
+    Ok(())
+}
+
+fn record(x11prof: &Path, scratch: &Path, program: &Program, trace: &str) -> Result<(), String> {
+    let (mut processes, display) = xvfb()?;
+    let Processes(running) = &mut processes;
+    let recorder = Command::new(x11prof)
+        .args([
+            "record",
+            "--scrub",
+            "--seconds",
+            LIMIT,
+            "--display",
+            &display,
+            "-o",
+            trace,
+        ])
+        .args(["--", "sh", "-c", &format!("exec {}", program.shell)])
+        .current_dir(scratch)
+        .stderr(Stdio::null())
+        .spawn();
+    running.push(recorder.map_err(|error| format!("cannot run x11prof: {error}"))?);
+    // The user is at the server itself: a recording has the program alone.
+    run(Command::new("sh")
+        .args(["-euc", program.user])
+        .env("DISPLAY", &display))?;
+    let Some(recorder) = running.last_mut() else {
+        return Ok(());
+    };
+    run(Command::new("kill").args(["-INT", &recorder.id().to_string()]))?;
+    let ended = recorder.wait().map_err(|error| error.to_string())?;
+    println!("{}: {ended}", program.name);
+    Ok(())
+}
