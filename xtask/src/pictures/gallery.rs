@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 use super::display::{Processes, xvfb};
 use crate::run::{root, run};
 
-/// A program, and what its user does; both are for sh, in a folder with a text of 2000 lines.
+/// A program with its arguments, in a folder with a text of 2000 lines, and what its user does, for sh.
 struct Program {
     name: &'static str,
-    shell: &'static str,
+    command: &'static str,
     user: &'static str,
 }
 
@@ -22,27 +22,27 @@ const EDITS: &str = "sleep 2; xdotool mousemove 300 300 click 1; sleep 0.5
 const PROGRAMS: [Program; 5] = [
     Program {
         name: "mousepad",
-        shell: "mousepad",
+        command: "mousepad",
         user: EDITS,
     },
     Program {
         name: "featherpad",
-        shell: "featherpad text",
+        command: "featherpad text",
         user: EDITS,
     },
     Program {
         name: "nedit",
-        shell: "nedit text",
+        command: "nedit text",
         user: EDITS,
     },
     Program {
         name: "xterm",
-        shell: "xterm -e ls -la /usr",
+        command: "xterm -e ls -la /usr",
         user: "sleep 2",
     },
     Program {
         name: "mupdf",
-        shell: "mupdf /usr/share/doc/shared-mime-info/shared-mime-info-spec.pdf",
+        command: "mupdf /usr/share/doc/shared-mime-info/shared-mime-info-spec.pdf",
         user: "sleep 2; xdotool mousemove 300 300 key --delay 250 --repeat 12 Next; sleep 1",
     },
 ];
@@ -97,7 +97,8 @@ fn record(x11prof: &Path, scratch: &Path, program: &Program, trace: &str) -> Res
             "-o",
             trace,
         ])
-        .args(["--", "sh", "-c", &format!("exec {}", program.shell)])
+        .arg("--")
+        .args(program.command.split(' '))
         .current_dir(scratch)
         .stderr(Stdio::null())
         .spawn();
