@@ -175,6 +175,7 @@ fn a_modal_dialog_and_a_menu_are_phases_of_who_opens_them() -> Result<(), String
     );
     let program = session.start("/usr/bin/python3", &[script]);
     session.said(program, "ready");
+    session.until_active();
     // The first key of XTEST changes the server's keyboard, whose map openbox reads anew.
     session.person("key Shift_L");
     session.look(800);

@@ -8,7 +8,8 @@ use std::time::Duration;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::Value;
-use x11rb::protocol::xproto::ConnectionExt;
+use x11rb::connection::Connection;
+use x11rb::protocol::xproto::{AtomEnum, ConnectionExt};
 
 use crate::harness::examples::example;
 use crate::harness::{
@@ -131,6 +132,20 @@ impl Session {
             let owner = connection.get_selection_owner(atom).expect("a request");
             let owner = owner.reply().expect("an owner").owner;
             (owner != x11rb::NONE).then_some(())
+        });
+    }
+
+    /// Waits until the window manager has made a window the active one.
+    pub(crate) fn until_active(&self) {
+        let (connection, screen) = x11rb::connect(Some(&self.server.display)).expect("the server");
+        let root = connection.setup().roots[screen].root;
+        let name = connection.intern_atom(false, b"_NET_ACTIVE_WINDOW");
+        let atom = name.expect("a request").reply().expect("an atom").atom;
+        until("an active window", || {
+            let asked = connection.get_property(false, root, atom, AtomEnum::WINDOW, 0, 1);
+            let value = asked.expect("a request").reply().expect("a property");
+            let window = value.value32().and_then(|mut all| all.next());
+            window.filter(|window| *window != x11rb::NONE).map(drop)
         });
     }
 
