@@ -8,7 +8,7 @@ use std::{fmt, hint};
 
 use crate::private_dir::random;
 
-/// The one authorization protocol that is spoken towards clients.
+/// The one authorization protocol that clients may use.
 pub(crate) const MIT_MAGIC_COOKIE_1: &[u8] = b"MIT-MAGIC-COOKIE-1";
 
 /// Address families of an authority file (Xauth.h, X.h).
@@ -20,7 +20,7 @@ const FAMILY_WILD: u16 = 65_535;
 /// An authority file that is longer than this is not read on.
 const LONGEST_FILE: u64 = 1 << 20;
 
-/// A secret of the kind MIT-MAGIC-COOKIE-1. Its `Debug` does not tell it.
+/// A secret of the kind MIT-MAGIC-COOKIE-1. `Debug` does not print the secret.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Cookie(Vec<u8>);
 
@@ -40,7 +40,7 @@ impl Cookie {
         &self.0
     }
 
-    /// Whether `offered` is this cookie, in a time that does not tell how much of it is right.
+    /// True if `offered` is this cookie. The time of the comparison does not depend on the number of equal bytes.
     pub(crate) fn matches(&self, offered: &[u8]) -> bool {
         let differing = self
             .0
@@ -97,7 +97,7 @@ pub(crate) fn look_up(file: &Path, peer: &Peer, number: u32) -> Option<Cookie> {
     find(&bytes, peer, hostname().as_bytes(), number)
 }
 
-/// The name of this machine, as authority files have it.
+/// The name of this machine, as in authority files.
 fn hostname() -> String {
     rustix::system::uname()
         .nodename()
@@ -128,7 +128,7 @@ pub(crate) fn find(file: &[u8], peer: &Peer, hostname: &[u8], number: u32) -> Op
         .map(|entry| Cookie(entry.data.to_vec()))
 }
 
-/// The entries up to the end or the first one that is cut off.
+/// The entries up to the end of the file, or to the first truncated entry.
 fn entries(mut file: &[u8]) -> impl Iterator<Item = AuthorityEntry<'_>> {
     std::iter::from_fn(move || {
         let (family, mut rest) = file.split_first_chunk::<2>()?;

@@ -9,8 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::socket::{Socket, Wait};
 
-/// Bytes of a large buffer, and so of the longest read: more than a sender's socket buffer holds
-/// by default, so that one read takes all that there is.
+/// The length of a large buffer, and so of the longest read. A sender's default socket buffer fits, so one read takes
+/// everything.
 const LARGE: usize = 256 << 10;
 /// Bytes of a direction's own buffer.
 const OWN: usize = 16 << 10;
@@ -26,7 +26,7 @@ pub(crate) struct LargeBuffers {
     in_use: AtomicUsize,
 }
 
-/// A large buffer in use; it goes back on drop.
+/// A large buffer in use. The buffer returns to the pool on drop.
 #[derive(Debug)]
 struct Lease<'a> {
     buffers: &'a LargeBuffers,
@@ -34,7 +34,7 @@ struct Lease<'a> {
 }
 
 impl LargeBuffers {
-    /// A buffer, with whatever is in it.
+    /// Takes a buffer from the pool; its old content remains.
     fn lease(&self) -> Lease<'_> {
         let spare = self.spare().pop();
         self.in_use.fetch_add(1, Ordering::Relaxed);
@@ -44,7 +44,7 @@ impl LargeBuffers {
         }
     }
 
-    /// Whether who has to wait should copy what is left and give the buffer back.
+    /// True if a thread that must wait should copy the rest and return the buffer.
     fn are_scarce(&self) -> bool {
         self.in_use.load(Ordering::Relaxed) > MANY
     }
@@ -88,11 +88,11 @@ pub(crate) struct Intake<'a> {
     much: bool,
 }
 
-/// What one read gave.
+/// The bytes and descriptors of one read.
 #[derive(Debug)]
 pub(crate) struct Received<'own, 'large> {
     room: Room<'own, 'large>,
-    /// Where the bytes are in it.
+    /// The position of the bytes in the buffer.
     range: Range<usize>,
     pub(crate) fds: Vec<OwnedFd>,
 }
@@ -113,7 +113,7 @@ impl<'large> Intake<'large> {
         }
     }
 
-    /// Reads what is there; where nothing is, that is the error `WouldBlock`.
+    /// Reads the bytes that have come. Without any, the error is `WouldBlock`.
     pub(crate) fn receive(&mut self, from: &Socket) -> io::Result<Received<'_, 'large>> {
         if self.much {
             let mut lease = self.large.lease();
@@ -146,8 +146,8 @@ impl<'own, 'large> Received<'own, 'large> {
         room.get(self.range.clone()).unwrap_or_default()
     }
 
-    /// What is left once `sent` bytes have gone, and the descriptors with the first of them. A
-    /// peer that never reads must not keep a large buffer for ever, where many such do.
+    /// The rest after `sent` bytes were sent; the descriptors went with the first byte. The rest moves out of a scarce
+    /// large buffer: a peer that never reads must not keep one for ever.
     pub(crate) fn after(mut self, sent: usize) -> Received<'large, 'large> {
         self.range.start += sent;
         if sent > 0 {

@@ -11,29 +11,28 @@ use rustix::process::{
 };
 use rustix::time::Timespec;
 
-/// How long it may take to end before it is killed.
+/// The process may take this long to end before it is killed.
 const STOP_PATIENCE: Duration = Duration::from_secs(5);
 
-/// A running program. It is stopped on drop, and by the kernel when the thread that started it
-/// ends.
+/// A running program. Dropping the value stops the program; so does the kernel when the thread that started it ends.
 #[derive(Debug)]
 pub(crate) struct OwnChild(Child);
 
 impl OwnChild {
     /// Starts `command`.
     pub(crate) fn spawn(command: &mut Command) -> io::Result<OwnChild> {
-        // The terminal's Ctrl-C is for the client; what serves it goes after it.
+        // The terminal's Ctrl-C is for the client; its server ends later.
         command.process_group(0);
         let parent = rustix::process::getpid();
         let with_us = move || {
-            // One that is killed must not leave this behind.
+            // A killed recorder must not leave this child behind.
             set_parent_process_death_signal(Some(Signal::TERM))?;
             match rustix::process::getppid() == Some(parent) {
                 true => Ok(()),
                 false => Err(io::Error::from(ErrorKind::BrokenPipe)),
             }
         };
-        // SAFETY: between fork and exec it makes two system calls and allocates nothing.
+        // SAFETY: between fork and exec the closure makes two system calls and allocates nothing.
         #[expect(
             unsafe_code,
             reason = "only the child itself can ask for its parent's death signal"
@@ -54,14 +53,14 @@ impl OwnChild {
         self.0.stdout.take()
     }
 
-    /// Whether it runs no more.
+    /// True if the program has ended.
     pub(crate) fn has_ended(&mut self) -> bool {
         matches!(self.0.try_wait(), Ok(Some(_)))
     }
 }
 
 impl Drop for OwnChild {
-    /// Asked first, killed if it does not go.
+    /// Asks the program to end, and kills it if it does not.
     fn drop(&mut self) {
         // Not yet waited for, so the number is still this child's.
         if self.has_ended() {
@@ -90,7 +89,7 @@ pub(crate) fn until(deadline: Instant) -> Timespec {
     }
 }
 
-/// The end of what a server said; they say much, and the cause comes last.
+/// The end of a server's output. The output is long, and the cause comes last.
 pub(crate) fn last_words(said: &str) -> String {
     let lines: Vec<&str> = said
         .lines()

@@ -34,46 +34,46 @@ use crate::socket::{Socket, Wait};
 use crate::tap::Tap;
 use crate::tcp_peer;
 
-/// How long connections that are cut off may take to end: one that just connects to a server that
-/// does not answer is not waited for.
+/// Connections that are cut off may take this long to end. A client that connects to a server which does not answer is
+/// not waited for.
 const CUT_OFF_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The stack of a connection's thread, of which little is touched. Looking up a server's host name
 /// takes most.
 const STACK: usize = 512 << 10;
 
-/// The display that we serve: what all of its connections share.
+/// The display that we serve: the state that all connections share.
 pub(crate) struct Display {
     pub(crate) link: ServerLink,
     /// Our own, which clients must show.
     pub(crate) cookie: Cookie,
     /// Other users' clients are taken as well.
     pub(crate) any_user: bool,
-    /// Some were turned away, which was said.
+    /// True once the user has been told of a refused client.
     pub(crate) turned_away: AtomicBool,
     pub(crate) disk: Disk,
     pub(crate) tap: Tap,
     pub(crate) scheduling: Scheduling,
     pub(crate) buffers: LargeBuffers,
     pub(crate) kept: Mutex<KeptBytes>,
-    /// What of the server's requests are images.
+    /// The server's requests that carry images.
     pub(crate) images: ImageRequests,
     /// The network that is put between us and the server; mostly none.
     pub(crate) lines: Option<Lines>,
-    /// What is tried; mostly nothing.
+    /// The rewrites that are tried; usually none.
     pub(crate) tried: TriedRewrites,
     pub(crate) notices: mpsc::UnboundedSender<Notice>,
     pub(crate) connections: Connections,
 }
 
-/// What is said once of clients that are not taken.
+/// The user reads this sentence once when clients are refused.
 const TURNED_AWAY: &str =
     "a client of another user was turned away; --any-user takes those that have the cookie";
 
-/// Why connections end that are open at the end.
+/// The reason for the end of connections that are open at the end.
 const CUT_OFF: &str = "the recording ended";
 
-/// How a client came.
+/// The transport of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Transport {
     Unix,
@@ -97,14 +97,14 @@ impl Transport {
 }
 
 impl Display {
-    /// Serves an accepted connection to its end, on a thread of its own.
+    /// Serves an accepted connection to its end, on its own thread.
     pub(crate) fn take(
         self: &Arc<Display>,
         stream: OwnedFd,
         transport: Transport,
     ) -> io::Result<()> {
         if !self.takes(&stream, transport) {
-            // Before it costs a thread or a record, since anybody may come this far.
+            // The refusal comes before the client costs a thread or a record: any process can connect.
             if !self.turned_away.swap(true, Ordering::Relaxed) {
                 self.tell(Notice::Trouble(TURNED_AWAY.to_owned()));
             }
@@ -160,7 +160,7 @@ impl Display {
         });
     }
 
-    /// Looks up who has come, notes it, and begins to watch them.
+    /// Looks up the client's process, notes the client, and begins to watch the process.
     fn note_arrival(&self, arrival: &Arrival) {
         let &Arrival {
             connection,
@@ -224,7 +224,7 @@ impl Display {
         let _ = self.notices.send(notice);
     }
 
-    /// Setup, then relay. Who ended it, and why where there is more to say.
+    /// Passes the setup on, then relays. Returns the side that ended the connection, and the reason if there is one.
     fn converse(
         &self,
         arrival: &mut Arrival,
@@ -239,12 +239,12 @@ impl Display {
         };
         let introduced = introducer.introduce(arrival.connection, client, slow_link);
         self.connections.introduced(arrival.connection);
-        // A stranger's process is not looked for: it takes milliseconds.
+        // The process of an unauthorized client is not looked up: the search takes milliseconds.
         if arrival.transport == Transport::Tcp && introduced.is_ok() {
             arrival.pid = tcp_peer::process_at(client);
         }
-        // Not before the server has been asked, which answers meanwhile. The client waits for that
-        // answer, and cannot have ended well before it gets it.
+        // The server has the setup now, and answers meanwhile. The client waits for the answer, and so has hardly ended
+        // yet.
         self.note_arrival(arrival);
         let pid = arrival.pid;
         let Introduced {
@@ -260,10 +260,10 @@ impl Display {
                 return ("client", Some(why));
             }
             Err(Early::Refused(order, why)) => {
-                // Without a byte order it is no X client, and the X server would just close.
+                // A peer that sends no byte order is no X client; the X server would just close the connection.
                 if let Some(order) = order {
                     let reply = setup_exchange::failure(order, &format!("x11prof: {why}\n"));
-                    // There is room for it, since nothing was sent before.
+                    // Nothing was sent before, so the socket has room for the reply.
                     let _ = client.send(&reply, &[], Wait::No);
                 }
                 return ("refused", Some(why));
@@ -302,7 +302,7 @@ impl Display {
         }
     }
 
-    /// The cookie's file is for this user alone; so are the sockets. By TCP only the cookie tells.
+    /// Only this user can read the cookie's file and open the sockets. By TCP the cookie alone decides.
     fn takes(&self, stream: &OwnedFd, transport: Transport) -> bool {
         let may_come = |peer: Peer| same_user(peer.uid, geteuid().as_raw());
         !transport.is_local() || self.any_user || Peer::of(stream).is_some_and(may_come)

@@ -13,14 +13,14 @@ use rustix::process::{
 };
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
-/// What is started.
+/// The command to start, and its environment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CommandLine<'a> {
     /// The program and its arguments; nothing where whoever connects is recorded.
     pub(crate) words: &'a [OsString],
-    /// How long the recording may last, with or without one.
+    /// The longest duration of the recording, with or without a command.
     pub(crate) time: Option<Duration>,
-    /// Takes what it writes to a terminal, from which it then reads nothing.
+    /// A copy of the command's terminal output. The command then reads nothing from the terminal.
     pub(crate) collect: Option<&'a File>,
 }
 
@@ -46,7 +46,7 @@ impl Command {
             .words
             .split_first()
             .ok_or_else(|| io::Error::other("no command"))?;
-        // Before the child, whose end could be missed otherwise.
+        // The handler is installed before the child starts, so that the child's end is not missed.
         let ends = signal(SignalKind::child())?;
         let mut command = std::process::Command::new(program);
         command
@@ -64,7 +64,7 @@ impl Command {
                 command.stderr(file.try_clone()?);
             }
         }
-        // SAFETY: between fork and exec it makes one system call and allocates nothing.
+        // SAFETY: between fork and exec the closure makes one system call and allocates nothing.
         #[expect(unsafe_code, reason = "only the child itself can take its limit back")]
         unsafe {
             command.pre_exec(move || Ok(setrlimit(Resource::Nofile, open_files)?));
@@ -74,8 +74,8 @@ impl Command {
         Ok(Command { child, pid, ends })
     }
 
-    /// Waits for its end and gives its exit status as a shell does: 128 and the signal for one
-    /// that was killed. `before` is called while the ended process's clock can still be read.
+    /// Waits for the command's end. Returns its exit status as a shell does: 128 and the signal if a signal killed it.
+    /// `before` is called while the ended process's clock can still be read.
     pub(crate) async fn ended(&mut self, before: impl Fn(u32)) -> io::Result<i32> {
         if let Some(pid) = self.pid {
             let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
@@ -89,10 +89,10 @@ impl Command {
         Ok(status.code().or(killed).unwrap_or(1))
     }
 
-    /// Asks it to end. Not after its end was waited for.
+    /// Asks the command to end. Must not be called after its end was waited for.
     pub(crate) fn terminate(&self) {
         if let Some(pid) = self.pid {
-            // It may have ended by itself.
+            // The command may have ended already.
             let _ = kill_process(pid, Signal::TERM);
         }
     }

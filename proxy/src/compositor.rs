@@ -33,7 +33,7 @@ focus-animation=none
 path=
 ";
 
-/// A running weston, drawing by itself into memory. It is stopped on drop.
+/// A running weston that draws into memory. Dropping the value stops it.
 #[derive(Debug)]
 pub(crate) struct Compositor {
     child: OwnChild,
@@ -41,7 +41,7 @@ pub(crate) struct Compositor {
 }
 
 impl Compositor {
-    /// Starts one with a screen of 1280×1024 pixels, and waits until it takes clients.
+    /// Starts a compositor with a screen of 1280×1024 pixels, and waits until it takes clients.
     pub(crate) fn start() -> Result<Compositor, ServerError> {
         let io = |source| ServerError::Io {
             program: PROGRAM,

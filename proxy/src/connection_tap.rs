@@ -1,4 +1,4 @@
-//! What of one connection goes to the recorder: each read as a block, without what is left out.
+//! Hands one connection's bytes to the recorder: each read as a block, without the bytes that stay out of the trace.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,8 +11,8 @@ use crate::kept_bytes::KeptBytes;
 use crate::omission::Omission;
 use crate::tap::{RecorderInput, Tap};
 
-/// A connection's way into the trace. It runs on the relay's threads, because what is left out
-/// there needs no memory, and leaves the read buffer in the caches.
+/// A connection's way into the trace. The relay's threads leave bytes out: these then take no memory, and the read
+/// buffer stays in the caches.
 pub(crate) struct ConnectionTap<'a> {
     connection: ConnectionId,
     tap: &'a Tap,
@@ -55,7 +55,7 @@ impl<'a> ConnectionTap<'a> {
         self.tap
     }
 
-    /// Adds what was read at `time`; `secret` is left out in any case.
+    /// Adds the bytes read at `time`; the range `secret` always stays out.
     pub(crate) fn crossed(
         &self,
         time: Timestamp,
@@ -84,8 +84,8 @@ impl<'a> ConnectionTap<'a> {
             Omission::joined(images, order, joined.last_request, joined.setup);
     }
 
-    /// Adds what RECORD told at `time`: whole messages, of the last of which `missing` bytes at the
-    /// end were not told.
+    /// Adds whole messages that RECORD reported at `time`. Of the last message, RECORD left out `missing` bytes at the
+    /// end.
     pub(crate) fn told(&self, time: Timestamp, direction: Direction, bytes: &[u8], missing: u32) {
         let mut state = lock(&self.state);
         let State { omission, gaps, .. } = &mut *state;

@@ -1,4 +1,4 @@
-//! The open connections of a recording: so that its end is known, and can end them.
+//! The open connections of a recording. The recording ends when they have, and can cut them off.
 
 use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -27,7 +27,7 @@ pub(crate) struct Connections {
 struct State {
     accepted: u32,
     open: Vec<OpenConnection>,
-    /// How many of them wait for their setups.
+    /// The number of connections that wait for their setups.
     awaited: usize,
     cut_off: bool,
 }
@@ -36,20 +36,20 @@ struct State {
 struct OpenConnection {
     connection: ConnectionId,
     pid: Option<u32>,
-    /// What its threads may wait for.
+    /// The sockets that the connection's threads may wait for.
     sockets: Vec<Arc<Socket>>,
-    /// Since when its setup is awaited; none once it has come.
+    /// The time since which the setup is awaited; `None` once the setup has come.
     awaited: Option<Instant>,
 }
 
-/// How many connections may wait for their setups. Whoever can reach the socket can be one of them,
-/// without a cookie, and each takes a descriptor and a thread.
+/// The most connections that may wait for their setups. Any process that reaches the socket can open one without a
+/// cookie, and each takes a descriptor and a thread.
 const MAX_AWAITED_SETUPS: usize = 256;
 /// A setup that has taken this long is no busy client's.
 const SLOW: Duration = Duration::from_secs(1);
 
 impl Connections {
-    /// A new connection, which is open until it is closed.
+    /// Opens a connection. It stays open until `close`.
     pub(crate) fn open(&self) -> ConnectionId {
         let mut state = self.state();
         state.accepted = state.accepted.saturating_add(1);
@@ -64,10 +64,9 @@ impl Connections {
         connection
     }
 
-    /// Whether another connection may wait for its setup. Where too many do, those that have done
-    /// so for long are ended.
+    /// True if another connection may wait for its setup. If too many wait, those that have waited long are ended.
     pub(crate) fn has_room(&self, is_local: bool) -> bool {
-        // Strangers, who can come by TCP alone, leave some to this machine's.
+        // Clients of other hosts come by TCP, and may not take the places of this machine's.
         let most = if is_local {
             MAX_AWAITED_SETUPS
         } else {
@@ -128,7 +127,7 @@ impl Connections {
         self.ended.notify_one();
     }
 
-    /// Ends all connections; those that still come end at once.
+    /// Ends all connections; later ones end at once.
     pub(crate) fn cut_off(&self) {
         let mut state = self.state();
         state.cut_off = true;
@@ -136,12 +135,12 @@ impl Connections {
         sockets.for_each(|socket| socket.shut_down());
     }
 
-    /// Whether it was for us that connections ended.
+    /// True if we ended the connections.
     pub(crate) fn are_cut_off(&self) -> bool {
         self.state().cut_off
     }
 
-    /// Waits until none is open, and takes out those that have not ended in time, with their
+    /// Waits until no connection is open. Removes those that have not ended in time, and returns them with their
     /// processes.
     pub(crate) fn await_none(&self, patience: Duration) -> Vec<(ConnectionId, Option<u32>)> {
         let still = |state: &mut State| !state.open.is_empty();
@@ -154,7 +153,7 @@ impl Connections {
         left.map(|open| (open.connection, open.pid)).collect()
     }
 
-    /// Whether no connection is open.
+    /// True if no connection is open.
     pub(crate) fn none_open(&self) -> bool {
         self.state().open.is_empty()
     }
@@ -201,7 +200,7 @@ mod tests {
         connections.introduced(open[0].1);
         connections.introduced(open[0].1);
         assert!(connections.has_room(true) && !connections.has_room(false));
-        // One whose setup never comes makes room for another.
+        // A connection whose setup never comes makes room for another.
         let (peer, ours) = UnixStream::pair().unwrap();
         let silent = connections.open();
         let socket = connections.share(silent, Socket::new(ours).unwrap());
@@ -227,7 +226,7 @@ mod tests {
             connections.cut_off();
             assert_eq!(reader.join().unwrap(), 0);
         });
-        // One that comes too late.
+        // A connection that comes after the end.
         let late = connections.open();
         let socket = connections.share(late, Socket::new(peer).unwrap());
         assert_eq!(socket.receive(&mut [0; 8], Wait::Yes).unwrap().0, 0);

@@ -4,10 +4,10 @@ use std::fs;
 
 use x11prof_trace::CpuTime;
 
-/// Reads the figures of a process. `None` once it has ended and was waited for, and for
+/// Reads a process's CPU time and context switches. `None` after the process has ended and was waited for, and for
 /// another user's process.
 ///
-/// The clock is exact while the process sleeps and moves in ticks of up to 4 ms while it runs.
+/// The clock is exact while the process sleeps, and moves in ticks of up to 4 ms while it runs.
 pub(crate) fn read(pid: u32) -> Option<CpuTime> {
     let cpu_ns = cpu_time(pid)?;
     let switches = switches(pid);

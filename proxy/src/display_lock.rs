@@ -18,7 +18,7 @@ pub(crate) struct RemovedOnDrop(pub(crate) PathBuf);
 
 impl Drop for RemovedOnDrop {
     fn drop(&mut self) {
-        // It may be gone already; then there is nothing to do.
+        // The file may be gone already.
         let _ = fs::remove_file(&self.0);
     }
 }
@@ -27,9 +27,8 @@ pub(crate) fn lock_path(number: u32) -> PathBuf {
     PathBuf::from(format!("/tmp/.X{number}-lock"))
 }
 
-/// The lock protocol of the X server (os/utils.c, LockServer): a complete file under another
-/// name, then link() to the lock's name, which fails where it exists; the lock of a process
-/// that is gone is taken over.
+/// Takes the lock as the X server does (os/utils.c, LockServer): writes a complete file under another name, then links
+/// it to the lock's name, which fails if that exists. A lock whose process is gone is taken over.
 pub(crate) fn take_lock(number: u32) -> Result<RemovedOnDrop, ListenError> {
     let path = lock_path(number);
     let failed = |source| ListenError::Io {
@@ -75,7 +74,7 @@ enum Holder {
     Gone,
 }
 
-/// Who holds a lock. Anybody may have put a file of any kind there.
+/// The process that holds a lock. Any user may have put any kind of file there.
 fn holder(lock: &Path) -> Holder {
     let text = match lock_text(lock) {
         Ok(text) => text,
@@ -91,7 +90,7 @@ fn holder(lock: &Path) -> Holder {
     }
 }
 
-/// The eleven bytes of a lock file; an error where it is no regular file.
+/// The eleven bytes of a lock file; an error if it is no regular file.
 pub(crate) fn lock_text(lock: &Path) -> io::Result<Vec<u8>> {
     let file = OpenOptions::new()
         .read(true)

@@ -1,4 +1,4 @@
-//! Display names: what DISPLAY and `--display` say.
+//! Display names, as in DISPLAY and `--display`.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -17,12 +17,12 @@ pub struct DisplayName {
     screen: u32,
 }
 
-/// Where a display is reached.
+/// The address of a display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Endpoint {
     /// The local display of that number, by its Unix sockets.
     Local,
-    /// A Unix socket with a path of its own.
+    /// A Unix socket at any path.
     Path(PathBuf),
     /// A host by TCP.
     Tcp {
@@ -42,8 +42,7 @@ pub struct DisplayNameError {
 }
 
 impl DisplayName {
-    /// Parses a display name. A socket's path may end in `.SCREEN`; whether it does is seen by
-    /// which of the two files exists.
+    /// Parses a display name. A socket's path may end in `.SCREEN`; the file that exists decides.
     pub fn parse(text: &str) -> Result<DisplayName, DisplayNameError> {
         parse(text, Path::exists).map_err(|why| DisplayNameError {
             text: text.to_owned(),
@@ -61,7 +60,7 @@ impl DisplayName {
         }
     }
 
-    /// Where to connect.
+    /// The address to connect to.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }

@@ -1,4 +1,4 @@
-//! Ways for the fuzz targets to what takes bytes of strangers. Not for other use.
+//! Entry points for the fuzz targets to code that takes strangers' bytes. Not for other use.
 
 use std::net::Ipv4Addr;
 
@@ -9,12 +9,12 @@ use crate::images::ImageRequests;
 use crate::omission::{Level, Omission};
 use crate::setup_exchange::{self, Progress};
 
-/// A client's setup as far as it has come, and what is made of it.
+/// Parses a client's setup, complete or not, and rewrites it.
 pub fn setup(bytes: &[u8]) {
     match setup_exchange::progress(bytes) {
         Ok(Progress::Whole(layout)) => {
             let ours = authority::Cookie::of([7; 16]);
-            // Refused or not, it can be rewritten.
+            // A refused setup can be rewritten as well.
             let _ = setup_exchange::check(bytes, &layout, &ours);
             let rewritten = setup_exchange::rewrite(bytes, &layout, Some(&ours));
             let again = setup_exchange::progress(&rewritten);
@@ -44,7 +44,7 @@ pub fn reads(bytes: &[u8]) -> impl Iterator<Item = (bool, &[u8])> {
     })
 }
 
-/// What is left out of the reads: gaps that lie in their reads, in order.
+/// Leaves bytes out of reads: gaps must lie in their reads, in order.
 pub fn omission(bytes: &[u8]) {
     let extensions = [
         ("RENDER", 139),

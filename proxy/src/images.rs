@@ -1,5 +1,5 @@
-//! Which messages carry what is not to be in a trace: images, of the core protocol and of the
-//! extensions that send pixels through the connection, and secrets.
+//! Finds the messages whose content stays out of a trace: secrets, and images of the core protocol and of the
+//! extensions that send pixels through the connection.
 
 use std::collections::VecDeque;
 
@@ -20,15 +20,15 @@ const XFIXES_GET_CURSOR_IMAGE_AND_NAME: u8 = 25;
 /// Its reply is a cookie (SECURITY extension, "SecurityGenerateAuthorization").
 const SECURITY_GENERATE_AUTHORIZATION: u8 = 1;
 
-/// What an answer carries.
+/// The content of an answer that stays out of the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Body {
     Image,
     Secret,
 }
 
-/// The requests of a server that carry images, or are answered with one. What has no opcode
-/// there is 0, which no request has.
+/// A server's requests that carry images, or whose answers do. An extension that is missing has opcode 0, which no
+/// request has.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ImageRequests {
     render: u8,
@@ -38,7 +38,7 @@ pub(crate) struct ImageRequests {
 }
 
 impl ImageRequests {
-    /// Those of a server with these extensions.
+    /// The opcodes of a server with these extensions.
     pub(crate) fn of(extensions: &[ExtensionOpcodes]) -> ImageRequests {
         let major = |name: &str| {
             let found = extensions.iter().find(|extension| extension.name == name);
@@ -52,12 +52,12 @@ impl ImageRequests {
         }
     }
 
-    /// Whether the server has requests that are answered with secrets.
+    /// True if the server has requests whose answers are secrets.
     pub(crate) fn have_secrets(&self) -> bool {
         self.security != 0
     }
 
-    /// What the answer to a request carries that is not to be in a trace.
+    /// The content of a request's answer that stays out of a trace.
     #[inline]
     pub(crate) fn answer(&self, major: u8, minor: u8) -> Option<Body> {
         const CURSORS: [u8; 2] = [XFIXES_GET_CURSOR_IMAGE, XFIXES_GET_CURSOR_IMAGE_AND_NAME];
@@ -70,8 +70,8 @@ impl ImageRequests {
         }
     }
 
-    /// How many bytes of a request that carries an image precede its pixels; `None` for other
-    /// requests. `start` has the request's first bytes.
+    /// The number of bytes before the pixels in a request that carries an image; `None` for other requests. `start` has
+    /// the request's first bytes.
     pub(crate) fn kept(
         &self,
         head: Head,
@@ -80,11 +80,11 @@ impl ImageRequests {
     ) -> Option<u64> {
         match (head.code, head.data) {
             (0, _) => None,
-            // What precedes the pixels: five CARD32s, in XVideo nine.
+            // The fields before the pixels: five CARD32s, in XVideo nine.
             (PUT_IMAGE, _) => Some(u64::from(head.header_len) + 20),
             (major, XV_PUT_IMAGE) if major == self.xvideo => Some(u64::from(head.header_len) + 36),
-            // Glyphs have sizes, which decide what drawing them costs: glyphset, count, then an id
-            // and 12 bytes of metrics for each.
+            // Glyphs have sizes, which decide the cost of drawing them: glyphset, count, then an id and 12 bytes of
+            // metrics for each.
             (major, RENDER_ADD_GLYPHS) if major == self.render => {
                 let at = head.header_len as usize + 4;
                 let count = order.and_then(|order| order.u32(start, at)).unwrap_or(0);
@@ -95,21 +95,21 @@ impl ImageRequests {
     }
 }
 
-/// Which replies have an image or a secret: those to requests that ask for one, in the order of both.
+/// Finds the replies with an image or a secret. Requests and their replies have the same order.
 #[derive(Debug, Default)]
 pub(crate) struct ImageReplies {
     requests: u64,
-    /// The request of the last answer, as far as 16 bits tell it.
+    /// The number of the last answered request, extended from the answer's 16 bits.
     answered: u64,
-    /// Requests whose answers have one and may be still to come.
+    /// Requests whose answers have an image or a secret and are still open.
     awaited: VecDeque<(u64, Body)>,
 }
 
-/// How many images a client may await; of more, the oldest are forgotten.
+/// The most images that a client may await; beyond the limit the oldest are forgotten.
 const MAX_AWAITED_IMAGES: usize = 1 << 16;
 
 impl ImageReplies {
-    /// After the request of this number, of which nothing is awaited.
+    /// Begins after the request `request`, when no reply is open.
     pub(crate) fn after(request: u64) -> ImageReplies {
         ImageReplies {
             requests: request,
@@ -118,7 +118,7 @@ impl ImageReplies {
         }
     }
 
-    /// Counts a request, and what its answer carries.
+    /// Counts a request, and notes its answer's content.
     #[inline]
     pub(crate) fn requested(&mut self, answer: Option<Body>) {
         self.requests += 1;
@@ -130,7 +130,8 @@ impl ImageReplies {
         }
     }
 
-    /// Takes the 16 bits of a sequence number that an answer carries: what its request asked for. Answers come in the order of their requests.
+    /// Takes an answer's 16-bit sequence number, and returns the content that its request asked for. Answers have the
+    /// order of their requests.
     #[inline]
     pub(crate) fn answered(&mut self, sequence: u16) -> Option<Body> {
         let ahead = sequence.wrapping_sub(self.answered as u16);
@@ -214,7 +215,7 @@ mod tests {
         assert_eq!(kept(150, 18, 4, &start, big), Some(40));
         assert_eq!(kept(72, 2, 8, &start, big), Some(28));
         assert_eq!(kept(0, 20, 4, &start, big), None);
-        // Without the extension there is no such request.
+        // Without the extension there is no request with this opcode.
         assert_eq!(
             [(0, 4), (0, 1)].map(|(major, minor)| requests.answer(major, minor)),
             [None; 2]

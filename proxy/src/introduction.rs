@@ -1,4 +1,4 @@
-//! A client's setup: read, checked, and passed on to a connection of its own to the server.
+//! A client's setup: reads it, checks it, and passes it on to a new connection to the server.
 
 use std::io;
 use std::ops::Range;
@@ -16,18 +16,18 @@ use crate::setup_exchange::{self, Layout, Progress};
 use crate::slow_link::{Lines, SlowLink};
 use crate::socket::{Socket, Wait};
 
-/// How long a client may take for its setup: as the X server (os/connection.c, TimeOutValue).
+/// A client's setup must come within this time, as in the X server (os/connection.c, TimeOutValue).
 const SETUP_PATIENCE: Duration = Duration::from_secs(60);
 
-/// How much may lie in the socket towards a peer: more than the default, so that relay and peer run
-/// side by side on long images and on the metrics of large fonts.
+/// The size of the send buffer towards a peer. It is above the default, so that relay and peer run side by side on long
+/// images and on the metrics of large fonts.
 const SEND_BUFFER: usize = 1 << 20;
 
-/// How a connection ended before it was relayed.
+/// The reason why a connection ended before the relay began.
 pub(crate) enum Early {
     /// The client went, or fell silent.
     Gone(String),
-    /// It was refused, in words for it where its byte order is known.
+    /// The setup was refused. The client reads the reason if its byte order is known.
     Refused(Option<ByteOrder>, String),
 }
 
@@ -35,14 +35,14 @@ pub(crate) enum Early {
 pub(crate) struct Introduced {
     pub(crate) server: Arc<Socket>,
     pub(crate) setup: Vec<u8>,
-    /// Where its cookie is in it.
+    /// The position of the cookie in the setup.
     pub(crate) cookie: Range<usize>,
     pub(crate) order: ByteOrder,
-    /// When it had come.
+    /// The time at which the setup was complete.
     pub(crate) time: Timestamp,
 }
 
-/// What an introduction depends on: where the server is, our cookie, the network in between.
+/// The parameters of an introduction: the server's address, our cookie, the network in between.
 pub(crate) struct Introducer<'a> {
     pub(crate) link: &'a ServerLink,
     pub(crate) cookie: &'a Cookie,
@@ -66,7 +66,7 @@ impl Introducer<'_> {
         let name = self.link.name();
         let unreachable =
             |error: io::Error| refuse(format!("cannot connect to display {name}: {error}"));
-        // It may block while the server's queue is full, as it would for the client itself.
+        // The call may block while the server's queue is full, as it would for the client itself.
         let (connected, cookie) = self.link.connect().map_err(unreachable)?;
         let server = Socket::new(connected).map_err(unreachable)?;
         let share = |socket| self.connections.share(connection, socket);

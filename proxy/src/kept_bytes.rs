@@ -1,4 +1,4 @@
-//! The memory of what the trace keeps, from the relay to the recorder, used again.
+//! Reusable memory for the bytes that the trace keeps, from the relay to the recorder.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ const CHUNK: usize = 256 << 10;
 /// Used-up chunks that are kept for the time when the recorder has let go of them.
 const SPARE_CHUNKS: usize = 16;
 
-/// Copies of kept bytes. A chunk is used again once all blocks in it are gone.
+/// Copies of kept bytes. A chunk is used again once all its blocks are gone.
 #[derive(Debug, Default)]
 pub(crate) struct KeptBytes {
     open: BytesMut,
@@ -18,7 +18,7 @@ pub(crate) struct KeptBytes {
 }
 
 impl KeptBytes {
-    /// A copy of what `gaps` leave of `wire`.
+    /// Copies the bytes of `wire` outside `gaps`.
     pub(crate) fn keep(&mut self, wire: &[u8], gaps: &[Gap]) -> Bytes {
         let left: usize = gaps.iter().map(|gap| gap.len as usize).sum();
         let len = wire.len().saturating_sub(left);

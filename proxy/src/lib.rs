@@ -1,9 +1,8 @@
-//! The proxy display: it stands between X11 clients and their server, relays bytes and file
-//! descriptors both ways, and hands what crossed to a recorder, together with what the kernel
-//! says about the processes at both ends.
+//! The proxy display between X11 clients and their server. It relays bytes and file descriptors both ways, and hands a
+//! recorder a copy, with the kernel's records of the processes at both ends.
 //!
-//! It does not decode the protocol: it reads the connection's setup, for the cookie, and walks
-//! the rest by message lengths. It computes nothing from what it records.
+//! The proxy does not decode the protocol: it reads the connection's setup, for the cookie, and walks the rest by
+//! message lengths. It computes nothing from its records.
 
 mod attach;
 mod authority;

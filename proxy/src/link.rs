@@ -1,5 +1,5 @@
-//! What the connection to a display is like: round trips and speed, in some seconds, without changing anything
-//! on the display. A pixmap of our own is all that is made, and nothing is ever shown.
+//! Measures the connection to a display, its round trips and its speed, in some seconds. The display does not change:
+//! the measurement makes one pixmap and shows nothing.
 
 use std::time::{Duration, Instant};
 
@@ -25,14 +25,14 @@ const NO_OPERATION: u8 = 127;
 /// The format of images by pixels (protocol encoding, "PutImage").
 const Z_PIXMAP: u8 = 2;
 
-/// How long all of it may take.
+/// The whole measurement must end within this time.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Round trips one after the other: their number, and how long they may take.
 const IN_A_ROW: (usize, Duration) = (200, Duration::from_secs(1));
-/// The same with pauses, and the longest of them: over the steps that are known.
+/// The number of round trips with pauses, and the time that all may take. The pauses cover the known steps of delay.
 const PACED: (usize, Duration) = (48, Duration::from_secs(4));
 const LONGEST_PAUSE: Duration = Duration::from_millis(45);
-/// The same of two requests each.
+/// The number of round trips of two requests in two writes, and the time that all may take.
 const TWO_WRITES: (usize, Duration) = (16, Duration::from_secs(2));
 /// The time between them: less than any acknowledgement is delayed.
 const APART: Duration = Duration::from_millis(1);
@@ -47,7 +47,7 @@ const SIDE: u16 = 256;
 /// Measures the connection to the display of this name; where `None`, to that of `DISPLAY`.
 ///
 /// # Errors
-/// Where the display cannot be used.
+/// Fails if the display cannot be used.
 pub fn link(display: Option<&str>) -> Result<Link, LinkError> {
     let name = match display {
         Some(name) => name.to_owned(),
@@ -66,12 +66,12 @@ pub enum LinkError {
     /// Its name is none.
     #[error(transparent)]
     Name(#[from] crate::DisplayNameError),
-    /// It cannot be used.
+    /// The display cannot be used.
     #[error(transparent)]
     Display(#[from] DisplayError),
 }
 
-/// The same of a server that is known already.
+/// Measures the connection to a known server.
 pub(crate) fn measure(link: &ServerLink) -> Result<Link, DisplayError> {
     let display = link.name().to_string();
     let failed = |reason: String| DisplayError::Failed {
@@ -144,7 +144,7 @@ impl Probe {
     fn two_writes(&mut self) -> Measured<Vec<u64>> {
         self.repeat(TWO_WRITES, |probe| {
             probe.talk.say(&request(NO_OPERATION, 0, &[]))?;
-            // Who is on the way would else read both at once, and hold nothing back.
+            // Without the pause, a relay on the way would read both requests at once and hold neither back.
             std::thread::sleep(APART);
             let sent = clock::now();
             probe.talk.say(&request(GET_INPUT_FOCUS, 0, &[]))?;
@@ -168,7 +168,7 @@ impl Probe {
 
     /// Long NoOperations, which the protocol allows: nobody does anything with them.
     fn upload(&mut self) -> Measured<Transfer> {
-        // Noise, so that a tunnel that compresses is seen as it is for images.
+        // The request holds noise, so that a tunnel that compresses is measured as for images.
         let mut long = request(NO_OPERATION, 0, &[]);
         long.resize(LONG_REQUEST, 0);
         for word in long[4..].chunks_mut(8) {
@@ -252,7 +252,7 @@ impl Probe {
         found
     }
 
-    /// Twice as often until it takes long enough.
+    /// Doubles the repetitions until they take long enough.
     fn grow(
         &mut self,
         bytes: usize,

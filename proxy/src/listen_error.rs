@@ -4,9 +4,9 @@ use std::io;
 
 use thiserror::Error;
 
-/// Where we begin to look for a number: above those of seats (0 on) and of ssh (10 on).
+/// The first number that we try: above those of seats (0 on) and of ssh (10 on).
 pub(crate) const FIRST_NUMBER: u32 = 80;
-/// Where we give up.
+/// The last number that we try.
 pub(crate) const LAST_NUMBER: u32 = 1000;
 
 /// Why a display could not be claimed.
@@ -19,7 +19,7 @@ pub enum ListenError {
     InUse {
         /// The number.
         number: u32,
-        /// Who has it, as far as is known.
+        /// The process that has it, if known.
         by: String,
     },
     /// All numbers that we try are taken.
@@ -32,7 +32,7 @@ pub enum ListenError {
     Tcp {
         /// The address that was asked for.
         host: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The folder of the sockets cannot be trusted.
@@ -42,7 +42,7 @@ pub enum ListenError {
     Folder {
         /// The folder.
         path: String,
-        /// What is wrong with it.
+        /// The fault of the folder.
         why: &'static str,
     },
     /// A lock file or socket could not be made.
@@ -52,7 +52,7 @@ pub enum ListenError {
         number: u32,
         /// The file.
         path: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }

@@ -15,7 +15,7 @@ use crate::display_lock::{RemovedOnDrop, take_lock};
 use crate::listen_error::{FIRST_NUMBER, LAST_NUMBER, ListenError, in_use};
 use crate::tcp_listener::{self, FIRST_PORT};
 
-/// Where the sockets of local displays live.
+/// The folder of the sockets of local displays.
 pub(crate) const SOCKET_DIR: &str = "/tmp/.X11-unix";
 /// A display number that is ours, with its listening sockets. Lock file and sockets are
 /// removed on drop.
@@ -113,7 +113,7 @@ pub(crate) fn socket_path(number: u32) -> PathBuf {
     Path::new(SOCKET_DIR).join(format!("X{number}"))
 }
 
-/// A umask for a while. It is the whole process's: no other thread makes files meanwhile.
+/// A temporary umask. It applies to the whole process: no other thread may make files meanwhile.
 struct Umask(Mode);
 
 impl Umask {
@@ -135,8 +135,8 @@ fn make_socket_dir(dir: &Path) -> io::Result<()> {
     }
 }
 
-/// What is wrong with the folder of the sockets, as Xtrans and Wayland's compositors have it: it is
-/// root's or ours, and others may at most add to it.
+/// Returns the fault of the sockets' folder, by the rules of Xtrans and Wayland's compositors: root or we must own it,
+/// and others may at most add to it.
 fn check_socket_dir(dir: &Path) -> Result<(), &'static str> {
     let about = fs::symlink_metadata(dir).map_err(|_| "it cannot be looked at")?;
     let writable = about.mode() & 0o022 != 0;

@@ -1,4 +1,4 @@
-//! What a recording says while it runs.
+//! The messages of a running recording to its user.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -10,18 +10,18 @@ use x11prof_trace::ConnectionId;
 pub enum Notice {
     /// Clients are served from now on.
     Serving {
-        /// What DISPLAY must be for a client.
+        /// The clients' value of DISPLAY.
         display: String,
-        /// What XAUTHORITY must be.
+        /// The clients' value of XAUTHORITY.
         authority: PathBuf,
-        /// Where it is served by TCP, if anywhere.
+        /// The TCP addresses of the display, if any.
         tcp: Vec<SocketAddr>,
     },
     /// The clients that already run are recorded from now on.
     Attached {
         /// The display.
         display: String,
-        /// How many there are.
+        /// The number of clients.
         clients: u32,
     },
     /// A client connected.
@@ -30,7 +30,7 @@ pub enum Notice {
         connection: ConnectionId,
         /// Its process, where the kernel tells.
         pid: Option<u32>,
-        /// That process's name.
+        /// The process's name.
         name: Option<String>,
     },
     /// A connection ended.

@@ -1,6 +1,6 @@
-//! What of a connection's bytes stays out of the trace: the secret of its setup, the bodies of
-//! long images unless everything is asked for, and more where the recorder cannot keep up. By
-//! lengths alone, without decoding.
+//! Chooses the bytes of a connection that stay out of the trace: the secret of its setup, the bodies of long images
+//! (unless the user asks for all), and more if the recorder falls behind. It looks at lengths alone and decodes
+//! nothing.
 
 use std::ops::Range;
 
@@ -11,28 +11,28 @@ use crate::images::{Body, ImageReplies, ImageRequests, START};
 
 /// Messages up to this long are kept whole, as long as the recorder keeps up.
 const LONGEST_KEPT: u64 = 4096;
-/// What is kept of a longer one: its header and its fixed fields, with some to spare.
+/// The bytes that stay of a longer message: its header and its fixed fields, with some to spare.
 const KEPT_OF_LONG: u64 = 64;
 /// Messages up to this long have no body to leave out.
 const SHORT: usize = 64;
 /// The event that has no sequence number (protocol, "KeymapNotify").
 const KEYMAP_NOTIFY: u8 = 11;
-/// How much is left out.
+/// The kinds of bodies that stay out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
     /// Nothing but secrets.
     Secrets,
     /// The bodies of long images.
     Images,
-    /// Those of short ones too: there are very many of them.
+    /// The bodies of short images too: they are very many.
     AllImages,
     /// All long bodies: the recorder falls behind.
     LongBodies,
-    /// All bodies after the part that is kept of long ones: it still falls behind.
+    /// All bodies after the part that stays of long messages: the recorder still falls behind.
     Bodies,
 }
 
-/// Walks one connection and says what to leave out of each block.
+/// Walks one connection, and finds the gaps of each block.
 pub(crate) struct Omission {
     to_server: Way,
     to_client: Way,
@@ -45,7 +45,7 @@ struct Way {
     walker: Walker,
     /// A gap has begun in the current message, and goes on to its end.
     leaving: bool,
-    /// The first bytes of the current message, where it is long or was split.
+    /// The first bytes of the current message, if it is long or was split.
     start: [u8; START],
 }
 
@@ -64,8 +64,8 @@ impl Omission {
         }
     }
 
-    /// The same in the middle of a connection of this byte order, after the request of this number;
-    /// with `setup` the server's side begins with its answer to that.
+    /// Begins in the middle of a connection of this byte order, after the request `request`. With `setup`, the server's
+    /// side begins with its answer to the setup.
     pub(crate) fn joined(
         requests: ImageRequests,
         order: ByteOrder,
@@ -88,8 +88,8 @@ impl Omission {
         push(gaps, at as u64, u64::from(len));
     }
 
-    /// The gaps of the next block of a direction, into `gaps`; `secret` is one in any case. True
-    /// where there is one that `level` alone has made, above that of images.
+    /// Puts the gaps of a direction's next block into `gaps`; the range `secret` is always one. Returns true if `level`
+    /// made a gap that a calm queue would not have.
     pub(crate) fn gaps(
         &mut self,
         direction: Direction,
@@ -135,7 +135,7 @@ impl Omission {
             start,
         } = &mut self.to_server;
         let (requests, replies) = (&self.requests, &mut self.replies);
-        // Requests come after the setup, which was a block of its own.
+        // Requests come after the setup, which was its own block.
         let order = walker.order();
         let mut pressed = false;
         let mut at = 0;
@@ -210,7 +210,7 @@ impl Omission {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
     Keep,
-    /// For what it is: an image, or a secret.
+    /// The message's content is an image or a secret.
     Image,
     Pressure,
 }
@@ -241,8 +241,8 @@ fn note(start: &mut [u8; START], piece: &Piece<'_>) {
     }
 }
 
-/// Leaves out what follows the kept part of a message's piece. True where that is for
-/// pressure.
+/// Leaves out the bytes after the kept part of a message's piece. Returns true if a gap begins
+/// here because the queue is full.
 fn leave_out(
     piece: &Piece<'_>,
     kept: u64,
@@ -268,7 +268,7 @@ fn leave_out(
     pressed && !went_on
 }
 
-/// Adds a gap, joined to the one before where they touch.
+/// Adds a gap, or extends the one before if they touch.
 fn push(gaps: &mut Vec<Gap>, at: u64, len: u64) {
     // A block is one socket read, far below 4 GiB.
     let (Ok(at), Ok(len)) = (u32::try_from(at), u32::try_from(len)) else {

@@ -27,7 +27,7 @@ fn reply(sequence: u16, len: usize) -> Vec<u8> {
     bytes
 }
 
-/// The gaps of a stream when it comes in reads of `step` bytes, as offsets in the stream.
+/// The gaps of a stream that comes in reads of `step` bytes, as offsets in the stream.
 fn gaps(
     omission: &mut Omission,
     direction: Direction,
@@ -202,7 +202,7 @@ fn cookies_that_a_server_gives_out_are_never_kept() {
     generate[1] = 1;
     let to_server = [SETUP.to_vec(), request(43, 4), generate, request(43, 4)].concat();
     let to_client = [ACCEPTED.to_vec(), reply(1, 32), reply(2, 48), reply(3, 32)].concat();
-    // Of the reply, the header stays: whether it was one, and how long.
+    // The reply's header stays: it tells that there was a reply, and its length.
     let secret = [Gap {
         at: 8 + 32 + 32,
         len: 16,

@@ -2,24 +2,24 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// The limit as it was. It comes back on drop.
+/// The limit before the change. Dropping the value restores it.
 #[derive(Debug)]
 pub(crate) struct OpenFiles(Rlimit);
 
 impl OpenFiles {
-    /// Raises our limit to what the system lets us have.
+    /// Raises our limit to the most that the system allows.
     pub(crate) fn raise() -> OpenFiles {
         let before = getrlimit(Resource::Nofile);
         let raised = Rlimit {
             current: before.maximum,
             maximum: before.maximum,
         };
-        // Where it fails, fewer clients can be served, which each of them would be told.
+        // If the call fails, fewer clients can be served, and each refused client gets a reason.
         let _ = setrlimit(Resource::Nofile, raised);
         OpenFiles(before)
     }
 
-    /// The limit that a child is to have: programs that use select() count on it.
+    /// The limit for a child: programs that use select() depend on it.
     pub(crate) fn before(&self) -> Rlimit {
         self.0
     }

@@ -1,12 +1,12 @@
-//! Who is at the other end of a Unix socket.
+//! Finds the process at the other end of a Unix socket.
 
 use std::mem::size_of;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// The process that connected or listens, as the kernel noted it then.
+/// The process that connected or listened, as the kernel noted it at the time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Peer {
-    /// None where it is in another pid namespace.
+    /// `None` if the process is in another pid namespace.
     pub(crate) pid: Option<u32>,
     pub(crate) uid: u32,
 }
@@ -20,8 +20,8 @@ impl Peer {
             gid: 0,
         };
         let mut len = libc::socklen_t::try_from(size_of::<libc::ucred>()).ok()?;
-        // rustix has this call too, but a pid of 0, of another namespace, is none to it.
-        // SAFETY: the kernel writes at most `len` bytes of plain integers into `credentials`.
+        // rustix has this call too, but takes a pid of 0, from another namespace, for no pid. SAFETY: the kernel writes
+        // at most `len` bytes of plain integers into `credentials`.
         #[expect(unsafe_code, reason = "a pid of 0 must be told from others")]
         let got = unsafe {
             libc::getsockopt(
@@ -32,7 +32,7 @@ impl Peer {
                 &raw mut len,
             )
         };
-        // A socket without credentials, such as a TCP one, has the user of nobody at all.
+        // A socket without credentials, such as a TCP one, has the user id of nobody.
         (got == 0 && credentials.uid != u32::MAX).then_some(Peer {
             pid: u32::try_from(credentials.pid).ok().filter(|&pid| pid != 0),
             uid: credentials.uid,

@@ -1,7 +1,7 @@
 //! Context switches from the kernel, by perf_event_open(2).
 //!
-//! One ring for each processor takes the switches of all threads that are watched there. All
-//! of it works without privileges at perf_event_paranoid 2, for one's own processes.
+//! One ring for each processor takes the switches of all threads that are watched there. An ordinary user may watch his
+//! own processes at perf_event_paranoid 2.
 
 use std::fs;
 use std::io;
@@ -18,8 +18,8 @@ use perf_event_open_sys::bindings::{
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use x11prof_trace::{Switch, SwitchKind, Timestamp};
 
-/// Pages of a ring's data, a power of two: 8192 switches, within what the kernel lets every
-/// user lock for this (perf_event_mlock_kb).
+/// Pages of a ring's data, a power of two: 8192 switches. The kernel lets every user lock this much
+/// (perf_event_mlock_kb).
 const DATA_PAGES: usize = 64;
 
 /// The rings of all processors.
@@ -29,7 +29,7 @@ pub(crate) struct Rings(Vec<Ring>);
 #[derive(Debug)]
 struct Ring {
     cpu: u16,
-    /// An event that records nothing itself; those of the threads write into its ring.
+    /// An event without records of its own; the threads' events write into its ring.
     owner: OwnedFd,
     base: *mut u8,
     page: usize,
@@ -58,8 +58,7 @@ impl Rings {
         fds.map(Outputs)
     }
 
-    /// Takes out what was recorded, in the order of time. Returns how many records were lost
-    /// since the last call.
+    /// Takes out the records, in the order of time. Returns the number of records lost since the last call.
     pub(crate) fn drain(&mut self, switches: &mut Vec<Switch>) -> u64 {
         let lost = self.0.iter_mut().map(|ring| ring.drain(switches)).sum();
         switches.sort_by_key(|switch| switch.time);
@@ -67,12 +66,12 @@ impl Rings {
     }
 }
 
-/// Where the events of threads write to: processor and ring.
+/// The rings that threads' events write to, each with its processor.
 #[derive(Debug)]
 pub(crate) struct Outputs(Vec<(u16, OwnedFd)>);
 
 impl Outputs {
-    /// Watches all threads of a process, those to come included, for as long as the result lives.
+    /// Watches all threads of a process, present and future, for as long as the result lives.
     pub(crate) fn attach(&self, pid: u32) -> io::Result<Vec<OwnedFd>> {
         let mut events = Vec::new();
         let mut attached = std::collections::HashSet::new();
@@ -97,7 +96,7 @@ impl Outputs {
     fn attach_thread(&self, tid: i32, events: &mut Vec<OwnedFd>) -> io::Result<()> {
         for (cpu, ring) in &self.0 {
             let event = match open_event(&mut attributes(true), tid, *cpu) {
-                // It has ended since.
+                // The thread has ended since.
                 Err(error) if error.raw_os_error() == Some(libc::ESRCH) => return Ok(()),
                 opened => opened?,
             };
@@ -130,10 +129,10 @@ fn attributes(switches: bool) -> perf_event_attr {
     attributes.set_exclude_hv(1);
     if switches {
         attributes.set_context_switch(1);
-        // A thread that ends has no switch: its end is a record of its own.
+        // A thread that ends has no switch: its end is a separate record.
         attributes.set_task(1);
         attributes.set_inherit(1);
-        // Threads only: a terminal's shell and what it runs are no part of the terminal.
+        // Threads only: a terminal's shell and the shell's programs are no part of the terminal.
         attributes.set_inherit_thread(1);
     }
     attributes
@@ -157,7 +156,7 @@ fn open_event(attributes: &mut perf_event_attr, tid: i32, cpu: u16) -> io::Resul
         if !(old_kernel && attributes.inherit_thread() == 1) {
             return Err(error);
         }
-        // Before Linux 5.13: child processes come along, and are told apart by their pid.
+        // Before Linux 5.13 the event also covers child processes, which their pid shows.
         attributes.set_inherit_thread(0);
     }
 }
@@ -201,10 +200,9 @@ impl Ring {
             let words = record.chunks_exact_mut(WORD).zip((at..).step_by(WORD));
             for (word, at) in words {
                 let offset = (at % size) as usize;
-                // SAFETY: `offset` is below the size of the data, which begin at the second
-                // page, and a multiple of a word, as the lengths of all records are and that of
-                // the data; between tail and head they are ours. Beyond the head it is old data
-                // of the same mapping, which the record's own length keeps unused.
+                // SAFETY: `offset` is below the size of the data, which begin at the second page, and a multiple of a
+                // word, as are the lengths of all records and of the data. The bytes between tail and head are ours.
+                // Bytes beyond the head are old data of the same mapping, which the record's own length keeps unused.
                 #[expect(unsafe_code, reason = "data shared with the kernel")]
                 let value = unsafe {
                     let place = self.base.add(self.page + offset).cast::<u64>();
@@ -232,7 +230,7 @@ impl Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // SAFETY: the mapping that `open` made, of the same length; nothing refers to it now.
+        // SAFETY: `open` made this mapping with the same length, and no reference to it is left.
         #[expect(unsafe_code, reason = "the ring is a mapping")]
         unsafe {
             let _ = munmap(self.base.cast(), self.page * (1 + DATA_PAGES));
@@ -251,12 +249,12 @@ enum Read {
     Lost(u64),
 }
 
-/// The bytes of a field; `at` is within a record by what the callers write.
+/// The bytes of a field. All callers pass an `at` within a record.
 fn word<const N: usize>(record: &[u8; RECORD_LEN], at: usize) -> [u8; N] {
     std::array::from_fn(|n| record[at + n])
 }
 
-/// A record's length, and what it says (perf_event_open(2), "PERF_RECORD_SWITCH").
+/// Parses a record: its length and content (perf_event_open(2), "PERF_RECORD_SWITCH").
 fn parse(record: &[u8; RECORD_LEN]) -> (u64, Option<Read>) {
     let u16_at = |at| u16::from_ne_bytes(word(record, at));
     let u32_at = |at| u32::from_ne_bytes(word(record, at));
@@ -296,7 +294,7 @@ fn parse(record: &[u8; RECORD_LEN]) -> (u64, Option<Read>) {
 mod tests {
     use super::*;
 
-    /// Fields of 32 bits after the header; those of 64 bits are two, for little endian.
+    /// A record with 32-bit fields after its header; a 64-bit field is two of them, in little endian.
     fn record<const N: usize>(kind: u32, misc: u16, fields: [u32; N]) -> [u8; RECORD_LEN] {
         let mut bytes = kind.to_le_bytes().to_vec();
         bytes.extend(misc.to_le_bytes());

@@ -10,24 +10,24 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::process::geteuid;
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// What the names of all such directories begin with.
+/// The prefix of all such directories' names.
 const PREFIX: &str = "x11prof-";
 /// The file in each that its owner holds a lock on, which goes with the owner however that ends.
 const LOCK: &str = "lock";
-/// One that is younger may not be locked yet.
+/// A directory younger than this may not be locked yet.
 const YOUNG: Duration = Duration::from_secs(60);
 
-/// A fresh directory of mode 0700 under the user's runtime directory, or under the temporary
-/// one where the session has none. It goes away with its contents on drop.
+/// A fresh directory of mode 0700 under the user's runtime directory, or under the temporary one if the session has
+/// none. Dropping the value removes the directory with its contents.
 #[derive(Debug)]
 pub(crate) struct PrivateDir {
     path: PathBuf,
-    /// Held while it is in use.
+    /// The lock that is held while the directory is in use.
     _lock: File,
 }
 
 impl PrivateDir {
-    /// Makes one, and removes those whose owners were killed: there are cookies in them.
+    /// Makes a directory, and removes those whose owners were killed: they hold cookies.
     pub(crate) fn new() -> io::Result<PrivateDir> {
         let base = runtime_dir().unwrap_or_else(std::env::temp_dir);
         remove_dead(&base, YOUNG);
@@ -74,7 +74,7 @@ pub(crate) fn all() -> Vec<PathBuf> {
         .flatten()
     {
         let ours = entry.file_name().to_string_lossy().starts_with(PREFIX)
-            // Not a link's target: what a name of ours points to may be anything.
+            // A link is not followed: its target may be any file.
             && entry.path().symlink_metadata().is_ok_and(|about| {
                 about.is_dir() && about.uid() == geteuid().as_raw() && about.mode() & 0o077 == 0
             });
@@ -85,14 +85,13 @@ pub(crate) fn all() -> Vec<PathBuf> {
     found
 }
 
-/// Removes this user's directories in `base` whose locks nobody holds and that are not younger
-/// than that.
+/// Removes this user's directories in `base` whose locks are free and that are older than `young`.
 fn remove_dead(base: &Path, young: Duration) {
     let Ok(entries) = read_dir(base) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
         let Some(name) = name.to_str() else { continue };
-        // Not a link's target: what a name of ours points to may be anything.
+        // A link is not followed: its target may be any file.
         let Ok(about) = entry.path().symlink_metadata() else {
             continue;
         };
@@ -106,7 +105,7 @@ fn remove_dead(base: &Path, young: Duration) {
     }
 }
 
-/// Whether nobody holds the lock of a directory. One without it was not made here.
+/// True if no process holds the lock of a directory. A directory without a lock was not made here.
 fn is_dead(path: &Path) -> bool {
     let lock = OpenOptions::new()
         .write(true)

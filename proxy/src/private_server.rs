@@ -20,8 +20,8 @@ use crate::server_error::{START_PATIENCE, ServerError};
 use crate::server_kind::{HostKind, ServerKind};
 use crate::viewer;
 
-/// A running private server. It is stopped on drop, and by the kernel when the thread that
-/// started it ends.
+/// A running private server. Dropping the value stops the server; so does the kernel when the thread that started it
+/// ends.
 #[derive(Debug)]
 pub struct PrivateServer {
     child: OwnChild,
@@ -29,15 +29,15 @@ pub struct PrivateServer {
     cookie: Cookie,
     authority_file: PathBuf,
     kind: ServerKind,
-    /// The thread that looks at it, where one does.
+    /// The viewer's thread, if the server has a viewer.
     viewer: Option<Pid>,
-    /// It goes when the server has.
+    /// The server's directory, which is removed after the server has ended.
     dir: PrivateDir,
-    /// What this server has its window at; it ends after this one.
+    /// The host of this server's window; it ends after the server.
     host: Option<Host>,
 }
 
-/// What a server needs for itself.
+/// The program that shows a server's window.
 #[derive(Debug)]
 enum Host {
     Server(Box<PrivateServer>),
@@ -73,11 +73,10 @@ impl Host {
 }
 
 impl PrivateServer {
-    /// Starts a server and waits until it takes connections, and has its viewer look at it where
-    /// its kind has one.
+    /// Starts a server, waits until it takes connections, and starts the viewer of its kind, if any.
     ///
     /// # Errors
-    /// Where its program is missing or does not become ready.
+    /// Fails if the server's program is missing or does not become ready.
     pub fn start(kind: ServerKind) -> Result<PrivateServer, ServerError> {
         let mut server = PrivateServer::start_unseen(kind)?;
         server.show().map_err(|source| ServerError::Io {
@@ -90,7 +89,7 @@ impl PrivateServer {
     /// Starts a server that nobody looks at yet.
     ///
     /// # Errors
-    /// Where its program is missing or does not become ready.
+    /// Fails if the server's program is missing or does not become ready.
     pub fn start_unseen(kind: ServerKind) -> Result<PrivateServer, ServerError> {
         let program = kind.program();
         let io = |source| ServerError::Io { program, source };
@@ -98,7 +97,7 @@ impl PrivateServer {
         let dir = PrivateDir::new().map_err(io)?;
         let cookie = Cookie::random().map_err(io)?;
         let authority_file = dir.path().join("Xauthority");
-        // The number is the server's choice; it takes the cookie of any entry.
+        // The server chooses its number; it takes the cookie of any entry.
         authority::write(&authority_file, None, &cookie).map_err(io)?;
         let log = dir.path().join("log");
         let mut command = command(program, &authority_file, &log).map_err(io)?;
@@ -132,10 +131,10 @@ impl PrivateServer {
         })
     }
 
-    /// Has its viewer look at it, where its kind has one that does not do so yet.
+    /// Starts the viewer of the server's kind, if it has one that is not running yet.
     ///
     /// # Errors
-    /// Where the server refuses it.
+    /// Fails if the server refuses the viewer.
     pub fn show(&mut self) -> io::Result<()> {
         let socket = self.kind.viewers_socket(self.dir.path());
         if let Some(socket) = socket.filter(|_| self.kind.is_viewed() && self.viewer.is_none()) {
@@ -144,11 +143,10 @@ impl PrivateServer {
         Ok(())
     }
 
-    /// Has what it needs for itself run on processor `cpu`: the server or compositor that it has
-    /// its window at, the viewer that looks at it.
+    /// Moves the server's helpers to processor `cpu`: the server or compositor of its window, and its viewer.
     ///
     /// # Errors
-    /// Where the system does not let it run there.
+    /// Fails if the system does not allow the processor.
     pub fn put_aside(&self, cpu: usize) -> io::Result<()> {
         let host = self.host.as_ref().map(Host::pid);
         let host = host.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
@@ -168,7 +166,7 @@ impl PrivateServer {
         &self.display
     }
 
-    /// A file with its cookie, for XAUTHORITY. It goes away with the server.
+    /// A file with the server's cookie, for XAUTHORITY. It is removed with the server.
     pub fn authority_file(&self) -> &Path {
         &self.authority_file
     }
@@ -187,7 +185,7 @@ impl PrivateServer {
 fn command(program: &str, authority_file: &Path, log: &Path) -> io::Result<Command> {
     let mut command = Command::new(program);
     command
-        // Its standard output is the pipe that tells the number once it is ready.
+        // The server writes its number to this pipe, its standard output, once it is ready.
         .args(["-displayfd", "1", "-nolisten", "tcp", "-noreset", "-auth"])
         .arg(authority_file)
         .stdin(Stdio::null())

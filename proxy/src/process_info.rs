@@ -1,4 +1,4 @@
-//! What /proc tells of a process.
+//! Reads a process's properties from /proc.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,16 +10,16 @@ use crate::clock;
 /// The longest command line that is kept, in bytes.
 const LONGEST_COMMAND: u64 = 64 << 10;
 
-/// A process as it is at the moment.
+/// A process as it is now.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct ProcessInfo {
-    /// Its executable, where we may know it.
+    /// The executable, if we may read its path.
     pub(crate) executable: Option<String>,
-    /// The kernel's name for it, 15 bytes at most.
+    /// The kernel's name of the process, at most 15 bytes.
     pub(crate) name: Option<String>,
-    /// Its command line; what follows `-auth` is blanked.
+    /// The command line. The argument after `-auth` is blanked.
     pub(crate) command: Vec<String>,
-    /// When it started: monotonic nanoseconds, at the kernel's beat of some milliseconds.
+    /// The start of the process in monotonic nanoseconds, as exact as the kernel's clock tick.
     pub(crate) started_ns: Option<u64>,
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn cpus() -> u32 {
     online(&fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default()).len() as u32
 }
 
-/// The numbers in a list such as `0-3,8`, as the kernel writes processors down.
+/// The numbers in a list such as `0-3,8`, the kernel's notation for processors.
 pub(crate) fn online(list: &str) -> Vec<u16> {
     list.trim()
         .split(',')

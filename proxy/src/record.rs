@@ -43,19 +43,19 @@ use crate::{clock, link, process_info};
 /// The display server that is recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// The one that DISPLAY names.
+    /// The display that DISPLAY names.
     Environment,
-    /// The one of this display name.
+    /// The display with this name.
     Display(String),
     /// One of our own, for this recording.
     Private(ServerKind),
 }
 
-/// What to record, and where to.
+/// The display or server to record, and the destination of the records.
 #[derive(Debug, Clone)]
 pub struct RecordConfig {
-    /// The trace file. What is there is kept as `FILE.old` once a client has said something. Without one
-    /// only `watch` has the records.
+    /// The trace file. A file of this name becomes `FILE.old` once a client has sent something. Without a trace file
+    /// only `watch` gets the records.
     pub output: Option<PathBuf>,
     /// The display server.
     pub target: Target,
@@ -68,38 +68,38 @@ pub struct RecordConfig {
     /// The command to record, its program first; where empty, whoever connects is recorded
     /// until SIGINT or SIGTERM.
     pub command: Vec<OsString>,
-    /// How long to record; the command that still runs then is ended.
+    /// The duration of the recording. A command that still runs then is ended.
     pub time: Option<Duration>,
     /// Keep the bodies of images.
     pub full: bool,
-    /// How many bytes may wait for the disk before the relay waits too.
+    /// The most bytes that may wait for the disk before the relay waits too.
     pub queue_bytes: usize,
     /// The recording program with its version, for the trace.
     pub recorder: String,
     /// Measure the connection to the server first, and keep that in the trace.
     pub link: bool,
-    /// What the user says of the session, for the trace.
+    /// The user's labels of the session, for the trace.
     pub labels: BTreeMap<String, String>,
     /// A network to put between the recorder and the server, which is then as one of another machine.
     pub network: Option<EmulatedNetwork>,
-    /// Changes to be tried: what they do to the protocol.
+    /// The rewrites to try on the protocol.
     pub rewrites: Vec<Rewrite>,
-    /// Who else is given the records, as they are before `filter`.
+    /// A second consumer of the records, before `filter`.
     pub watch: Option<Watch>,
-    /// What changes the records before they reach the file.
+    /// A filter that changes the records before they reach the file.
     pub filter: Option<MakeFilter>,
     /// A key of the server's keyboard that puts a mark into the recording.
     pub mark_key: Option<MarkKey>,
-    /// Takes what the command writes to a terminal, which the recorder has for itself then; the command's standard
-    /// input is empty where it would be the terminal.
+    /// A copy of the command's terminal output, which then goes to the recorder alone. The command's standard input is
+    /// empty if it would be the terminal.
     pub collect: Option<Arc<File>>,
 }
 
-/// What was recorded.
+/// The outcome of a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recorded {
-    /// The command's exit status (128 and the signal where it was killed); `None` without a
-    /// command, and where it was still running at the end.
+    /// The command's exit status (128 and the signal if a signal killed it). `None` without a command, and if the
+    /// command was still running at the end.
     pub exit_status: Option<i32>,
     /// Records written to the trace.
     pub records: u64,
@@ -109,24 +109,22 @@ pub struct Recorded {
     pub connections: u32,
     /// Bytes of the trace file.
     pub trace_bytes: u64,
-    /// No client said anything, so that the file that was there before was left as it is.
+    /// True if no client sent anything. An older file of the name then stays as it was.
     pub left_alone: bool,
-    /// What was tried, and how many requests it changed.
+    /// The rewrites that were tried, each with the number of requests that it changed.
     pub tried: Vec<(Rewrite, u64)>,
-    /// What is missing from the trace and why; empty for a good recording.
+    /// The data missing from the trace, with the reasons; empty for a good recording.
     pub trouble: Vec<String>,
 }
 
-/// Records as `config` says, and returns when the recording has ended: with a command, when it
-/// and its connections have ended, else by SIGINT or SIGTERM. Blocks the calling thread, on
-/// which `on` is called as well.
+/// Records as `config` says, and returns at the end of the recording. With a command, this is the end of the command
+/// and of its connections; otherwise SIGINT or SIGTERM. The calling thread blocks, and calls `on`.
 ///
 /// # Errors
-/// Where nothing could be recorded. A recording that began and then met with trouble is `Ok`,
-/// and says so in [`Recorded::trouble`].
+/// Fails if nothing could be recorded. A recording that began and then failed is `Ok`; [`Recorded::trouble`] says why.
 pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recorded, RecordError> {
     let system = |what| move |source| RecordError::System { what, source };
-    // It lives until the end of the recording.
+    // The server lives until the end of the recording.
     let (link, _server) = target(&config.target)?;
     let (mut about, extensions) = server_info::ask(&link)?;
     if config.rewrites.contains(&Rewrite::CurrentResources)
@@ -162,7 +160,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         // Nobody listens any more while the recording is being closed.
         let _ = told.send(Notice::Trouble(what));
     })?;
-    // From here on the recorder's thread runs, so that the queue must be closed on every way out.
+    // The recorder's thread runs from here on, so the queue must be closed on every way out.
     let closing = Closing(tap.clone());
     let marks = Marks::start(
         dir.path(),
@@ -182,7 +180,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     if let Some(what) = &marks.trouble {
         on(Notice::Trouble(what.clone()));
     }
-    // Over a network there is no telling when the server ran for whom.
+    // Over a network nothing tells for whom the server ran.
     about.pid = about.pid.filter(|_| config.network.is_none());
     let server_pid = about.pid;
     tap.control(clock::now(), Control::Server(about));
@@ -242,7 +240,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     }
     let accepted = display.connections.accepted();
     let relayed = display.connections.bytes.load(Ordering::Relaxed);
-    // It has more to say until then.
+    // The capture hands over its last records before the queue closes.
     display.scheduling.end();
     let ServeOutcome { exit_status } = match served {
         Ok(served) => served,
@@ -263,7 +261,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     drop(closing);
     let impatient = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // Where that fails, only a disk that hangs is not waited for.
+        // If this fails, a second signal cannot end the wait for a disk that hangs.
         let _ = signal_hook::flag::register(signal, Arc::clone(&impatient));
     }
     let written = recorder.join(|| impatient.load(Ordering::Relaxed));
@@ -282,7 +280,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     })
 }
 
-/// Notes in the trace what is tried, with how many requests it changed where that is known.
+/// Notes the rewrites in the trace, each with the number of requests that it changed, if known.
 fn note_tried(tap: &Tap, tried: &TriedRewrites, requests: impl Fn(u64) -> Option<u64>) {
     for (rewrite, count) in tried.counts() {
         let tried = Control::Tried {
@@ -319,7 +317,7 @@ pub(crate) fn target(target: &Target) -> Result<(ServerLink, Option<PrivateServe
     Ok((ServerLink::new(DisplayName::parse(&name)?, None), None))
 }
 
-/// What a recorder is to begin with.
+/// The options of a recorder, and the parts of its first record.
 pub(crate) struct Beginning<'a> {
     /// The trace file; without one only the watch has the records.
     pub(crate) output: Option<&'a Path>,

@@ -45,7 +45,7 @@ pub enum RecordError {
     Output {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The trace cannot be begun.
@@ -53,7 +53,7 @@ pub enum RecordError {
     Trace {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The trace's error.
         source: TraceError,
     },
     /// The command cannot be started.
@@ -61,10 +61,10 @@ pub enum RecordError {
     Command {
         /// Its program.
         command: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The server cannot tell what its clients say.
+    /// The server cannot report its clients' messages.
     #[error(
         "display {display} has no RECORD extension, so that clients that already run cannot be recorded; \
          start the program through x11prof instead: x11prof record --display {display} -- COMMAND"
@@ -91,9 +91,9 @@ pub enum RecordError {
     /// The system denies something else that is needed.
     #[error("cannot record: {what}: {source}")]
     System {
-        /// What was tried.
+        /// The action that failed.
         what: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }

@@ -1,27 +1,27 @@
-//! What changes the records of a recording before they reach its file, such as the scrubber.
+//! Filters change the records of a recording before they reach its file; the scrubber is one.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use x11prof_trace::{Record, Started, Timestamp};
 
-/// Changes records on their way to the file, on the recorder's thread. The relay does not wait for it, as long as the
+/// A filter on the recorder's thread between the queue and the file. The relay does not wait for the filter while the
 /// queue has room.
 pub trait RecordFilter: Send {
-    /// The trace's first record as it is to be.
+    /// Changes the trace's first record.
     fn begin(&mut self, time: Timestamp, started: Started) -> Started;
     /// Takes the next record.
     fn feed(&mut self, record: Record);
-    /// The next record for the file, if it is ready.
+    /// Returns the next record for the file, if one is ready.
     fn next(&mut self) -> Option<Record>;
-    /// No more records come: those that still wait get ready.
+    /// Ends the input: all records that still wait become ready.
     fn finish(&mut self);
 }
 
 /// Makes the filter of a recording.
 pub type MakeFilter = fn() -> Box<dyn RecordFilter>;
 
-/// Gives `filter` something to do, then what is ready to `write`. False where it failed: a defect of the filter must
-/// end the trace, and neither the recorder nor the program that is recorded.
+/// Gives `filter` an input, then writes its ready records. False if the filter panicked: its defect must end the trace,
+/// but neither the recorder nor the recorded program.
 pub(crate) fn pass(
     filter: &mut dyn RecordFilter,
     give: impl FnOnce(&mut dyn RecordFilter),

@@ -1,4 +1,4 @@
-//! The recorder's thread: takes what crossed the relay and writes the trace.
+//! The recorder's thread: takes the relayed bytes from the queue and writes the trace.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
@@ -17,25 +17,25 @@ use crate::tap::{Drain, RecorderInput};
 use crate::trace_file::{Ended, TraceFile};
 use crate::watch::Watch;
 
-/// How long the recorder lets entries gather.
+/// The recorder lets entries gather for this long.
 const PATIENCE: Duration = Duration::from_millis(25);
-/// How often the open chunk is closed. A killed recorder loses this and `PATIENCE`, and is to lose
-/// 250 ms at most where the system lets it wait for a processor or the disk as well.
+/// The interval between two closed chunks. A killed recorder loses this and `PATIENCE`. The loss must stay under 250 ms
+/// with some waiting for a processor or the disk.
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
-/// How long one write may take at the end of a recording.
+/// One write may take this long at the end of a recording.
 pub(crate) const HANG_PATIENCE: Duration = Duration::from_secs(5);
-/// How often it is looked at then.
+/// The interval between two looks at that write.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Entries dealt with before their memory is given back to the relay.
 const RELEASE_EVERY: usize = 64;
 
-/// What became of the trace.
+/// The outcome of a trace.
 #[derive(Debug, Default)]
 pub(crate) struct TraceOutcome {
     pub(crate) records: u64,
-    /// The first failure; nothing after it is in the trace.
+    /// The first failure. The trace ends before it.
     pub(crate) trouble: Option<String>,
-    /// What became of the file.
+    /// The outcome of the file.
     pub(crate) file: Ended,
 }
 
@@ -48,12 +48,12 @@ pub(crate) struct Recorder {
     path: PathBuf,
 }
 
-/// Whether the disk takes what is written.
+/// The start of the recorder's present write; 0 if none is under way. A long write shows a disk that hangs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Disk(Arc<AtomicU64>);
 
 impl Disk {
-    /// How long the present write has taken; zero where there is none.
+    /// The duration of the present write; zero if none is under way.
     pub(crate) fn hangs_for(&self) -> Duration {
         match self.0.load(Ordering::Relaxed) {
             0 => Duration::ZERO,
@@ -71,8 +71,8 @@ impl Disk {
 }
 
 impl Recorder {
-    /// Starts the thread on a trace in `place`, of which `path` is the name for messages; without a place only
-    /// `watch` has the records. `tell` hears of trouble when it happens.
+    /// Starts the thread on a trace in `place`, which messages call `path`. Without a place, only `watch` has the
+    /// records. `tell` hears of failures as they happen.
     pub(crate) fn start(
         place: Option<TraceFile>,
         path: PathBuf,
@@ -117,7 +117,7 @@ impl Recorder {
         let thread = std::thread::Builder::new()
             .name("x11prof-recorder".to_owned())
             .spawn(move || {
-                // Nobody waits any more where it took too long.
+                // The receiver is gone if the thread took too long.
                 let _ = tell_written.send(trace.run(&drain));
             })
             .map_err(TraceError::Write)?;
@@ -129,7 +129,7 @@ impl Recorder {
         })
     }
 
-    /// Whether its disk takes what it writes.
+    /// The progress of the recorder's writes.
     pub(crate) fn disk(&self) -> Disk {
         self.disk.clone()
     }
@@ -169,11 +169,11 @@ impl Recorder {
 struct Trace<W: Write, F: Fn(String)> {
     /// None without a file, and once writing has failed: then entries are only taken off the queue.
     writer: Option<Writer<W>>,
-    /// The trace's file, to mark a failure in; none where it is no file.
+    /// The trace's file, in which a failure is marked; `None` if the destination is no file.
     file: Option<File>,
     safe: Safe,
     written: TraceOutcome,
-    /// Where it is, and the name that it takes; none where it is no file.
+    /// The file's present and final names; `None` if the destination is no file.
     place: Option<TraceFile>,
     /// The recording came to its own end, whether or not anybody was recorded.
     began: bool,
@@ -243,7 +243,7 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
         });
     }
 
-    /// Gives the filter something to do, and writes what it has ready.
+    /// Gives the filter an input, and writes its ready records.
     fn filter(&mut self, give: impl FnOnce(&mut dyn RecordFilter)) {
         let Some(mut filter) = self.filter.take() else {
             return;
@@ -256,7 +256,7 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
         }
     }
 
-    /// A client has said something: from now on this is the trace.
+    /// A client has sent something: the trace takes its name.
     fn take_name(&mut self) {
         if let Some(Err(what)) = self.place.as_mut().map(TraceFile::take_name) {
             (self.tell)(what.clone());
@@ -295,13 +295,13 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
         let in_trace = format!("{error}; the rest of the session is not in the trace");
         let what = format!("{}: {in_trace}", self.path.display());
         (self.tell)(what.clone());
-        // A trace that is shown to others need not say where it was.
+        // The message in the trace has no path: others may see the trace.
         self.mark(&in_trace);
         self.written.trouble.get_or_insert(what);
     }
 
-    /// Says in the trace why nothing follows: in the place of what was written in part, which on
-    /// a full disk is the room for it.
+    /// Writes the reason for the trace's end over the part of a write that failed. On a full disk there is no other
+    /// room.
     fn mark(&mut self, what: &str) {
         let Some(mut file) = self.file.take() else {
             return;
@@ -315,21 +315,20 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
             .seek(SeekFrom::Start(len))
             .and_then(|_| file.write_all(&words));
         if marked.is_err() {
-            // Not even that: it must not end in half a mark.
+            // The file has no room for the mark, and must not end in half a mark.
             let _ = file.set_len(len);
         }
     }
 }
 
-/// How much of the file a crash or a failure leaves.
+/// The length of the file that survives a crash or a failure.
 #[derive(Debug, Clone, Copy, Default)]
 struct Safe {
     len: u64,
     messages: u32,
 }
 
-/// A file that takes nothing more once a write has failed, so that what its writer still has at
-/// hand does not end up after a hole.
+/// A file that takes nothing more after a failed write. Otherwise the writer's buffers would follow a hole.
 #[derive(Debug)]
 struct UntilFailure {
     file: File,

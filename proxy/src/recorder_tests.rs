@@ -27,7 +27,7 @@ fn started(full: bool) -> Started {
     }
 }
 
-/// The one connection of a session.
+/// The only connection of a session.
 struct Client<'a>(ConnectionTap<'a>);
 
 impl Client<'_> {
@@ -65,7 +65,7 @@ fn put_image(len: usize) -> Vec<u8> {
     bytes
 }
 
-/// Records the entries into `path` and gives what became of them.
+/// Records the entries into `path`, and returns the outcome.
 fn recorded(path: &Path, full: bool, say: impl FnOnce(&Tap, &Client<'_>)) -> TraceOutcome {
     let (tap, drain) = tap(1 << 20, full);
     let file = TraceFile::open(path).unwrap();
@@ -193,7 +193,7 @@ fn a_disk_that_fills_up_is_told_once_and_the_queue_is_emptied() {
         tell: |what| told.lock().unwrap().push(what),
     };
     let (tap, drain) = tap(1 << 30, true);
-    // Not compressible, so that the disk does fill up.
+    // The bytes do not compress, so that the disk fills up.
     let mut state = 1_u64;
     session(&tap, |client| {
         client.sets_up();
@@ -280,7 +280,7 @@ fn a_filter_changes_what_is_written_and_its_failure_ends_the_trace_alone() {
                 _ => {}
             }
         }
-        // What was not flushed yet when it failed is cut off with the rest.
+        // Data that was not flushed at the failure is cut off too.
         assert!(
             if failed { found <= kept } else { found == kept },
             "{found}"

@@ -1,8 +1,7 @@
 //! The relay of one connection: bytes and descriptors, both ways, as they come.
 //!
-//! Nothing is decoded here, and nothing waits for the disk. One thread carries both directions, and
-//! neither waits for the other: what a peer does not take at once is kept until it does, and only
-//! then is more read for it.
+//! The relay decodes nothing and never waits for the disk. One thread carries both directions, and neither waits for
+//! the other. Bytes that a peer does not take are kept until it does; only then is more read for it.
 
 use std::io;
 use std::time::Duration;
@@ -28,22 +27,22 @@ pub(crate) struct Relay<'a> {
     pub(crate) server: &'a Socket,
     pub(crate) tap: &'a ConnectionTap<'a>,
     pub(crate) buffers: &'a LargeBuffers,
-    /// Where relayed bytes are counted.
+    /// The connections' counts of relayed bytes.
     pub(crate) connections: &'a Connections,
 }
 
-/// Who ended a connection.
+/// The side that ended a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EndedBy {
     Client,
     Server,
 }
 
-/// How a connection ended.
+/// The end of a connection.
 #[derive(Debug)]
 pub(crate) struct End {
     pub(crate) by: EndedBy,
-    /// Where it was no orderly end of file.
+    /// The error, unless the end was an orderly end of file.
     pub(crate) error: Option<io::Error>,
 }
 
@@ -55,14 +54,14 @@ struct Way<'a> {
     sender: EndedBy,
     receiver: EndedBy,
     intake: Intake<'a>,
-    /// What its receiver did not take yet, with the time at which it was read.
+    /// The bytes that the receiver has not taken, with the time of their read.
     rest: Option<(Timestamp, Received<'a, 'a>)>,
     /// Relayed so far.
     bytes: u64,
     over: bool,
 }
 
-/// How one direction ended.
+/// The end of one direction.
 pub(crate) struct Ended {
     /// Both directions are over.
     pub(crate) all: bool,
@@ -70,12 +69,11 @@ pub(crate) struct Ended {
 }
 
 impl Relay<'_> {
-    /// Relays until the connection has ended. `at_end` is called as soon as the client's end
-    /// is seen, while its process can still be asked for its CPU time. Both sockets stay open: the
-    /// server must not hear of the end before the trace does, or what it says of it to others
-    /// (DestroyNotify) is recorded first.
+    /// Relays until the connection ends. `at_end` is called as soon as the client's end is seen, while its process's
+    /// CPU time can still be read. Both sockets stay open: if the server heard of the end before the trace does, its
+    /// messages to others about the end (DestroyNotify) would be recorded first.
     pub(crate) fn run(&self, at_end: impl FnOnce()) -> End {
-        // A request is answered: what comes next comes from the server, mostly.
+        // After a request the next message is usually the server's.
         let mut ways = [self.way(Direction::ToClient), self.way(Direction::ToServer)];
         let mut spin_wait = SpinWait::new(&self.connections.looking);
         let mut at_end = Some(at_end);
@@ -151,7 +149,7 @@ impl Relay<'_> {
         }
     }
 
-    /// Relays what is there, without waiting. True where something was.
+    /// Relays the bytes that are there, without waiting. True if there were any.
     fn pass(&self, way: &mut Way<'_>) -> Result<bool, Ended> {
         let &mut Way {
             direction,
@@ -190,7 +188,7 @@ impl Relay<'_> {
             });
         }
         *bytes += len as u64;
-        // Before it is sent, so that no answer can come before it in the trace.
+        // The block goes to the trace before it is sent, so that no answer can precede it.
         let fds = received.fds.len();
         self.tap
             .crossed(time, direction, received.bytes(), fds, &(0..0));
@@ -202,7 +200,7 @@ impl Relay<'_> {
         Ok(true)
     }
 
-    /// Waits while the recorder's queue holds all that it may.
+    /// Waits while the recorder's queue is full.
     pub(crate) fn await_queue(&self) {
         let queue = self.tap.tap();
         if queue.is_full() {
@@ -227,7 +225,7 @@ impl Relay<'_> {
 }
 
 impl<'a> Way<'a> {
-    /// What it can go on with: room for what is left, else something to read.
+    /// The condition for more work: room for the rest, or else input.
     fn awaits(&self) -> (&'a Socket, PollFlags) {
         match &self.rest {
             Some(_) => (self.to, PollFlags::OUT),
@@ -236,7 +234,7 @@ impl<'a> Way<'a> {
     }
 }
 
-/// Sends what the receiver takes now.
+/// Sends the bytes that the receiver takes now.
 fn send(to: &Socket, received: &Received<'_, '_>) -> io::Result<usize> {
     match to.send(received.bytes(), &received.fds, Wait::No) {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),

@@ -1,4 +1,4 @@
-//! What goes into the relay comes out of it: bytes exactly, descriptors in order and in place.
+//! The relay passes bytes unchanged, and descriptors in order and in place.
 
 use std::fs::File;
 use std::io::{IoSlice, IoSliceMut, Read, Write};
@@ -35,7 +35,7 @@ fn messages() -> impl Strategy<Value = Vec<Sent>> {
     vec(message, 0..40)
 }
 
-/// A byte of a stream, such that no shift or swap goes unseen.
+/// A byte of a stream. Any shift or swap of the stream shows.
 fn byte(seed: u8, at: usize) -> u8 {
     (at.wrapping_mul(2_654_435_761) >> 13) as u8 ^ seed
 }
@@ -78,7 +78,7 @@ fn sender(socket: UnixStream, messages: Vec<Sent>, seed: u8) -> JoinHandle<UnixS
     })
 }
 
-/// All bytes, and each descriptor's number with where the read began that it came with.
+/// All bytes, and the number of each descriptor with the start of the read that brought it.
 type Got = (Vec<u8>, Vec<(u32, usize)>);
 
 fn receiver(socket: UnixStream, step: usize) -> JoinHandle<Got> {
@@ -122,7 +122,7 @@ fn check(messages: &[Sent], seed: u8, (bytes, fds): &Got) {
     }
 }
 
-/// Runs a relay between two sockets; what it said to the tap, and how it ended.
+/// Runs a relay between two sockets. Returns the tap's entries and the relay's end.
 pub(super) fn relay(
     client: UnixStream,
     server: UnixStream,

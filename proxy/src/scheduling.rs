@@ -1,8 +1,8 @@
-//! Scheduling capture: when the threads of the server and of the clients ran and waited, and
-//! what they waited in. A thread of its own drains the kernel's rings at a beat.
+//! Scheduling capture: the intervals in which the threads of the server and of the clients ran and waited, and the
+//! calls they waited in. A thread drains the kernel's rings at a fixed interval.
 //!
-//! What a thread waits in is not in the kernel's record, and cannot be had once the wait is over: the
-//! beat decides how short a wait may be and still be known.
+//! The kernel's record does not name the call that a thread waits in, and after the wait it is too late to ask. So the
+//! interval limits how short a wait may be to be named.
 
 use std::collections::HashMap;
 use std::fs;
@@ -18,21 +18,21 @@ use crate::perf::{Outputs, Rings};
 use crate::tap::{RecorderInput, Tap};
 use crate::{clock, cpu_clock, process_info};
 
-/// How often the rings are drained while clients are watched.
+/// The interval between two drains of the rings while clients are watched.
 const BEAT: Duration = Duration::from_millis(2);
-/// A thread that has been blocked for this long is asked what it waits in. With the beat, every wait
-/// of 3 ms is asked; replies are waited for less long, mostly, and would be asked in vain.
+/// A thread that has been blocked for this long is asked for its system call. With the interval, every wait of 3 ms is
+/// asked. Waits for replies are usually shorter, and most questions about them would come too late.
 const LONG_WAIT: Duration = Duration::from_millis(1);
-/// Arguments of a system call that are noted: up to where those that wait have what they wait for and
-/// for how long.
+/// The number of a system call's arguments that are noted. The calls that wait have their object and their timeout
+/// among the first ones.
 const ARGUMENTS: usize = 4;
-/// How often CPU clocks are noted.
+/// The interval between two notes of CPU clocks.
 const CPU_TIME_EVERY: Duration = Duration::from_secs(1);
 
-/// The capture. What it has recorded until its end goes to the tap.
+/// The capture. All its records go to the tap before its end.
 #[derive(Debug)]
 pub(crate) struct Scheduling {
-    /// Where events go, or why there is no capture.
+    /// The events' destination, or the reason why there is no capture.
     outputs: Result<Outputs, String>,
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -47,9 +47,9 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Process {
-    /// Connections and other reasons to watch it.
+    /// The number of connections and other reasons to watch the process.
     users: usize,
-    /// Open while it is watched.
+    /// The events of a watched process.
     _events: Vec<OwnedFd>,
 }
 
@@ -98,8 +98,7 @@ impl Scheduling {
         }
     }
 
-    /// Watches a process, as often as it is called until it is left as often. Notes what
-    /// capture there is, and the process's CPU time.
+    /// Watches a process. Each call needs one call to leave it. Notes the kind of capture, and the process's CPU time.
     pub(crate) fn watch(&self, pid: u32) {
         let mut processes = self.shared.processes();
         let process = processes.entry(pid).or_default();
@@ -131,12 +130,12 @@ impl Scheduling {
         }
     }
 
-    /// Notes a process's CPU time, where it can be read.
+    /// Notes a process's CPU time, if it can be read.
     pub(crate) fn note_cpu_time(&self, pid: u32) {
         note_cpu_time(&self.tap, pid);
     }
 
-    /// Ends the capture, once what it has was handed over.
+    /// Ends the capture after it has handed over its records.
     pub(crate) fn end(&self) {
         self.shared.stop.store(true, Ordering::Release);
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
@@ -191,11 +190,11 @@ struct Watcher {
     full: bool,
 }
 
-/// A thread as its last switch left it.
+/// A thread since its last switch.
 struct Thread {
     pid: u32,
     since: Timestamp,
-    /// None while it runs or could run; else whether it was asked what it waits in.
+    /// `None` while the thread runs or could run; otherwise true if it was asked for its system call.
     blocked: Option<bool>,
 }
 
@@ -203,7 +202,7 @@ impl Watcher {
     fn run(mut self) {
         let mut cpu_times = Instant::now();
         loop {
-            // Seen before the last drain, so that the last drain comes after the end.
+            // The flag is read before the last drain, so that the last drain comes after the end.
             let stop = self.shared.stop.load(Ordering::Acquire);
             let gone: Vec<u32> = self
                 .shared
@@ -275,7 +274,7 @@ impl Watcher {
         }
     }
 
-    /// Asks the threads that have been blocked for long what they wait in.
+    /// Asks the threads that have been blocked for long for their system calls.
     fn ask(&mut self) -> Vec<(Timestamp, Waiting)> {
         let now = clock::now();
         let mut seen = Vec::new();
@@ -296,7 +295,7 @@ impl Watcher {
         seen
     }
 
-    /// Notes what was seen, where no switch has shown meanwhile that it was of a later wait.
+    /// Notes the answers, unless a switch shows that an answer belongs to a later wait.
     fn tell(&mut self, seen: Vec<(Timestamp, Waiting)>) {
         for (time, waiting) in seen {
             let same = self
@@ -321,12 +320,12 @@ impl Watcher {
     }
 }
 
-/// What a blocked thread waits in; `None` where the kernel tells neither, an error where there
-/// is no such thread.
+/// The system call or the kernel function that a blocked thread waits in. `None` if the kernel tells neither, an error
+/// if there is no such thread.
 fn waiting(pid: u32, tid: u32, since: Timestamp) -> std::io::Result<Option<Waiting>> {
     let wait_channel = fs::read_to_string(format!("/proc/{pid}/task/{tid}/wchan"))?;
     let wait_channel = Some(wait_channel).filter(|name| !name.is_empty() && name != "0");
-    // It needs the rights of a debugger, which the kernel may refuse.
+    // The file needs the rights of a debugger, which the kernel may refuse.
     let line = fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).unwrap_or_default();
     let (syscall, arguments) = system_call(&line);
     if wait_channel.is_none() && syscall.is_none() {
@@ -342,8 +341,8 @@ fn waiting(pid: u32, tid: u32, since: Timestamp) -> std::io::Result<Option<Waiti
     }))
 }
 
-/// The number of a system call and its first arguments, from the line that the kernel has for it
-/// (proc_pid_syscall(5)): `202 0x7f… 0x189 0x0 0x0 …`, `-1 …` outside of one, or `running`.
+/// The number of a system call and its first arguments, from the kernel's line (proc_pid_syscall(5)): `202 0x7f… 0x189
+/// 0x0 0x0 …`, `-1 …` outside of a call, or `running`.
 fn system_call(line: &str) -> (Option<i64>, Vec<u64>) {
     let mut words = line.split_ascii_whitespace();
     let number = words.next().and_then(|word| word.parse().ok());

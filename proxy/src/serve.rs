@@ -19,27 +19,27 @@ use crate::open_files::OpenFiles;
 use crate::record_error::RecordError;
 use crate::recorder::HANG_PATIENCE;
 
-/// How long an interrupted command may take to end by itself before it is asked to.
+/// An interrupted command may take this long to end before we ask it to.
 const INTERRUPT_PATIENCE: Duration = Duration::from_secs(1);
-/// How long a command that was asked to end may take before we end without it.
+/// A command that was asked to end may take this long before we end without it.
 const TERMINATE_PATIENCE: Duration = Duration::from_secs(2);
-/// How often the disk is looked at.
+/// The interval between two looks at the disk.
 const BEAT: Duration = Duration::from_secs(1);
 /// A write that takes this long is reported.
 const HANG: Duration = Duration::from_secs(2);
-/// How long accepting rests after a failure, most often one of too many open files.
+/// Accepting rests for this long after a failure, most often one of too many open files.
 const ACCEPT_REST: Duration = Duration::from_millis(100);
 
-/// How long it rests while too many clients wait for their setups.
+/// Accepting rests for this long while too many clients wait for their setups.
 const FULL_REST: Duration = Duration::from_millis(10);
 
-/// How serving ended.
+/// The end of serving.
 #[derive(Debug)]
 pub(crate) struct ServeOutcome {
     pub(crate) exit_status: Option<i32>,
 }
 
-/// Where the recording is on its way to its end.
+/// The steps to the end of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
     NotYet,
@@ -101,7 +101,7 @@ pub(crate) async fn serve(
         let over = match (ending, &command) {
             (Ending::Now, _) => true,
             (_, Some(_)) => false,
-            // The command has ended; what its connections still hold is relayed to their ends.
+            // The command has ended. Its connections' last bytes are relayed to their ends.
             (Ending::NotYet, None) => exit_status.is_some() && display.connections.none_open(),
             (_, None) => words.is_empty() || display.connections.none_open(),
         };
@@ -164,7 +164,7 @@ pub(crate) async fn serve(
     while let Ok(notice) = heard.try_recv() {
         on(notice);
     }
-    // It was still running at the end.
+    // A command that timed out was still running at the end.
     let exit_status = exit_status.filter(|_| !timed_out);
     Ok(ServeOutcome { exit_status })
 }
@@ -261,7 +261,7 @@ async fn end_of(command: &mut Option<Command>, display: &Display) -> io::Result<
 }
 
 enum Signalled {
-    /// By the terminal, which has sent it to the command as well.
+    /// The terminal's SIGINT, which the command gets as well.
     Interrupt,
     Terminate,
 }
@@ -278,7 +278,7 @@ async fn signalled(
     }
 }
 
-/// Until the end of what is waited for; never where nothing is.
+/// Waits until the present step's time is over; for ever if it has none.
 async fn patience(ending: Ending) {
     match ending {
         Ending::Interrupted(until) | Ending::Terminated(until) => reached(Some(until)).await,

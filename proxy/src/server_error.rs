@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// How long a server may take to be ready.
+/// A server must be ready within this time.
 pub(crate) const START_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Why a private server did not start.
@@ -16,23 +16,23 @@ pub enum ServerError {
     Missing {
         /// The program.
         program: &'static str,
-        /// Debian's package of it.
+        /// The Debian package with the program.
         package: &'static str,
     },
-    /// It ended, or never became ready.
+    /// The server ended, or never became ready.
     #[error("{program} did not start: {why}")]
     Failed {
         /// The program.
         program: &'static str,
-        /// What happened, with what the server said.
+        /// The reason, with the server's output.
         why: String,
     },
-    /// Something around it failed.
+    /// A system call for the server failed.
     #[error("cannot start {program}: {source}")]
     Io {
         /// The program.
         program: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }

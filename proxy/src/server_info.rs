@@ -1,4 +1,4 @@
-//! What the display server says of itself, asked over one short connection of our own.
+//! The display server's properties, asked for over one short connection of our own.
 
 use thiserror::Error;
 use x11prof_protocol::ByteOrder;
@@ -21,25 +21,25 @@ const RANDR_QUERY_VERSION: u8 = 0;
 /// Why a display server could not be used.
 #[derive(Debug, Error)]
 pub enum DisplayError {
-    /// There is no connection to it.
+    /// The server cannot be reached.
     #[error("cannot connect to display {display}: {source}; is a server running there?")]
     Unreachable {
         /// The display.
         display: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// It does not take us.
+    /// The server refuses the connection.
     #[error(
         "display {display} refused the connection: {reason} (is XAUTHORITY set, or ~/.Xauthority there?)"
     )]
     Refused {
         /// The display.
         display: String,
-        /// What it said.
+        /// The server's reason.
         reason: String,
     },
-    /// It has no such screen.
+    /// The server has no such screen.
     #[error("display {display} has no screen {screen}")]
     NoScreen {
         /// The display.
@@ -47,12 +47,12 @@ pub enum DisplayError {
         /// The screen.
         screen: u32,
     },
-    /// It went away, or spoke another protocol.
+    /// The server closed the connection, or spoke another protocol.
     #[error("display {display} does not answer as an X server: {reason}")]
     Failed {
         /// The display.
         display: String,
-        /// What happened.
+        /// The reason.
         reason: String,
     },
 }
@@ -110,7 +110,7 @@ pub(crate) fn ask(link: &ServerLink) -> Result<(Server, Vec<ExtensionOpcodes>), 
     Ok((server, extensions))
 }
 
-/// Whether the server has RANDR 1.3, and with it GetScreenResourcesCurrent.
+/// True if the server has RANDR 1.3, and with it GetScreenResourcesCurrent.
 pub(crate) fn has_current_resources(
     link: &ServerLink,
     extensions: &[ExtensionOpcodes],
@@ -149,7 +149,7 @@ fn server_pid(connected: &Connected) -> Option<u32> {
     }
 }
 
-/// All questions are sent before the first answer is awaited.
+/// All questions are sent before the first answer is read.
 fn extensions(talk: &mut SetupConnection) -> Result<Vec<ExtensionOpcodes>, String> {
     let unreadable = |_| "it sent an answer that cannot be read".to_owned();
     talk.say(&[[LIST_EXTENSIONS, 0], 1_u16.to_ne_bytes()].concat())?;

@@ -13,20 +13,19 @@ pub enum ServerKind {
     Xvfb,
     /// Xvfb with depth 8.
     Xvfb8,
-    /// Xvnc of TigerVNC, whose viewers come by a socket in its private folder.
+    /// TigerVNC's Xvnc. Its viewers connect to a socket in its private folder.
     Xvnc,
-    /// The same with a viewer of ours that takes all that it is sent: without one its encoder
-    /// does not run.
+    /// Xvnc with a viewer of ours that takes all updates: without a viewer its encoder does not run.
     XvncViewed,
-    /// Xephyr, a server in a window of another: of an Xvfb of its own.
+    /// Xephyr, a server in a window of another server: its own Xvfb.
     Xephyr,
     /// Xorg with the dummy video driver.
     XorgDummy,
-    /// Xwayland with a window of its own for all of its screen, at a weston without a display.
+    /// Xwayland with one window for its whole screen, in a weston without a display.
     Xwayland,
 }
 
-/// What a server has its window at.
+/// The program that hosts a server's window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HostKind {
     /// Another X server.
@@ -106,7 +105,7 @@ impl ServerKind {
         }
     }
 
-    /// Debian's packages of it.
+    /// The Debian packages with the server.
     pub(crate) fn package(self) -> &'static str {
         match self {
             ServerKind::Xvfb | ServerKind::Xvfb8 => "xvfb",
@@ -117,7 +116,7 @@ impl ServerKind {
         }
     }
 
-    /// What to look at where it does not start.
+    /// Advice for a server that does not start.
     pub(crate) fn advice(self) -> &'static str {
         match self {
             ServerKind::XorgDummy => {
@@ -127,7 +126,7 @@ impl ServerKind {
         }
     }
 
-    /// What it needs for itself.
+    /// The host that the server needs.
     pub(crate) fn host(self) -> Option<HostKind> {
         match self {
             ServerKind::Xephyr => Some(HostKind::Server(ServerKind::Xvfb)),
@@ -136,17 +135,17 @@ impl ServerKind {
         }
     }
 
-    /// Whether a viewer of ours looks at it.
+    /// True if our viewer shows the server.
     pub(crate) fn is_viewed(self) -> bool {
         self == ServerKind::XvncViewed
     }
 
-    /// The socket at which it takes viewers, in the folder of its own.
+    /// The socket for viewers, in the server's folder.
     pub(crate) fn viewers_socket(self, dir: &Path) -> Option<PathBuf> {
         matches!(self, ServerKind::Xvnc | ServerKind::XvncViewed).then(|| dir.join("rfb"))
     }
 
-    /// What its command line has beside what all have. `dir` is a folder of its own.
+    /// The arguments of this kind, beside those that all kinds have. `dir` is the server's folder.
     pub(crate) fn arguments(self, dir: &Path) -> io::Result<Vec<OsString>> {
         let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
         Ok(match self {

@@ -13,14 +13,14 @@ use crate::display_name::{DisplayName, Endpoint};
 use crate::listener;
 use crate::tcp_listener::FIRST_PORT;
 
-/// How long a TCP connection may take.
+/// A TCP connection must succeed within this time.
 const TCP_PATIENCE: Duration = Duration::from_secs(30);
 
 /// A display server that can be connected to.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerLink {
     name: DisplayName,
-    /// Where its cookie is; the user's own file where `None`.
+    /// The file with the server's cookie; with `None` the user's own.
     authority_file: Option<PathBuf>,
 }
 
@@ -77,7 +77,7 @@ impl ServerLink {
     }
 
     fn tcp(&self, host: &str) -> io::Result<(Connected, Peer)> {
-        // `DisplayName` bounds the number, so that the port fits.
+        // `DisplayName` bounds the number, so the port fits.
         let port = u16::try_from(FIRST_PORT + self.name.number()).unwrap_or(u16::MAX);
         let mut failure = None;
         for address in (host, port).to_socket_addrs()? {

@@ -1,5 +1,5 @@
-//! A connection of our own to a display server, over which it is asked. The server is not trusted: it may fall
-//! silent, and promise more than anybody can take.
+//! A connection of our own for questions to a display server. The server is not trusted: it may fall silent, or
+//! announce a reply of any length.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::authority::{Cookie, MIT_MAGIC_COOKIE_1};
 use crate::server_link::{Connected, ServerLink};
 use crate::socket::{Socket, Wait};
 
-/// How long the server may take for all of its answers.
+/// The server must give all of its answers within this time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 /// The longest answer that is taken in.
 const LONGEST: usize = 64 << 20;
@@ -20,11 +20,11 @@ const LONGEST: usize = 64 << 20;
 pub(crate) enum SetupFailure {
     /// The server's reason.
     Refused(String),
-    /// What happened.
+    /// The connection failed for this reason.
     Failed(String),
 }
 
-/// The connection, and until when it may last.
+/// The connection, and its deadline.
 pub(crate) struct SetupConnection {
     socket: Socket,
     until: Instant,
@@ -39,7 +39,7 @@ impl SetupConnection {
         })
     }
 
-    /// Connects, for so long; the cookie to show is beside it.
+    /// Connects within `patience`. Returns the cookie to show beside the connection.
     pub(crate) fn begin(
         link: &ServerLink,
         patience: Duration,
@@ -94,7 +94,7 @@ impl SetupConnection {
         ))
     }
 
-    /// The next reply; events before it are passed over.
+    /// Reads the next reply, and skips the events before it.
     pub(crate) fn reply(&mut self) -> Result<Vec<u8>, String> {
         loop {
             let message = self.message()?;
@@ -134,7 +134,7 @@ impl SetupConnection {
         self.message().map(Some)
     }
 
-    /// From now on it may last so long.
+    /// Sets the deadline to `patience` from now.
     pub(crate) fn set_patience(&mut self, patience: Duration) {
         self.until = Instant::now() + patience;
     }
@@ -161,7 +161,7 @@ impl SetupConnection {
         Ok(())
     }
 
-    /// This many bytes, as they come: what is promised takes no memory.
+    /// Reads `len` bytes. Memory grows with the bytes that come, not with the length announced.
     fn hear(&self, len: usize) -> Result<Vec<u8>, String> {
         if len > LONGEST {
             return Err(format!("it announced an answer of {len} bytes"));

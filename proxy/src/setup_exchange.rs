@@ -27,7 +27,7 @@ pub(crate) enum Refusal {
     WrongCookie,
 }
 
-/// How much of a setup there is.
+/// The state of a setup that is arriving.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// This many bytes are needed in all, as far as is known yet.
@@ -36,7 +36,7 @@ pub(crate) enum Progress {
     Whole(Layout),
 }
 
-/// Where the parts of a whole setup are.
+/// The positions of the parts of a whole setup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) order: ByteOrder,
@@ -50,7 +50,7 @@ fn padded(n: usize) -> usize {
     n.next_multiple_of(4)
 }
 
-/// Looks at what has come of a setup.
+/// Parses the bytes of a setup that have come.
 pub(crate) fn progress(bytes: &[u8]) -> Result<Progress, Refusal> {
     let Some(&first) = bytes.first() else {
         return Ok(Progress::Needs(FIXED_LEN));
@@ -76,7 +76,7 @@ pub(crate) fn progress(bytes: &[u8]) -> Result<Progress, Refusal> {
     }))
 }
 
-/// Whether a whole setup carries our cookie.
+/// True if a whole setup carries our cookie.
 pub(crate) fn check(setup: &[u8], layout: &Layout, ours: &Cookie) -> Result<(), Refusal> {
     let part = |range: &Range<usize>| setup.get(range.clone()).unwrap_or_default();
     if part(&layout.name) != MIT_MAGIC_COOKIE_1 {
@@ -96,7 +96,7 @@ pub(crate) fn rewrite(setup: &[u8], layout: &Layout, servers: Option<&Cookie>) -
     };
     let mut out = setup.get(..6).unwrap_or_default().to_vec();
     for part in [name, data] {
-        // A cookie comes from a file whose lengths are 16 bits wide.
+        // The cookie comes from a file whose lengths are 16 bits wide.
         let len = u16::try_from(part.len()).unwrap_or(u16::MAX);
         out.extend(to_bytes(layout.order, len));
     }
@@ -110,7 +110,7 @@ pub(crate) fn rewrite(setup: &[u8], layout: &Layout, servers: Option<&Cookie>) -
 
 /// The protocol's own failure reply, status 0 (protocol, "Connection Setup").
 pub(crate) fn failure(order: ByteOrder, reason: &str) -> Vec<u8> {
-    // The length is one byte; the reasons are ASCII but for what a system error may say.
+    // The length is one byte; the reasons are ASCII, except for the text of a system error.
     let mut end = reason.len().min(255);
     while !reason.is_char_boundary(end) {
         end -= 1;

@@ -1,8 +1,8 @@
 //! A slower network than there is, between the recorder and the server (`record --net`).
 //!
-//! A thread of its own carries a connection's bytes, apart from the ordinary relay. Each direction takes packets
-//! one after the other at the network's speed, with their headers; they arrive half a round trip later. All connections
-//! share the line of each direction. Connecting takes a round trip.
+//! A separate thread carries a connection's bytes beside the ordinary relay. Each direction takes packets one after the
+//! other at the network's speed, with their headers; they arrive half a round trip later. All connections share the
+//! line of each direction. Connecting takes a round trip.
 
 use std::collections::VecDeque;
 use std::io;
@@ -17,16 +17,16 @@ use x11prof_trace::EmulatedNetwork;
 
 use crate::socket::{Socket, Wait, await_any};
 
-/// What is read at once.
+/// The most bytes of one read.
 const READ: usize = 64 << 10;
-/// What a sender may leave with the system before it waits, besides what is on its way.
+/// The bytes that a sender may leave with the system before it waits, besides those under way.
 const SEND_BUFFER: f64 = 256e3;
 /// The most that is on its way in one direction, in bytes.
 const MOST_ON_THE_WAY: f64 = 16e6;
 /// Later than any packet.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// The line in one direction: when it can take the next packet.
+/// The line in one direction: the time at which it can take the next packet.
 type Line = Mutex<Option<Instant>>;
 
 /// A network whose line in each direction all connections share.
@@ -74,10 +74,10 @@ impl SlowLink {
         Ok((near, link))
     }
 
-    /// Lets what is on its way to the server arrive.
+    /// Waits until the bytes on their way to the server have arrived.
     pub(crate) fn finish(self) {
         self.near.shut_down();
-        // It has nothing to tell.
+        // The thread returns nothing.
         let _ = self.thread.join();
     }
 }
@@ -92,7 +92,7 @@ struct Packet {
     taken: usize,
 }
 
-/// What is on its way in one direction.
+/// The bytes under way in one direction.
 #[derive(Debug)]
 struct OnTheWay {
     network: EmulatedNetwork,
@@ -112,7 +112,7 @@ impl OnTheWay {
         }
     }
 
-    /// How much may be on its way: what the network holds, and the sender's buffer.
+    /// True if more bytes may be under way: the network's capacity and the sender's buffer bound them.
     fn has_room(&self) -> bool {
         let round_trip = Duration::from_nanos(self.network.round_trip_ns).as_secs_f64();
         let speed = self.network.bytes_per_second.unwrap_or(f64::INFINITY);
@@ -122,7 +122,7 @@ impl OnTheWay {
         (self.bytes as f64) < held + SEND_BUFFER
     }
 
-    /// Takes what was sent at `now`.
+    /// Takes bytes that were sent at `now`.
     fn put(&mut self, now: Instant, bytes: &[u8], mut fds: Vec<OwnedFd>) {
         let half = Duration::from_nanos(self.network.latency()).min(LONGEST);
         self.bytes += bytes.len();
@@ -142,7 +142,7 @@ impl OnTheWay {
         }
     }
 
-    /// Gives `to` what has arrived by `now`, as far as it takes it; true where it does not take all.
+    /// Sends `to` the bytes that have arrived by `now`; true if `to` does not take all.
     fn deliver(&mut self, now: Instant, to: &Socket) -> io::Result<bool> {
         while let Some(packet) = self.packets.front_mut().filter(|packet| packet.due <= now) {
             let rest = packet.bytes.get(packet.taken..).unwrap_or_default();
@@ -174,12 +174,12 @@ struct Way<'a> {
     on_the_way: OnTheWay,
     /// The receiver does not take all that has arrived.
     is_full: bool,
-    /// The sender says nothing more; it may be gone altogether.
+    /// The sender's end; it may have closed both directions.
     ended: Option<Gone>,
     over: bool,
 }
 
-/// How a sender ended.
+/// The kind of a sender's end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Gone {
     Half,
@@ -187,7 +187,7 @@ enum Gone {
 }
 
 impl Way<'_> {
-    /// Takes what came and gives what has arrived. True where something came.
+    /// Reads new bytes and delivers those that have arrived. True if new bytes came.
     fn pass(&mut self, room: &mut [u8]) -> bool {
         let mut any = false;
         if self.ended.is_none() && self.on_the_way.has_room() {
@@ -207,7 +207,7 @@ impl Way<'_> {
         }
         match self.on_the_way.deliver(Instant::now(), self.to) {
             Ok(is_full) => self.is_full = is_full,
-            // The receiver is gone. What it said last may still be on its way.
+            // The receiver is gone. Its last bytes may still be under way.
             Err(_) => {
                 self.on_the_way.packets.clear();
                 self.ended.get_or_insert(Gone::Half);
@@ -227,7 +227,7 @@ impl Way<'_> {
         any
     }
 
-    /// What it can go on with, besides time.
+    /// The condition for more work, besides time.
     fn awaits(&self) -> impl Iterator<Item = (&Socket, PollFlags)> + Clone {
         let full = self.is_full.then_some((self.to, PollFlags::OUT));
         let reads = self.ended.is_none() && self.on_the_way.has_room();

@@ -23,7 +23,7 @@ const MAX_FDS: usize = 253;
 #[derive(Debug)]
 pub(crate) struct Socket(OwnedFd);
 
-/// Whether a call waits.
+/// The choice between a call that waits and one that does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wait {
     /// Until something can be done.
@@ -48,16 +48,15 @@ impl Socket {
         Ok(Socket(fd))
     }
 
-    /// Asks for a send buffer of this size, of which the system grants what it allows
-    /// (net.core.wmem_max); never for a smaller one than there is.
+    /// Asks for a send buffer of at least this size. The system grants what it allows (net.core.wmem_max).
     pub(crate) fn enlarge_send_buffer(&self, bytes: usize) {
-        // The kernel gives twice of what was set. Any size works.
+        // The kernel reports twice the size that was set. Any size works.
         if socket_send_buffer_size(&self.0).is_ok_and(|now| now / 2 < bytes) {
             let _ = set_socket_send_buffer_size(&self.0, bytes);
         }
     }
 
-    /// Reads into `room` what is there: how many bytes, none at the end of the stream, and the
+    /// Reads the bytes that are there into `room`. Returns their number, 0 at the end of the stream, and the
     /// descriptors that came with them.
     pub(crate) fn receive(&self, room: &mut [u8], wait: Wait) -> io::Result<(usize, Vec<OwnedFd>)> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];
@@ -80,8 +79,7 @@ impl Socket {
             }
         }
         if message.flags.contains(ReturnFlags::CTRUNC) {
-            // Descriptors were lost (most often: our limit on open files): nothing after them
-            // would mean what the sender meant.
+            // Descriptors were lost (most often: our limit on open files). All later ones would be assigned wrongly.
             return Err(io::Error::other(
                 "file descriptors of a message were lost; raise the limit on open files (ulimit -n)",
             ));
@@ -121,12 +119,12 @@ impl Socket {
         Ok(())
     }
 
-    /// Waits until something can be read, or the peer is gone; false once it is later than `until`.
+    /// Waits for input, or for the peer's end; false after `until`.
     pub(crate) fn is_readable_until(&self, until: Instant) -> io::Result<bool> {
         self.is_so_until(PollFlags::IN, until)
     }
 
-    /// The same for room to send.
+    /// Waits for room to send, or for the peer's end; false after `until`.
     pub(crate) fn is_writable_until(&self, until: Instant) -> io::Result<bool> {
         self.is_so_until(PollFlags::OUT, until)
     }
@@ -139,24 +137,24 @@ impl Socket {
 
     /// Ends our direction; the peer reads an end of file.
     pub(crate) fn shut_down_writing(&self) {
-        // It fails where the peer is gone already.
+        // The call fails if the peer is gone already.
         let _ = shutdown(&self.0, Shutdown::Write);
     }
 
     /// Ends both directions, for threads as well that wait in a call on this socket.
     pub(crate) fn shut_down(&self) {
-        // It fails where the peer is gone already.
+        // The call fails if the peer is gone already.
         let _ = shutdown(&self.0, Shutdown::Both);
     }
 
-    /// Whether the peer has closed both directions and not only its own.
+    /// True if the peer has closed both directions, and not only its own.
     pub(crate) fn is_hung_up(&self) -> bool {
         let now = Timespec::default();
         let polled = self.poll(PollFlags::empty(), Some(&now));
         polled.is_ok_and(|flags| flags.intersects(PollFlags::HUP | PollFlags::ERR))
     }
 
-    /// What of `flags` is so, or will be in time; nothing where that is over.
+    /// The members of `flags` that become ready within `time`; none after it.
     fn poll(&self, flags: PollFlags, time: Option<&Timespec>) -> io::Result<PollFlags> {
         let mut fds = [PollFd::new(&self.0, flags)];
         loop {
@@ -173,7 +171,7 @@ impl Socket {
     }
 }
 
-/// Waits until one of the sockets is as it is wanted, or its peer is gone, or it is later than `until`.
+/// Waits until one of the sockets is ready, its peer is gone, or `until` has passed.
 pub(crate) fn await_any<'a>(
     wanted: impl Iterator<Item = (&'a Socket, PollFlags)>,
     until: Option<Instant>,

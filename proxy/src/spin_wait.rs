@@ -1,8 +1,8 @@
-//! How a relay waits for the next message of its two peers: it looks for a while before it sleeps.
+//! Polls for the next message of a relay's two peers before the relay sleeps.
 //!
-//! A thread that sleeps is woken some ten microseconds late, twice for each question that a client
-//! asks and waits for. Looking costs a processor: one relay at a time does it, where there are two
-//! processors, only as long as it pays, and it yields to whoever else wants to run there.
+//! A sleeping thread wakes some ten microseconds late, twice for each round trip of a client. Polling costs a
+//! processor. So one relay at a time polls, only with two processors or more and while polling pays, and it yields to
+//! other threads on its processor.
 
 use std::io;
 use std::sync::LazyLock;
@@ -14,10 +14,10 @@ use rustix::event::PollFlags;
 
 use crate::socket::{Socket, await_any};
 
-/// How long it looks: what most answers and most next questions take.
+/// The longest time of polling: most answers and most next requests take less.
 const LOOK: Duration = Duration::from_micros(100);
 
-/// Whether there is a processor to spare.
+/// True if there is a processor to spare.
 static SPARE: LazyLock<bool> =
     LazyLock::new(|| thread::available_parallelism().is_ok_and(|processors| processors.get() > 1));
 
@@ -32,7 +32,7 @@ pub(crate) struct SpinWait<'a> {
 }
 
 impl<'a> SpinWait<'a> {
-    /// One that has its place at `taken`, with the other relays.
+    /// `taken` is shared with the other relays: it says that one of them polls.
     pub(crate) fn new(taken: &'a AtomicBool) -> SpinWait<'a> {
         SpinWait {
             taken,
@@ -47,14 +47,13 @@ impl<'a> SpinWait<'a> {
         self.since = None;
     }
 
-    /// Nothing is there: returns at once while it is worth to look again, else once one of the
-    /// sockets is as it is wanted.
+    /// Called if nothing is ready. Returns at once while polling pays; otherwise once one of the sockets is ready.
     pub(crate) fn wait<'s>(
         &mut self,
         wanted: impl Iterator<Item = (&'s Socket, PollFlags)> + Clone,
     ) -> io::Result<()> {
         let since = *self.since.get_or_insert_with(Instant::now);
-        // Who does not take what is sent is busy with it.
+        // A receiver that does not take its bytes is busy.
         let full = || wanted.clone().any(|(_, flags)| flags == PollFlags::OUT);
         if self.pays && since.elapsed() < LOOK && self.has_place() && !full() {
             thread::yield_now();

@@ -22,13 +22,13 @@ use crate::tap::{DEFAULT_QUEUE_BYTES, RecorderInput};
 /// A little-endian client's setup without authorization, and the shortest success.
 const SETUPS: [&[u8]; 2] = [b"l\0\x0b\0\0\0\0\0\0\0\0\0", b"\x01\0\x0b\0\0\0\0\0"];
 
-/// What one side says, again and again.
+/// The bytes that one side sends again and again.
 #[derive(Default)]
 struct Stream {
     bytes: Vec<u8>,
     /// Descriptors, and the bytes that they go with.
     fds: Vec<(usize, OwnedFd)>,
-    /// What is not to be in the trace.
+    /// The ranges that stay out of the trace.
     left_out: Vec<Range<usize>>,
 }
 
@@ -74,7 +74,7 @@ impl Stream {
         stream
     }
 
-    /// What a server answers: an error, events, a reply with a descriptor.
+    /// A server's answers: an error, events, a reply with a descriptor.
     fn answers() -> Stream {
         let mut stream = Stream::default();
         stream
@@ -131,13 +131,13 @@ impl Stream {
     }
 }
 
-/// Sends `stream` through one relay split at each of `splits`, the second part when the first has
-/// come out, and checks what comes out at the other end and what the trace gets.
+/// Sends `stream` through one relay split at each of `splits`, the second part after the first has come out. Checks the
+/// bytes at the other end and those in the trace.
 fn check(direction: Direction, stream: &Stream, splits: &[usize], small_buffers: bool) {
     let (client, client_side) = UnixStream::pair().unwrap();
     let (server, server_side) = UnixStream::pair().unwrap();
     if small_buffers {
-        // So that most writes are partial.
+        // Most writes are then partial.
         for socket in [&client, &client_side, &server, &server_side] {
             set_socket_send_buffer_size(socket, 1).unwrap();
         }
@@ -198,7 +198,7 @@ fn check(direction: Direction, stream: &Stream, splits: &[usize], small_buffers:
     check_trace(stream, splits.len(), setup, &tapped.join().unwrap());
 }
 
-/// All is in the trace and in its place, but what is to be left out.
+/// The trace has all bytes in their place, except for those to be left out.
 fn check_trace(stream: &Stream, times: usize, setup: &[u8], blocks: &[Block]) {
     let (mut offset, mut fds) = (0, 0);
     for block in blocks {
@@ -255,7 +255,7 @@ fn long_images_split_at_many_places() {
         .collect();
     check(Direction::ToServer, &stream, &splits, false);
     check(Direction::ToServer, &stream, &splits, true);
-    // No client that we know sends descriptors amid an image, but it may.
+    // No client that we know sends descriptors amid an image, but a client may.
     let (at, fd) = (50_000, numbered(0));
     stream.fds.insert(1, (at, fd));
     for (n, (_, fd)) in stream.fds.iter_mut().enumerate() {

@@ -1,9 +1,8 @@
 //! The queue from the relay to the recorder's thread.
 //!
-//! The relay pushes blocks and goes on; the fuller the queue, the less of their bodies is to be
-//! in them, and it waits only where the queue holds more bytes than it may. The recorder is
-//! woken when much has come, and looks by itself often enough that a message costs no wakeup of
-//! its own.
+//! The relay pushes blocks and goes on. The fuller the queue, the less of their bodies it keeps; only above the queue's
+//! limit does the relay wait. Much input wakes the recorder. A single message does not: the recorder looks by itself
+//! often enough.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,12 +12,12 @@ use x11prof_trace::{Block, Control, ExistingDrawable, ExistingWindow, Gap, Switc
 
 use crate::omission::Level;
 
-/// How many bytes the queue holds by default.
+/// The default limit of the queue in bytes.
 pub const DEFAULT_QUEUE_BYTES: usize = 256 << 20;
 /// The recorder is woken when this many bytes wait, while they are still in the caches.
 const WAKE_AT: usize = 1 << 20;
-/// How long the queue must have been short before short images are kept again. Without it, the
-/// recorder would compress as many of them as it can, on a processor that others need.
+/// The queue must have been short for this long before short images are kept again. Otherwise the recorder would
+/// compress as many of them as it can, on a processor that others need.
 const CALM_NS: u64 = 1_000_000_000;
 /// Memory of an input beside its bytes.
 const ENTRY_COST: usize = 128;
@@ -126,8 +125,8 @@ fn lock(shared: &Shared) -> MutexGuard<'_, Waiting> {
 }
 
 impl Tap {
-    /// Adds an entry without waiting. Blocks are in the order of their times: one that another
-    /// thread's has overtaken since it was stamped gets the time at which it came second.
+    /// Adds an entry without waiting. Blocks are in the order of their times: a block that
+    /// another thread's block has overtaken since its stamp takes the other block's time.
     pub(crate) fn push(&self, mut entry: RecorderInput) {
         let cost = entry.cost();
         self.0.held.fetch_add(cost, Ordering::Relaxed);
@@ -149,9 +148,9 @@ impl Tap {
         self.push(RecorderInput::Control(time, control));
     }
 
-    /// What is to be left out of what comes at `now`. It rises with what the queue holds: from a
-    /// 32nd of the limit on, and for a while from then, short images go as well as long ones; from
-    /// a quarter on, long bodies of all kinds do; from a half on, all bodies.
+    /// The level of bodies to leave out at `now`. It rises with the queue: from a 32nd of the limit on, and for a while
+    /// after, short images go as well as long ones; from a quarter on, long bodies of all kinds; from a half on, all
+    /// bodies.
     pub(crate) fn level(&self, now: Timestamp) -> Level {
         if self.0.full {
             return Level::Secrets;
@@ -199,7 +198,7 @@ impl Tap {
         ))
     }
 
-    /// True where the queue holds all that it may.
+    /// True if the queue is full.
     pub(crate) fn is_full(&self) -> bool {
         self.0.held.load(Ordering::Acquire) >= self.0.limit
     }
@@ -216,17 +215,17 @@ impl Tap {
         }
     }
 
-    /// Lets nobody wait for room any more: what they wait with is to be cut off.
+    /// Ends all waits for room, before the connections are cut off.
     pub(crate) fn hurry(&self) {
-        // Under the lock, so that nobody can miss it between their look and their wait.
+        // The lock ensures that no thread misses the change between its look and its wait.
         let _waiting = lock(&self.0);
         self.0.hurried.store(true, Ordering::Release);
         self.0.room.notify_all();
     }
 
-    /// Lets the recorder end once it has seen all entries.
+    /// Lets the recorder end after the last entry.
     pub(crate) fn close(&self) {
-        // Under the lock, so that the recorder cannot miss it between its look and its wait.
+        // The lock ensures that the recorder does not miss the change between its look and its wait.
         let _waiting = lock(&self.0);
         self.0.closed.store(true, Ordering::Release);
         self.0.much.notify_one();
@@ -234,8 +233,8 @@ impl Tap {
 }
 
 impl Drain {
-    /// Swaps what waits into `entries`, which is emptied first; waits for something at most
-    /// `patience`. False once the queue is closed and empty.
+    /// Swaps the waiting entries into `entries`, which is emptied first; waits for them at most `patience`. False once
+    /// the queue is closed and empty.
     pub(crate) fn take(&self, entries: &mut Vec<RecorderInput>, patience: Duration) -> bool {
         entries.clear();
         let mut waiting = lock(&self.0);

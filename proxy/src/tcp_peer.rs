@@ -1,5 +1,5 @@
-//! Which process of this machine is at the other end of a TCP connection. The kernel notes no
-//! credentials there, but lists the socket of the other end beside its own.
+//! Finds the process of this machine at the other end of a TCP connection. The kernel notes no credentials there, but
+//! lists the other end's socket beside our own.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -11,9 +11,8 @@ use rustix::net::{getpeername, getsockname};
 /// The kernel's lists of TCP sockets (proc(5)).
 const LISTS: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
 
-/// The process that holds the other end of a connected TCP socket; `None` where that is on another
-/// host, or where we may not know. It looks through all processes' descriptors, which takes
-/// milliseconds.
+/// The process that holds the other end of a connected TCP socket; `None` if that is on another host, or if we may not
+/// know. The search reads all processes' descriptors, which takes milliseconds.
 pub(crate) fn process_at(socket: impl AsFd) -> Option<u32> {
     let ours = SocketAddr::try_from(getsockname(&socket).ok()?).ok()?;
     let theirs = SocketAddr::try_from(getpeername(&socket).ok()??).ok()?;
@@ -62,8 +61,8 @@ fn address(field: &str) -> Option<(IpAddr, u16)> {
     Some((ip, port))
 }
 
-/// The process that has this socket open. Of several, which have it by inheritance, the one of the
-/// least number: most often the first.
+/// The process that has this socket open. If several have inherited it, the one with the least pid: most often the
+/// first.
 fn holder(inode: u64) -> Option<u32> {
     let socket = format!("socket:[{inode}]");
     let has = |pid: u32| {
@@ -91,7 +90,7 @@ mod tests {
     #[test]
     fn the_process_at_the_other_end_of_a_loopback_connection_is_found() {
         for host in ["127.0.0.1:0", "[::1]:0"] {
-            // Where there is no IPv6, there is nothing to find.
+            // A system without IPv6 has no such address.
             let Ok(listener) = TcpListener::bind(host) else {
                 assert!(host.starts_with('['));
                 continue;

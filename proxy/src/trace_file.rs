@@ -1,5 +1,5 @@
-//! The file of a recording. Nothing that exists is lost: the trace grows beside its place until a
-//! client has said something, and then takes the name; what had the name before is kept as `FILE.old`.
+//! The file of a recording. No existing file is lost: the trace grows beside its place until a client has sent
+//! something, and then takes the name. An older file of the name becomes `FILE.old`.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -10,18 +10,18 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-/// How often the file beside may be taken away by its former owner before that is an error.
+/// The file beside may be taken away by its former owner this often before that is an error.
 const ATTEMPTS: usize = 10;
 
-/// An open trace. It is locked, so that no other recorder writes it, and has mode 0600.
+/// An open trace. The lock keeps other recorders away; the mode is 0600.
 #[derive(Debug)]
 pub(crate) struct TraceFile {
     file: File,
-    /// None for a pipe or a device, which is written as it is.
+    /// `None` for a pipe or a device, which is written directly.
     name: Option<Name>,
 }
 
-/// Where a trace is, and where it is to be.
+/// The present and the final name of a trace.
 #[derive(Debug)]
 struct Name {
     path: PathBuf,
@@ -29,21 +29,21 @@ struct Name {
     taken: bool,
 }
 
-/// What became of the file at the end.
+/// The outcome of the file at the end.
 #[derive(Debug, Default)]
 pub(crate) struct Ended {
     /// Its length in bytes.
     pub(crate) len: u64,
-    /// Nothing was recorded, and what had the name before has it still.
+    /// True if nothing was recorded, and the older file keeps the name.
     pub(crate) left_alone: bool,
-    /// Why there is no trace of that name.
+    /// The reason why no trace has the name.
     pub(crate) trouble: Option<String>,
 }
 
 impl TraceFile {
     /// Opens a trace that is to have the name `path`, where nothing changes yet.
     pub(crate) fn open(path: &Path) -> io::Result<TraceFile> {
-        // What a link leads to is replaced, not the link.
+        // A link's target is replaced, not the link.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         match fs::metadata(&path) {
             Ok(found) if found.is_dir() => return Err(ErrorKind::IsADirectory.into()),
@@ -83,7 +83,7 @@ impl TraceFile {
         let Some(name) = self.name.as_mut().filter(|name| !name.taken) else {
             return Ok(());
         };
-        // Once, whatever comes of it.
+        // The name is taken once, even if the rename fails.
         name.taken = true;
         let failed = |error: io::Error| {
             format!(
@@ -101,8 +101,8 @@ impl TraceFile {
         Ok(())
     }
 
-    /// Looks at the end whether the trace is where it should be. One of a recording that did not
-    /// begin goes away, and so does one without a client's word where something has the name.
+    /// Checks the trace's place at the end. The file goes if the recording did not begin, or if no client sent anything
+    /// and an older file has the name.
     pub(crate) fn end(mut self, began: bool) -> Ended {
         let len = self.file.metadata().map_or(0, |file| file.len());
         let ended = Ended {
@@ -112,7 +112,7 @@ impl TraceFile {
         let Some(name) = &self.name else { return ended };
         if !name.taken {
             if !began || fs::symlink_metadata(&name.path).is_ok_and(|found| found.len() > 0) {
-                // Dropping it removes the file beside.
+                // Dropping the value removes the file beside.
                 return Ended {
                     left_alone: began,
                     ..ended
@@ -142,13 +142,13 @@ impl Drop for TraceFile {
         if let Some(name) = self.name.as_ref().filter(|name| !name.taken)
             && is_at(&self.file, &name.beside)
         {
-            // Nothing can be done about one that stays, and the next recording takes it.
+            // A file that cannot be removed stays, and the next recording takes it.
             let _ = fs::remove_file(&name.beside);
         }
     }
 }
 
-/// Whether a recorder is writing the file at `path` now.
+/// True if a recorder is writing the file at `path` now.
 pub fn is_being_recorded(path: &Path) -> bool {
     // Non-blocking, for a pipe has perhaps no writer.
     let flags = rustix::fs::OFlags::NONBLOCK.bits();
@@ -156,7 +156,7 @@ pub fn is_being_recorded(path: &Path) -> bool {
         .read(true)
         .custom_flags(flags.cast_signed())
         .open(path);
-    // Shared, so that two who ask do not see each other.
+    // The lock is shared, so that two askers do not see each other.
     opened.is_ok_and(|file| {
         flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
     })
@@ -187,7 +187,7 @@ fn locked(path: &Path) -> io::Result<File> {
         if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
             return Err(recorded_by_another());
         }
-        // Between opening and locking its recorder may have renamed or removed it.
+        // Between opening and locking, the file's recorder may have renamed or removed it.
         if is_at(&file, path) {
             return Ok(file);
         }
@@ -195,7 +195,7 @@ fn locked(path: &Path) -> io::Result<File> {
     Err(recorded_by_another())
 }
 
-/// Whether the name `path` is that of `file`.
+/// True if the name `path` is that of `file`.
 fn is_at(file: &File, path: &Path) -> bool {
     let (Ok(ours), Ok(there)) = (file.metadata(), fs::symlink_metadata(path)) else {
         return false;
@@ -254,7 +254,7 @@ mod tests {
     fn one_that_recorded_nobody_leaves_what_was_there() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("trace");
-        // Without anything there, what was recorded is a trace, if it began.
+        // If no older file is there, the recording leaves its trace, provided that it began.
         assert!(!TraceFile::open(&path).unwrap().end(false).left_alone);
         assert_eq!(names(dir.path()), [""; 0]);
         assert!(!TraceFile::open(&path).unwrap().end(true).left_alone);

@@ -1,7 +1,7 @@
 //! A viewer of an Xvnc that reads and forgets: without one its encoder does not run.
 //!
-//! It speaks just enough of the RFB protocol (RFC 6143) for the server to encode all that changes,
-//! by ZRLE, whose rectangles tell their length.
+//! The viewer speaks as much of the RFB protocol (RFC 6143) as makes the server encode all changes, by ZRLE, whose
+//! rectangles state their length.
 
 use std::io::{BufReader, Error, ErrorKind, Read, Result, Write, copy, sink};
 use std::os::unix::net::UnixStream;
@@ -20,17 +20,16 @@ const ZRLE: u32 = 16;
 const SET_ENCODINGS: u8 = 2;
 const UPDATE_REQUEST: u8 = 3;
 
-/// Shows itself the display behind the viewers' socket at `path`, on a thread of its own, until
-/// the server ends; gives that thread. The first picture, which is the whole screen, has come by
-/// then.
+/// Shows the display behind the viewers' socket at `path`, on a separate thread, until the server ends. Returns the
+/// thread after the first picture, the whole screen, has come.
 pub(crate) fn view(path: &Path) -> Result<Pid> {
     let mut viewer = Viewer::new(UnixStream::connect(path)?)?;
     viewer.next()?;
     let (tell, told) = mpsc::channel();
     thread::spawn(move || {
-        // Nobody waits for it any more only where this function has failed.
+        // The receiver is gone only if this function has failed.
         let _ = tell.send(gettid());
-        // It ends with the server, which ends the connection.
+        // The loop ends with the server, which closes the connection.
         while viewer.next().is_ok() {}
     });
     told.recv().map_err(|_| Error::from(ErrorKind::BrokenPipe))
@@ -74,14 +73,14 @@ impl Viewer {
         Ok(viewer)
     }
 
-    /// Asks for what has changed, or for everything.
+    /// Asks for the changes, or for everything.
     fn ask(&mut self, changes: bool) -> Result<()> {
         let mut request = [UPDATE_REQUEST, u8::from(changes), 0, 0, 0, 0, 0, 0, 0, 0];
         request[6..].copy_from_slice(&self.size);
         self.socket.write_all(&request)
     }
 
-    /// Reads one message (section 7.6), and asks for the next update where it is one.
+    /// Reads one message (section 7.6). After an update, asks for the next.
     fn next(&mut self) -> Result<()> {
         let [kind] = self.bytes()?;
         match kind {

@@ -1,5 +1,5 @@
-//! Whether somebody looks at a server that shows its screen by a connection: Xvnc encodes what has changed
-//! only then.
+//! Finds whether a viewer is connected to a server that sends its screen over a connection: Xvnc encodes changes only
+//! for viewers.
 
 use std::fs;
 use std::path::Path;
@@ -12,8 +12,8 @@ const CONNECTED: &str = "03";
 const X11: &str = "/.X11-unix/X";
 const X11_PORTS: std::ops::Range<u16> = 6000..6064;
 
-/// Whether a viewer is connected to the server `pid` of that executable; `None` where it is no such server or
-/// the kernel does not tell whose its sockets are.
+/// True if a viewer is connected to the server `pid` of that executable; `None` if the server has no viewers, or if the
+/// kernel does not tell whose its sockets are.
 pub(crate) fn is_viewed(pid: u32, executable: &str) -> Option<bool> {
     let name = Path::new(executable).file_name()?.to_str()?;
     if !["Xvnc", "Xtigervnc"].contains(&name) {

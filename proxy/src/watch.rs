@@ -1,4 +1,4 @@
-//! A second consumer of the recorder's records, for a view of the recording while it goes on.
+//! A second consumer of the recorder's records, for a view of the running recording.
 //!
 //! The recorder hands them over without waiting. A watcher that falls too far behind misses
 //! some, which is counted; the trace has them all.
@@ -33,7 +33,7 @@ pub struct Watched {
     shared: Arc<Shared>,
 }
 
-/// What a watcher gets.
+/// An event for a watcher.
 #[derive(Debug)]
 pub enum WatchEvent {
     /// The next record.
@@ -72,7 +72,7 @@ impl Watch {
 }
 
 impl Watched {
-    /// The next record, for which it waits at most `patience`.
+    /// Returns the next record, and waits for it at most `patience`.
     pub fn next(&self, patience: Duration) -> WatchEvent {
         match self.records.recv_timeout(patience) {
             Ok((cost, record)) => {

@@ -1,4 +1,4 @@
-//! The recorder's connections to the server that it attaches to, and the way back to a server that tells no more.
+//! The recorder's connections to the server that it attaches to. A server that stops reporting is enabled again.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::clock;
 use crate::server_link::ServerLink;
 use crate::socket::Socket;
 
-/// How long the server may take for all that is asked at the start.
+/// The server must answer all questions of the beginning within this time.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The least time between two attachments: a server that is flooded again is not asked for all its windows at once.
 const REST: Duration = Duration::from_secs(1);
@@ -36,11 +36,11 @@ pub(super) struct Attachment {
     garbled: u64,
 }
 
-/// What there is when the server begins to tell.
+/// The clients and resources that exist when the server begins to report.
 pub(super) struct Beginning {
     /// Clients that are not recorded, by their first resource ids: our own.
     pub(super) ours: Vec<u32>,
-    /// The same of other recorders.
+    /// The first resource ids of other recorders.
     pub(super) others: Vec<u32>,
     pub(super) found: Vec<FoundClient>,
     pub(super) resources: Existing,
@@ -73,7 +73,7 @@ impl Attachment {
         let ours = ours(&conversation, &guards);
         let context = conversation.setup().resource_id_base;
         let (socket, apart) = context::enable(&mut conversation, &link, context, &ours)?;
-        // From here on the server tells. What exists is asked for afterwards, so that nothing is missed.
+        // The server reports from here on. Resources are asked for afterwards, so that none is missed.
         let (reader, watchdog) = listen(socket, queue_bytes, server)?;
         let now = clock::now();
         let mut attachment = Attachment {
@@ -93,7 +93,7 @@ impl Attachment {
         Ok((attachment, beginning))
     }
 
-    /// Has the server tell once more, after it has ended. Says what may be missing.
+    /// Enables the context again after its end. Returns the hole in which messages may be missing.
     pub(super) fn again(&mut self) -> Result<(Hole, Beginning), String> {
         let verdict = self.watchdog.as_mut().and_then(Watchdog::verdict);
         let hole = Hole {
@@ -132,7 +132,7 @@ impl Attachment {
         })
     }
 
-    /// What came, for which it waits at most `patience`.
+    /// Returns the next answer, and waits for it at most `patience`.
     pub(super) fn next(&mut self, patience: Duration) -> Next {
         let next = self.reader.next(patience);
         if let Next::Heard(heard) = &next {
@@ -141,15 +141,15 @@ impl Attachment {
         next
     }
 
-    /// Has the server tell no more; what it has told can still be taken.
+    /// Disables the context. Answers that the server has already sent can still be taken.
     pub(super) fn disable(&mut self, patience: Duration) {
         self.conversation.set_patience(patience);
         let context = self.conversation.setup().resource_id_base;
-        // Without it, the end of our connections ends the context.
+        // If this request fails, the end of our connections ends the context.
         let _ = context::disable(&mut self.conversation, context);
     }
 
-    /// Ends the connection on which the server tells.
+    /// Ends the connection on which the server reports.
     pub(super) fn stop(&self) {
         self.reader.stop();
     }
@@ -165,7 +165,7 @@ impl Attachment {
     }
 }
 
-/// The first resource ids of our connections but for the one on which the server tells.
+/// The first resource ids of our connections, without the connection on which the server reports.
 fn ours(conversation: &Conversation, guards: &[FlushGuard]) -> Vec<u32> {
     let first = conversation.setup().resource_id_base;
     std::iter::once(first)
@@ -173,7 +173,7 @@ fn ours(conversation: &Conversation, guards: &[FlushGuard]) -> Vec<u32> {
         .collect()
 }
 
-/// Reads what the server tells, under a watchdog where one can be started.
+/// Starts to read the server's reports, under a watchdog if one can be started.
 fn listen(
     socket: Socket,
     queue_bytes: usize,

@@ -1,4 +1,4 @@
-//! The clients of a server that is attached to, and what of them goes into the trace.
+//! The clients of an attached server, and their records in the trace.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -19,27 +19,27 @@ use crate::process_info::ProcessInfo;
 use crate::scheduling::Scheduling;
 use crate::tap::Tap;
 
-/// What the trace says of how a client came: RECORD does not tell.
+/// The transport that the trace names for these clients: RECORD does not report it.
 const TRANSPORT: &str = "unknown";
 
 /// The clients by their first resource ids.
 pub(super) struct Clients<'a> {
     known: HashMap<u32, RecordedClient<'a>>,
-    /// How many there have been.
+    /// The number of clients so far.
     pub(super) count: u32,
     /// Our own connections.
     ours: Vec<u32>,
     /// Connections of other recorders, until the server gives their ids to another client.
     others: Vec<u32>,
-    /// Bytes that clients and server said.
+    /// The bytes that clients and server have sent.
     pub(super) bytes: u64,
     to: Recording<'a>,
     clock: ServerClock,
-    /// The messages of one block, kept so that no block allocates.
+    /// The messages of one block. The vector is kept so that no block allocates.
     room: Vec<u8>,
 }
 
-/// Where it all goes.
+/// The destination of all records.
 #[derive(Clone, Copy)]
 pub(super) struct Recording<'a> {
     pub(super) tap: &'a Tap,
@@ -51,7 +51,7 @@ pub(super) struct Recording<'a> {
 struct RecordedClient<'a> {
     tap: ConnectionTap<'a>,
     pid: Option<u32>,
-    /// The number of its last request that is in the trace; `None` before it was joined.
+    /// The number of the client's last request in the trace; `None` before the client was joined.
     last_request: Option<u64>,
 }
 
@@ -70,8 +70,8 @@ impl<'a> Clients<'a> {
         }
     }
 
-    /// Takes what there is when the server begins to tell, for the first time or after a hole: clients that are gone are
-    /// closed, clients that have come are opened. Gives what exists, with whose ids are whose.
+    /// Takes the state of the server when the server begins to report, for the first time or after a hole. Closes
+    /// clients that are gone, opens clients that have come. Returns the existing resources and their owners.
     pub(super) fn begin(&mut self, beginning: Beginning, mask: u32) -> Existing {
         let Beginning {
             ours,
@@ -111,7 +111,7 @@ impl<'a> Clients<'a> {
         self.ours.contains(&client) || self.others.contains(&client)
     }
 
-    /// A client with this first resource id, whose process is `pid`. Its number.
+    /// Opens the client with this first resource id, whose process is `pid`. Returns the client's number.
     pub(super) fn open(&mut self, time: Timestamp, client: u32, pid: Option<u32>) -> ConnectionId {
         self.close(time, client);
         self.count = self.count.saturating_add(1);
@@ -166,7 +166,7 @@ impl<'a> Clients<'a> {
         tap.control(time, closed);
     }
 
-    /// What is in the trace up to `time` comes before anything that is told.
+    /// Notes that the trace is complete up to `time`: all later reports follow it.
     pub(super) fn passed(&mut self, time: Timestamp) {
         self.clock.passed(time);
     }
@@ -200,7 +200,7 @@ impl<'a> Clients<'a> {
         match head.category {
             Category::Died => return self.close(time, client),
             Category::Begins | Category::Ends => return,
-            // The first that is heard of one that X-Resource did not name.
+            // The first report of a client that X-Resource did not name.
             _ if starts || !self.known.contains_key(&client) => {
                 let pid = process_of(client);
                 self.open(time, client, pid);
@@ -284,7 +284,7 @@ impl RecordedClient<'_> {
             let number = self.number(number);
             let before = number.saturating_sub(1);
             match self.last_request {
-                // The server has put it off, and begins it again.
+                // The server postponed this request and now begins it again.
                 Some(last) if number <= last => continue,
                 Some(last) if last == before => {}
                 _ => {

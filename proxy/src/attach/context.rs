@@ -1,5 +1,5 @@
-//! The RECORD extension (Record Extension Protocol Specification 1.13): a context that has the server
-//! tell all that its clients and it say to each other.
+//! The RECORD extension (Record Extension Protocol Specification 1.13): a context in which the server reports all
+//! messages between itself and its clients.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -18,11 +18,11 @@ use crate::socket::Socket;
 
 /// The extension's name.
 pub(crate) const NAME: &str = record::X11_EXTENSION_NAME;
-/// How long the server may take to begin.
+/// The server must begin to report within this time.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Sets up the context `id` over one connection, and has the server tell on another. That one, and
-/// whose connections it does not tell of, by their first resource ids, are the result: `ours`, and other recorders'.
+/// Creates the context `id` over one connection, and enables it on another. Returns the second connection. The context
+/// leaves out our own connections, `ours` by their first resource ids, and other recorders'.
 pub(crate) fn enable(
     conversation: &mut Conversation,
     link: &ServerLink,
@@ -58,12 +58,12 @@ pub(crate) fn enable(
     let major = conversation.major(NAME).unwrap_or_default();
     let enable = EnableContextRequest { context: id };
     talk.say(&Request::serialize(enable, major).0)?;
-    // It says that it begins (section "EnableContext", StartOfData).
+    // The server says that it begins (section "EnableContext", StartOfData).
     talk.reply()?;
     Ok((talk.into_socket(), apart))
 }
 
-/// Has the server tell no more. It says so on the other connection.
+/// Disables the context. The server confirms the end on the other connection.
 pub(crate) fn disable(conversation: &mut Conversation, id: u32) -> Result<(), String> {
     conversation.send(DisableContextRequest { context: id })?;
     conversation.send(FreeContextRequest { context: id })?;
@@ -88,8 +88,8 @@ fn everything() -> Range {
         ext_replies: extensions,
         delivered_events: bytes(2, 127),
         device_events: bytes(0, 0),
-        // Where errors are wanted, X.Org's server (record.c, RecordADeliveredEventOrError) tells events
-        // by their second byte, as if that were an error's code. 0 and all others are all events.
+        // If errors are recorded, X.Org's server (record.c, RecordADeliveredEventOrError) chooses events by their
+        // second byte, as if the byte were an error's code. The range from 0 to 255 chooses all events.
         errors: bytes(0, 255),
         client_started: true,
         client_died: true,

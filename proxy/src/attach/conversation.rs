@@ -1,5 +1,5 @@
-//! Questions to the server over a connection of our own, many at a time. What it does not answer, or
-//! answers with an error, is not known: windows go away while they are asked about.
+//! A connection of our own on which many questions to the server can be open at once. An unanswered question, or an
+//! answer that is an error, means unknown: windows disappear while they are asked about.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ pub(crate) struct Conversation {
     talk: SetupConnection,
     setup: Setup,
     extensions: Vec<ExtensionOpcodes>,
-    /// The number of the last request, as the wire has it.
+    /// The last request's sequence number, 16 bits as on the wire.
     sent: u16,
 }
 
@@ -53,7 +53,7 @@ impl Conversation {
         })
     }
 
-    /// What the server said to our setup.
+    /// The server's answer to our setup.
     pub(crate) fn setup(&self) -> &Setup {
         &self.setup
     }
@@ -83,8 +83,7 @@ impl Conversation {
         Ok(Some(()))
     }
 
-    /// Waits until the server has dealt with all requests so far. True where it has answered none of
-    /// them with an error meanwhile.
+    /// Waits until the server has handled all requests so far. Returns true if none of them had an error.
     pub(crate) fn settle(&mut self) -> Result<bool, String> {
         self.send(GetInputFocusRequest)?;
         let mut fine = true;

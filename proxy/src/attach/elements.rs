@@ -1,12 +1,12 @@
-//! What the server tells in one answer to EnableContext: of one client and direction, message after
-//! message (Record Extension Protocol Specification, sections 1.3 and "EnableContext").
+//! The content of one answer to EnableContext: messages of one client and direction (Record Extension Protocol
+//! Specification, sections 1.3 and "EnableContext").
 
 use x11prof_protocol::ByteOrder;
 
 /// Bytes of an answer before its data.
 pub(super) const HEADER: usize = 32;
 
-/// What an answer is about.
+/// The subject of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Category {
     /// Replies, events and errors.
@@ -19,7 +19,7 @@ pub(super) enum Category {
     Died,
     /// Recording begins.
     Begins,
-    /// It ends.
+    /// The client ends.
     Ends,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Head {
     pub(super) request: u32,
 }
 
-/// How long the answer that begins with `bytes` is; `None` where they are too few to tell.
+/// The length of the answer that begins with `bytes`; `None` if they are too few.
 pub(super) fn length(bytes: &[u8]) -> Option<usize> {
     const GENERIC_EVENT: u8 = 35;
     let units = ByteOrder::native().u32(bytes, 4)?;
@@ -50,7 +50,7 @@ pub(super) fn length(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// The head of an answer. `None` for what is none, such as an error.
+/// The head of an answer. `None` for other messages, such as an error.
 pub(super) fn head(answer: &[u8]) -> Option<Head> {
     let native = ByteOrder::native();
     let category = match answer.get(..2)? {
@@ -95,8 +95,8 @@ pub(super) fn requests(data: &[u8], order: ByteOrder) -> impl Iterator<Item = (u
     })
 }
 
-/// The messages of a server in an answer's data, each with the server's time and how many bytes at its end RECORD left
-/// out: it tells the first 32 of every event.
+/// The server's messages in an answer's data, each with the server's time and the number of bytes that RECORD left out
+/// at its end: RECORD reports the first 32 bytes of every event.
 pub(super) fn messages(data: &[u8], order: ByteOrder) -> impl Iterator<Item = (u32, &[u8], u32)> {
     const REPLY: u8 = 1;
     const GENERIC_EVENT: u8 = 35;

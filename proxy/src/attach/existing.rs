@@ -1,5 +1,5 @@
-//! What is there when a recording attaches, as the server tells it when it is asked: clients, windows,
-//! pixmaps, atoms. What it does not tell stays unknown.
+//! The clients, windows, pixmaps and atoms that exist when a recording attaches. The server is asked for them; the rest
+//! stays unknown.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -31,7 +31,7 @@ const TITLE: u32 = 64;
 pub(super) struct FoundClient {
     /// Its first resource id.
     pub(super) first: u32,
-    /// Its process, where it is on the server's machine.
+    /// The client's process, if it is on the server's machine.
     pub(super) pid: Option<u32>,
 }
 
@@ -75,7 +75,7 @@ pub(super) fn process(conversation: &mut Conversation, client: u32) -> Result<Op
     Ok(pids.next().copied().filter(|pid| *pid != 0))
 }
 
-/// All but the clients. `owners` are those whose pixmaps are asked for.
+/// Asks for all resources, but not for the clients. Pixmaps are asked for of the clients in `owners`.
 pub(super) fn resources(
     conversation: &mut Conversation,
     owners: &[FoundClient],
@@ -116,7 +116,7 @@ pub(super) fn resources(
     })
 }
 
-/// Atoms are numbered one after the other, so that the first that is none ends them.
+/// Atoms are numbered without gaps, so the first number without an atom ends the list.
 fn atoms(conversation: &mut Conversation) -> Result<Vec<ExistingAtom>, String> {
     let mut found = Vec::new();
     let mut first = FIRST_ATOM;
@@ -170,7 +170,7 @@ fn windows(
     Ok(found)
 }
 
-/// What there is to say of windows, each with its parent.
+/// Asks for the attributes and the geometry of windows, each with its parent.
 fn described(
     conversation: &mut Conversation,
     windows: &[(u32, u32)],
@@ -196,7 +196,7 @@ fn described(
     let asked = windows.iter().zip(attributes).zip(geometries);
     let named = classes.into_iter().zip(titles.into_iter().zip(better));
     for (((&(id, parent), attributes), geometry), (class, (title, better))) in asked.zip(named) {
-        // One that is gone by now says so in what is recorded.
+        // A window that has meanwhile been destroyed has a DestroyNotify in the recording.
         let (Some(attributes), Some(geometry)) = (attributes, geometry) else {
             continue;
         };
@@ -272,9 +272,9 @@ fn pixmaps(
     Ok(found.collect())
 }
 
-/// The ids of resources whose type the server calls so, of these clients; of all for client 0. X-Resource takes types by
-/// the server's own numbers, but gives them by name, so that all types are asked for (X-Resource 1.2,
-/// QueryResourceBytes; X.Org's Xext/xres.c).
+/// The ids of resources of this type that these clients own; client 0 stands for all. A request names a type by the
+/// server's own number, but a reply by name. So the request asks for all types (X-Resource 1.2, QueryResourceBytes;
+/// X.Org's Xext/xres.c).
 pub(super) fn of_type(
     conversation: &mut Conversation,
     name: &'static [u8],

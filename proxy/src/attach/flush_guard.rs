@@ -1,12 +1,12 @@
-//! Connections that never read, so that X.Org's server writes to the recorder what it should.
+//! Two connections that never read. With them X.Org's server writes to the recorder all that RECORD adds.
 //!
-//! Its FlushClient (os/io.c) first counts what waits for a client, and then lets RECORD add to it. Where the client is the
-//! recorder, the socket to which is full now and then, what RECORD adds is lost; where it makes the buffer
-//! overflow, the server writes nothing for ever. RECORD adds when the output of *any* client is written, and FlushAllOutput
-//! writes in the order in which output began to wait. So a client whose output always waits, and began to before the
-//! recorder's, has RECORD add what it has before the recorder's turn. That may end the recorder's waiting, and
-//! FlushAllOutput, which has looked up its next client before, must not come to one that waits no more: it would for ever
-//! go from that one to itself. So there are two such clients, one after the other.
+//! The server's FlushClient (os/io.c) first counts the output that waits for a client, and then lets RECORD add more.
+//! If this client is the recorder, and its socket is full, RECORD's addition is lost; if the addition makes the buffer
+//! overflow, the server never writes again. RECORD adds its data when the server writes the output of *any* client.
+//! FlushAllOutput writes in the order in which output began to wait. So a client whose output always waits, and began
+//! to wait before the recorder's, makes RECORD add its data before the recorder's turn. This may end the recorder's
+//! wait. FlushAllOutput has looked up its next client before: if the next client no longer waits, the loop never ends.
+//! So two guards stand one after the other.
 
 use std::time::{Duration, Instant};
 
@@ -17,14 +17,14 @@ use super::conversation::Conversation;
 
 /// Questions at a time: some 7 kB of answers each.
 const AT_A_TIME: u64 = 16;
-/// The most that a server's socket may hold before it is full, in bytes.
+/// A server's socket may hold at most this many bytes before it is full.
 const MOST: u64 = 64 << 20;
 /// Bytes that a relay between the server and us may hold.
 const BETWEEN: u64 = 1 << 20;
-/// How long answers may take that find room.
+/// Answers that have room must arrive within this time.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A connection whose output waits, while it lives.
+/// A connection whose output waits as long as the guard lives.
 pub(super) struct FlushGuard {
     conversation: Conversation,
 }
@@ -42,8 +42,8 @@ pub(super) fn stand(
 }
 
 impl FlushGuard {
-    /// Has the server write to a `conversation` of its own until no more fits. `other` is a second one, by which it is
-    /// known how far the server is. `None` where that does not come about.
+    /// Makes the server write to a `conversation` until no more fits. The server's progress is seen on `other`, a
+    /// second connection. `None` if the socket cannot be filled.
     fn stand(
         mut conversation: Conversation,
         other: &mut Conversation,
@@ -64,7 +64,8 @@ impl FlushGuard {
         let until = Instant::now() + PATIENCE;
         let (mut asked, mut before) = (0, 0);
         loop {
-            // It takes turns with its clients: after two of another's questions it has dealt with ours.
+            // The server serves its clients in turn: after two answers on the other connection it has handled our
+            // questions.
             other.settle()?;
             other.settle()?;
             let come = ioctl_fionread(conversation.socket()).map_err(|error| error.to_string())?;
@@ -74,7 +75,7 @@ impl FlushGuard {
                 }
                 asked += AT_A_TIME;
             } else if come == before {
-                // Whoever stands between, such as a recorder's relay, holds some more.
+                // A relay between us and the server, such as a recorder's, holds more bytes.
                 for _ in 0..BETWEEN / answer {
                     conversation.send(question)?;
                 }
@@ -88,7 +89,7 @@ impl FlushGuard {
         }
     }
 
-    /// The first of its resource ids.
+    /// The first of the guard's resource ids.
     pub(super) fn first(&self) -> u32 {
         self.conversation.setup().resource_id_base
     }

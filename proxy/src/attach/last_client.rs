@@ -1,4 +1,5 @@
-//! A server that ends with its last client (`-terminate`): who attaches to one without clients, and leaves, ends it.
+//! A server that ends with its last client (`-terminate`). A recorder that attaches to an idle server, and leaves, ends
+//! the server.
 
 use crate::display_name::{DisplayName, Endpoint};
 use crate::process_info::ProcessInfo;
@@ -6,8 +7,8 @@ use crate::process_info::ProcessInfo;
 /// The state of a Unix socket that is connected (/proc/net/unix; SS_CONNECTED of the kernel).
 const CONNECTED: &str = "03";
 
-/// True where a server of this machine would end with a client that came and went now. Nothing is sent to the server:
-/// even a connection without a setup ends it.
+/// True if a server of this machine would end after a client came and went now. Nothing is sent to the server: even a
+/// connection without a setup ends it.
 pub(super) fn would_end(display: &DisplayName) -> bool {
     let number = display.number();
     let lock = std::fs::read_to_string(format!("/tmp/.X{number}-lock")).unwrap_or_default();

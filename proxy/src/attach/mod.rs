@@ -1,5 +1,5 @@
-//! Recording clients that already run: the server's RECORD extension tells what they and it say to each
-//! other, as an ordinary user and without a restart (docs/FORMAT.md, "Attached").
+//! Records clients that already run. The server's RECORD extension reports their messages to an ordinary user and
+//! without a restart (docs/FORMAT.md, "Attached").
 
 mod attachment;
 mod clients;
@@ -45,52 +45,51 @@ use reader::Next;
 pub use running::running_clients;
 pub use watchdog::{WATCHDOG, attach_watchdog};
 
-/// How long it may take to say whose a new client is. What clients say meanwhile waits in memory.
+/// The server must name a new client's process within this time. The client's messages wait in memory meanwhile.
 const CLIENT_PATIENCE: Duration = Duration::from_millis(250);
-/// How often it is looked whether the recording is to end.
+/// The interval between two looks whether the recording is to end.
 const BEAT: Duration = Duration::from_millis(50);
-/// How long the server may be silent before it says that it tells no more.
+/// The server may be silent for this long before it confirms the end of its reports.
 const END_PATIENCE: Duration = Duration::from_secs(1);
-/// How long it may tell what it had not told yet.
+/// The server may send the rest of its reports for this long.
 const END_LIMIT: Duration = Duration::from_secs(10);
-/// Said where it had more to tell than that.
+/// The user reads this sentence if the server had more to report.
 const UNFINISHED: &str = "the server did not tell in time what it still held for the recorder: the last messages are not in the trace";
 
-/// What to attach to, and where what comes goes.
+/// The server to attach to, and the destination of the records.
 #[derive(Debug, Clone)]
 pub struct AttachConfig {
     /// The display server.
     pub target: Target,
     /// The trace file; without one only `watch` has the records.
     pub output: Option<PathBuf>,
-    /// How long to record; until SIGINT, SIGTERM or `stop` where `None`.
+    /// The duration of the recording. With `None` it lasts until SIGINT, SIGTERM or `stop`.
     pub time: Option<Duration>,
-    /// Ends the recording once it is true.
+    /// The recording ends once `stop` is true.
     pub stop: Arc<AtomicBool>,
     /// Keep the bodies of images.
     pub full: bool,
-    /// How many bytes may wait: those that were read, and those for the disk.
+    /// The most bytes that may wait, both those read and those for the disk.
     pub queue_bytes: usize,
-    /// What the user says of this session, such as its version.
+    /// The user's labels of this session, such as a version.
     pub labels: BTreeMap<String, String>,
     /// The recording program with its version, for the trace.
     pub recorder: String,
-    /// Who else is given the records.
+    /// A second consumer of the records.
     pub watch: Option<Watch>,
-    /// What changes the records before they are written.
+    /// A filter that changes the records before they are written.
     pub filter: Option<MakeFilter>,
-    /// `x11prof mark` finds this one. What records nothing takes no marks.
+    /// True if `x11prof mark` may find this recording. A recorder without a file takes no marks.
     pub takes_marks: bool,
     /// A key of the server's keyboard that puts a mark into the recording.
     pub mark_key: Option<MarkKey>,
 }
 
-/// Records the clients of a display that already run, and those that come, as `config` says. Blocks the
-/// calling thread, on which `on` is called as well.
+/// Records the clients of a display, present and future, as `config` says. The calling thread blocks, and calls `on`.
 ///
 /// # Errors
-/// Where nothing could be recorded, such as from a server without the RECORD extension. A recording that
-/// began and then met with trouble is `Ok`, and says so in [`Recorded::trouble`].
+/// Fails if nothing could be recorded, for example if the server has no RECORD extension. A recording that began and
+/// then failed is `Ok`; [`Recorded::trouble`] says why.
 pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recorded, RecordError> {
     let (link, _server) = record::target(&config.target)?;
     let display = link.name().to_string();
@@ -129,7 +128,7 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         // Nobody listens any more while the recording is being closed.
         let _ = tell.send(what);
     })?;
-    // From here on the recorder's thread runs, so that the queue must be closed on every way out.
+    // The recorder's thread runs from here on, so the queue must be closed on every way out.
     let closing = Closing(tap.clone());
     let key = config.mark_key.as_ref().map(|key| (key, &link));
     let names = config.takes_marks.then(|| link.name());
@@ -221,7 +220,7 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         scheduling.note_cpu_time(pid);
     }
     scheduling.end();
-    // That is the server's doing, and no failure of the recording.
+    // The server garbled its reports; the recording itself did not fail.
     if attachment.garbled() > 0 {
         let what = lost_by_server(attachment.garbled());
         tap.control(clock::now(), Control::Trouble { what: what.clone() });
@@ -257,7 +256,7 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     })
 }
 
-/// Writes down what exists.
+/// Writes the existing resources into the trace.
 fn tell_existing(clients: &mut Clients<'_>, tap: &Tap, existing: Existing) {
     for part in existing.split() {
         tap.control(clock::now(), Control::Existing(part));
@@ -265,7 +264,7 @@ fn tell_existing(clients: &mut Clients<'_>, tap: &Tap, existing: Existing) {
     clients.passed(clock::now());
 }
 
-/// The hole as the user is told of it.
+/// The hole in words for the user.
 fn hole_in_words(hole: &Hole, until: Timestamp) -> String {
     format!(
         "{}: {:.1} s of what clients said are not in the recording",
@@ -274,7 +273,7 @@ fn hole_in_words(hole: &Hole, until: Timestamp) -> String {
     )
 }
 
-/// Takes what was read. False where the server says that it tells no more.
+/// Takes the answers that were read. False if the server confirms the end of its reports.
 fn take(heard: &reader::Heard, clients: &mut Clients<'_>, conversation: &mut Conversation) -> bool {
     let mut rest = &heard.answers[..];
     while let Some(len) = elements::length(rest) {
@@ -298,14 +297,14 @@ fn take(heard: &reader::Heard, clients: &mut Clients<'_>, conversation: &mut Con
     true
 }
 
-/// Has the server tell no more, and takes what it has told by then. Says what is missing, where the server had more
-/// to tell.
+/// Disables the context, and takes the reports that the server still sends. Returns a sentence if the server had more
+/// to report.
 fn finish(attachment: &mut Attachment, clients: &mut Clients<'_>) -> Option<String> {
     attachment.disable(END_PATIENCE);
     let until = Instant::now() + END_LIMIT;
     loop {
         if Instant::now() > until {
-            // What has been read is still taken.
+            // The answers that have been read are still taken.
             attachment.stop();
         }
         match attachment.next(END_PATIENCE) {
@@ -344,8 +343,7 @@ impl Ending {
     fn new(config: &AttachConfig) -> Ending {
         let signalled = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            // Where that fails, the signal ends the process as always, and the trace is whole
-            // up to its last flush.
+            // If this fails, the signal ends the process as usual, and the trace is whole up to its last flush.
             let _ = signal_hook::flag::register(signal, Arc::clone(&signalled));
         }
         Ending {

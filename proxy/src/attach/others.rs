@@ -1,6 +1,6 @@
-//! Other recorders on the same server. X.Org's server mixes up what it tells two recorders of which one is told what the
-//! other is told (record.c: RecordAReply takes any client's bytes for the rest of a long reply), so that neither
-//! can read it. So none of them is to be told of the others' connections.
+//! Other recorders on the same server. If two recorders watch each other, X.Org's server mixes up their data (record.c:
+//! RecordAReply takes any client's bytes for the rest of a long reply), and neither can read its own. So no recorder
+//! may record the connections of another.
 
 use std::borrow::Cow;
 
@@ -14,8 +14,9 @@ use super::existing;
 /// The server's name for the type of RECORD's contexts (record.c, RecordExtensionInit).
 const CONTEXT: &[u8] = b"RecordContext";
 
-/// Takes our connections out of all other recorders' contexts, and theirs and `ours` out of `context`: those are the
-/// result, with the one `recording`, which is not in it. A server without X-Resource 1.2 does not name them.
+/// Removes our connections from all other recorders' contexts, and theirs and `ours` from `context`. Returns the ids removed from `context`;
+/// `recording` never was in it. A server without X-Resource 1.2 does not name other
+/// recorders' connections.
 pub(super) fn keep_apart(
     conversation: &mut Conversation,
     context: u32,
@@ -47,7 +48,8 @@ pub(super) fn keep_apart(
     Ok(apart)
 }
 
-/// Whether a context has the server tell what it sends to clients: those of programs that wait for keys do not.
+/// True if a context records messages that the server sends to clients. The contexts of programs that wait for keys do
+/// not.
 fn records_what_is_sent(context: &GetContextReply) -> bool {
     let any = |range: Range8| range != Range8::default();
     let sent = |range: &Range| {
@@ -60,7 +62,7 @@ fn records_what_is_sent(context: &GetContextReply) -> bool {
     ranges.any(sent)
 }
 
-/// One at a time, so that one that is gone keeps no other in.
+/// Each request removes one client: a client that is gone then does not keep another in the context.
 fn unregister(
     conversation: &mut Conversation,
     context: u32,

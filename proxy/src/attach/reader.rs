@@ -1,5 +1,5 @@
-//! The thread that reads what the server tells. It waits for nobody: where what it has read is not taken,
-//! it leaves whole answers out and counts them. A server that nobody reads from keeps it all in memory.
+//! The thread that reads the server's reports. The reader never waits for the recorder: if its data is not taken, it
+//! leaves out whole answers and counts them. A server whose reports nobody reads keeps them all in memory.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -15,12 +15,12 @@ use super::watchdog::Pulse;
 use crate::clock;
 use crate::socket::{Socket, Wait};
 
-/// What is read at once.
+/// The most bytes of one read.
 const ROOM: usize = 256 << 10;
-/// How long the reader rests after it has read. A server that writes to a sleeping reader wakes it, which costs the
-/// server more than the telling; meanwhile it just writes.
+/// The reader's rest after each read. A server that writes to a sleeping reader must wake it, which costs the server
+/// more than the report; during the rest the server only writes.
 const REST: Duration = Duration::from_millis(1);
-/// A server writes an answer at once. One that is not whole after this long lost its rest.
+/// A server writes a whole answer at once. An answer that stays incomplete for this long has lost its rest.
 const WHOLE_WITHIN: Duration = Duration::from_millis(500);
 /// The longest answer: the longest request of a server with BIG-REQUESTS is 16 MiB.
 const LONGEST: usize = 64 << 20;
@@ -50,7 +50,7 @@ pub(super) struct Reader {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the reader has.
+/// The reader's next item.
 pub(super) enum Next {
     Heard(Heard),
     /// Nothing came in time.
@@ -82,7 +82,7 @@ impl Reader {
         })
     }
 
-    /// What came, for which it waits at most `patience`.
+    /// Returns the next item, and waits for it at most `patience`.
     pub(super) fn next(&self, patience: Duration) -> Next {
         match self.heard.recv_timeout(patience) {
             Ok(heard) => {
@@ -100,14 +100,14 @@ impl Reader {
         self.shared.garbled.load(Ordering::Relaxed)
     }
 
-    /// Bytes that were left out because what came before was not taken.
+    /// The number of bytes left out because earlier data was not taken.
     pub(super) fn left_out(&self) -> u64 {
         self.shared.left_out.load(Ordering::Relaxed)
     }
 }
 
 impl Reader {
-    /// Ends the connection to the server. What has been read can still be taken.
+    /// Ends the connection to the server. Data that has been read can still be taken.
     pub(super) fn stop(&self) {
         self.socket.shut_down();
     }
@@ -117,7 +117,7 @@ impl Drop for Reader {
     fn drop(&mut self) {
         self.socket.shut_down();
         if let Some(thread) = self.thread.take() {
-            // It has nothing left to tell.
+            // The thread returns nothing.
             let _ = thread.join();
         }
     }
@@ -159,8 +159,8 @@ fn read(
                 break;
             }
             partial = None;
-            // X.Org's RECORD loses bytes now and then, of a long reply for example: what it lost is
-            // made up of what comes next, and the answers begin anew somewhere after that.
+            // X.Org's RECORD sometimes loses bytes, for example of a long reply, and fills the length with the next
+            // answers. The first whole answer follows somewhere after.
             let garbled = answers.next(&came);
             shared.garbled.fetch_add(garbled as u64, Ordering::Relaxed);
             came.advance(garbled);
@@ -193,15 +193,15 @@ fn hand_on(
     sender.send(Heard { time, answers }).is_ok()
 }
 
-/// What the answers on the connection have in common, by which their beginnings are told.
+/// The fields that all answers on the connection share. They mark where an answer begins.
 #[derive(Debug, Default)]
 struct Answers {
-    /// The number of the request that all replies answer, as it is on the wire.
+    /// The sequence number of the request that all replies answer, as on the wire.
     request: Option<[u8; 2]>,
 }
 
 impl Answers {
-    /// How many bytes whole answers take at the start of `came`, and whether something follows that is none.
+    /// The length of the whole answers at the start of `came`, and true if other bytes follow them.
     fn whole(&mut self, came: &[u8]) -> (usize, bool) {
         let mut at = 0;
         while let Some(rest) = came.get(at..).filter(|rest| rest.len() >= elements::HEADER) {
@@ -217,7 +217,7 @@ impl Answers {
         (at, false)
     }
 
-    /// Whether an answer begins with `bytes`: RECORD's reply, an error, or MappingNotify, which all clients get.
+    /// True if an answer begins with `bytes`: RECORD's reply, an error, or MappingNotify, which all clients get.
     fn begins(&mut self, bytes: &[u8]) -> bool {
         const MAPPING_NOTIFY: u8 = 34;
         // All are replies to one request; their categories end with 5, and only a client's order can be swapped.
@@ -237,8 +237,8 @@ impl Answers {
         }
     }
 
-    /// Where a reply begins next, after something that is none; where none does, all but the bytes in which one
-    /// may begin.
+    /// The offset of the next reply after garbled bytes. Without one, the offset of the last bytes in which a reply may
+    /// begin.
     fn next(&mut self, came: &[u8]) -> usize {
         let mut places = 1..came.len().saturating_sub(elements::HEADER - 1);
         let found = places.find(|at| {
@@ -248,7 +248,7 @@ impl Answers {
         found.unwrap_or(came.len().saturating_sub(elements::HEADER - 1).max(1))
     }
 
-    /// Whether too little is left to tell what it is.
+    /// True if the bytes are too few to tell an answer from garbled bytes.
     fn is_unsure(&self, came: &[u8]) -> bool {
         came.len() < elements::HEADER
     }
@@ -273,7 +273,7 @@ mod tests {
             answer[4..8].copy_from_slice(&units.to_ne_bytes());
             answer
         };
-        // The second says that it is longer than it is: the third and a part of the fourth go into it.
+        // The second reply states too great a length: it swallows the third and a part of the fourth.
         let mut came = answer(2).to_vec();
         came.extend(answer(17));
         (0..4).for_each(|_| came.extend(answer(2)));
@@ -283,7 +283,7 @@ mod tests {
         let next = answers.next(&came[whole..]);
         assert_eq!((whole + next) % 40, 0);
         assert_eq!(answers.whole(&came[whole + next..]), (80, false));
-        // Nothing that begins: all but what may be a beginning.
+        // No answer begins here: all bytes but the last few are skipped.
         assert_eq!(answers.next(&[9; 100]), 69);
     }
 

@@ -11,7 +11,7 @@ use crate::setup_connection::PATIENCE;
 /// The number of clients that run on a display; 0 where the server has no X-Resource, and cannot tell.
 ///
 /// # Errors
-/// Where the display cannot be used.
+/// Fails if the display cannot be used.
 pub fn running_clients(target: &Target) -> Result<usize, RecordError> {
     let (link, _server) = record::target(target)?;
     if last_client::would_end(link.name()) {

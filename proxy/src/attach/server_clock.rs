@@ -1,10 +1,10 @@
-//! When the server said or got what RECORD tells: elements have the server's time, in whole milliseconds, and come
-//! with later traffic only.
+//! The time of a message that RECORD reports. Elements carry the server's time in whole milliseconds, and arrive only
+//! with later traffic.
 
 use x11prof_trace::{Direction, Timestamp};
 
 const MILLISECOND: u64 = 1_000_000;
-/// A server whose clock is behind ours by less than this has the same clock, CLOCK_MONOTONIC, and told late.
+/// A server clock that lags ours by less than this is the same clock, CLOCK_MONOTONIC; the report was late.
 const SAME_CLOCK: u32 = 10_000;
 
 /// The server's clock beside ours.
@@ -17,8 +17,8 @@ pub(super) struct ServerClock {
 }
 
 impl ServerClock {
-    /// When something was said that has the server's time `millis` and was read at `read`. Of the millisecond what the
-    /// server says has the beginning and what clients say the end: so an answer is never quicker than it was.
+    /// The time of a message with the server's time `millis`, which was read at `read`. A message of the server gets
+    /// the beginning of the millisecond, a client's message the end: so no answer seems faster than it was.
     pub(super) fn time(&mut self, millis: u32, read: Timestamp, way: Direction) -> Timestamp {
         // The server's counter wraps at 32 bits, and so does the difference.
         let ahead = ((read.as_nanos() / MILLISECOND) as u32).wrapping_sub(millis);
@@ -39,7 +39,7 @@ impl ServerClock {
         self.last
     }
 
-    /// What is told from now on is not from before `time`.
+    /// Later reports are not earlier than `time`.
     pub(super) fn passed(&mut self, time: Timestamp) {
         self.last = self.last.max(time);
     }
@@ -62,7 +62,7 @@ mod tests {
         let mut clock = ServerClock::default();
         assert_eq!(micros(&mut clock, 5000, 5_100_700, ToClient), 5_000_000);
         assert_eq!(micros(&mut clock, 5001, 5_100_700, ToServer), 5_001_999);
-        // Not later than it was read.
+        // The time is no later than the read.
         assert_eq!(micros(&mut clock, 5100, 5_100_700, ToServer), 5_100_700);
         // Its counter has wrapped.
         let wraps = (1_u64 << 32) * 1000;
@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(micros(&mut clock, 1_050, 90_150_300, way), 90_050_000);
         assert_eq!(micros(&mut clock, 1_200, 90_199_900, way), 90_199_000);
         assert_eq!(micros(&mut clock, 1_300, 90_399_900, way), 90_299_000);
-        // It was set back.
+        // The clock was set back.
         assert_eq!(micros(&mut clock, 7, 120_000_000, way), 120_000_000);
     }
 }

@@ -1,9 +1,9 @@
-//! A process of its own that cuts a recorder off which no longer reads.
+//! A separate process that disconnects a recorder which no longer reads.
 //!
-//! X.Org's server keeps in memory all that RECORD tells and the recorder does not read, and moves the whole of that memory
-//! at each write: a recorder that was stopped for three seconds had a server of 1.8 GB, whose clients waited 0.4 to
-//! 1.7 s for an answer, for minutes. A stopped process cannot close its connection. The watchdog shares the connection's
-//! socket and shuts the socket down; the server then frees the memory at once.
+//! X.Org's server keeps in memory all reports that the recorder has not read, and copies that memory at each write. A
+//! recorder that was stopped for three seconds left a server of 1.8 GB, whose clients waited 0.4 to 1.7 s for an
+//! answer, for minutes. A stopped process cannot close its connection. The watchdog shares the connection's socket and
+//! shuts the socket down; the server then frees the memory at once.
 
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -23,7 +23,8 @@ use crate::socket::Socket;
 pub const WATCHDOG: &str = "attach-watchdog";
 /// The time for which bytes may wait while the recorder is stopped.
 const SILENCE: Duration = Duration::from_millis(250);
-/// The same while the recorder wants to run, and others have the processors. Until then the server's growth decides.
+/// The patience with a recorder that is ready to run while other processes have the processors. Until then only the
+/// server's growth counts.
 const STARVED: Duration = Duration::from_secs(1);
 /// The bytes by which the server's memory may grow while bytes wait for the recorder.
 const GROWTH: u64 = 32 << 20;
@@ -77,7 +78,7 @@ impl Pulse {
 }
 
 impl Watchdog {
-    /// Starts a watchdog over the connection to the server, whose process is `server` where that is known.
+    /// Starts a watchdog over the connection to the server, whose process is `server` if known.
     pub(super) fn start(
         socket: &Socket,
         server: Option<u32>,
@@ -157,7 +158,7 @@ pub fn attach_watchdog(server: Option<u32>) {
         if let Some(reason) = look.at(clock::now(), has_read, waiting, held) {
             let mut verdict = vec![u8::from(reason == Reason::Grown)];
             verdict.extend(look.last_read.as_nanos().to_ne_bytes());
-            // First, so that the recorder finds the verdict when the connection ends.
+            // The verdict is written before the shutdown, so that the recorder finds it when the connection ends.
             let _ = line.write_all(&verdict);
             let _ = shutdown(&socket, Shutdown::Both);
             return;
@@ -165,7 +166,7 @@ pub fn attach_watchdog(server: Option<u32>) {
     }
 }
 
-/// Whether the recorder, this process's parent, is stopped by a signal or a debugger (proc(5), `stat`).
+/// True if the recorder, this process's parent, is stopped by a signal or a debugger (proc(5), `stat`).
 fn is_stopped() -> bool {
     let recorder = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
     let stat = std::fs::read_to_string(format!("/proc/{recorder}/stat")).unwrap_or_default();

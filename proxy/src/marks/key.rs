@@ -1,4 +1,4 @@
-//! The key that marks: grabbed on the root windows by a connection of its own, so that no other client gets it.
+//! The key that sets marks. A connection of our own grabs it on the root windows, so that no other client gets it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,13 +18,13 @@ use crate::server_link::ServerLink;
 use crate::setup_connection::{SetupConnection, SetupFailure};
 use crate::tap::Tap;
 
-/// How long the server may take.
+/// The server must answer within this time.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How often it is looked whether the recording has ended.
+/// The interval between two looks whether the recording has ended.
 const BEAT: Duration = Duration::from_millis(200);
 /// The event (protocol, encoding of events).
 const KEY_PRESS: u8 = 2;
-/// Caps Lock and Num Lock (as servers have it by default): a grab is for exact modifiers.
+/// Caps Lock and Num Lock, as servers have them by default: a grab names exact modifiers.
 const LOCKS: [u16; 4] = [0, 2, 16, 18];
 
 /// A grabbed key.

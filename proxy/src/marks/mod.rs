@@ -16,7 +16,7 @@ use crate::tap::Tap;
 use key::Grabbed;
 use socket::Listening;
 
-/// What takes marks until it is dropped.
+/// Takes marks until it is dropped.
 pub(crate) struct Marks {
     key: Option<Grabbed>,
     /// Why `x11prof mark` cannot reach this recording.

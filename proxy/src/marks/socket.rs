@@ -19,9 +19,9 @@ use crate::tap::Tap;
 
 /// Bytes of a mark's text.
 const TEXT: u64 = 4096;
-/// How long either side waits for the other.
+/// Each side waits this long for the other.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// What the recorder answers.
+/// The recorder's answer.
 const TAKEN: &[u8] = b"taken\n";
 /// After a failure to accept.
 const REST: Duration = Duration::from_millis(100);
@@ -34,18 +34,18 @@ pub enum MarkError {
     /// The display's name.
     #[error(transparent)]
     Display(#[from] DisplayNameError),
-    /// Nobody records it.
+    /// No recorder of this user records the display.
     #[error(
         "display {0} is not being recorded by this user; begin with `x11prof record`, or name another with --display"
     )]
     NotRecorded(String),
 }
 
-/// Puts a mark into each recording of `display` that this user runs, by the name that clients use or by the server's.
-/// How many those are.
+/// Puts a mark into each recording of `display` that this user runs. The display goes by the name for clients or by the
+/// server's. Returns the number of recordings.
 ///
 /// # Errors
-/// Where there is none.
+/// Fails if there is no such recording.
 pub fn mark(display: &str, text: &str) -> Result<usize, MarkError> {
     let name = DisplayName::parse(display)?;
     let file = file_name(&name);
@@ -118,7 +118,7 @@ impl Listening {
                     let begun = stream.and_then(|stream| {
                         let one = std::thread::Builder::new().name("x11prof-mark".to_owned());
                         let taking = move || {
-                            // Who does not say what the mark is about gets none.
+                            // A peer that sends no text sets no mark.
                             let _ = take(&stream, &tap);
                             drop(here);
                         };
@@ -144,7 +144,8 @@ impl Listening {
 impl Drop for Listening {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Release);
-        // It waits for somebody to come. Where nobody can, it is left to the process's end.
+        // The thread waits for a peer, and this connection wakes it. If the socket cannot be reached, the thread ends
+        // with the process.
         if UnixStream::connect(&self.path).is_ok()
             && let Some(thread) = self.thread.take()
         {
@@ -153,7 +154,7 @@ impl Drop for Listening {
     }
 }
 
-/// Takes a mark at the time at which it came.
+/// Takes a mark, with the time at which it arrived.
 fn take(mut stream: &UnixStream, tap: &Tap) -> io::Result<()> {
     let now = clock::now();
     stream.set_read_timeout(Some(PATIENCE))?;

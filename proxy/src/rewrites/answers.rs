@@ -1,4 +1,4 @@
-//! A server's messages, one after the other, as far as it takes to put answers between them.
+//! Splits a server's stream into messages, as far as answers must be put between them.
 
 use x11prof_protocol::ByteOrder;
 
@@ -12,7 +12,7 @@ const KEYMAP_NOTIFY: u8 = 11;
 /// The event that may be longer (Generic Event Extension).
 const GENERIC: u8 = 35;
 
-/// What a message is.
+/// The kind of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Reply,
@@ -22,18 +22,18 @@ pub(super) enum Kind {
     Unnumbered,
 }
 
-/// What comes next of a server's bytes.
+/// The next piece of a server's bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// More bytes are needed to tell.
     Wait,
     /// This many bytes belong to a message that is under way.
     Rest(usize),
-    /// A message begins with 32 bytes, which are there; `alone` where it has no more.
+    /// A message begins with 32 bytes, which are there; `alone` if it has no more.
     Message { kind: Kind, alone: bool },
 }
 
-/// Where a server's stream is.
+/// The position in a server's stream.
 #[derive(Debug)]
 pub(super) struct Answers {
     order: ByteOrder,
@@ -56,7 +56,7 @@ impl Answers {
         self.rest == 0 && !self.is_setup
     }
 
-    /// Looks at `bytes`, which begin where the last step has ended, and steps over what it says is there.
+    /// Finds the next piece at the start of `bytes`, which begin at the end of the last step, and steps over it.
     pub(super) fn next(&mut self, bytes: &[u8]) -> Next {
         if self.is_setup {
             // All three kinds of answer have their length there (protocol encoding, "Connection Setup").

@@ -1,8 +1,8 @@
-//! What a connection has been told and will not be told otherwise while it lasts.
+//! A connection's memory of answers that stay the same while it lasts.
 //!
-//! An atom that exists stays until the server resets, and a server resets when its last client has gone
-//! (protocol, "Connection Close"), which is not while this one is there. Which extensions there are changes no sooner.
-//! None in answer to an InternAtom that asks only whether there is such an atom may change at any time, and is not kept.
+//! An atom exists until the server resets. A server resets when its last client has gone (protocol, "Connection
+//! Close"), so not during this connection. The list of extensions changes no sooner. An InternAtom that asks only for
+//! an existing atom may be answered None now and an atom later; this None is not kept.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -18,7 +18,7 @@ pub(super) const NAME_AT: usize = 8;
 pub(super) const REPLY: usize = 32;
 /// The longest name that is remembered, in bytes.
 const LONGEST_NAME: usize = 256;
-/// Answers that are remembered, and questions whose answers are awaited, at most.
+/// The most answers that are kept, and the most open questions.
 const ROOM: usize = 4096;
 
 /// The longest request that may be a question.
@@ -32,7 +32,7 @@ pub(super) struct Question {
 }
 
 impl Question {
-    /// Whether a request of this opcode may be one, for these rewrites.
+    /// The rewrite that may answer requests of this opcode.
     pub(super) fn may_be(major: u8, rewrites: &[Rewrite]) -> Option<Rewrite> {
         let rewrite = match major {
             INTERN_ATOM => Rewrite::AnswerAtoms,
@@ -73,8 +73,8 @@ impl Memory {
         }
     }
 
-    /// The server has got as far as the request of this number; `reply` are the bytes of its reply, where it is
-    /// one that is no longer than these.
+    /// The server has reached the request `number`. `reply` has the bytes of the reply, if it is no longer than
+    /// `REPLY`.
     pub(super) fn reached(&mut self, number: u64, reply: Option<[u8; REPLY]>, order: ByteOrder) {
         while let Some((asked, _)) = self.asked.front()
             && *asked <= number

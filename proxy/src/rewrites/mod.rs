@@ -1,5 +1,5 @@
-//! Rewrites (`record --try FIX`): the recorder changes a program's requests as a change of the program would, so that
-//! the gain can be measured before the program is changed.
+//! Rewrites (`record --try FIX`): the recorder changes a program's requests as a change of the program would. The gain
+//! can so be measured before the program is changed.
 //!
 //! The ordinary relay never looks into a message and has no part in rewrites. [`rewriter`] turns bytes into bytes
 //! (pure); [`relay`] reads and writes the sockets.

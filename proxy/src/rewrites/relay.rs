@@ -1,7 +1,6 @@
-//! The relay of a connection where rewrites are tried: as the ordinary one, with what the rewriter makes of the bytes
-//! in the place of the bytes.
+//! The relay of a connection with rewrites: it passes the rewriter's output instead of the bytes.
 //!
-//! The trace gets what the client sent and what it was given.
+//! The trace has the bytes that the client sent and received.
 
 use std::collections::VecDeque;
 use std::io;
@@ -30,11 +29,11 @@ pub(crate) struct RewritingRelay<'a> {
     pub(crate) order: ByteOrder,
 }
 
-/// What a peer has still to take.
+/// Bytes that a peer has still to take.
 #[derive(Default)]
 struct Outbox {
     parcels: VecDeque<(Vec<u8>, Vec<OwnedFd>)>,
-    /// Bytes of the first that it has taken.
+    /// The bytes of the first entry that the peer has taken.
     taken: usize,
     bytes: usize,
     /// Descriptors that came with bytes which are held back: they go with the next.
@@ -55,7 +54,7 @@ impl Outbox {
         self.parcels.is_empty()
     }
 
-    /// Gives `to` what it takes now; true where it took something.
+    /// Sends the bytes that `to` takes now; true if there were any.
     fn send(&mut self, to: &Socket) -> io::Result<bool> {
         let mut any = false;
         while let Some((bytes, fds)) = self.parcels.front_mut() {
@@ -157,8 +156,8 @@ impl RewritingRelay<'_> {
 }
 
 impl<'a> Run<'a> {
-    /// Gives the receivers what waits for them, then reads from the sender of a way (0 the client, 1 the server), where
-    /// its receiver has taken all. True where something was done.
+    /// Sends the waiting bytes of a way (0 from the client, 1 from the server). If its receiver has taken all, reads
+    /// from its sender. True if any bytes moved.
     fn pass(&mut self, way: usize) -> Result<bool, Ended> {
         let Relay { client, server, .. } = self.of.relay;
         let sent = self.to_server.send(server);
@@ -221,7 +220,7 @@ impl<'a> Run<'a> {
         Ok(true)
     }
 
-    /// Whether more may be read of a way.
+    /// True if more may be read of a way.
     fn takes(&self, way: usize) -> bool {
         match way {
             0 => self.to_server.is_empty() && self.to_client.bytes < UNREAD,
@@ -229,8 +228,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// A sender says nothing more: what was held back goes, and the receiver is told; not yet where
-    /// `all` is over, as in [`Relay::run`].
+    /// Ends a way whose sender sends nothing more: the held bytes go, and the receiver is told. If `all` is over, the
+    /// receiver is not told yet, as in [`Relay::run`].
     fn finish(&mut self, way: usize, all: bool) {
         let Relay {
             client,
@@ -242,7 +241,7 @@ impl<'a> Run<'a> {
             0 => (self.rewriter.end_of_client(), server),
             _ => (self.rewriter.end_of_server(), client),
         };
-        // A piece of a message, which nobody can use; sent all the same, for it was sent.
+        // An incomplete message is of no use, but the sender sent it.
         let waits = match way {
             0 => &self.to_server,
             _ => &self.to_client,
@@ -258,7 +257,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// What it can go on with.
+    /// The condition for more work.
     fn awaits(&self) -> [Option<(&'a Socket, PollFlags)>; 4] {
         let Relay { client, server, .. } = self.of.relay;
         let reads = |way: usize| (!self.over[way] && self.takes(way)).then_some(PollFlags::IN);

@@ -1,22 +1,22 @@
-//! A client's requests, one after the other, as far as it takes to change some of them.
+//! Splits a client's stream into requests, as far as some of them are changed.
 
 use x11prof_protocol::ByteOrder;
 
 use super::memory::LONGEST_QUESTION;
 
-/// What comes next of a client's bytes.
+/// The next piece of a client's bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// More bytes are needed to tell.
     Wait,
-    /// This many bytes belong to a request that is under way, or to one that cannot be followed.
+    /// This many bytes belong to a request under way, or to a stream that cannot be followed.
     Rest(usize),
-    /// A request begins. This many of its bytes are there, its header at least; `whole` where it is one that is wanted
-    /// whole, and these are all.
+    /// A request begins. Its first `here` bytes are there, at least its header; `whole` if it was wanted whole and
+    /// these are all.
     Request { here: usize, whole: bool },
 }
 
-/// Where a client's stream is.
+/// The position in a client's stream.
 #[derive(Debug)]
 pub(super) struct Requests {
     order: ByteOrder,
@@ -25,7 +25,7 @@ pub(super) struct Requests {
     big: bool,
     /// Bytes of the current request that are still to come.
     rest: u64,
-    /// A request of no length: nothing after it can be told apart.
+    /// A request had no length, so the end of it is unknown.
     lost: bool,
 }
 
@@ -40,8 +40,8 @@ impl Requests {
         }
     }
 
-    /// Looks at `bytes`, which begin where the last step has ended, and steps over what it says is there.
-    /// `may_be` tells of a major opcode whether a request of it is wanted whole.
+    /// Finds the next piece at the start of `bytes`, which begin at the end of the last step, and steps over it.
+    /// `may_be` says which major opcodes are wanted whole.
     pub(super) fn next(&mut self, bytes: &[u8], may_be: impl Fn(u8) -> bool) -> Next {
         if self.lost {
             return Next::Rest(bytes.len());
@@ -66,7 +66,7 @@ impl Requests {
             return Next::Rest(bytes.len());
         }
         if may_be(major) && header == 4 && len <= LONGEST_QUESTION as u64 {
-            // It is short, so that the length fits.
+            // The request is short, so its length fits.
             let here = len as usize;
             return match bytes.len() < here {
                 true => Next::Wait,

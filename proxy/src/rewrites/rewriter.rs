@@ -1,10 +1,10 @@
 //! Rewrites the bytes of one connection. Pure.
 //!
-//! A request that is answered here goes to the server as a NoOperation of its length, so that it counts there as it
-//! counts for the client. Its answer is given at once only where nothing may come before it any more: each
-//! request before it has been replied to, or cannot fail and has no reply. Else the server is asked as ever, and nothing
-//! is gained. An event that the server sent before it read that NoOperation comes after the answer; it then says the
-//! answer's number, which is the last request dealt with, since for a client numbers never go back.
+//! A request that the rewriter answers goes to the server as a NoOperation of equal length: the server and the client
+//! keep the same count. The answer is given at once only if no other message may precede it: each earlier request has
+//! its reply, or cannot fail and has none. Otherwise the server is asked as usual, and nothing is gained. An event that
+//! the server sent before it read the NoOperation comes after the answer. The rewriter gives the event the answer's
+//! number, the last request handled, since a client's numbers never go back.
 
 use x11prof_protocol::ByteOrder;
 
@@ -24,8 +24,8 @@ const NO_LETTER: u8 = b'?';
 /// Minor opcodes of RANDR (randrproto 1.3): both have the same fields, and so have their replies.
 const GET_SCREEN_RESOURCES: u8 = 8;
 const GET_SCREEN_RESOURCES_CURRENT: u8 = 25;
-/// The server's numbers are 16 bits wide. When it has said nothing for this many requests, it is asked, so
-/// that there is never a doubt which it means.
+/// The server's numbers are 16 bits wide. After this many requests without a message from the server, the rewriter asks
+/// it, so that each number stays unambiguous.
 const FAR: u64 = 1 << 15;
 
 /// One connection with rewrites.
@@ -42,7 +42,7 @@ pub(super) struct Rewriter<'a> {
     ready: Vec<u8>,
     /// Requests so far.
     number: u64,
-    /// The last that the server was given as it is.
+    /// The number of the last request that went to the server unchanged.
     last_given: u64,
     /// The last that was answered here.
     last_answered: u64,
@@ -58,7 +58,7 @@ pub(super) struct Rewriter<'a> {
 }
 
 impl<'a> Rewriter<'a> {
-    /// One that has seen the client's setup and nothing else.
+    /// Begins after the client's setup, before any other message.
     pub(super) fn new(rewrites: &'a [Rewrite], opcodes: Opcodes, order: ByteOrder) -> Rewriter<'a> {
         Rewriter {
             rewrites,
@@ -92,7 +92,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Takes bytes from the client: what they are for the server, and what is answered.
+    /// Takes bytes from the client. Writes the server's bytes to `server`, and any answers to `client`.
     pub(super) fn client_says(&mut self, bytes: &[u8], server: &mut Vec<u8>, client: &mut Vec<u8>) {
         let mut held = std::mem::take(&mut self.held[0]);
         held.extend_from_slice(bytes);
@@ -156,7 +156,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// Asks for an extension that no server has in the place of one that shares memory.
+    /// Asks for an extension that no server has, instead of an extension that shares memory.
     fn hide_sharing(&mut self, request: &mut [u8]) {
         let len = self.order.u16(request, 4).map(usize::from);
         let name = len.and_then(|len| request.get_mut(NAME_AT..NAME_AT + len));
@@ -178,7 +178,7 @@ impl<'a> Rewriter<'a> {
         self.counts[rewrite.index()] += 1;
     }
 
-    /// Takes bytes from the server: what they are for the client.
+    /// Takes bytes from the server, and writes the client's bytes to `client`.
     pub(super) fn server_says(&mut self, bytes: &[u8], client: &mut Vec<u8>) {
         let mut held = std::mem::take(&mut self.held[1]);
         held.extend_from_slice(bytes);
@@ -215,7 +215,7 @@ impl<'a> Rewriter<'a> {
         let ahead = number.wrapping_sub(self.spoken_of as u16);
         let number = self.spoken_of + u64::from(ahead);
         if number > self.number || self.number - self.spoken_of > u64::from(u16::MAX) {
-            // Which request it means is not known (Xlib and XCB never let that happen).
+            // The number is ambiguous: the request is unknown (Xlib and XCB never let this happen).
             self.answers_no_more = true;
             return;
         }
@@ -246,12 +246,12 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// The held bytes of the client, at the end of its stream.
+    /// The bytes held back from the client, at the end of its stream.
     pub(super) fn end_of_client(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held[0])
     }
 
-    /// The held bytes of the server, at the end of its stream.
+    /// The bytes held back from the server, at the end of its stream.
     pub(super) fn end_of_server(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held[1])
     }

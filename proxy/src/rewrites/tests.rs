@@ -1,5 +1,5 @@
-//! Random streams of requests through the rewriter to a server that is made up here, in pieces of any length and with
-//! any delay: the client is told what it would be told without it, in an order that it can follow.
+//! Random streams of requests pass the rewriter to a made-up server, in pieces of any length and with any delay. The
+//! client must get the answers that it would get without the rewriter, in an order that it can follow.
 
 mod simulated_server;
 
@@ -43,9 +43,9 @@ enum Step {
     Arrive(u16),
     /// The server deals with N requests.
     Works(u8),
-    /// It has something to say.
+    /// The server sends an event.
     Event(bool),
-    /// This many of its bytes get to us.
+    /// This many of the server's bytes reach the rewriter.
     Return(u16),
 }
 
@@ -143,7 +143,7 @@ proptest! {
         prop_assert!(client.is_empty() && to_server.is_empty() && server.said.is_empty());
         prop_assert!(rewriter.end_of_client().is_empty() && rewriter.end_of_server().is_empty());
 
-        // The server has got the same requests, of the same lengths, but for what was answered.
+        // The server has got the same requests with the same lengths, except for those that were answered here.
         prop_assert_eq!(server.got.len(), plain.got.len());
         let mut answered = 0;
         for (got, sent) in server.got.iter().zip(&plain.got) {
@@ -188,7 +188,7 @@ fn serially(rewrites: &[Rewrite], asked: &[Question]) -> (Vec<u8>, super::Counts
         rewriter.server_says(&take(&mut server.said, 1000), &mut to_client);
         to_client.truncate(28);
     }
-    // What was told before the server was.
+    // The messages to the client before the server's own.
     let told = told.into_iter().map(u8::from).collect();
     (told, rewriter.counts)
 }
@@ -207,7 +207,7 @@ fn what_was_told_before_is_told_at_once() {
         serially(&Rewrite::ALL, &asked),
         (vec![0, 1, 0, 1, 1], [1, 2, 0, 0])
     );
-    // What may fail is waited for.
+    // A request that may fail delays the answer.
     let asked = [
         Atom(1, false),
         Void(3),
@@ -222,7 +222,7 @@ fn what_was_told_before_is_told_at_once() {
     // None may change.
     let asked = [Atom(2, true), Atom(2, true), Atom(2, false), Atom(2, true)];
     assert_eq!(serially(&Rewrite::ALL, &asked).0, [0, 0, 0, 1]);
-    // Only what was wanted is tried.
+    // Only the chosen rewrites are tried.
     let asked = [
         Atom(1, false),
         Atom(1, false),

@@ -1,17 +1,17 @@
-//! A server that is made up: what it does with each request, byte for byte.
+//! A made-up server with an answer, byte for byte, to each request.
 
 use x11prof_protocol::ByteOrder;
 
-/// A request, by what the server does with it.
+/// A request, named by the server's response.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Question {
-    /// InternAtom of the name of this number; whether only if it exists.
+    /// InternAtom of the name with this number; true for only-if-exists.
     Atom(u8, bool),
     /// QueryExtension.
     Extension(u8),
     /// ChangeWindowAttributes of N units.
     Void(u8),
-    /// The same, which fails.
+    /// A question that fails.
     Fails,
     NoOperation(u8),
     /// GetInputFocus.
@@ -82,7 +82,7 @@ impl Order {
     }
 }
 
-/// A server: what it does with each request. Atoms of odd names exist from the beginning.
+/// A server with its answer to each request. Atoms of odd names exist from the beginning.
 pub(super) struct Server {
     pub(super) order: Order,
     pub(super) number: u64,
@@ -94,7 +94,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// One that has dealt with N requests.
+    /// A server that has handled `number` requests.
     pub(super) fn after(order: Order, number: u64) -> Server {
         let mut said = vec![1, 0];
         said.extend(order.u16(11));
@@ -121,7 +121,7 @@ impl Server {
         self.said.extend(bytes);
     }
 
-    /// An event of its own accord.
+    /// Sends an event without a cause.
     pub(super) fn event(&mut self, generic: bool) {
         match generic {
             true => self.message(35, 130, 8, 12),
@@ -129,7 +129,7 @@ impl Server {
         }
     }
 
-    /// Deals with one request, where it is whole.
+    /// Handles one request, if it is whole.
     pub(super) fn step(&mut self) -> bool {
         let order = self.order;
         let Some(units) = order.0.u16(&self.come, 2) else {
