@@ -1,4 +1,4 @@
-//! Questions whose answers tell a session something, kept until the reply comes.
+//! The open questions of clients. Their answers tell the session something about the server.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use crate::resources::atoms;
 /// Questions kept for each client; the replies to older ones teach nothing.
 const QUESTIONS_LIMIT: usize = 1 << 12;
 
-/// What was asked.
+/// The content of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Question {
     WindowAttributes(u32),
@@ -30,7 +30,7 @@ pub(crate) enum Question {
 pub(crate) struct AwaitedReplies(IdMap<VecDeque<(SequenceNumber, Question)>>);
 
 impl AwaitedReplies {
-    /// Takes down the question in a request, if it is one.
+    /// Notes the question of a request, if the request is one.
     pub(crate) fn request(
         &mut self,
         by: By,

@@ -1,5 +1,5 @@
-//! What was there before the messages begin, as somebody who knew tells it: the server when it was
-//! asked, or a session that saw what came before. Nobody in the recording made it.
+//! Resources from before the first message. The server reported them, or a session that saw the earlier messages. No
+//! request in the recording made them.
 
 use x11prof_protocol::SequenceNumber;
 
@@ -20,19 +20,19 @@ pub struct ExistingWindow {
     pub parent: u32,
     /// Its place and size.
     pub geometry: Geometry,
-    /// Bits of a pixel, where it has any and that is known.
+    /// Bits of a pixel, if the drawable has pixels and the number is known.
     pub depth: Option<u8>,
-    /// It is of class InputOnly.
+    /// The window is of class InputOnly.
     pub input_only: bool,
-    /// It is mapped, whether or not its ancestors are.
+    /// The window is mapped. Its ancestors may be unmapped.
     pub mapped: bool,
-    /// Window managers leave it alone.
+    /// Window managers do not manage the window.
     pub override_redirect: bool,
-    /// What its properties call it.
+    /// The names in the window's properties.
     pub names: WindowNames,
 }
 
-/// What was there before is in no request: it counts as the request before the first.
+/// No request made these resources: their number is that before the first request.
 const BEFORE: SequenceNumber = SequenceNumber(0);
 
 impl Session {
@@ -56,7 +56,7 @@ impl Session {
         self.state.pixmap_formats = formats;
     }
 
-    /// There is this window, above its siblings so far. What messages have told already counts more.
+    /// Adds a window above its siblings so far. Knowledge from messages prevails.
     pub fn exists_window(&mut self, window: ExistingWindow) {
         let by = self.owner(window.id);
         let windows = &mut self.state.drawables.windows;
@@ -76,7 +76,7 @@ impl Session {
         self.state.drawables.earlier.remove(window.id);
     }
 
-    /// There is this pixmap. What messages have told already counts more.
+    /// Adds a pixmap. Knowledge from messages prevails.
     pub fn exists_pixmap(&mut self, pixmap: ExistingDrawable) {
         let (width, height) = pixmap.size;
         if let Some(by) = self.owner(pixmap.id)
@@ -153,14 +153,14 @@ impl Session {
         all
     }
 
-    /// The atoms whose names are known, but for those that every server has.
+    /// The atoms with known names, without the predefined ones.
     pub fn existing_atoms(&self) -> Vec<(u32, &str)> {
         let mut all: Vec<_> = self.state.atoms.all().collect();
         all.sort_unstable();
         all
     }
 
-    /// Whose a resource from before is: the client's that was given its id.
+    /// The owner of a resource from before: the client whose range has the id.
     fn owner(&self, id: u32) -> Option<By> {
         let range = self.state.clients.range(id)?;
         Some(By {
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(windows.len(), 2);
         assert_eq!(session.existing_pixmaps(), [pixmap]);
         assert_eq!(session.existing_atoms(), [(300, "_NET_WM_NAME")]);
-        // It goes with its client.
+        // The resource goes with its client.
         session.closed(ClientId(4));
         assert!(session.drawable(0x20_0002).is_none());
         assert!(session.drawable(0x20_0003).is_none());

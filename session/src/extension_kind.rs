@@ -41,7 +41,7 @@ impl ExtensionKinds {
         ExtensionKinds(EXTENSIONS.map(|(name, kind)| (Symbol::new(name), kind)))
     }
 
-    /// Which of them has this name.
+    /// The extension with this name.
     #[inline]
     pub(crate) fn find(&self, name: Symbol) -> Option<ExtensionKind> {
         let mut known = self.0.iter();

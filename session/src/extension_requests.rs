@@ -1,4 +1,4 @@
-//! What the requests of extensions do to the state of a session.
+//! The effects of extensions' requests on the state of a session.
 
 use x11prof_protocol::Body;
 use x11rb_protocol::protocol::{composite, damage, dri3, shm, xfixes};
@@ -9,7 +9,7 @@ use crate::state::State;
 use crate::windows::drawables::Pixmap;
 
 impl State {
-    /// Does what a request of an extension does; gives the id of what it makes.
+    /// Applies a request of an extension. Returns the id of the resource that it makes.
     pub(crate) fn extension(
         &mut self,
         by: By,
@@ -29,7 +29,7 @@ impl State {
                 self.drawables.name_window_pixmap(by, window, id)
             }
             ExtensionKind::Damage if minor == damage::SUBTRACT_REQUEST => {
-                // What was damaged goes into the region of parts.
+                // The damage goes into the region of parts.
                 self.regions.doubt(body.u32(8)?, by);
                 None
             }
@@ -46,7 +46,7 @@ impl State {
         }
     }
 
-    /// A pixmap of shared pixels whose id is at the beginning, and whose width and height are at `size`.
+    /// A pixmap in shared memory. Its id is the first field; its width and height are at `size`.
     fn pixmap(&mut self, by: By, body: &Body<'_>, size: usize, depth: Option<u8>) -> Option<u32> {
         let (id, width, height) = (body.u32(0)?, body.u16(size)?, body.u16(size + 2)?);
         self.drawables.add_pixmap(

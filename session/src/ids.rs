@@ -18,12 +18,12 @@ pub struct IdRange {
     pub mask: u32,
     /// The client.
     pub client: ClientId,
-    /// Whether another client had them before.
+    /// True if another client had the ids before.
     pub reused: bool,
 }
 
 impl IdRange {
-    /// Whether `id` is one of them.
+    /// True if `id` is in the range.
     pub fn contains(&self, id: u32) -> bool {
         id & !self.mask == self.first
     }
@@ -44,8 +44,7 @@ impl By {
         }
     }
 
-    /// Whether the same client made the other request later: what this one asked for is not
-    /// true any more.
+    /// True if the same client sent `other` later: the later request has overruled this one.
     pub(crate) fn is_before(self, other: Option<By>) -> bool {
         other.is_some_and(|other| other.client == self.client && self.sequence < other.sequence)
     }
@@ -66,7 +65,7 @@ impl<V> Default for IdMap<V> {
 }
 
 impl<V> IdMap<V> {
-    /// Keeps `value` under `id` in place of what was there; false where the table is full.
+    /// Puts `value` under `id` and drops the old value; false if the table is full.
     pub(crate) fn insert(&mut self, id: u32, value: V) -> bool {
         let fits = self.0.len() < TABLE_LIMIT || self.0.contains_key(&id);
         if fits {
@@ -84,7 +83,7 @@ impl<V> IdMap<V> {
         self.0.get_mut(&id)
     }
 
-    /// The value under `id`, made if there is none. For few ids, such as the clients'.
+    /// The value under `id`, made if absent. For a small number of ids, such as the clients'.
     pub(crate) fn entry(&mut self, id: u32) -> &mut V
     where
         V: Default,

@@ -1,13 +1,12 @@
-//! The state of a display session as its messages make it, and each request as an operation
-//! in that state: kind, attributes that decide its cost, op-sizes.
+//! The state of a display session, computed from its messages, and each request as an operation in this state: kind,
+//! attributes that decide its cost, op-sizes.
 //!
-//! It follows windows, pixmaps, GCs, fonts, RENDER's pictures and glyph sets, XFIXES regions,
-//! atoms, selections and all else that lives on the server from the messages alone; what happened
-//! before the recording is unknown here, never guessed. It knows no cost, no clock and no I/O,
-//! and does not pair or frame messages (that is `protocol`).
+//! A session tracks windows, pixmaps, GCs, fonts, RENDER's pictures and glyph sets, XFIXES regions, atoms, selections
+//! and all other resources of the server, from the messages alone. State from before the recording is unknown, never
+//! guessed. The session has no cost, no clock and no I/O, and does not pair or frame messages (`protocol` does).
 //!
-//! What an operation is, which attributes and sizes each request has, and how a user can define
-//! them otherwise, is in docs/OPERATIONS.md.
+//! docs/OPERATIONS.md defines operations, lists the attributes and sizes of each request, and shows how a user can
+//! define them otherwise.
 
 mod awaited;
 mod definitions;

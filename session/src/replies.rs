@@ -1,5 +1,4 @@
-//! What replies tell a session of what was there before the recording, or of what only the
-//! server knows.
+//! The knowledge that replies give a session: state from before the recording, and state that only the server knows.
 
 use x11prof_protocol::Reply;
 

@@ -27,13 +27,12 @@ use crate::windows::names::WindowNames;
 /// Major opcodes from here on are extensions' (protocol, section "Request Format").
 const FIRST_EXTENSION: u8 = 128;
 
-/// What a message was to the session.
+/// A message's meaning for the session.
 #[derive(Debug, PartialEq)]
 pub enum Observed<'a> {
-    /// A request: it is to be priced. The value is used again for the next one.
+    /// A request, to be priced. The next request reuses the value.
     Operation(&'a Operation),
-    /// The request of that number, observed before on the same connection, failed: it cost its
-    /// fixed part only.
+    /// The request of this number, observed before on the same connection, failed: only its fixed part cost.
     Failed(SequenceNumber),
     /// Nothing that has a price here.
     Nothing,
@@ -114,18 +113,18 @@ impl Session {
         &self.operation
     }
 
-    /// The connection of `client` has ended: its resources go, unless it had them retained.
+    /// The connection of `client` has ended: its resources go, unless the client had them retained.
     pub fn closed(&mut self, client: ClientId) {
         self.state.inventory.start_message();
         self.state.closed(client);
     }
 
-    /// What the last message, or the end of the last connection, did to resources.
+    /// The changes to resources by the last message, or by the end of the last connection.
     pub fn resource_changes(&self) -> &[ResourceChange] {
         self.state.inventory.changes()
     }
 
-    /// The resource `id`; `None` where no request in the recording made it.
+    /// The resource `id`; `None` if no request in the recording made it.
     pub fn resource(&self, id: u32) -> Option<&Resource> {
         self.state.inventory.get(id)
     }
@@ -141,23 +140,23 @@ impl Session {
         self.state.clients.ids_of(client)
     }
 
-    /// What the properties of a window call it; `None` where none has been set.
+    /// The names in a window's properties; `None` if no name has been set.
     pub fn window_names(&self, window: u32) -> Option<&WindowNames> {
         self.state.drawables.windows.names(window)
     }
 
-    /// A window and its ancestors, as far as they are known, from it upwards.
+    /// A window and its known ancestors, upwards.
     pub fn ancestry(&self, window: u32) -> impl Iterator<Item = u32> + '_ {
         self.state.drawables.windows.ancestry(window)
     }
 
-    /// How pixels are packed on this server, by depth.
+    /// The packing of this server's pixels, by depth.
     pub fn pixmap_formats(&self) -> &[PixmapFormat] {
         &self.state.pixmap_formats
     }
 
-    /// What `message` of `client`, which is yet to be observed, changes on the screen. `None` where it
-    /// changes nothing there, or that is not known.
+    /// The screen area that `message` of `client` will change. The message is not observed yet. `None` if it changes
+    /// nothing there, or if the area is unknown.
     pub fn changed(
         &self,
         client: ClientId,
@@ -171,8 +170,8 @@ impl Session {
         changes::changed(&self.state, kind, client, request)
     }
 
-    /// What the request, which was observed last, would be where no memory is shared with the
-    /// server. `None` where it shares none, or what it takes is not known.
+    /// The substitute for the request observed last on a server without shared memory. `None` if the request shares
+    /// none, or if its image is unknown.
     pub fn across(
         &self,
         request: &Request<'_>,
@@ -186,8 +185,8 @@ impl Session {
         sharing.across(self.extension(request, extensions), request, operation)
     }
 
-    /// Which pixels `request` reads and writes, which was observed last and is `operation`; `None` where
-    /// that is not known, or it draws no areas.
+    /// The pixels that `request` reads and writes, which was observed last and is `operation`. `None` if they are
+    /// unknown, or if the request draws no areas.
     pub fn pixel_access(
         &self,
         request: &Request<'_>,
@@ -201,7 +200,7 @@ impl Session {
         self.extensions.find(extension.name)
     }
 
-    /// The window or pixmap `id`; `None` where it is not known.
+    /// The window or pixmap `id`; `None` if unknown.
     pub fn drawable(&self, id: u32) -> Option<Drawable> {
         self.state.drawables.get(id)
     }
@@ -213,34 +212,32 @@ impl Session {
         roots
     }
 
-    /// The drawable that the picture `id` is of; `None` where it is not known, or of none.
+    /// The drawable of the picture `id`; `None` if unknown, or if the picture has none.
     pub fn picture_drawable(&self, id: u32) -> Option<u32> {
         self.state.render.pictures.drawable(id)
     }
 
-    /// What a request that is yet to be observed acts on; `None` where it has no target that is
-    /// known.
+    /// The target of a request that is not observed yet; `None` if the request has no known target.
     pub fn target(&self, request: &Request<'_>) -> Option<Target> {
         self.targets.find(request, &self.state.render.pictures)
     }
 
-    /// The property, selection or message type that a request is about, or the name that it
-    /// interns.
+    /// The property, selection or message type that a request is about, or the name that it interns.
     pub fn subject_atom(&self, request: &Request<'_>) -> Option<Symbol> {
         subject::atom(&self.state.atoms, request)
     }
 
-    /// The name of an atom, or `atom` and its number where the recording does not tell it.
+    /// The name of an atom; `atom` and its number if the recording does not have the name.
     pub fn atom_label(&self, atom: u32) -> Symbol {
         subject::label(&self.state.atoms, atom)
     }
 
-    /// The graphics context `id`; `None` where it is not known.
+    /// The graphics context `id`; `None` if unknown.
     pub fn gc(&self, id: u32) -> Option<&Gc> {
         self.state.gcs.get(id)
     }
 
-    /// The name that the font `id` was opened by; `None` where it is not known.
+    /// The name that the font `id` was opened by; `None` if unknown.
     pub fn font_name(&self, id: u32) -> Option<Symbol> {
         self.state.fonts.name(id)
     }
@@ -250,12 +247,12 @@ impl Session {
         self.state.fonts.metrics(id)
     }
 
-    /// The name of an atom; `None` where the recording does not tell it.
+    /// The name of an atom; `None` if the recording does not have it.
     pub fn atom_name(&self, atom: u32) -> Option<&str> {
         self.state.atoms.name(atom)
     }
 
-    /// Makes `self.operation` that of the request, and does to the state what the request does.
+    /// Sets `self.operation` to the request's operation, and applies the request to the state.
     fn request(&mut self, client: ClientId, request: &Request<'_>, extensions: &Extensions) {
         let Session {
             state,

@@ -1,5 +1,5 @@
-//! What the server's answer to a connection setup tells a session: the client's resource ids
-//! and the root windows. Read here because it comes in either byte order.
+//! The server's answer to a connection setup: the client's resource ids and the root windows. It comes in either byte
+//! order, so it is read here.
 
 use x11prof_protocol::{ByteOrder, ServerSetup, SetupStatus};
 
@@ -12,7 +12,7 @@ pub(crate) struct Root {
     pub(crate) depth: u8,
 }
 
-/// How the pixels of a depth are packed in images.
+/// The packing of a depth's pixels in images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PixmapFormat {
     /// The depth.

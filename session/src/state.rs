@@ -1,4 +1,4 @@
-//! What requests find on the server, and what core requests do to it.
+//! The server's state that requests use, and the effects of core requests on it.
 
 use x11prof_protocol::{Body, ErrorMessage, Request, ServerSetup};
 use x11rb_protocol::protocol::xproto;
@@ -17,7 +17,7 @@ use crate::setup::{PixmapFormat, Setup};
 use crate::windows::drawables::Drawables;
 use crate::windows::requests;
 
-/// What requests find on the server.
+/// The server's state that requests use.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) awaited: AwaitedReplies,
@@ -49,7 +49,7 @@ impl State {
         (target.clipped(clip, origin), Some(gc))
     }
 
-    /// Does what a core request does to the resources. `None` where it was cut off before that.
+    /// Applies a core request to the state. `None` if the request was truncated.
     pub(crate) fn apply(&mut self, by: By, request: &Request<'_>, body: &Body<'_>) -> Option<()> {
         let drawables = &mut self.drawables;
         match request.major {
@@ -65,7 +65,7 @@ impl State {
         Some(())
     }
 
-    /// The requests that change or free resources, and those whose replies tell of some.
+    /// Applies requests that change or free resources, and notes those whose replies describe some.
     fn change(&mut self, by: By, request: &Request<'_>, body: &Body<'_>) -> Option<()> {
         match request.major {
             xproto::CHANGE_WINDOW_ATTRIBUTES_REQUEST => {
@@ -125,8 +125,7 @@ impl State {
         }
     }
 
-    /// A request failed: what it was to make does not exist, what it was to change may have
-    /// been changed or not.
+    /// A request failed. The resource that it was to make does not exist; the one that it was to change is doubtful.
     pub(crate) fn failed(&mut self, client: ClientId, error: &ErrorMessage<'_>) {
         let by = By {
             client,
@@ -167,7 +166,7 @@ impl State {
         self.free_destroyed();
     }
 
-    /// Frees what went with windows that were destroyed.
+    /// Frees the resources that went with destroyed windows.
     pub(crate) fn free_destroyed(&mut self) {
         for id in self.drawables.windows.take_destroyed() {
             self.inventory.freed(id);

@@ -1,5 +1,5 @@
-//! What messages do to the inventory of resources. A request has taken effect on what it makes
-//! and changes before it is taken down here: sizes and depths are read there.
+//! The effects of messages on the inventory of resources. A request is tracked here after it has taken effect on the
+//! state, which has the sizes and depths.
 
 use x11prof_protocol::{Body, Event, Request};
 use x11rb_protocol::protocol::{dri3, render, shm, xproto};
@@ -13,8 +13,7 @@ use crate::setup::pixel_bytes;
 use crate::state::State;
 
 impl State {
-    /// Takes down what a request made, freed and resized. `None` where it was cut off before
-    /// that.
+    /// Tracks the resources that a request made, freed and resized. `None` if the request was truncated.
     #[inline]
     pub(crate) fn track(
         &mut self,
@@ -44,7 +43,7 @@ impl State {
         Some(())
     }
 
-    /// Takes down what an event tells of windows.
+    /// Tracks the windows of an event.
     pub(crate) fn track_event(&mut self, event: &Event<'_>) -> Option<()> {
         self.free_destroyed();
         if event.code == xproto::CONFIGURE_NOTIFY_EVENT {
@@ -101,7 +100,7 @@ impl State {
         })
     }
 
-    /// A request that may change the size of what there is.
+    /// A request that may change the size of an existing resource.
     fn resized(
         &mut self,
         request: &Request<'_>,

@@ -1,5 +1,5 @@
-//! The user's own operations: what decides the cost of requests that a session does not know, or
-//! that the user wants counted otherwise (the paper's action templates).
+//! The user's own operations: the cost attributes of requests that a session does not know, or that the user wants to
+//! count otherwise (the paper's action templates).
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -19,7 +19,7 @@ pub struct Definitions {
     pub(crate) by_opcode: HashMap<(Symbol, u8), usize>,
 }
 
-/// What one kind of request is as an operation. What is not given stays as a session has it.
+/// The operation of one kind of request. Fields that are absent stay as in the session.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Definition {
     pub(crate) op_size: Option<Expression>,
@@ -30,7 +30,7 @@ pub(crate) struct Definition {
 /// A list at the end of a request, of which each element is an item.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Items {
-    /// Where it begins, counted as fields are.
+    /// The first byte, counted as fields are.
     pub(crate) from: usize,
     /// Bytes of an element; not 0.
     pub(crate) every: usize,
@@ -55,7 +55,7 @@ impl Definitions {
         self.all.is_empty()
     }
 
-    /// Changes an operation into what the user's definition of its request says, if there is one.
+    /// Applies the user's definition of the request, if there is one, to its operation.
     pub(crate) fn redefine(
         &self,
         operation: &mut Operation,

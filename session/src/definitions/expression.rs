@@ -8,7 +8,7 @@ use x11prof_protocol::{Body, Request};
 /// Parentheses within each other at most.
 const DEEPEST: usize = 16;
 
-/// An expression over whole numbers. A field is its type and the place of its first byte.
+/// An expression over whole numbers. A field has a type and the offset of its first byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Expression {
     Number(i64),
@@ -48,7 +48,7 @@ const KINDS: [(&str, Kind); 6] = [
     ("i32", Kind::I32),
 ];
 
-/// Bytes of a request's header; its other bytes are counted with it.
+/// The length of a request's header. A field's offset counts from the header's first byte.
 const HEADER: usize = 4;
 
 /// The bytes that fields are taken from.
@@ -62,7 +62,7 @@ pub(crate) enum Bytes<'a> {
 }
 
 impl Expression {
-    /// Reads an expression; an error says what is wrong with it.
+    /// Parses an expression; an error names the fault.
     pub(crate) fn parse(text: &str) -> Result<Expression, String> {
         let mut parser = Parser {
             text,
@@ -108,7 +108,7 @@ impl Expression {
         }
     }
 
-    /// The first of its fields that `refuses`.
+    /// The first of the expression's fields that `refuses`.
     pub(crate) fn find_field(&self, refuses: &impl Fn(Field) -> bool) -> Option<Field> {
         match self {
             Expression::Field(field) => Some(*field).filter(|field| refuses(*field)),
@@ -121,7 +121,7 @@ impl Expression {
 }
 
 impl Field {
-    /// Whether it lies in a request's header, of which only single bytes are a request's own.
+    /// True if the field lies in a request's header, of which only single bytes are a request's own.
     pub(crate) fn is_in_header(self) -> bool {
         self.at < HEADER && !(self.kind == Kind::U8 && self.at < 2)
     }
@@ -205,7 +205,7 @@ impl Parser<'_> {
             return Err(self.wrong(&format!("{name} needs its place, such as {name}@12")));
         }
         self.chars.next();
-        // Who names a byte after 4 GiB means something else.
+        // An offset above 4 GiB is a mistake.
         let at: u32 = self
             .word()
             .parse()

@@ -1,4 +1,4 @@
-//! Files of the user's own operations: their TOML, and what can be wrong with it.
+//! Files of the user's own operations: their TOML and their errors.
 
 use std::collections::BTreeMap;
 
@@ -14,25 +14,25 @@ const FORMAT: u32 = 1;
 /// Why a file of operations cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DefinitionError {
-    /// It is not TOML, or has keys that it should not have.
+    /// The text is not TOML, or has unknown keys.
     #[error("not a file of operations: line {line}: {message}")]
     Toml {
-        /// Where, counted from 1.
+        /// The line, counted from 1.
         line: usize,
-        /// What is wrong there.
+        /// The fault there.
         message: String,
     },
-    /// It is of another version.
+    /// The file has another version.
     #[error("operations of format {0}; this x11prof reads format {FORMAT}")]
     Format(u32),
     /// One of the operations is wrong.
     #[error("operation {number} ({request}): {why}")]
     Operation {
-        /// Which one, counted from 1.
+        /// The number of the definition, counted from 1.
         number: usize,
-        /// The request that it is about, as far as it says.
+        /// The request that the definition names, if any.
         request: String,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
 }
@@ -83,7 +83,7 @@ impl Definitions {
     ///
     /// # Errors
     ///
-    /// Where the text is no such file; the error says where and why.
+    /// Fails if the text is no such file; the error names the place and the fault.
     pub fn parse(text: &str) -> Result<Definitions, DefinitionError> {
         parse(text)
     }
@@ -199,7 +199,7 @@ impl AttributeEntry {
 }
 
 impl OperationEntry {
-    /// What it calls its request, for messages.
+    /// The name of the request, for messages.
     fn name(&self) -> String {
         match (&self.request, &self.extension, self.minor) {
             (Some(request), _, _) => request.clone(),

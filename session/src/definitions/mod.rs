@@ -1,5 +1,5 @@
-//! The user's own operations (docs/OPERATIONS.md): their file, their expressions, and what they
-//! make of a request.
+//! The user's own operations (docs/OPERATIONS.md): their file, their expressions, their effect on a request's
+//! operation.
 
 mod definition;
 mod expression;

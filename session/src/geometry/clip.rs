@@ -1,4 +1,4 @@
-//! Rectangles and lines clipped to a drawable: what is left of them is what costs.
+//! Rectangles and lines clipped to a drawable: only the part inside costs.
 
 /// A rectangle of pixels; `right` and `bottom` are the first column and row outside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl Area {
         bottom: 0,
     };
 
-    /// The rectangle of `width` by `height` pixels whose upper left one is (`x`, `y`).
+    /// The rectangle of `width` by `height` pixels with the upper left pixel (`x`, `y`).
     pub(crate) fn new(x: i16, y: i16, width: u16, height: u16) -> Area {
         let (left, top) = (i32::from(x), i32::from(y));
         Area {
@@ -55,7 +55,7 @@ impl Area {
         (self.left, self.top, self.right, self.bottom)
     }
 
-    /// Whether it has no pixels.
+    /// True if the rectangle has no pixels.
     pub(crate) fn is_empty(self) -> bool {
         self.left >= self.right || self.top >= self.bottom
     }
@@ -76,7 +76,7 @@ impl Area {
         }
     }
 
-    /// The same rectangle, but to the edge of a drawable where its width or height is 0.
+    /// The rectangle extended to the edge of a drawable if its width or height is 0.
     pub(crate) fn or_to_the_edge(self, width: u16, height: u16) -> Area {
         let reach = |from, to, edge: u16| if from == to { i32::from(edge) } else { to };
         Area {
@@ -86,7 +86,7 @@ impl Area {
         }
     }
 
-    /// The same rectangle `dx` to the right and `dy` down.
+    /// The rectangle moved `dx` to the right and `dy` down.
     pub(crate) fn moved(self, dx: i32, dy: i32) -> Area {
         Area {
             left: self.left.saturating_add(dx),
@@ -96,7 +96,7 @@ impl Area {
         }
     }
 
-    /// What lies in both.
+    /// The pixels in both rectangles.
     pub(crate) fn intersection(self, other: Area) -> Area {
         Area {
             left: self.left.max(other.left),
@@ -106,7 +106,7 @@ impl Area {
         }
     }
 
-    /// The number of its pixels.
+    /// The number of pixels.
     pub(crate) fn pixels(self) -> f64 {
         f64::from(self.width()) * f64::from(self.height())
     }
@@ -123,17 +123,18 @@ impl Area {
         (self.left, self.top)
     }
 
-    /// Whether the pixel at `point` is in it.
+    /// True if the rectangle contains the pixel at `point`.
     pub(crate) fn contains(self, (x, y): Point) -> bool {
         (self.left..self.right).contains(&x) && (self.top..self.bottom).contains(&y)
     }
 
-    /// Whether all of `other` is in it.
+    /// True if the rectangle contains all of `other`.
     pub(crate) fn encloses(self, other: Area) -> bool {
         self.intersection(other) == other
     }
 
-    /// It and `by` more pixels on each side: where the middle of a line of width 2 `by` may run.
+    /// The rectangle with `by` more pixels on each side. The middle of a line of width 2 `by` that touches the
+    /// rectangle lies in there.
     pub(crate) fn grown(self, by: i32) -> Area {
         Area {
             left: self.left.saturating_sub(by),
@@ -143,7 +144,7 @@ impl Area {
         }
     }
 
-    /// How many pixels long the part of a line inside is; `None` where nothing of it is.
+    /// The length in pixels of the part of a line inside the rectangle; `None` if no part is inside.
     ///
     /// From 0 to 100 is 100 pixels long. Inside is clipping by Liang and Barsky (1984).
     pub(crate) fn line_inside(self, from: Point, to: Point) -> Option<f64> {

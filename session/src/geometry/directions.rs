@@ -1,5 +1,5 @@
-//! Where lines go. A horizontal line is a run of a scanline's pixels, a vertical one has each of its
-//! pixels in another scanline, a sloped one is stepped along pixel by pixel.
+//! The directions of lines. A horizontal line is a run of a scanline's pixels. A vertical line has each of its pixels
+//! in another scanline. A sloped line is stepped along pixel by pixel.
 
 use x11prof_protocol::Symbol;
 
@@ -23,7 +23,7 @@ impl Directions {
     }
 }
 
-/// How long the lines of a request are in each direction, after clipping.
+/// The length of a request's lines in each direction, after clipping.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Lengths {
     all: f64,

@@ -1,4 +1,4 @@
-//! Rectangles, regions and shapes on drawables, and what is left of them after clipping.
+//! Rectangles, regions and shapes on drawables, and their clipping.
 
 pub(crate) mod clip;
 pub(crate) mod directions;

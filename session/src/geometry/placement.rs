@@ -1,11 +1,11 @@
-//! Where drawables are, and how large.
+//! The positions and sizes of drawables.
 
 use crate::geometry::clip::{Area, Point};
 
-/// Where a drawable is and how large, in pixels.
+/// The position and size of a drawable in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Geometry {
-    /// Of its outer upper left corner in its parent; 0 for a pixmap.
+    /// The position of the outer upper left corner in the parent; 0 for a pixmap.
     pub x: i16,
     /// As `x`.
     pub y: i16,
@@ -26,7 +26,7 @@ impl Geometry {
         Area::between(x, y, x + width + borders, y + height + borders)
     }
 
-    /// Where the window itself begins in its parent.
+    /// The position of the window's content, inside its border, in its parent.
     pub(crate) fn inner_origin(self) -> Point {
         let border = i32::from(self.border_width);
         (i32::from(self.x) + border, i32::from(self.y) + border)

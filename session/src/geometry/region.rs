@@ -3,7 +3,7 @@
 use crate::geometry::clip::Area;
 use x11prof_protocol::Body;
 
-/// Rectangles of one region kept at most; those of one that has more give way to their bounds.
+/// The most rectangles of a region; beyond the limit the region becomes its bounding box.
 const PIECES_LIMIT: usize = 64;
 
 /// A set of pixels.
@@ -29,7 +29,7 @@ impl Region {
         Region::of_all([area])
     }
 
-    /// What lies in any of the rectangles.
+    /// The pixels in any of the rectangles.
     pub(crate) fn of_all(areas: impl IntoIterator<Item = Area>) -> Region {
         let mut region = Region::default();
         for area in areas {
@@ -79,7 +79,7 @@ impl Region {
         self.limit();
     }
 
-    /// What lies in either.
+    /// The pixels in either region.
     pub(crate) fn union(&self, other: &Region) -> Region {
         let mut all = self.clone();
         for piece in &other.pieces {
@@ -88,7 +88,7 @@ impl Region {
         all
     }
 
-    /// What lies in both.
+    /// The pixels in both regions.
     pub(crate) fn intersection(&self, other: &Region) -> Region {
         let pairs = self
             .pieces
@@ -97,7 +97,7 @@ impl Region {
         Region::of_apart(pairs.filter(|area| !area.is_empty()).collect())
     }
 
-    /// What lies in it and not in the other.
+    /// The pixels outside the other region.
     pub(crate) fn without(&self, other: &Region) -> Region {
         let mut rest = self.pieces.clone();
         for piece in &other.pieces {
@@ -109,7 +109,7 @@ impl Region {
         Region::of_apart(rest)
     }
 
-    /// The same, `dx` to the right and `dy` down.
+    /// The region moved `dx` to the right and `dy` down.
     pub(crate) fn moved(&self, dx: i32, dy: i32) -> Region {
         Region {
             pieces: self.pieces.iter().map(|area| area.moved(dx, dy)).collect(),
@@ -147,7 +147,7 @@ impl Region {
     }
 }
 
-/// What of `areas` lies outside `hole`.
+/// The parts of `areas` outside `hole`.
 fn cut(areas: &[Area], hole: Area) -> Vec<Area> {
     let mut rest = Vec::with_capacity(areas.len());
     for area in areas {

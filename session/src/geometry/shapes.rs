@@ -6,9 +6,9 @@ use crate::geometry::clip::Area;
 
 /// Adds up the area of a polygon inside a drawable, corner by corner.
 ///
-/// By Green's theorem the area is the sum over the edges of the integral of y dx; with x and y
-/// cut to the drawable it is the area of what is inside. Exact for polygons that do not cross
-/// themselves; what is wound round twice counts twice.
+/// By Green's theorem the area is the sum over the edges of the integral of y dx. With x and y cut to the drawable, it
+/// is the area inside. The result is exact for polygons that do not cross themselves; parts with a winding number of 2
+/// count twice.
 #[derive(Debug)]
 pub(crate) struct Polygon {
     left: f64,
@@ -94,8 +94,7 @@ pub(crate) struct Arc {
     extent: f64,
 }
 
-/// Straight pieces that stand for an ellipse where it must be clipped or is no circle:
-/// within 0.04 % of its length.
+/// The number of straight pieces that approximate an ellipse that is clipped or no circle: within 0.04 % of its length.
 const PIECES: u32 = 64;
 
 impl Arc {
@@ -112,7 +111,7 @@ impl Arc {
         }
     }
 
-    /// The length in pixels of the part inside `area`; `None` where nothing of it is.
+    /// The length in pixels of the part inside `area`; `None` if no part is inside.
     pub(crate) fn length_inside(&self, area: Area) -> Option<f64> {
         let whole = area.encloses(self.bounds);
         if whole && self.radii.0 == self.radii.1 {
@@ -136,7 +135,7 @@ impl Arc {
         length
     }
 
-    /// The pixels of it filled, inside `area`: as a slice of pie, or cut off by its chord.
+    /// The pixels of the filled arc inside `area`, as a pie slice or a chord.
     pub(crate) fn pixels_inside(&self, area: Area, pie: bool) -> f64 {
         if area.encloses(self.bounds) {
             let triangle = if pie { 0.0 } else { self.extent.abs().sin() };
@@ -154,7 +153,7 @@ impl Arc {
 
     /// The ends of the pieces, from the start of the arc to its end; y grows downwards.
     fn points(&self) -> impl Iterator<Item = (f64, f64)> {
-        // As many pieces as its share of the ellipse, each turned from the one before.
+        // The arc has its share of the ellipse's pieces, each turned from the one before.
         let pieces = (f64::from(PIECES) * self.extent.abs() / TAU)
             .ceil()
             .max(1.0);
@@ -222,7 +221,7 @@ mod tests {
         assert_eq!(square(-5.0, -5.0), 25.0);
         assert_eq!(square(95.0, 95.0), 25.0);
         assert_eq!(square(95.0, 200.0), 0.0);
-        // A diamond round the corner of the drawable: a quarter of its 200 pixels is left.
+        // A diamond round the corner of the drawable: a quarter of its 200 pixels is inside.
         assert!(
             (pixels(&[(-10.0, 0.0), (0.0, -10.0), (10.0, 0.0), (0.0, 10.0)]) - 50.0).abs() < 1e-9
         );

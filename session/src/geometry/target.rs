@@ -1,16 +1,15 @@
-//! What a request draws on, and what of its shapes is left there after clipping.
+//! The destination of a request, and the parts of shapes left after clipping to it.
 
 use crate::geometry::clip::{Area, Point};
 use crate::geometry::region::Region;
 
-/// What an operation does on the server, as far as its cost goes.
+/// The work of an operation on the server, as far as its cost depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Effect {
-    /// It does all its work.
+    /// The request does all its work.
     #[default]
     Full,
-    /// It draws on a window that is not viewable, or nothing is left after clipping: it costs
-    /// its fixed part only.
+    /// The request draws on a window that is not viewable, or outside its clip: only its fixed part costs.
     Nothing,
     /// The session cannot know (the drawable was made before the recording).
     Unknown,
@@ -22,9 +21,9 @@ pub(crate) enum Clip {
     /// Nothing is clipped.
     #[default]
     None,
-    /// To these pixels. A bitmap counts as all of its rectangle, for its bits are not followed.
+    /// Clipped to these pixels. A bitmap counts as its whole rectangle, for its bits are not tracked.
     Region(Box<Region>),
-    /// To what is not known.
+    /// Clipped to an unknown region.
     Unknown,
 }
 
@@ -38,12 +37,12 @@ impl Clip {
 /// A drawable as the target of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target<'a> {
-    /// What drawing is clipped to: everywhere, where that is not known.
+    /// The clip's area; everywhere if the clip is unknown.
     pub(crate) area: Area,
     pub(crate) depth: Option<u8>,
-    /// What drawing on it does, before clipping.
+    /// The effect of drawing on the destination, before clipping.
     pub(crate) effect: Effect,
-    /// The rectangles of a clip that has several, and what to move them by.
+    /// The rectangles of a clip that has several, and their displacement.
     pieces: Option<(&'a [Area], Point)>,
 }
 
@@ -65,7 +64,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// The same, clipped.
+    /// The destination with a clip.
     pub(crate) fn clipped<'b>(self, clip: &'b Clip, origin: Point) -> Target<'b>
     where
         'a: 'b,
@@ -86,7 +85,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// The same, where something that decides what is drawn is not known.
+    /// The destination with an unknown effect, because a part of the state is unknown.
     pub(crate) fn doubted(self) -> Target<'a> {
         Target {
             effect: match self.effect {

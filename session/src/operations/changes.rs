@@ -1,9 +1,9 @@
-//! Which part of the screen a request changes: a box around what it draws on windows that are
-//! seen, or around a window that comes, goes or moves. Servers that show their screen elsewhere, to a
-//! viewer or in a window of another server, pay for that later.
+//! The part of the screen that a request changes: a box around its drawing on visible windows, or around a window that
+//! is mapped, unmapped or moved. A server whose screen goes to a viewer, or into a window of another server, pays for
+//! the change later.
 //!
-//! Where a window is covered is not followed. RENDER's glyphs, and windows whose place in the stack or
-//! whose parent changes, are not counted.
+//! Overlapping windows are not subtracted. RENDER's glyphs, and windows that change only their place in the stack or
+//! their parent, are not counted.
 
 use x11prof_protocol::{Body, Request};
 use x11rb_protocol::protocol::{render, xproto};
@@ -33,12 +33,12 @@ pub struct Changed {
     pub bottom: u16,
 }
 
-/// What one request changes on the screen.
+/// The screen area that one request changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// A box of it.
+    /// The first box of the area.
     pub first: Changed,
-    /// Others that do not overlap, where it draws through a clip of several rectangles.
+    /// More boxes, without overlap, if the request draws through a clip of several rectangles.
     pub more: Vec<Changed>,
 }
 
@@ -58,8 +58,8 @@ impl Change {
     }
 }
 
-/// What a request of `client`, which is yet to be observed, changes on the screen. `None` where it
-/// changes nothing there, or that is not known.
+/// The screen area that a request of `client` will change. The request is not observed yet. `None` if it changes
+/// nothing there, or if the area is unknown.
 pub(crate) fn changed(
     state: &State,
     extension: Option<ExtensionKind>,
@@ -92,7 +92,7 @@ pub(crate) fn changed(
     }
 }
 
-/// What a request on a window changes of its parent: a box around it, and around where it goes.
+/// The part of the parent that a request on a window changes: a box around the window, and around its new place.
 fn window(
     windows: &Windows,
     client: ClientId,
@@ -125,7 +125,7 @@ fn window(
     Some((parent, area))
 }
 
-/// Where a request draws: on which drawable, what it is clipped to, and a box around its shapes.
+/// The place of a request's drawing: its drawable, its clip, and a box around its shapes.
 type Place<'a> = (u32, Target<'a>, Area);
 
 fn hull(all: impl Iterator<Item = Area>) -> Area {
@@ -156,7 +156,7 @@ fn drawn<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option
     Some((window, target, area.grown(width.div_ceil(2) as i32)))
 }
 
-/// Text, as wide as its font's widest character makes it.
+/// The box of a text, whose width is that of the font's widest character for each character.
 fn text<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option<Place<'a>> {
     let window = body.u32(0)?;
     let (target, gc) = state.with_gc(Some(window), body.u32(4));
@@ -204,7 +204,7 @@ fn composited<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> O
 }
 
 impl State {
-    /// `area` of a window that is seen, on the screen; `None` where nothing of it is there.
+    /// The visible part of `area` of a window, in screen coordinates; `None` if there is none.
     fn on_screen(&self, window: u32, area: Area) -> Option<Changed> {
         let seen = self.drawables.windows.on_screen(window, area)?;
         let (left, top, right, bottom) = seen.edges();

@@ -1,4 +1,4 @@
-//! RENDER's requests that draw: what they composite, and how much of it is left after clipping.
+//! RENDER's requests that draw: their pictures and operators, and the pixels left after clipping.
 
 use x11prof_protocol::{Body, Request};
 use x11rb_protocol::protocol::render;
@@ -37,7 +37,7 @@ pub(crate) fn operation(
         _ => plain(operation, request, body),
     };
     if done.is_none() {
-        // Cut off before what decides it.
+        // The request was truncated before the fields that decide its effect.
         operation.effect = Effect::Unknown;
     }
 }
@@ -161,8 +161,8 @@ fn shapes(
 ) -> Option<()> {
     let target = begin(operation, names, state, body, None)?;
     let items = &mut operation.items;
-    // A mask is made of the whole shapes and then composited (RENDER, "Trapezoids"): what the clip
-    // leaves out is rasterised all the same, as long as anything can show.
+    // The server makes a mask of the whole shapes and then composites it (RENDER, "Trapezoids"). It rasterises the
+    // parts outside the clip too, unless nothing at all can show.
     let area = if target.area.is_empty() {
         target.area
     } else {
@@ -251,7 +251,7 @@ fn add_traps(
     Some(())
 }
 
-/// Each glyph is an item, of the pixels of its image; of one that is not known, of no pixels.
+/// Each glyph is an item of its image's pixels; an unknown glyph has no pixels.
 fn text(
     operation: &mut Operation,
     names: &Names,
@@ -307,7 +307,7 @@ fn text(
     Some(())
 }
 
-/// AddGlyphs: each glyph is an item, of the pixels of its image.
+/// AddGlyphs: each glyph is an item of its image's pixels.
 fn add_glyphs(
     operation: &mut Operation,
     names: &Names,

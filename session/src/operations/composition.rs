@@ -1,4 +1,4 @@
-//! What RENDER's pictures are as sources and masks: the attributes of a request that composites.
+//! RENDER's pictures as sources and masks: the attributes of a compositing request.
 
 use x11prof_protocol::Symbol;
 
@@ -10,12 +10,12 @@ use crate::rendering::pictures::{Filter, Picture, Source, Transform};
 use crate::rendering::render::Render;
 use crate::windows::drawables::Drawables;
 
-/// What a picture is as the source or the mask of a request. What is not known is left out.
+/// A picture as the source or the mask of a request. Unknown properties are absent.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Paint {
-    /// The format of its pixels, or `solid`, `linear` and so on.
+    /// The format of the pixels, or `solid`, `linear` and so on.
     format: Option<Symbol>,
-    /// How it is sampled, where the transform leaves a choice.
+    /// The filter, if the transform leaves a choice.
     filter: Option<Symbol>,
     repeat: Option<Symbol>,
     transform: Option<Symbol>,
@@ -98,7 +98,7 @@ fn has_component_alpha(picture: &Picture, format: Option<&PictFormat>) -> Option
     format.map(|format| format.has_colour)
 }
 
-/// What a request composites through.
+/// The mask of a compositing request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Mask {
     /// Nothing.

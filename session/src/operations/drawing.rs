@@ -56,8 +56,7 @@ pub(crate) fn operation(
     settle(operation, &target, body, drawn);
 }
 
-/// Adds up the items, and says what the request does: `drawn` is whether anything is left of
-/// them after clipping.
+/// Sums up the items, and sets the request's effect. `drawn` is true if some of them is left after clipping.
 pub(crate) fn settle(operation: &mut Operation, target: &Target<'_>, body: &Body<'_>, drawn: bool) {
     operation.op_size = operation.items.iter().sum();
     operation.effect = match target.effect {
@@ -67,8 +66,8 @@ pub(crate) fn settle(operation: &mut Operation, target: &Target<'_>, body: &Body
     };
 }
 
-/// The components that the request uses (protocol, "GC components" of each), of those that the
-/// paper prices by. What is not known is left out.
+/// Sets the GC components that the request uses (protocol, "GC components" of each), of those that the paper prices by.
+/// Unknown components are absent.
 fn set_attributes(attributes: &mut Attributes, names: &Names, gc: &Gc, major: u8) {
     let fills = major != xproto::POLY_POINT_REQUEST;
     let strokes = (xproto::POLY_LINE_REQUEST..=xproto::POLY_ARC_REQUEST).contains(&major);
@@ -222,7 +221,7 @@ fn push(items: &mut Vec<f64>, length: Option<f64>) -> bool {
     length.is_some()
 }
 
-/// Adds an area; nothing is drawn where it is 0.
+/// Adds an area; false if its size is 0.
 pub(crate) fn push_area(items: &mut Vec<f64>, pixels: f64) -> bool {
     items.push(pixels);
     pixels > 0.0

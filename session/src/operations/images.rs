@@ -13,7 +13,7 @@ use crate::operations::operation::{Operation, Value};
 use crate::rendering::gc::{Component, Gc};
 use crate::state::State;
 
-/// What a request works on, how much of it, and what more decides its cost.
+/// The area of a request, and the other attributes of its cost.
 struct Extent<'a> {
     target: Target<'a>,
     area: Area,
@@ -22,8 +22,8 @@ struct Extent<'a> {
     gc: Option<&'a Gc>,
 }
 
-/// Fills in the operation of a core request of these. All that decides it stands in the first 28
-/// bytes: that a recorder left out the pixels does not matter.
+/// Fills in the operation of a core image request. The first 28 bytes decide its cost, so pixels that a recorder left
+/// out are not missed.
 pub(crate) fn operation(
     operation: &mut Operation,
     names: &Names,
@@ -40,7 +40,7 @@ pub(crate) fn operation(
     fill_in(operation, names, extent);
 }
 
-/// The same for MIT-SHM; false for a request that carries no image.
+/// Fills in the operation of an MIT-SHM request; false if the request carries no image.
 pub(crate) fn shm_operation(
     operation: &mut Operation,
     names: &Names,
@@ -57,7 +57,7 @@ pub(crate) fn shm_operation(
     true
 }
 
-/// The same for Present.
+/// Fills in the operation of a Present request.
 pub(crate) fn present_operation(
     operation: &mut Operation,
     names: &Names,
@@ -72,8 +72,7 @@ pub(crate) fn present_operation(
     true
 }
 
-/// Where such a request draws: on which drawable, what it is clipped to, and all of its rectangle.
-/// `None` for other requests.
+/// The place of an image request's drawing: its drawable, its clip, and its whole rectangle. `None` for other requests.
 pub(crate) fn changed<'a>(
     state: &'a State,
     kind: Option<ExtensionKind>,
@@ -97,7 +96,7 @@ pub(crate) fn changed<'a>(
 
 fn fill_in(operation: &mut Operation, names: &Names, extent: Option<Extent<'_>>) {
     let Some(extent) = extent else {
-        // Cut off before its size: nothing is known of it.
+        // The request was truncated before its size.
         operation.effect = Effect::Unknown;
         return;
     };
@@ -130,7 +129,7 @@ fn fill_in(operation: &mut Operation, names: &Names, extent: Option<Extent<'_>>)
     };
 }
 
-/// The rectangle whose x, y, width and height stand at `at`.
+/// The rectangle with x, y, width and height at `at`.
 fn rectangle(body: &Body<'_>, at: usize) -> Option<Area> {
     Some(Area::new(
         body.i16(at)?,
@@ -142,7 +141,7 @@ fn rectangle(body: &Body<'_>, at: usize) -> Option<Area> {
 
 fn put_image<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option<Extent<'a>> {
     let (mut target, gc) = state.with_gc(body.u32(0), body.u32(4));
-    // The image's own depth: it is the drawable's too, but for a bitmap.
+    // The image's own depth, which is the drawable's too, except for a bitmap.
     target.depth = body.u8(17);
     Some(Extent {
         target,
@@ -206,7 +205,7 @@ fn copy<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option<
         target.depth = target.depth.or(source.depth);
     }
     target.effect = both(source.effect, target.effect);
-    // What lies outside the source is not copied.
+    // Pixels outside the source are not copied.
     let source = source
         .area
         .moved(i32::from(to.0) - from.0, i32::from(to.1) - from.1);
@@ -218,7 +217,7 @@ fn copy<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option<
     })
 }
 
-/// A pixmap shown in a window: all of it, or its valid part where a region tells.
+/// A pixmap presented in a window: all of it, or the valid part that a region defines.
 fn present_pixmap<'a>(state: &'a State, body: &Body<'_>) -> Option<Extent<'a>> {
     let mut target = state.drawables.target(body.u32(0));
     let pixmap = state.drawables.target(body.u32(4));
@@ -239,7 +238,7 @@ fn present_pixmap<'a>(state: &'a State, body: &Body<'_>) -> Option<Extent<'a>> {
     })
 }
 
-/// What comes of a request that reads the one drawable and draws on the other.
+/// The effect of a request that reads one drawable and draws on another.
 fn both(source: Effect, target: Effect) -> Effect {
     match (source, target) {
         (Effect::Nothing, _) | (_, Effect::Nothing) => Effect::Nothing,

@@ -1,7 +1,6 @@
 //! The names of attributes and of their values, interned once.
 //!
-//! Attributes are spelled as in the paper's Figure 6, values as in `X11/X.h`, as there; those of
-//! RENDER as in its protocol.
+//! Attributes are spelled as in the paper's Figure 6, values as in `X11/X.h`; those of RENDER as in its protocol.
 
 use x11prof_protocol::Symbol;
 
@@ -60,7 +59,7 @@ pub(crate) struct Names {
     transforms: [Symbol; 5],
 }
 
-/// What ConfigureWindow does.
+/// The changes of a ConfigureWindow.
 #[derive(Debug)]
 pub(crate) struct Changes {
     pub(crate) move_and_resize: Symbol,

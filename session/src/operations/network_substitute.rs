@@ -1,5 +1,5 @@
-//! What cannot cross a network: images in memory that is shared with the server (MIT-SHM), and buffers of the
-//! graphics card (DRI3). A program there sends each as a PutImage, and asks for it by a GetImage.
+//! Substitutes for requests that cannot cross a network: images in memory shared with the server (MIT-SHM), and buffers
+//! of the graphics card (DRI3). Across a network a program sends each image by PutImage, and reads it by GetImage.
 
 use x11prof_protocol::{Body, Request, Symbol};
 use x11rb_protocol::protocol::{present, render, shm, xproto};
@@ -13,10 +13,10 @@ use crate::state::State;
 
 /// Bytes of a PutImage before its pixels (protocol, encoding of PutImage).
 const PUT_IMAGE: u64 = 24;
-/// ZPixmap as the protocol numbers it.
+/// ZPixmap's number in the protocol.
 const Z_PIXMAP: u8 = 2;
 
-/// What a program does in place of a request that shares memory, where there is a network in between.
+/// The request that replaces a shared-memory request across a network.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NetworkSubstitute {
     /// The PutImage or GetImage.
@@ -25,8 +25,8 @@ pub struct NetworkSubstitute {
     pub bytes: u64,
     /// Bytes of the image in its reply, without the reply's head.
     pub reply_bytes: u64,
-    /// Whether it takes the place of the request, which is done beside it otherwise: the copy of what was
-    /// sent before.
+    /// True if the substitute replaces the request. Otherwise the request stays, and the substitute sends the copied
+    /// image first.
     pub instead: bool,
 }
 
@@ -37,8 +37,8 @@ pub(crate) struct Sharing<'a> {
 }
 
 impl Sharing<'_> {
-    /// What stands for `request`, which was observed last and is `operation`, across a network; `None` where it is
-    /// sent as it is, or its image is not known.
+    /// The substitute across a network for `request`, which was observed last and is `operation`. `None` if the request
+    /// can be sent unchanged, or if its image is unknown.
     pub(crate) fn across(
         &self,
         extension: Option<ExtensionKind>,
@@ -89,8 +89,8 @@ impl Sharing<'_> {
         }
     }
 
-    /// The image that `operation` takes from the pixmap `id`, if that is shared: it was sent before, as large as
-    /// what is taken.
+    /// The image that `operation` reads from the pixmap `id`, if the pixmap is shared. The image was sent before, with
+    /// the size that is read.
     fn copied(
         &self,
         id: u32,
@@ -136,7 +136,7 @@ impl Sharing<'_> {
         Some(planes * row * u64::from(height))
     }
 
-    /// How pixels of a depth are packed: as the server's setup says, or else as nearly all servers do.
+    /// The packing of a depth's pixels, by the server's setup, or else as in nearly all servers.
     fn pixmap_format(&self, depth: u8) -> Option<PixmapFormat> {
         let known = self.state.pixmap_formats.iter();
         let usual = || PixmapFormat {

@@ -1,7 +1,7 @@
 //! A request as an operation: its kind, the attributes that decide its cost, and its sizes.
 //!
-//! Calibration files costs under this and analysis looks them up with it: the one notion of an
-//! operation (DESIGN, section 1).
+//! Calibration files costs under an operation, and analysis looks costs up by it: the one notion of an operation
+//! (DESIGN, section 1).
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// What `text` means as a value: a number where it is one in decimal, else a name.
+    /// Parses `text` as a value: a decimal number, or else a name.
     pub fn parse(text: &str) -> Value {
         text.parse()
             .map_or_else(|_| Value::Name(Symbol::new(text)), Value::Number)
@@ -111,19 +111,19 @@ pub struct Operation {
     pub request: Symbol,
     /// The attributes that decide its cost.
     pub attributes: Attributes,
-    /// The size of each item after clipping, in the request's own unit (pixels, characters,
-    /// bytes). Empty for a request that has no items: it costs its fixed part.
+    /// The size of each item after clipping, in the request's own unit (pixels, characters, bytes). Empty for a request
+    /// without items, which costs its fixed part.
     pub items: Vec<f64>,
     /// The paper's op-size of the whole request (Table 1): area, line length, string length.
     pub op_size: f64,
-    /// How many of the characters of a text request have no ink, as a space; 0 for all else.
+    /// The number of a text request's characters without ink, such as spaces; 0 for other requests.
     pub blanks: u32,
-    /// Whether it does its work.
+    /// The effect, which tells if the request does its work.
     pub effect: Effect,
 }
 
 impl Operation {
-    /// An operation with no attributes and one item of size 0, which is what most requests are.
+    /// An operation with no attributes and one item of size 0, as for most requests.
     pub fn new(request: Symbol) -> Operation {
         Operation {
             request,

@@ -1,7 +1,7 @@
-//! Which pixels a request reads and writes: what it brings into the processor's caches.
+//! The pixels that a request reads and writes, and so brings into the processor's caches.
 //!
-//! An area is told by where it begins, and of several areas by where the first does. Requests that
-//! draw no areas (lines, text) are not told.
+//! An area is identified by its first pixel, several areas by that of the first. Requests that draw no areas (lines,
+//! text) have no access here.
 
 use x11prof_protocol::{Body, Request};
 
@@ -14,30 +14,30 @@ use crate::windows::drawables::DrawableKind;
 pub struct PixelArea {
     /// The window or pixmap.
     pub drawable: u32,
-    /// Where they begin, in the drawable's coordinates: column and row.
+    /// The first pixel, in the drawable's coordinates: column and row.
     pub begin: (i16, i16),
-    /// How many they are.
+    /// The number of pixels.
     pub pixels: f64,
 }
 
-/// Which pixels a request reads and writes.
+/// The pixels that a request reads and writes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PixelAccess {
-    /// It makes this pixmap, whose memory the server clears.
+    /// The request makes this pixmap, whose memory the server clears.
     Makes(u32),
-    /// It writes pixels.
+    /// The request writes pixels.
     Writes {
-        /// What it reads of another drawable for that.
+        /// The pixels of another drawable that the request reads.
         reads: Option<PixelArea>,
-        /// What it writes.
+        /// The pixels that the request writes.
         writes: PixelArea,
-        /// Whether it reads as many pixels that its client wrote in shared memory.
+        /// True if the request reads equally many pixels that its client wrote into shared memory.
         from_client: bool,
     },
 }
 
-/// Which pixels `request` reads and writes, which was observed last and is `operation`; `None` where
-/// that is not known, or it draws no areas.
+/// The pixels that `request` reads and writes, which was observed last and is `operation`. `None` if they are unknown,
+/// or if the request draws no areas.
 pub(crate) fn pixel_access(
     state: &State,
     request: &Request<'_>,
@@ -99,7 +99,7 @@ pub(crate) fn pixel_access(
     })
 }
 
-/// How many pixels a pixmap has; `None` for windows and those that are not known.
+/// The number of a pixmap's pixels; `None` for windows and unknown ids.
 fn pixels_of_pixmap(state: &State, id: u32) -> Option<f64> {
     let drawable = state.drawables.get(id)?;
     let pixels = f64::from(drawable.geometry.width) * f64::from(drawable.geometry.height);

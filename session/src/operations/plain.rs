@@ -1,4 +1,4 @@
-//! All other requests: most cost the same each time; a few grow with what they carry.
+//! All other requests: most cost the same each time; a few grow with their contents.
 
 use x11prof_protocol::{Body, Request, Symbol};
 use x11rb_protocol::protocol::{glx, xfixes, xproto, xtest};
@@ -45,7 +45,7 @@ pub(crate) fn operation(
     settle(operation, size);
 }
 
-/// Fills in the operation of an extension's request that has none of its own.
+/// Fills in the operation of an extension's request without a module of its own.
 pub(crate) fn extension(
     operation: &mut Operation,
     names: &Names,
@@ -83,13 +83,13 @@ fn settle(operation: &mut Operation, size: Option<f64>) {
     operation.items.push(operation.op_size);
 }
 
-/// How many structures of `size` bytes a request has from `at` in its body on, by its length.
+/// The number of structures of `size` bytes in a request, from `at` in its body on, by its length.
 pub(crate) fn pieces(request: &Request<'_>, at: u64, size: u64) -> f64 {
     let before = request.header_len as u64 + at;
     (request.wire_len.saturating_sub(before) / size) as f64
 }
 
-/// The font that a request asks about; it may be a GC, which stands for the font in it.
+/// Sets the font that a request asks about. A GC's id stands for the GC's font.
 fn set_font(operation: &mut Operation, names: &Names, state: &State, body: &Body<'_>) {
     let name = body.u32(0).and_then(|id| {
         let of_gc = || state.gcs.get(id)?.font_name();
@@ -102,9 +102,9 @@ fn set_font(operation: &mut Operation, names: &Names, state: &State, body: &Body
     }
 }
 
-/// Whether a request that names a font (the name's length and the name at these places of the
-/// body) makes the server read that font's file, and which; gives the length. For
-/// ListFontsWithInfo a server reads each font that is not open, each time.
+/// Sets the attributes of a request that names a font: the font's file, and `loaded` if the server need not read it.
+/// The name's length and the name are at these offsets of the body. Returns the length. For ListFontsWithInfo a server
+/// reads each font that is not open, each time.
 fn set_reading(
     operation: &mut Operation,
     names: &Names,
@@ -145,8 +145,8 @@ fn file_of(name: Symbol) -> Symbol {
     Symbol::new(&fields.join("-"))
 }
 
-/// Whether a ChangeWindowAttributes changes the cursor: where the pointer is in the window, the server
-/// shows the new one.
+/// Sets an attribute if a ChangeWindowAttributes changes the cursor: with the pointer in the window, the server shows
+/// the new one.
 fn set_cursor(operation: &mut Operation, names: &Names, body: &Body<'_>) -> Option<f64> {
     /// A bit of the value mask.
     const CURSOR: u32 = 1 << 14;
@@ -160,7 +160,7 @@ fn set_cursor(operation: &mut Operation, names: &Names, body: &Body<'_>) -> Opti
     Some(0.0)
 }
 
-/// What kind of event a FakeInput makes, where it is one of the core protocol's.
+/// Sets the kind of a FakeInput's event, if it is a core event.
 fn set_event(operation: &mut Operation, names: &Names, body: &Body<'_>) {
     let kind = match body.u8(0) {
         Some(xproto::KEY_PRESS_EVENT | xproto::KEY_RELEASE_EVENT) => names.key,
@@ -171,7 +171,7 @@ fn set_event(operation: &mut Operation, names: &Names, body: &Body<'_>) {
     operation.attributes.append(names.event, Value::Name(kind));
 }
 
-/// The bytes that a ChangeProperty writes: as many values as it says, of 8, 16 or 32 bits.
+/// The bytes that a ChangeProperty writes: its count of values times 8, 16 or 32 bits.
 fn property_bytes(body: &Body<'_>) -> Option<f64> {
     let (format, values) = (body.u8(12)?, body.u32(16)?);
     Some(f64::from(values) * f64::from(format / 8))

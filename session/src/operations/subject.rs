@@ -1,8 +1,7 @@
-//! What a request is about: the window, pixmap or picture that it acts on, and the atom that it
-//! names. A request with two drawables acts on its destination.
+//! The subject of a request: the window, pixmap or picture that it acts on, and the atom that it names. A request with
+//! two drawables acts on its destination.
 //!
-//! Offsets are those of the protocol's and the extensions' encodings, from the first byte after
-//! the header.
+//! Offsets are those of the protocol's and the extensions' encodings, from the first byte after the header.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -13,7 +12,7 @@ use crate::ids::IdHasher;
 use crate::rendering::pictures::Pictures;
 use crate::resources::atoms::Atoms;
 
-/// What a request acts on.
+/// The resource that a request acts on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     /// A window or a pixmap.
@@ -22,7 +21,7 @@ pub enum Target {
     Picture {
         /// Its id.
         id: u32,
-        /// The drawable that it stands for; `None` where it is not known, or has none.
+        /// The picture's drawable; `None` if unknown, or if the picture has none.
         drawable: Option<u32>,
     },
 }
@@ -102,7 +101,7 @@ const DRAWABLE_FIRST: [&str; 61] = [
     "XInputExtension:XIQueryPointer",
 ];
 
-/// The others that act on a drawable, with the offset of its id.
+/// Other requests that act on a drawable, with the offset of its id.
 const DRAWABLE_AT: [(&str, usize); 16] = [
     ("XInputExtension:XISetFocus", 0),
     ("Composite:RedirectWindow", 0),
@@ -141,14 +140,14 @@ const PICTURE_AT: [(&str, usize); 15] = [
     ("RENDER:AddTraps", 0),
 ];
 
-/// Where a request has the id of its target.
+/// The place of the target's id in a request.
 #[derive(Debug, Clone, Copy)]
 enum Place {
     Drawable(usize),
     Picture(usize),
 }
 
-/// Where each request has the id of its target.
+/// The place of the target's id, by request.
 #[derive(Debug)]
 pub(crate) struct Targets(HashMap<Symbol, Place, BuildHasherDefault<IdHasher>>);
 
@@ -160,8 +159,7 @@ impl Targets {
         Targets(first.into_iter().chain(drawables).chain(pictures).collect())
     }
 
-    /// The target of a request that is yet to take effect; `None` where it has none that is known
-    /// here.
+    /// The target of a request that has not taken effect yet; `None` if it has none, or an unknown one.
     pub(crate) fn find(&self, request: &Request<'_>, pictures: &Pictures) -> Option<Target> {
         let body = Body::of(request);
         Some(match *self.0.get(&request.name)? {
@@ -206,11 +204,10 @@ pub(crate) fn atom(atoms: &Atoms, request: &Request<'_>) -> Option<Symbol> {
     atom.map(|atom| label(atoms, atom))
 }
 
-/// The window that a core event was sent to; `None` for events without one and for those of
-/// extensions.
+/// The window that a core event was sent to; `None` for events without a window and for those of extensions.
 pub fn event_window(event: &Event<'_>) -> Option<u32> {
-    // Protocol, encoding of events: the window is the event's first word, after the time in
-    // those of selections, after time and root in those of the pointer and the keyboard.
+    // Protocol, encoding of events: the window is the event's first word; in those of selections it follows the time,
+    // in those of the pointer and the keyboard the time and the root.
     let at = match event.code {
         2..=8 => 12,
         9..=10 | 12..=28 | 32..=33 => 4,

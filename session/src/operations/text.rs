@@ -11,8 +11,7 @@ use crate::state::State;
 
 /// Fills in the operation of PolyText8, PolyText16, ImageText8 or ImageText16.
 ///
-/// Fonts named by the text items of PolyText stay in the GC; the operation's font is the one
-/// of its first string.
+/// The text items of PolyText may name fonts, which stay in the GC. The operation's font is that of the first string.
 pub(crate) fn operation(
     operation: &mut Operation,
     names: &Names,
@@ -82,8 +81,7 @@ pub(crate) fn operation(
     settle(operation, &target, body, drawn);
 }
 
-/// The codes of a string of bytes, or of CHAR2Bs, whose first byte is the high one whatever the
-/// client's order.
+/// The codes of a string of bytes, or of CHAR2Bs: their first byte is the high one in either byte order.
 fn codes(string: &[u8], bytes_per_character: usize) -> impl Iterator<Item = u16> {
     let characters = string.chunks_exact(bytes_per_character);
     characters.map(|bytes| {
@@ -98,7 +96,7 @@ fn codes(string: &[u8], bytes_per_character: usize) -> impl Iterator<Item = u16>
 enum TextItem<'a> {
     /// A font to change to.
     Font(u32),
-    /// This many characters, and of their bytes those that are there.
+    /// A string of `count` characters, and the part of its bytes that is there.
     String { count: u8, bytes: &'a [u8] },
 }
 

@@ -12,11 +12,11 @@ use crate::windows::requests::{lowers, restacked};
 use crate::windows::tree::Windows;
 use crate::windows::window::Window;
 
-/// What a request does to windows: to how many, and whether they show.
+/// A request's effect on windows: their number, and the effect on the screen.
 type WindowEffect = (u32, Effect);
 
-/// Fills in the operation of a request that destroys, maps, unmaps, moves or configures windows,
-/// before it does so. One item of as many pieces as there are windows.
+/// Fills in the operation of a request that destroys, maps, unmaps, moves or configures windows, before the request
+/// takes effect. The operation has one item with as many pieces as there are windows.
 pub(crate) fn operation(
     operation: &mut Operation,
     names: &Names,
@@ -85,8 +85,8 @@ fn circulate(
     });
 }
 
-/// Of a request that takes windows from where they are, whether any of them was to be seen
-/// there: what they hid has to be drawn then. `None` where that is not known, and for the others.
+/// True if a request removes a visible window from its place: the windows beneath must then be drawn. `None` if this is
+/// unknown, and for other requests.
 fn taken_away(windows: &Windows, id: Option<u32>, major: u8) -> Option<bool> {
     match major {
         xproto::DESTROY_WINDOW_REQUEST | xproto::REPARENT_WINDOW_REQUEST => {
@@ -101,7 +101,7 @@ fn taken_away(windows: &Windows, id: Option<u32>, major: u8) -> Option<bool> {
     }
 }
 
-/// Whether what is done to a window shows, which is what it costs.
+/// The effect of a request on a window, which costs only if the window shows.
 fn shown(windows: &Windows, id: u32) -> Effect {
     match windows.is_viewable(id) {
         Some(true) => Effect::Full,
@@ -169,8 +169,8 @@ fn configure(
     (windows.count(id, true), shown(windows, id))
 }
 
-/// What ConfigureWindow changes of the window; of one that is not known, what it may change.
-/// `None` where that is nothing.
+/// The changes that a ConfigureWindow makes to the window; for an unknown window, the changes that it may make. `None`
+/// if there are none.
 fn change(names: &Names, window: Option<&Window>, mask: u16, body: &Body<'_>) -> Option<Symbol> {
     let mask = u32::from(mask);
     let differs = |bit: u32, now: Option<u16>| {

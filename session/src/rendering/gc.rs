@@ -83,12 +83,12 @@ const WITHOUT_DEFAULT: u32 = (1 << Component::Tile as u32)
     | (1 << Component::Stipple as u32)
     | (1 << Component::Font as u32);
 
-/// The bits of each component's type: the rest of its 32-bit unit means nothing.
+/// The width of each component in bits: the rest of its 32-bit unit means nothing.
 const WIDTHS: [u32; COMPONENTS] = [
     8, 32, 32, 32, 16, 8, 8, 8, 8, 8, 32, 32, 16, 16, 32, 8, 8, 16, 16, 32, 16, 8, 8,
 ];
 
-/// A graphics context as its client's requests made it.
+/// A graphics context, as its client's requests made it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gc {
     values: [u32; COMPONENTS],
@@ -109,8 +109,8 @@ impl Gc {
         }
     }
 
-    /// The value of a component; `None` where it is not known, or is a list (the dashes after
-    /// SetDashes, the clip mask after SetClipRectangles).
+    /// The value of a component. `None` if it is unknown, or is a list (the dashes after SetDashes, the clip mask after
+    /// SetClipRectangles).
     pub fn get(&self, component: Component) -> Option<u32> {
         let value = self.values.get(component as usize)?;
         (self.known & component.bit() != 0).then_some(*value)
@@ -121,7 +121,7 @@ impl Gc {
         self.font_name
     }
 
-    /// What drawing with it is clipped to, and where that begins in the drawable.
+    /// The clip, and its origin in the drawable.
     #[inline]
     pub(crate) fn clip(&self) -> (&Clip, Point) {
         let at = |component| {
@@ -158,7 +158,7 @@ impl Gc {
         }
     }
 
-    /// Sets the components in `mask` to the value list at `at`; what is cut off is not known.
+    /// Sets the components in `mask` to the value list at `at`. Truncated values become unknown.
     fn change(&mut self, body: &Body<'_>, mask: u32, at: usize, known: &Known<'_>) {
         let mut rest = mask & ALL;
         while rest != 0 {
@@ -196,7 +196,7 @@ impl Gc {
     }
 }
 
-/// What the values of components refer to.
+/// The resources that component values refer to.
 #[derive(Debug)]
 pub(crate) struct Known<'a> {
     pub(crate) fonts: &'a Fonts,
@@ -245,8 +245,8 @@ impl Gcs {
         }
     }
 
-    /// CopyGC; gives the GC and what may have changed, as all of these do. What comes from a GC
-    /// that is not known is not known.
+    /// CopyGC. Returns the GC and the components that may have changed, as all of these functions do. Components copied
+    /// from an unknown GC become unknown.
     pub(crate) fn copy(&mut self, body: &Body<'_>) -> Option<(u32, u32)> {
         let (from, to, mask) = (body.u32(0)?, body.u32(4)?, body.u32(8)?);
         match self.0.get(from).cloned() {

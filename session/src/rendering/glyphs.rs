@@ -20,9 +20,9 @@ pub(crate) struct Glyph {
     pub(crate) x: i16,
     /// As `x`.
     pub(crate) y: i16,
-    /// What it moves the next one by.
+    /// The displacement of the next glyph.
     pub(crate) advance: (i16, i16),
-    /// Its share of the images that it was added with, by its area.
+    /// The glyph's share, by area, of the image bytes of its AddGlyphs.
     pub(crate) bytes: u64,
 }
 
@@ -37,7 +37,7 @@ type GlyphMap = HashMap<u32, Glyph, BuildHasherDefault<IdHasher>>;
 /// A set of glyphs; several ids may refer to it.
 #[derive(Debug, Default)]
 pub(crate) struct GlyphSet {
-    /// The id of its picture format.
+    /// The id of the set's picture format.
     pub(crate) format: u32,
     glyphs: GlyphMap,
     /// Bytes of all glyphs' images.
@@ -77,7 +77,7 @@ impl Glyphs {
         self.sets.get(self.ids.get(id)?.set)
     }
 
-    /// A request on glyph sets; gives the id that it makes.
+    /// A request on glyph sets. Returns the id that it makes.
     pub(crate) fn apply(&mut self, by: By, minor: u8, body: &Body<'_>) -> Option<u32> {
         let id = body.u32(0)?;
         match minor {

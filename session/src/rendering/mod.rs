@@ -1,4 +1,4 @@
-//! What drawing requests draw with: GCs, and RENDER's pictures, formats and glyph sets.
+//! The state that drawing requests use: GCs, and RENDER's pictures, formats and glyph sets.
 
 pub(crate) mod gc;
 pub(crate) mod glyphs;

@@ -4,12 +4,12 @@ use x11prof_protocol::{ByteOrder, Reply, Symbol};
 
 use crate::ids::IdMap;
 
-/// What is known of a picture format.
+/// The known properties of a picture format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PictFormat {
     pub(crate) name: Symbol,
     pub(crate) depth: u8,
-    /// It has red, green and blue: as a mask it can have an alpha for each of them.
+    /// The format has red, green and blue: a mask of it can have an alpha for each component.
     pub(crate) has_colour: bool,
 }
 

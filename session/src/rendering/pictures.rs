@@ -1,4 +1,4 @@
-//! RENDER's pictures: what they draw from or on, and how.
+//! RENDER's pictures: the drawable or colour of each, and its attributes.
 
 use x11prof_protocol::Body;
 use x11rb_protocol::protocol::render;
@@ -9,7 +9,7 @@ use crate::geometry::target::{Clip, Effect, Target};
 use crate::ids::{By, ClientId, IdMap};
 use crate::windows::drawables::Drawables;
 
-/// What a picture takes its pixels from.
+/// The source of a picture's pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
     /// A window or a pixmap, and the picture's format.
@@ -29,10 +29,10 @@ pub(crate) enum Source {
     Conical(u32),
 }
 
-/// How a transform maps, as far as sampling depends on it.
+/// The kind of a transform, as far as sampling depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Transform {
-    /// To the same place, or one that is whole pixels away.
+    /// No displacement, or one by whole pixels.
     #[default]
     None,
     /// To between the pixels.
@@ -45,7 +45,7 @@ pub(crate) enum Transform {
     Projective,
 }
 
-/// How pixels are sampled. Servers take `fast` for nearest, `good` and `best` for bilinear.
+/// The filter of sampling. Servers take `fast` for nearest, `good` and `best` for bilinear.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Filter {
     #[default]
@@ -64,8 +64,8 @@ pub(crate) struct Picture {
     pub(crate) component_alpha: bool,
     pub(crate) filter: Filter,
     pub(crate) transform: Transform,
-    /// The size of the pixmap that it is of, which lives as long as the picture does, whatever
-    /// becomes of its id (protocol, FreePixmap).
+    /// The size of the picture's pixmap. The pixmap lives as long as the picture, even if its id is freed (protocol,
+    /// FreePixmap).
     pixmap: Option<(u16, u16)>,
     clip: Clip,
     clip_origin: (i16, i16),
@@ -87,7 +87,7 @@ impl Picture {
         }
     }
 
-    /// It as the destination of a request: nothing can be drawn on what is no drawable.
+    /// The picture as a request's destination: a request cannot draw on a picture without a drawable.
     pub(crate) fn target(&self, drawables: &Drawables) -> Target<'_> {
         let origin: Point = (i32::from(self.clip_origin.0), i32::from(self.clip_origin.1));
         let target = match (self.source, self.pixmap) {
@@ -100,7 +100,7 @@ impl Picture {
         target.clipped(&self.clip, origin)
     }
 
-    /// The width and height of what it is of, if that is known and no colour or gradient.
+    /// The width and height of the picture's drawable, if known; `None` for a colour or a gradient.
     pub(crate) fn size(&self, drawables: &Drawables) -> Option<(u16, u16)> {
         match self.source {
             Source::Drawable { id, .. } => self.pixmap.or_else(|| drawables.size(id)),
@@ -148,7 +148,7 @@ impl Pictures {
         self.0.get(id)
     }
 
-    /// A request that makes or changes a picture; gives the id of one that it makes.
+    /// A request that makes or changes a picture. Returns the id of a new one.
     pub(crate) fn apply(
         &mut self,
         by: By,

@@ -18,7 +18,7 @@ pub(crate) struct Render {
 }
 
 impl Render {
-    /// A request; gives the id of what it makes.
+    /// Applies a request. Returns the id of the resource that it makes.
     pub(crate) fn apply(
         &mut self,
         by: By,

@@ -19,13 +19,13 @@ pub(crate) struct Atoms {
     names: HashMap<u32, Box<str>, BuildHasherDefault<IdHasher>>,
 }
 
-/// The name of an atom as a request to intern it has it.
+/// The name of an atom, as in a request to intern it.
 pub(crate) fn name(bytes: &[u8]) -> Box<str> {
     latin1(bytes.get(..LONGEST).unwrap_or(bytes)).into_boxed_str()
 }
 
 impl Atoms {
-    /// The name of an atom; `None` where the recording does not tell it.
+    /// The name of an atom; `None` if the recording does not have it.
     pub(crate) fn name(&self, atom: u32) -> Option<&str> {
         match predefined_atom(atom) {
             Some(name) => Some(name),
@@ -55,7 +55,7 @@ impl Atoms {
         }
     }
 
-    /// All that are known beside those that every server has.
+    /// All known atoms, without the predefined ones.
     pub(crate) fn all(&self) -> impl Iterator<Item = (u32, &str)> {
         self.names.iter().map(|(atom, name)| (*atom, &**name))
     }

@@ -1,5 +1,4 @@
-//! Characters that draw no pixel, such as spaces: servers draw them for less. QueryFont tells
-//! which characters of a font they are.
+//! Characters that draw no pixel, such as spaces: servers draw them faster. QueryFont's reply shows them.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -14,7 +13,7 @@ const CHARACTERS_LIMIT: usize = 1 << 24;
 /// their characters the same box, and some proportional ones a space of one pixel.
 const SPACE: u16 = 0x20;
 
-/// The fonts whose characters' metrics have been told, by the names that they were opened by.
+/// The fonts with known character metrics, by the names that they were opened by.
 #[derive(Debug, Default)]
 pub(crate) struct BlankCharacters {
     by_name: HashMap<Symbol, FontBlanks, BuildHasherDefault<IdHasher>>,
@@ -22,7 +21,7 @@ pub(crate) struct BlankCharacters {
 }
 
 impl BlankCharacters {
-    /// Takes down what a reply to QueryFont tells of the font `name`.
+    /// Notes the character metrics in a reply to QueryFont on the font `name`.
     pub(crate) fn learn(&mut self, name: Symbol, reply: &Reply<'_>) {
         if !self.by_name.contains_key(&name)
             && let Some(blanks) = FontBlanks::read(reply)
@@ -33,7 +32,7 @@ impl BlankCharacters {
         }
     }
 
-    /// How many of `codes` draw no pixel in the font `name`; spaces alone, where the font is not known.
+    /// The number of `codes` that draw no pixel in the font `name`; in an unknown font only spaces count.
     pub(crate) fn blanks(&self, name: Option<Symbol>, codes: impl Iterator<Item = u16>) -> u32 {
         let blanks = name.and_then(|name| self.by_name.get(&name));
         let is_blank =
@@ -42,7 +41,7 @@ impl BlankCharacters {
     }
 }
 
-/// Which characters of a font draw no pixel.
+/// The characters of a font that draw no pixel.
 #[derive(Debug)]
 struct FontBlanks {
     /// The least byte1 and the least byte2; of a font without rows, the least code.
@@ -51,13 +50,13 @@ struct FontBlanks {
     has_rows: bool,
     /// By row and column: drawn without a pixel.
     pixelless: Bits,
-    /// The same of characters that the font does not have: the default character is drawn for them.
+    /// True if a character that the font lacks draws no pixel: the server draws the default character for it.
     absent_too: bool,
 }
 
 impl FontBlanks {
-    /// Reads the CHARINFOs of QueryFont. `None` where it has none, for all characters are alike
-    /// then, and where they are cut off.
+    /// Reads the CHARINFOs of QueryFont. `None` if there are none, since all characters are then alike, and if they are
+    /// truncated.
     fn read(reply: &Reply<'_>) -> Option<FontBlanks> {
         let (bytes, order) = (reply.bytes, reply.order);
         let (least, most) = (order.u16(bytes, 40)?, order.u16(bytes, 42)?);
@@ -100,7 +99,7 @@ impl FontBlanks {
         Some(blanks)
     }
 
-    /// Where the character of that code is, row by row.
+    /// The index of a character code, row by row.
     fn place(&self, code: u16) -> Option<usize> {
         let (row, column) = if self.has_rows {
             (code >> 8, code & 0xFF)

@@ -1,5 +1,5 @@
-//! The clients of a session: the ids they may give, what becomes of their resources when they
-//! close, and which resources their latest requests made.
+//! The clients of a session: their ids, the fate of their resources at their close, and the resources of their latest
+//! requests.
 
 use std::collections::VecDeque;
 
@@ -7,33 +7,32 @@ use x11prof_protocol::SequenceNumber;
 
 use crate::ids::{ClientId, IdMap, IdRange};
 
-/// Deeds remembered for each client, so that one that failed can be undone. An error comes a
-/// round trip later; a client that does more than this meanwhile is not undone.
+/// The actions kept for each client, so that a failed one can be undone. An error comes a round trip later; a client
+/// that does more meanwhile is not undone.
 const REMEMBERED: usize = 1024;
 
 /// Windows in a client's save set at most.
 const SAVED_LIMIT: usize = 1 << 12;
 
-/// Clients that are gone, but whose resources the server retains, kept at most.
+/// The most clients that are kept after their end because the server retains their resources.
 const RETAINED: usize = 1 << 12;
 
 /// The clients of a display.
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
     known: IdMap<ClientState>,
-    /// The ids that clients were given, by the first of them. A server gives those of a client
-    /// that is gone to the next one.
+    /// The id ranges of clients, by their first id. A server gives the range of a closed client to the next one.
     ranges: IdMap<IdRange>,
     mask: u32,
 }
 
-/// What a request did that an error undoes.
+/// The effect of a request, which an error undoes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Undoable {
-    /// It made the resource.
+    /// The request made the resource.
     Made(u32),
-    /// It changed these components of the GC: after an error any of them may have been changed
-    /// (protocol, ChangeGC).
+    /// The request changed these components of the GC. After an error any of them may have changed (protocol,
+    /// ChangeGC).
     ChangedGc {
         /// The GC.
         gc: u32,
@@ -52,7 +51,7 @@ struct ClientState {
     gone: bool,
 }
 
-/// What becomes of a client's resources when it closes (protocol, SetCloseDownMode).
+/// The fate of a client's resources at its close (protocol, SetCloseDownMode).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum CloseDown {
     #[default]
@@ -80,7 +79,7 @@ impl Clients {
         self.ranges.get(id & !self.mask).copied()
     }
 
-    /// The ids of the clients that are there, and of those that are gone whose resources are kept.
+    /// The id ranges of connected clients, and of closed ones whose resources are retained.
     pub(crate) fn connected(&self) -> impl Iterator<Item = IdRange> + '_ {
         self.known.iter().filter_map(|(_, client)| client.ids)
     }
@@ -116,7 +115,7 @@ impl Clients {
             .unwrap_or_default()
     }
 
-    /// Remembers what request `sequence` did.
+    /// Notes the effect of request `sequence`.
     pub(crate) fn did(&mut self, client: ClientId, sequence: SequenceNumber, deed: Undoable) {
         let deeds = &mut self.entry(client).deeds;
         if deeds.len() >= REMEMBERED {
@@ -125,7 +124,7 @@ impl Clients {
         deeds.push_back((sequence, deed));
     }
 
-    /// What request `sequence`, which failed, was to do.
+    /// The effect that the failed request `sequence` should have had.
     pub(crate) fn failed(&self, client: ClientId, sequence: SequenceNumber) -> Option<Undoable> {
         let deeds = &self.known.get(client.0)?.deeds;
         let at = deeds
@@ -134,7 +133,7 @@ impl Clients {
         deeds.get(at).map(|(_, deed)| *deed)
     }
 
-    /// The client has closed. True where its resources go with it.
+    /// The client has closed. True if its resources go with it.
     pub(crate) fn closed(&mut self, client: ClientId) -> bool {
         let retained = self.known.iter().filter(|(_, client)| client.gone).count();
         let Some(known) = self.known.get_mut(client.0) else {
@@ -149,8 +148,8 @@ impl Clients {
         false
     }
 
-    /// KillClient: the clients that are gone and whose retained resources go now. A client that
-    /// is still there is closed by the server, which is seen as any other end.
+    /// KillClient: the closed clients whose retained resources go now. The server closes a connected client, whose end
+    /// is seen as any other.
     pub(crate) fn killed(&mut self, resource: u32) -> Vec<ClientId> {
         /// AllTemporary (protocol, KillClient).
         const ALL_TEMPORARY: u32 = 0;

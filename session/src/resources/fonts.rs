@@ -9,19 +9,19 @@ use crate::ids::{By, ClientId, IdHasher, IdMap};
 use crate::latin1::latin1;
 use crate::resources::blank_characters::BlankCharacters;
 
-/// What QueryFont and ListFontsWithInfo tell of a font.
+/// A font's metrics from QueryFont or ListFontsWithInfo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FontMetrics {
     /// Pixels above the base line.
     pub ascent: i16,
-    /// Pixels below it.
+    /// Pixels below the baseline.
     pub descent: i16,
     /// The advance of the widest character, in pixels.
     pub max_width: i16,
-    /// Characters that it has metrics of.
+    /// The number of characters with metrics.
     pub characters: u32,
-    /// The atom of its full name (its property FONT); an alias has that of the font it stands
-    /// for. `None` where it has none.
+    /// The atom of the full name (the property FONT); an alias has the atom of its font. `None` if the font has no full
+    /// name.
     pub full_name: Option<u32>,
 }
 
@@ -32,7 +32,7 @@ const NAMES_LIMIT: usize = 1 << 14;
 #[derive(Debug, Default)]
 pub(crate) struct Fonts {
     open: IdMap<Font>,
-    /// How many ids each font is open by, by its name in lower case: names do not differ by case.
+    /// The number of ids that each font is open by, by its name in lower case: names do not differ by case.
     loaded: HashMap<Symbol, u32, BuildHasherDefault<IdHasher>>,
     by_name: HashMap<Symbol, FontMetrics, BuildHasherDefault<IdHasher>>,
     pub(crate) blank_characters: BlankCharacters,
@@ -47,12 +47,12 @@ pub(crate) struct Font {
     loaded: Symbol,
 }
 
-/// The fonts that a server opens for itself when it starts: GCs' first font and the cursors'.
+/// The fonts that a server opens at its start: the default font of GCs, and the cursors'.
 const OWN: [&str; 2] = ["fixed", "cursor"];
 
 impl Fonts {
-    /// Whether a font of this name, in lower case, is in the server's memory: it is open, or one
-    /// of the server's own. What was opened by another name, or before the recording, is not seen.
+    /// True if a font of this name, in lower case, is in the server's memory: it is open, or one of the server's own. A
+    /// font opened by another name, or before the recording, does not count.
     pub(crate) fn is_loaded(&self, name: Symbol) -> bool {
         self.loaded.contains_key(&name) || OWN.contains(&name.as_str())
     }
@@ -62,7 +62,7 @@ impl Fonts {
         self.open.get(id).map(|font| font.name)
     }
 
-    /// The metrics of the font `id`, by its own QueryFont or what was told of its name.
+    /// The metrics of the font `id`, from its own QueryFont or from a reply on its name.
     pub(crate) fn metrics(&self, id: u32) -> Option<FontMetrics> {
         self.open.get(id)?.metrics
     }
@@ -115,7 +115,7 @@ impl Fonts {
         }
         let at = 60 + 8 * usize::from(order.u16(bytes, 46)?);
         let name = Symbol::new(&latin1(bytes.get(at..at + length)?));
-        // It does not tell how many: the range of codes does (protocol, QueryFont).
+        // The reply has no number of characters, but the range of codes (protocol, QueryFont).
         let range = |first, last| u32::from(last) + 1 - u32::from(first).min(u32::from(last));
         let rows = range(*bytes.get(49)?, *bytes.get(50)?);
         let (first, last) = (order.u16(bytes, 40)?, order.u16(bytes, 42)?);

@@ -1,5 +1,5 @@
-//! All resources that clients made and that live, whatever their kind, and what the last message
-//! did to them. What is drawn on or with is described by `windows` and `rendering`.
+//! All live resources that clients made, of every kind, and the changes of the last message. `windows` and `rendering`
+//! describe the resources that are drawn on or with.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::BuildHasherDefault;
@@ -11,7 +11,7 @@ use crate::resources::resource::{Resource, ResourceChange, ResourceKind};
 #[derive(Debug, Default)]
 pub(crate) struct Inventory {
     held: IdMap<Held>,
-    /// What goes with a window that is not in it.
+    /// The resources outside a window that go with it.
     bound: HashMap<u32, BTreeSet<u32>, BuildHasherDefault<IdHasher>>,
     changes: Vec<ResourceChange>,
 }
@@ -19,7 +19,7 @@ pub(crate) struct Inventory {
 #[derive(Debug)]
 struct Held {
     resource: Resource,
-    /// The window that it goes with.
+    /// The window that the resource goes with.
     window: Option<u32>,
 }
 
@@ -28,7 +28,7 @@ impl Inventory {
         self.held.get(id).map(|held| &held.resource)
     }
 
-    /// What was done since `start_message`.
+    /// The changes since `start_message`.
     pub(crate) fn changes(&self) -> &[ResourceChange] {
         &self.changes
     }
@@ -41,7 +41,7 @@ impl Inventory {
 
     /// A request made `resource`, which goes with `window`.
     pub(crate) fn created(&mut self, resource: Resource, window: Option<u32>) {
-        // The protocol forbids it; then the end of the old one was not seen.
+        // The protocol forbids an id in use, so the end of the old resource was not seen.
         self.freed(resource.id);
         if !self.held.insert(resource.id, Held { resource, window }) {
             return;
@@ -52,7 +52,7 @@ impl Inventory {
         self.changes.push(ResourceChange::Created(resource));
     }
 
-    /// A request freed a resource, or destroyed what it was in or of.
+    /// A request freed a resource, or destroyed its window.
     pub(crate) fn freed(&mut self, id: u32) {
         let Some(resource) = self.remove(id) else {
             return;
@@ -63,7 +63,7 @@ impl Inventory {
         }
     }
 
-    /// What goes with a window goes.
+    /// Removes the resources that go with a window.
     fn window_gone(&mut self, window: u32) {
         for id in self.bound.remove(&window).unwrap_or_default() {
             self.freed(id);

@@ -1,18 +1,17 @@
-//! Which requests make and free resources, by their opcodes (protocol encoding, "Requests", and
-//! those of the extensions).
+//! The requests that make and free resources, by opcode (protocol encoding, "Requests", and those of the extensions).
 
 use crate::extension_kind::ExtensionKind;
 use crate::resources::resource::ResourceKind;
 
-/// What a request does to the resources. Offsets are from the first byte after the header.
+/// A request's effect on the resources. Offsets count from the first byte after the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lifetime {
-    /// It makes one, whose id is at this place.
+    /// The request makes a resource with its id at this offset.
     Makes(ResourceKind, usize),
-    /// It makes one of this kind, whose id is at the first place, that goes with the window whose
-    /// id is at the second. A picture keeps a pixmap alive, but not a window.
+    /// The request makes a resource of this kind, with its id at the first offset, that goes with the window whose id
+    /// is at the second. A picture keeps a pixmap alive, but not a window.
     MakesOfWindow(ResourceKind, usize, usize),
-    /// It frees the one whose id is its first field.
+    /// The request frees the resource whose id is its first field.
     Frees,
 }
 use Lifetime::{Frees, Makes, MakesOfWindow};
@@ -82,12 +81,12 @@ const DRI3: &[(u8, Lifetime)] = &[
 const COMPOSITE: &[(u8, Lifetime)] = &[(6, Makes(Pixmap, 4))];
 const DBE: &[(u8, Lifetime)] = &[(1, MakesOfWindow(BackBuffer, 4, 0)), (2, Frees)];
 
-/// What a core request does to the resources.
+/// A core request's effect on the resources.
 pub(crate) fn core(opcode: u8) -> Option<Lifetime> {
     find(CORE, opcode)
 }
 
-/// What a request of an extension does to the resources.
+/// The effect of an extension's request on the resources.
 pub(crate) fn extension(extension: ExtensionKind, minor: u8) -> Option<Lifetime> {
     let table = match extension {
         ExtensionKind::Render => RENDER,

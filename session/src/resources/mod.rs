@@ -1,5 +1,5 @@
-//! What lives on the server and is not drawn on: atoms, fonts, regions, cursors and the like, and
-//! the clients that own it.
+//! The server's resources that are not drawn on: atoms, fonts, regions, cursors and others, and the clients that own
+//! them.
 
 pub(crate) mod atoms;
 pub(crate) mod blank_characters;

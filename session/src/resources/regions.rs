@@ -7,7 +7,7 @@ use crate::geometry::clip::Area;
 use crate::geometry::region::Region;
 use crate::ids::{By, ClientId, IdMap};
 
-/// The regions of a display; `None` for one whose pixels are not known.
+/// The regions of a display; `None` for a region with unknown pixels.
 #[derive(Debug, Default)]
 pub(crate) struct Regions(IdMap<RegionState>);
 
@@ -15,12 +15,12 @@ pub(crate) struct Regions(IdMap<RegionState>);
 struct RegionState {
     region: Option<Region>,
     by: By,
-    /// The request that last changed it.
+    /// The request that last changed the region.
     changed: By,
 }
 
 impl Regions {
-    /// The region `id`; `None` where it, or what is in it, is not known.
+    /// The region `id`; `None` if the region or its pixels are unknown.
     pub(crate) fn get(&self, id: u32) -> Option<&Region> {
         self.0.get(id)?.region.as_ref()
     }
@@ -30,7 +30,7 @@ impl Regions {
         (id != 0).then(|| self.get(id).cloned())
     }
 
-    /// A request of XFIXES; gives the id of the region that it makes.
+    /// A request of XFIXES. Returns the id of the region that it makes.
     pub(crate) fn apply(&mut self, by: By, minor: u8, body: &Body<'_>) -> Option<u32> {
         let id = body.u32(0)?;
         let made = match minor {

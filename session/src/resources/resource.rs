@@ -1,4 +1,4 @@
-//! A resource that a client made, and what becomes of it.
+//! A resource that a client made, and its changes.
 
 use std::fmt;
 
@@ -42,7 +42,7 @@ pub enum ResourceKind {
 }
 
 impl ResourceKind {
-    /// As it is called in results.
+    /// The kind's name in results.
     pub fn name(self) -> &'static str {
         match self {
             ResourceKind::Window => "window",
@@ -75,40 +75,40 @@ impl fmt::Display for ResourceKind {
 pub struct Resource {
     /// Its id.
     pub id: u32,
-    /// What it is.
+    /// The kind of the resource.
     pub kind: ResourceKind,
-    /// The client that made it.
+    /// The client that made the resource.
     pub client: ClientId,
-    /// The number of the request that made it.
+    /// The number of the request that made the resource.
     pub sequence: SequenceNumber,
     /// The name of that request.
     pub request: Symbol,
     /// Width and height in pixels, of windows and pixmaps; 0 for others and for a window's own
     /// pixmap.
     pub size: (u16, u16),
-    /// Bits of a pixel, of windows and pixmaps; `None` for others and where it is not known.
+    /// Bits of a pixel, for windows and pixmaps; `None` for others and if unknown.
     pub depth: Option<u8>,
-    /// Bytes that it takes, as far as requests and the server's pixmap formats tell: pixels,
-    /// the images of a glyph set, a segment. A window's are those that its pixels would take.
+    /// The resource's bytes, as far as requests and the server's pixmap formats tell: pixels, the images of a glyph
+    /// set, a segment. A window has the bytes that its pixels would take.
     pub bytes: u64,
 }
 
-/// What a message did to a resource.
+/// The effect of a message on a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResourceChange {
-    /// A request made it.
+    /// A request made the resource.
     Created(Resource),
-    /// A request freed it, or freed the window that it was in or of.
+    /// A request freed the resource, or destroyed its window.
     Freed(Resource),
-    /// The request that was to make it failed: it never existed.
+    /// The request that was to make the resource failed: it never existed.
     Failed(Resource),
-    /// It went with the connection of its client.
+    /// The resource went with its client's connection.
     Closed(Resource),
-    /// It has another size or other bytes.
+    /// The resource has another size or other bytes.
     Resized {
-        /// The resource as it is now.
+        /// The resource after the change.
         now: Resource,
-        /// The bytes that it took before.
+        /// The bytes before the change.
         bytes_before: u64,
     },
 }

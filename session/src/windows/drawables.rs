@@ -1,4 +1,4 @@
-//! Windows and pixmaps as what is drawn on, and the pixmaps of a display.
+//! Windows and pixmaps as drawables, and the pixmaps of a display.
 
 use crate::geometry::clip::Area;
 use crate::geometry::placement::Geometry;
@@ -11,7 +11,7 @@ use crate::windows::tree::Windows;
 use crate::windows::window::Background;
 use x11prof_protocol::Body;
 
-/// Whether a drawable is a window or a pixmap.
+/// The kind of a drawable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DrawableKind {
     /// A screen's root window.
@@ -20,11 +20,11 @@ pub enum DrawableKind {
     Window,
     /// A pixmap.
     Pixmap,
-    /// One of both: it was made before the recording.
+    /// A window or a pixmap from before the recording.
     Unknown,
 }
 
-/// What a session knows of a drawable.
+/// The known properties of a drawable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drawable {
     /// Window or pixmap.
@@ -35,9 +35,9 @@ pub struct Drawable {
     pub depth: Option<u8>,
     /// A window's parent.
     pub parent: Option<u32>,
-    /// Whether drawing on it shows: true for a pixmap; `None` where an ancestor is not known.
+    /// True if drawing on it shows, as always for a pixmap; `None` if an ancestor is unknown.
     pub viewable: Option<bool>,
-    /// The server paints it with a pixmap where it is shown or cleared.
+    /// The server paints the drawable with a pixmap when it is shown or cleared.
     pub has_background_pixmap: bool,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Pixmap {
     pub(crate) width: u16,
     pub(crate) height: u16,
     pub(crate) depth: Option<u8>,
-    /// Whether its pixels are in memory that is shared with the client.
+    /// True if the pixels are in memory shared with the client.
     pub(crate) shared: bool,
     pub(crate) by: By,
 }
@@ -76,7 +76,7 @@ impl Drawables {
         self.windows.add_root(root);
     }
 
-    /// What is known of `id`; a drawable from before the recording has to have a size.
+    /// The known properties of `id`. A drawable from before the recording needs a known size.
     pub(crate) fn get(&self, id: u32) -> Option<Drawable> {
         if let Some(window) = self.windows.get(id) {
             return Some(Drawable {
@@ -121,7 +121,7 @@ impl Drawables {
         })
     }
 
-    /// The drawable whose id a request has, as a target; unknown where the id was cut off.
+    /// The drawable that a request names, as a target; unknown if the id was truncated.
     #[inline]
     pub(crate) fn target(&self, id: Option<u32>) -> Target<'static> {
         let Some(id) = id else {

@@ -1,19 +1,18 @@
-//! Drawables that were made before the recording, or by nobody in it, as far as replies and
-//! events tell of them.
+//! Drawables that no request in the recording made, as far as replies and events describe them.
 
 use crate::geometry::clip::Area;
 use crate::geometry::placement::Geometry;
 use crate::geometry::target::{Effect, Target};
 use crate::ids::IdMap;
 
-/// What is known of such a drawable.
+/// The known properties of an earlier drawable.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct EarlierDrawable {
     pub(crate) geometry: Option<Geometry>,
     pub(crate) depth: Option<u8>,
-    /// Whether drawing on it shows; a pixmap's always does, and is not known to be one.
+    /// True if drawing on it shows. Drawing on a pixmap always does, but the kind may be unknown.
     pub(crate) viewable: Option<bool>,
-    /// It is known to be a window.
+    /// The drawable is known to be a window.
     pub(crate) is_window: bool,
 }
 
@@ -26,7 +25,7 @@ impl EarlierDrawables {
         self.0.get(id)
     }
 
-    /// Forgets `id`: it was destroyed or freed, or is made anew.
+    /// Forgets `id`: it was destroyed or freed, or a request made it again.
     pub(crate) fn remove(&mut self, id: u32) {
         self.0.remove(id);
     }
@@ -57,8 +56,7 @@ impl EarlierDrawables {
         );
     }
 
-    /// A request or an event that changes a window: `None` where what comes of it depends on
-    /// what is not known.
+    /// A request or an event has mapped or unmapped a window; `None` if the result depends on unknown state.
     pub(crate) fn mapped(&mut self, id: u32, viewable: Option<bool>) {
         if let Some(drawable) = self.0.get_mut(id) {
             drawable.viewable = viewable;
@@ -73,7 +71,7 @@ impl EarlierDrawables {
         }
     }
 
-    /// It as the target of a request.
+    /// The drawable as a request's target.
     pub(crate) fn target(&self, id: u32) -> Target<'static> {
         let Some(drawable) = self.0.get(id) else {
             return Target::UNKNOWN;

@@ -1,5 +1,4 @@
-//! Events that tell what became of windows: those of window managers outside the recording show
-//! by them alone.
+//! Events that describe changes of windows. They alone show the actions of a window manager outside the recording.
 
 use x11prof_protocol::Event;
 use x11rb_protocol::protocol::xproto;
@@ -9,7 +8,7 @@ use crate::ids::{By, ClientId};
 use crate::windows::drawables::Drawables;
 use crate::windows::window::Window;
 
-/// Corrects the windows by what the server tells of them.
+/// Corrects the windows by the server's event.
 pub(crate) fn event(drawables: &mut Drawables, client: ClientId, event: &Event<'_>) -> Option<()> {
     let (bytes, order) = (event.bytes, event.order);
     let is_configure = event.code == xproto::CONFIGURE_NOTIFY_EVENT;
@@ -25,8 +24,8 @@ pub(crate) fn event(drawables: &mut Drawables, client: ClientId, event: &Event<'
         | xproto::CONFIGURE_NOTIFY_EVENT => order.u32(bytes, 8)?,
         _ => return None,
     };
-    // An event tells what was so when the server had handled that request; what the same client
-    // asked for since then is still to come.
+    // An event describes the state after a certain request. Later requests of the same client have still to take
+    // effect.
     let is_late = |by: Option<By>| {
         by.zip(event.sequence)
             .is_some_and(|(by, seen)| by.client == client && seen < by.sequence)

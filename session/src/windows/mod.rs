@@ -1,4 +1,4 @@
-//! What is drawn on: the tree of windows, what requests and events make of it, and pixmaps.
+//! Drawables: the tree of windows, the effects of requests and events on it, and pixmaps.
 
 pub(crate) mod drawables;
 pub(crate) mod earlier_drawables;

@@ -1,9 +1,9 @@
-//! What the properties of windows call them (ICCCM, section 4.1.2; EWMH, _NET_WM_NAME).
+//! The names in a window's properties (ICCCM, section 4.1.2; EWMH, _NET_WM_NAME).
 
 /// The longest name kept, in bytes.
 const LONGEST: usize = 256;
 
-/// What the properties of a window call it.
+/// The names in a window's properties.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WindowNames {
     /// The instance in WM_CLASS.
@@ -12,12 +12,12 @@ pub struct WindowNames {
     pub class: Option<Box<str>>,
     /// The latest WM_NAME or _NET_WM_NAME.
     pub title: Option<Box<str>>,
-    /// The first one: later ones tell what the window shows, not which it is.
+    /// The first title: later ones describe the window's content.
     pub first_title: Option<Box<str>>,
 }
 
 impl WindowNames {
-    /// Takes what a property of this name says; `None` where it tells no name.
+    /// Takes the value of a property; `None` if the property is no name.
     pub(crate) fn set(&mut self, property: &str, value: &[u8]) -> Option<()> {
         let mut parts = value.split(|byte| *byte == 0).map(text);
         match property {
@@ -38,7 +38,7 @@ impl WindowNames {
     }
 }
 
-/// Whether a property tells a name.
+/// True if a property is a name.
 pub(crate) fn is_name(property: &str) -> bool {
     matches!(property, "WM_CLASS" | "WM_NAME" | "_NET_WM_NAME")
 }

@@ -1,7 +1,7 @@
 //! The requests that make, change, map and move windows.
 //!
-//! A request takes effect at once, unless a client of this session is known to redirect it (a
-//! window manager). A window manager outside the recording shows by the events alone.
+//! A request takes effect at once, unless a client of this session is known to redirect it (a window manager). A window
+//! manager outside the recording shows by the events alone.
 
 use x11prof_protocol::{Body, Request};
 use x11rb_protocol::protocol::xproto;
@@ -64,7 +64,7 @@ pub(crate) fn change_attributes(windows: &mut Windows, by: By, body: &Body<'_>) 
     Some(())
 }
 
-/// ChangeProperty. `None` where it tells no name.
+/// ChangeProperty. `None` if the property is no name.
 pub(crate) fn change_property(windows: &mut Windows, atoms: &Atoms, body: &Body<'_>) -> Option<()> {
     /// Names are lists of bytes.
     const BYTES: u8 = 8;
@@ -163,7 +163,7 @@ fn earlier(drawables: &mut Drawables, id: u32, major: u8, body: &Body<'_>) -> Op
     let earlier = &mut drawables.earlier;
     match major {
         xproto::DESTROY_WINDOW_REQUEST => earlier.remove(id),
-        // Whether it shows depends on its ancestors, and on a window manager.
+        // The window's viewability depends on its ancestors, and on a window manager.
         xproto::MAP_WINDOW_REQUEST | xproto::REPARENT_WINDOW_REQUEST => {
             earlier.mapped(id, None);
         }
@@ -205,19 +205,18 @@ fn configure(windows: &mut Windows, id: u32, by: By, body: &Body<'_>) -> Option<
     Some(())
 }
 
-/// The place in the stack that ConfigureWindow gives a window; `None` where it gives it none, or
-/// where it is not known.
+/// The place in the stack that ConfigureWindow gives a window; `None` if it gives none, or if the place is unknown.
 pub(crate) fn restacked(windows: &Windows, id: u32, body: &Body<'_>, mask: u32) -> Option<usize> {
     let mode = body.value(8, mask, 1 << 6)?;
     windows.restacked(id, body.value(8, mask, 1 << 5), mode & 0xFF)
 }
 
-/// Whether CirculateWindow lowers a window.
+/// True if CirculateWindow lowers a window.
 pub(crate) fn lowers(request: &Request<'_>) -> bool {
     request.minor != 0
 }
 
-/// The geometry as ConfigureWindow's value list makes it.
+/// Applies ConfigureWindow's value list to the geometry.
 pub(crate) fn reshape(geometry: &mut Geometry, body: &Body<'_>, mask: u32) {
     let value = |bit| body.value(8, mask, bit).map(|value| value as u16);
     geometry.x = value(1 << 0).map_or(geometry.x, u16::cast_signed);

@@ -1,5 +1,4 @@
-//! The stacking order of siblings, and what requests make of it (protocol, ConfigureWindow and
-//! CirculateWindow).
+//! The stacking order of siblings, and the effects of requests on it (protocol, ConfigureWindow and CirculateWindow).
 
 use crate::windows::tree::Windows;
 use crate::windows::window::Window;
@@ -15,9 +14,8 @@ const BOTTOM_IF: u32 = 3;
 const OPPOSITE: u32 = 4;
 
 impl Windows {
-    /// The place among its siblings, counted from the lowest, that a window has after being
-    /// stacked by `mode`, relative to `sibling` or to all; the place it has, where that changes
-    /// nothing. `None` where it is not known.
+    /// A window's place among its siblings, counted from the lowest, after it is stacked by `mode` relative to
+    /// `sibling` or to all. The present place if the request changes nothing. `None` if unknown.
     pub(crate) fn restacked(&self, id: u32, sibling: Option<u32>, mode: u32) -> Option<usize> {
         let window = self.get(id)?;
         let siblings = self.get(window.parent?)?.children();
@@ -59,9 +57,8 @@ impl Windows {
         siblings.iter().position(|other| *other == id)
     }
 
-    /// The child that CirculateWindow moves, and its new place: the lowest that another one hides
-    /// goes to the top, or the highest that hides another one to the bottom. `None` where there
-    /// is no such.
+    /// The child that CirculateWindow moves, and its new place: the lowest hidden child goes to the top, or the highest
+    /// child that hides another one to the bottom. `None` if there is no such child.
     pub(crate) fn circulated(&self, parent: u32, lowers: bool) -> Option<(u32, usize)> {
         let children = self.get(parent)?.children();
         let mut compared = 0;
@@ -87,7 +84,7 @@ impl Windows {
     }
 }
 
-/// Whether a mapped window and another one lie over each other.
+/// True if a mapped window and another one overlap.
 fn hides(one: &Window, other: &Window) -> bool {
     let common = one.geometry.outer().intersection(other.geometry.outer());
     one.mapped && !common.is_empty()

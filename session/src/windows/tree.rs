@@ -1,4 +1,4 @@
-//! The tree of windows, as far as drawing on them depends on it.
+//! The tree of windows, as far as drawing depends on it.
 
 use crate::ids::{ClientId, IdMap};
 use crate::setup::Root;
@@ -15,7 +15,7 @@ const COUNTED_LIMIT: u32 = 1 << 14;
 #[derive(Debug, Default)]
 pub(crate) struct Windows {
     pub(super) known: IdMap<Window>,
-    /// Those that have been given any; also of windows from before the recording.
+    /// The names of windows, also of those from before the recording.
     names: IdMap<WindowNames>,
     /// Windows that were destroyed and are not yet taken down as freed.
     destroyed: Vec<u32>,
@@ -52,12 +52,12 @@ impl Windows {
         std::mem::take(&mut self.destroyed)
     }
 
-    /// What its properties call a window.
+    /// The names in a window's properties.
     pub(crate) fn names(&self, id: u32) -> Option<&WindowNames> {
         self.names.get(id)
     }
 
-    /// The same, to be changed; `None` where there are too many.
+    /// The names in a window's properties, to be changed; `None` if there are too many windows.
     pub(crate) fn names_mut(&mut self, id: u32) -> Option<&mut WindowNames> {
         if self.names.get(id).is_none() {
             self.names.insert(id, WindowNames::default());
@@ -65,7 +65,7 @@ impl Windows {
         self.names.get_mut(id)
     }
 
-    /// A window and its ancestors, as far as they are known, from it upwards.
+    /// A window and its known ancestors, upwards.
     pub(crate) fn ancestry(&self, id: u32) -> impl Iterator<Item = u32> + '_ {
         let known = |id: &u32| self.known.get(*id).is_some();
         let first = Some(id).filter(known);
@@ -83,7 +83,7 @@ impl Windows {
 
     /// Adds a window under its parent.
     pub(crate) fn add(&mut self, id: u32, window: Window) {
-        // An id in use is one whose destruction was not seen: BadIDChoice undoes the new one.
+        // The destruction of the id's old window was not seen: otherwise BadIDChoice undoes the new one.
         self.destroy(id);
         self.state += 1;
         let parent = window.parent;
@@ -142,8 +142,8 @@ impl Windows {
             .unwrap_or_default()
     }
 
-    /// How many windows a request on all of `id` and its inferiors is about; of those that are
-    /// not mapped, and what is under them, only where `unmapped`.
+    /// The number of windows that a request on all of `id` and its inferiors affects. Unmapped windows, and their
+    /// inferiors, count only if `unmapped`.
     pub(crate) fn count(&self, id: u32, unmapped: bool) -> u32 {
         let mut count = 0_u32;
         let mut pending = vec![id];
@@ -162,8 +162,8 @@ impl Windows {
         count
     }
 
-    /// A client is gone: the windows of its save set that are under its own go to the nearest
-    /// ancestor that is not, and all of them are mapped (protocol, ChangeSaveSet).
+    /// A client is gone. The windows of its save set inside its own windows go to the nearest ancestor of another
+    /// client, and all of the set are mapped (protocol, ChangeSaveSet).
     pub(crate) fn save(&mut self, client: ClientId, save_set: &[u32]) {
         let is_own = |window: &Window| window.by.is_some_and(|by| by.client == client);
         for id in save_set {
@@ -186,7 +186,7 @@ impl Windows {
         }
     }
 
-    /// Forgets what a client made and what it asked to be redirected to it.
+    /// Forgets a client's windows and its redirections.
     pub(crate) fn remove_client(&mut self, client: ClientId) {
         let is_own = |window: &Window| window.by.is_some_and(|by| by.client == client);
         let doomed: Vec<u32> = self
@@ -204,8 +204,8 @@ impl Windows {
         }
     }
 
-    /// Whether a request of `client` to map or move a window goes to a window manager instead
-    /// (protocol, SubstructureRedirect).
+    /// True if a request of `client` to map or move a window goes to a window manager instead (protocol,
+    /// SubstructureRedirect).
     pub(crate) fn is_redirected(&self, id: u32, client: ClientId) -> bool {
         let Some(window) = self.known.get(id) else {
             return false;

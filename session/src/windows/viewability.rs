@@ -1,4 +1,4 @@
-//! What can be seen of a window, and whether clearing it paints anything.
+//! The visible part of a window, and the paint of its background.
 
 use crate::geometry::clip::Area;
 use crate::geometry::placement::Geometry;
@@ -6,8 +6,7 @@ use crate::windows::tree::{ANCESTORS_LIMIT, Windows};
 use crate::windows::window::{Background, Window};
 
 impl Windows {
-    /// Whether it and all its ancestors are mapped; `None` where one that would decide it is
-    /// not known.
+    /// True if the window and all its ancestors are mapped; `None` if a deciding one is unknown.
     #[inline]
     pub(crate) fn is_viewable(&self, id: u32) -> Option<bool> {
         let window = self.known.get(id)?;
@@ -20,8 +19,8 @@ impl Windows {
         viewable
     }
 
-    /// An area of a window where it is on the screen, clipped to all that it is in; `None` where it
-    /// is not viewable, or where it is is not known.
+    /// The screen area of a window's area, clipped to the window and its ancestors; `None` if the window is not
+    /// viewable, or its place is unknown.
     pub(crate) fn on_screen(&self, id: u32, area: Area) -> Option<Area> {
         if self.is_viewable(id) != Some(true) {
             return None;
@@ -54,7 +53,7 @@ impl Windows {
         None
     }
 
-    /// Whether clearing it paints anything; `None` where that is not known.
+    /// True if clearing the window paints anything; `None` if unknown.
     pub(crate) fn has_background(&self, id: u32) -> Option<bool> {
         let mut at = id;
         for _ in 0..ANCESTORS_LIMIT {
@@ -69,7 +68,7 @@ impl Windows {
         None
     }
 
-    /// Whether its background is painted where it comes into sight, as far as is known.
+    /// True if the window is known to paint its background when it becomes visible.
     pub(crate) fn paints(&self, id: u32) -> bool {
         self.has_background(id) != Some(false)
     }

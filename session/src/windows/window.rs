@@ -1,4 +1,4 @@
-//! A window, as far as drawing on it depends on it.
+//! A window, as far as drawing depends on it.
 
 use std::cell::Cell;
 
@@ -6,7 +6,7 @@ use crate::geometry::placement::Geometry;
 use crate::ids::{By, ClientId};
 use crate::setup::Root;
 
-/// What a window's background is, as far as clearing it depends on it.
+/// The kind of a window's background, as far as clearing depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Background {
     /// None: clearing paints nothing.
@@ -17,7 +17,7 @@ pub(crate) enum Background {
     Pixel,
     /// A pixmap.
     Pixmap,
-    /// It was set before the recording, or by a client that is not in it.
+    /// The background was set before the recording, or by a client outside it.
     Unknown,
 }
 
@@ -30,21 +30,20 @@ pub(crate) struct Window {
     pub(crate) depth: Option<u8>,
     pub(crate) input_only: bool,
     pub(crate) background: Background,
-    /// Whether its pixels outlive a change of its size (its bit gravity is not Forget).
+    /// True if the pixels outlive a change of size (the bit gravity is not Forget).
     pub(crate) keeps_bits: bool,
     pub(crate) mapped: bool,
     pub(crate) override_redirect: bool,
     /// The client that gets requests on children instead of the server (SubstructureRedirect).
     pub(crate) redirected_to: Option<ClientId>,
-    /// The request that last mapped or unmapped it, and the one that last moved it: an event
-    /// from before that is out of date.
+    /// The request that last mapped or unmapped the window. An earlier event is out of date.
     pub(crate) map_changed: Option<By>,
     pub(crate) moved: Option<By>,
-    /// The request that made it; `None` for a root, and where it is not in the recording.
+    /// The request that made the window; `None` for a root, and for a window from before the recording.
     pub(crate) by: Option<By>,
     /// From the lowest to the highest.
     pub(super) children: Vec<u32>,
-    /// Whether it was viewable, and the state of the tree in which it was.
+    /// The window's viewability, and the version of the tree for which it was computed.
     pub(super) viewable: Cell<(u64, Option<bool>)>,
 }
 
@@ -66,7 +65,7 @@ impl Window {
         }
     }
 
-    /// A window as CreateWindow makes it: unmapped, without a background.
+    /// A window after CreateWindow: unmapped, without a background.
     pub(crate) fn new(parent: u32, geometry: Geometry, by: By) -> Window {
         Window {
             by: Some(by),
@@ -75,7 +74,7 @@ impl Window {
         }
     }
 
-    /// A window that an event tells of: nobody in the recording made it.
+    /// A window known from an event: no request in the recording made it.
     pub(crate) fn told_of(parent: u32, geometry: Geometry) -> Window {
         Window {
             parent: Some(parent),

@@ -13,7 +13,7 @@ fn rectangle(bytes: Bytes, (x, y, width, height): (i16, i16, u16, u16)) -> Bytes
     bytes.i16s(&[x, y]).u16(width).u16(height)
 }
 
-/// What is left of 100 by 50 on the window, all of it.
+/// The pixels left of 100 by 50 on the window: all of them.
 fn left(display: &mut Display) -> (f64, Effect) {
     let fill = display.request(0, 70, 0, |b| {
         rectangle(b.u32(WINDOW).u32(GC), (0, 0, 100, 50))
@@ -109,7 +109,7 @@ fn with_regions() -> Display {
     display
 }
 
-/// What is left of the window after clipping to `REGION`.
+/// The pixels left of the window after clipping to `REGION`.
 fn clipped_to_region(display: &mut Display) -> (f64, Effect) {
     display.request(0, XFIXES, 20, |b| b.u32(GC).u32(REGION).i16s(&[0, 0]));
     left(display)

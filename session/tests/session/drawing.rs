@@ -128,7 +128,7 @@ fn attributes_are_those_of_the_gc() {
         b.u32(WINDOW).u32(STRANGER).i16s(&[0, 0, 9, 0])
     });
     assert_eq!(unknown.attributes.to_string(), "direction=horizontal");
-    // It may clip.
+    // The request may be clipped.
     assert_eq!((unknown.op_size, unknown.effect), (9.0, Effect::Unknown));
 }
 

@@ -9,15 +9,15 @@ use x11prof_session::{Change, ClientId, NetworkSubstitute, Observed, Operation, 
 pub(crate) const ROOT: u32 = 0x100;
 /// The root of the second screen: 640 by 480, depth 8.
 pub(crate) const SECOND_ROOT: u32 = 0x200;
-/// What `Display::ready` makes: a mapped window of 100 by 50 under the root, a pixmap of
-/// 64 by 64 and depth 1, and a GC with the defaults.
+/// The resources of `Display::ready`: a mapped window of 100 by 50 under the root, a pixmap of 64 by 64 and depth 1,
+/// and a GC with the defaults.
 pub(crate) const WINDOW: u32 = 0x20_0001;
 pub(crate) const PIXMAP: u32 = 0x20_0002;
 pub(crate) const GC: u32 = 0x20_0003;
 /// An id that nothing was made under.
 pub(crate) const STRANGER: u32 = 0x20_FFFF;
 
-/// What a message was, kept.
+/// An owned copy of a message's meaning.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Seen {
     Operation(Operation),
@@ -168,7 +168,7 @@ impl Display {
         }
     }
 
-    /// A request: what it is as an operation.
+    /// Sends a request, and returns its operation.
     pub(crate) fn request(
         &mut self,
         client: u32,
@@ -180,7 +180,7 @@ impl Display {
         one(self.feed(client, Side::Client, Input::Bytes(&bytes)))
     }
 
-    /// What a request changes on the screen: boxes by their left, top, right and bottom edges.
+    /// The screen area that a request changes: boxes by their left, top, right and bottom edges.
     pub(crate) fn changes(
         &mut self,
         client: u32,
@@ -193,7 +193,7 @@ impl Display {
         edges.collect()
     }
 
-    /// What a request changes on the screen.
+    /// The screen area that a request changes.
     pub(crate) fn change(
         &mut self,
         client: u32,
@@ -221,7 +221,7 @@ impl Display {
         changed
     }
 
-    /// What stands for a request across a network.
+    /// The substitute of a request across a network.
     pub(crate) fn across(
         &mut self,
         major: u8,
@@ -282,8 +282,7 @@ impl Display {
         one(self.feed(0, Side::Client, Input::Bytes(&big.bytes)))
     }
 
-    /// An event or an error: its first byte, its second one, the request it follows, and what
-    /// stands from byte 4 on.
+    /// An event or an error: its first byte, its second one, the request that it follows, and the bytes from 4 on.
     pub(crate) fn answer(
         &mut self,
         client: u32,
@@ -300,13 +299,12 @@ impl Display {
         seen.remove(0)
     }
 
-    /// A reply to the client's last request: its second byte, what stands from byte 8 on, and
-    /// the length that comes of it.
+    /// A reply to the client's last request: its second byte, and the bytes from 8 on, which decide its length.
     pub(crate) fn reply(&mut self, data: u8, body: impl FnOnce(Bytes) -> Bytes) {
         self.reply_to(self.last(0), data, body);
     }
 
-    /// The same to an earlier request.
+    /// A reply to an earlier request.
     pub(crate) fn reply_to(&mut self, sequence: u16, data: u8, body: impl FnOnce(Bytes) -> Bytes) {
         let mut body = body(self.bytes()).bytes;
         body.resize(body.len().max(24).next_multiple_of(4), 0);

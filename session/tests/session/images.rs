@@ -19,7 +19,7 @@ fn image(bytes: Bytes, drawable: u32, width: u16, height: u16, x: i16, y: i16) -
         .zeros(usize::from(width) * usize::from(height) * 4)
 }
 
-/// Gives the window a background, so that clearing it paints.
+/// A display whose window has a background, so that clearing it paints.
 fn with_background() -> Display {
     let mut display = Display::ready();
     display.request(0, 2, 0, |b| value_list(b.u32(WINDOW), &[(1, 0x00FF_FFFF)]));

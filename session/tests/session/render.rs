@@ -1,4 +1,4 @@
-//! RENDER: pictures, glyph sets, and what compositing with them is as an operation.
+//! RENDER: pictures, glyph sets, and the operations of compositing with them.
 
 use x11prof_protocol::ByteOrder;
 use x11prof_session::{Effect, Operation};
@@ -58,7 +58,7 @@ fn ready() -> Display {
     ready_in(ByteOrder::Little)
 }
 
-/// Composite with Over onto the window: source and where in it, mask, where to, and how large.
+/// Composite with Over onto the window: the source and its origin, the mask, the destination, and the size.
 fn composite(
     display: &mut Display,
     source: (u32, i16, i16),

@@ -1,10 +1,10 @@
-//! What a session learns from replies.
+//! A session learns from replies.
 
 use x11prof_session::{DrawableKind, Effect};
 
 use crate::harness::{Bytes, Display, GC, ROOT, STRANGER, WINDOW};
 
-/// What is left of 1000 by 1000.
+/// The pixels left of 1000 by 1000.
 fn drawn(display: &mut Display, drawable: u32) -> (f64, Effect) {
     let fill = display.request(0, 70, 0, |b| {
         b.u32(drawable).u32(GC).i16s(&[0, 0]).u16(1000).u16(1000)
@@ -46,7 +46,7 @@ fn a_drawable_from_before_the_recording_is_what_replies_tell() {
     assert_eq!((known.kind, known.depth), (DrawableKind::Unknown, Some(24)));
     attributes(&mut display, STRANGER, 2);
     assert_eq!(drawn(&mut display, STRANGER), (200.0, Effect::Full));
-    // Unmapped, configured and mapped again: whether it shows now is not known.
+    // Unmapped, configured and mapped again: the window's viewability is unknown now.
     display.request(0, 10, 0, |b| b.u32(STRANGER));
     assert_eq!(drawn(&mut display, STRANGER), (200.0, Effect::Nothing));
     display.request(0, 12, 0, |b| b.u32(STRANGER).u16(1 << 2).u16(0).u32(30));

@@ -61,7 +61,7 @@ fn images_in_shared_memory_are_as_others() {
 #[test]
 fn shared_images_cross_a_network_as_images() {
     let mut display = ready();
-    // 30 by 20 of an image of 64 by 64, clipped by the window: all of it is sent.
+    // 30 by 20 of an image of 64 by 64, clipped by the window: the whole image is sent.
     let put = display.across(SHM, 3, |b| {
         let b = b.u32(WINDOW).u32(GC).u16(64).u16(64).u16(0).u16(0);
         let b = b.u16(30).u16(20).i16s(&[80, 0]).u8(24).u8(2).u8(0).u8(0);
@@ -180,7 +180,7 @@ fn counters_and_the_like_live_until_they_are_destroyed() {
     for id in NEW..NEW + 3 {
         assert_eq!(kind(&display, id), None);
     }
-    // What failed was not made.
+    // The failed request made nothing.
     display.request(0, SYNC, 2, |b| b.u32(NEW).u32(0).u32(0));
     let failed = display.last(0);
     display.answer(0, 0, 14, failed, |b| b.u32(NEW).u16(2).u8(SYNC));

@@ -1,4 +1,4 @@
-//! What windows that change do to the screen, and their stacking order.
+//! The effects of window changes on the screen, and the stacking order.
 
 use x11prof_session::{Effect, Operation};
 
@@ -75,7 +75,7 @@ fn what_comes_goes_and_moves_changes_the_screen() {
     const DESTROY: u8 = 4;
     let mut display = row();
     let changes = |display: &mut Display, major| display.changes(0, major, |b| b.u32(FIRST + 3));
-    // Without a background it shows nothing where it comes, but what it hid when it goes.
+    // A window without a background shows nothing when it is mapped; its unmapping shows the windows beneath.
     let beside = display.changes(0, MAP, |b| b.u32(FIRST));
     assert_eq!((beside, changes(&mut display, MAP)), (vec![], vec![]));
     let there = changes(&mut display, UNMAP);
@@ -109,7 +109,7 @@ fn what_is_drawn_through_a_clip_changes_each_of_its_rectangles() {
     display.request(0, SET_CLIP_RECTANGLES, 0, |b| {
         let b = b.u32(CLIPPED).u16(10).u16(0);
         let b = b.u16(0).u16(20).u16(5).u16(5);
-        // The second is cut, the third is beside what is filled.
+        // The second rectangle is clipped, the third is beside the filled one.
         b.u16(20)
             .u16(20)
             .u16(50)

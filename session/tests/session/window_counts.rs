@@ -1,5 +1,4 @@
-//! Requests on windows, by how many windows they touch; and what becomes of windows that a
-//! client saved.
+//! Requests on windows, by the number of windows that they affect; and the fate of windows in a client's save set.
 
 use x11prof_session::{ClientId, Effect};
 

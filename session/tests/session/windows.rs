@@ -19,7 +19,7 @@ fn with_child() -> Display {
     display
 }
 
-/// What is drawn on a window: the area left of 1000 by 1000, and its effect.
+/// Draws on a window: the area left of 1000 by 1000, and the effect.
 fn drawn(display: &mut Display, window: u32) -> (f64, Effect) {
     let fill = display.request(0, 70, 0, |b| {
         b.u32(window).u32(GC).i16s(&[0, 0]).u16(1000).u16(1000)
@@ -122,7 +122,7 @@ fn events_from_before_a_request_are_out_of_date() {
     display.answer(0, MAP_NOTIFY, 0, mapped, |b| b.u32(WINDOW).u32(WINDOW));
     display.answer(0, UNMAP_NOTIFY, 0, unmapped, |b| b.u32(WINDOW).u32(WINDOW));
     assert_eq!(drawn(&mut display, WINDOW).1, Effect::Full);
-    // So is the end of a window whose id has been given again.
+    // A late event on a window whose id is in use again is ignored too.
     display.request(0, 4, 0, |b| b.u32(WINDOW));
     let destroyed = display.last(0);
     display.create_window(0, WINDOW, ROOT, (0, 0, 10, 10));
