@@ -1,5 +1,7 @@
 //! `x11prof report --format html`: everything about one recording on one page.
 
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -144,7 +146,9 @@ pub(crate) fn write(
     let mut verdict = profile::verdict_lines(report);
     verdict.extend(x11prof_views::episodes::verdict_lines(&episodes));
     let command = report.trace.command.join(" ");
+    let nonce = format!("{:016x}", RandomState::new().hash_one(command.as_str()));
     let page = Page {
+        nonce: &nonce,
         title: match command.as_str() {
             "" => &name,
             command => command,

@@ -39,6 +39,9 @@ const SCRIPTS: [&str; 8] = [
 pub struct Page<'a> {
     /// What the page is called.
     pub title: &'a str,
+    /// Letters and digits that nobody knew when the trace was made: a browser runs the page's scripts by them, and no
+    /// script that came out of a trace.
+    pub nonce: &'a str,
     /// The version of the program that made it.
     pub made: &'a str,
     /// The first lines: where the time went.
@@ -104,6 +107,7 @@ impl Page<'_> {
                 continue;
             };
             match slot {
+                "nonce" => out.write_all(text(self.nonce).as_bytes())?,
                 "title" => out.write_all(text(self.title).as_bytes())?,
                 "uplot_style" => {
                     out.write_all(include_bytes!("../../assets/html/uplot/uPlot.min.css"))?
@@ -137,14 +141,18 @@ mod tests {
             .filter_map(|part| Some(part.split_once("}}")?.0))
             .collect();
         let known = [
+            "nonce",
             "title",
             "uplot_style",
             "style",
             "title",
             "data",
+            "nonce",
             "uplot",
+            "nonce",
             "scripts",
         ];
         assert_eq!(slots, known);
+        assert!(!PAGE.contains("script-src 'unsafe-inline'"));
     }
 }
