@@ -290,6 +290,30 @@ fn a_server_without_record_is_an_error_that_names_the_proxy() {
 }
 
 #[test]
+fn a_server_that_ends_with_its_last_client_is_not_ended_by_the_recorder() {
+    let (server, place) = (Server::xvfb(&["-terminate"]), Place::new());
+    for words in [["record", "--attach"].as_slice(), &["top"]] {
+        let mut command = place.x11prof(words);
+        let ran = Finished::of(command.args(["--display", &server.display]));
+        let said = ran.failed_with_one_line(1);
+        assert!(said.contains("-terminate"), "{said}");
+    }
+    // The server is still there.
+    client(&server, Order::Little).sync();
+}
+
+#[test]
+fn a_server_without_room_for_the_recorder_says_how_much_is_needed() {
+    let (server, place) = (Server::xvfb(&["-maxclients", "64"]), Place::new());
+    let clients: Vec<Client> = (0..60).map(|_| client(&server, Order::Little)).collect();
+    let ran = place.run(["record", "--attach", "--display", &server.display]);
+    let said = ran.failed_with_one_line(1);
+    assert!(said.contains("Maximum number of clients"), "{said}");
+    assert!(said.contains("needs 4 connections"), "{said}");
+    drop(clients);
+}
+
+#[test]
 fn it_ends_after_its_time_and_goes_with_the_server() {
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let mut command = place.x11prof(["record", "--attach", "--seconds", "1", "--display"]);

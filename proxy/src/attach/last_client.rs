@@ -1,50 +1,71 @@
-//! A server that ends with its last client (`-terminate`). A recorder that attaches to an idle server, and leaves, ends
-//! the server.
+//! A server that ends with its last client (`-terminate`): who attaches to one without clients, and leaves, ends it.
+
+use std::fs;
 
 use crate::display_name::{DisplayName, Endpoint};
 use crate::process_info::ProcessInfo;
 
-/// The state of a Unix socket that is connected (/proc/net/unix; SS_CONNECTED of the kernel).
+/// States of a Unix socket (/proc/net/unix; SS_UNCONNECTED and SS_CONNECTED of the kernel).
+const LISTENS: &str = "01";
 const CONNECTED: &str = "03";
 
-/// True if a server of this machine would end after a client came and went now. Nothing is sent to the server: even a
-/// connection without a setup ends it.
+/// True where a server of this machine would end with a client that came and went now. Nothing is sent to the server:
+/// even a connection without a setup ends it.
 pub(super) fn would_end(display: &DisplayName) -> bool {
-    let number = display.number();
-    let lock = std::fs::read_to_string(format!("/tmp/.X{number}-lock")).unwrap_or_default();
-    let local = matches!(display.endpoint(), Endpoint::Local);
-    let server = lock.trim().parse().ok().filter(|_| local);
-    let arguments = server.map(|pid| ProcessInfo::of(pid).command);
-    if !arguments.is_some_and(|all| all.iter().any(|one| one == "-terminate")) {
+    if !matches!(display.endpoint(), Endpoint::Local) {
         return false;
     }
-    let path = format!("/tmp/.X11-unix/X{number}");
-    std::fs::read_to_string("/proc/net/unix").is_ok_and(|all| clients(&all, &path) == 0)
+    let path = format!("/tmp/.X11-unix/X{}", display.number());
+    let sockets = fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    let ends = || {
+        let mut listening = inodes(&sockets, &path, LISTENS).filter_map(holder);
+        listening.any(|pid| {
+            ProcessInfo::of(pid)
+                .command
+                .iter()
+                .any(|one| one == "-terminate")
+        })
+    };
+    inodes(&sockets, &path, CONNECTED).count() == 0 && ends()
 }
 
-/// The connections to a socket of this name, or of the same abstract name.
-fn clients(sockets: &str, path: &str) -> usize {
-    let lines = sockets.lines().map(|line| line.split_ascii_whitespace());
-    let connected = lines.filter(|line| {
-        let mut fields = line.clone().skip(5);
-        fields.next() == Some(CONNECTED)
-            && fields
-                .nth(1)
-                .is_some_and(|name| name.trim_start_matches('@') == path)
-    });
-    connected.count()
+/// The inodes of the sockets of this name, or of the same abstract name, that are in a state.
+fn inodes<'a>(sockets: &'a str, path: &'a str, state: &'a str) -> impl Iterator<Item = &'a str> {
+    sockets.lines().filter_map(move |line| {
+        let mut fields = line.split_ascii_whitespace().skip(5);
+        let right = fields.next() == Some(state);
+        let inode = fields.next()?;
+        let name = fields.next()?.trim_start_matches('@');
+        (right && name == path).then_some(inode)
+    })
+}
+
+/// A process that has this socket open, of those whose files we may see.
+fn holder(inode: &str) -> Option<u32> {
+    let socket = format!("socket:[{inode}]");
+    let pids = fs::read_dir("/proc").ok()?.flatten();
+    let mut pids = pids.filter_map(|one| one.file_name().to_str()?.parse::<u32>().ok());
+    pids.find(|pid| {
+        let files = fs::read_dir(format!("/proc/{pid}/fd"))
+            .into_iter()
+            .flatten();
+        let mut links = files.flatten().flat_map(|file| fs::read_link(file.path()));
+        links.any(|link| link.as_os_str() == socket.as_str())
+    })
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
-    fn connections_to_a_socket_are_counted() {
+    fn the_sockets_of_a_display_are_found_by_state() {
         let sockets = "Num       RefCount Protocol Flags    Type St Inode Path\n\
              0000: 00000002 00000000 00010000 0001 01 9 /tmp/.X11-unix/X7\n\
              0000: 00000003 00000000 00000000 0001 03 8 /tmp/.X11-unix/X7\n\
              0000: 00000003 00000000 00000000 0001 03 7 @/tmp/.X11-unix/X7\n\
              0000: 00000003 00000000 00000000 0001 03 6 /tmp/.X11-unix/X77\n\
              0000: 00000003 00000000 00000000 0001 03 5\n";
-        assert_eq!(super::clients(sockets, "/tmp/.X11-unix/X7"), 2);
+        let of = |state| super::inodes(sockets, "/tmp/.X11-unix/X7", state).collect::<Vec<_>>();
+        assert_eq!(of("01"), ["9"]);
+        assert_eq!(of("03"), ["8", "7"]);
     }
 }
