@@ -1,35 +1,55 @@
-//! Which requests draw.
+//! Which requests draw, and what: the one table of that.
 
-use x11prof_protocol::Request;
+use x11prof_protocol::Symbol;
 
-/// Whether a request draws on its target.
-pub(crate) fn draws(request: &Request<'_>) -> bool {
-    // CopyArea to ImageText16 (protocol, appendix B): drawing, and among it only GetImage does not.
-    const CORE: std::ops::RangeInclusive<u8> = 62..=77;
-    const GET_IMAGE: u8 = 73;
-    if request.major < 128 {
-        return CORE.contains(&request.major) && request.major != GET_IMAGE;
-    }
-    matches!(
-        request.name.as_str(),
-        "MIT-SHM:PutImage"
-            | "RENDER:Composite"
+/// What a request draws.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Drawing {
+    Shapes,
+    Text,
+    Copies,
+    Images,
+    /// An image that is ready, on a window that is not the request's target: a swap of buffers, a frame of a video.
+    Frames,
+}
+
+impl Drawing {
+    /// What a request of this name draws.
+    pub(crate) fn of(request: Symbol) -> Option<Drawing> {
+        Some(match request.as_str() {
+            "PolyPoint"
+            | "PolyLine"
+            | "PolySegment"
+            | "PolyRectangle"
+            | "PolyArc"
+            | "FillPoly"
+            | "PolyFillRectangle"
+            | "PolyFillArc"
             | "RENDER:FillRectangles"
+            | "RENDER:Composite"
             | "RENDER:Trapezoids"
             | "RENDER:Triangles"
             | "RENDER:TriStrip"
-            | "RENDER:TriFan"
+            | "RENDER:TriFan" => Drawing::Shapes,
+            "PolyText8"
+            | "PolyText16"
+            | "ImageText8"
+            | "ImageText16"
             | "RENDER:CompositeGlyphs8"
             | "RENDER:CompositeGlyphs16"
-            | "RENDER:CompositeGlyphs32"
-    )
-}
+            | "RENDER:CompositeGlyphs32" => Drawing::Text,
+            "CopyArea" | "CopyPlane" => Drawing::Copies,
+            "PutImage" | "MIT-SHM:PutImage" => Drawing::Images,
+            "GLX:SwapBuffers"
+            | "DOUBLE-BUFFER:SwapBuffers"
+            | "XVideo:PutImage"
+            | "XVideo:ShmPutImage" => Drawing::Frames,
+            _ => return None,
+        })
+    }
 
-/// Whether a request shows an image that is ready on a window that is not its target: a swap of buffers, a
-/// frame of a video.
-pub(crate) fn shows_image(request: &Request<'_>) -> bool {
-    matches!(
-        request.name.as_str(),
-        "GLX:SwapBuffers" | "DOUBLE-BUFFER:SwapBuffers" | "XVideo:PutImage" | "XVideo:ShmPutImage"
-    )
+    /// Whether it is on the request's target.
+    pub(crate) fn is_on_target(self) -> bool {
+        self != Drawing::Frames
+    }
 }

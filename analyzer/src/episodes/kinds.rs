@@ -5,6 +5,8 @@
 
 use x11prof_protocol::Symbol;
 
+use crate::drawing::Drawing;
+
 /// A set of kinds of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Kinds(u16);
@@ -21,8 +23,8 @@ const NAMES: [&str; 9] = [
     "frames",
 ];
 
-/// Drawing, text, copies, images.
-const DRAWING: u16 = 0b1111 << 4;
+/// Drawing, text, copies, images, frames.
+const DRAWING: u16 = 0b11111 << 4;
 
 impl Kinds {
     /// The kind of a request of this name, if it has one.
@@ -44,32 +46,16 @@ impl Kinds {
             "UngrabPointer" | "GrabButton" | "UngrabButton" | "UngrabKeyboard" | "GrabKey"
             | "UngrabKey" | "AllowEvents" | "GrabServer" | "UngrabServer" | "WarpPointer"
             | "SetInputFocus" => 3,
-            "ClearArea"
-            | "PolyPoint"
-            | "PolyLine"
-            | "PolySegment"
-            | "PolyRectangle"
-            | "PolyArc"
-            | "FillPoly"
-            | "PolyFillRectangle"
-            | "PolyFillArc"
-            | "RENDER:FillRectangles"
-            | "RENDER:Composite"
-            | "RENDER:Trapezoids"
-            | "RENDER:Triangles"
-            | "RENDER:TriStrip"
-            | "RENDER:TriFan" => 4,
-            "PolyText8"
-            | "PolyText16"
-            | "ImageText8"
-            | "ImageText16"
-            | "RENDER:CompositeGlyphs8"
-            | "RENDER:CompositeGlyphs16"
-            | "RENDER:CompositeGlyphs32" => 5,
-            "CopyArea" | "CopyPlane" => 6,
-            "PutImage" | "MIT-SHM:PutImage" => 7,
-            "Present:Pixmap" | "GLX:SwapBuffers" => 8,
-            _ => return Kinds::default(),
+            "ClearArea" => 4,
+            "Present:Pixmap" => 8,
+            _ => match Drawing::of(request) {
+                Some(Drawing::Shapes) => 4,
+                Some(Drawing::Text) => 5,
+                Some(Drawing::Copies) => 6,
+                Some(Drawing::Images) => 7,
+                Some(Drawing::Frames) => 8,
+                None => return Kinds::default(),
+            },
         };
         Kinds(1 << kind)
     }
@@ -90,5 +76,18 @@ impl Kinds {
         named
             .filter(move |(n, _)| self.0 >> n & 1 == 1)
             .map(|(_, name)| name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Kinds;
+
+    #[test]
+    fn a_video_s_frame_draws() {
+        for name in ["XVideo:PutImage", "DOUBLE-BUFFER:SwapBuffers", "PolyLine"] {
+            assert!(Kinds::of(name.into()).draws(), "{name}");
+        }
+        assert!(!Kinds::of("GetImage".into()).draws());
     }
 }

@@ -3,7 +3,7 @@
 use x11prof_protocol::Request;
 use x11prof_session::{DrawableKind, Session, Target};
 
-use crate::drawing::{draws, shows_image};
+use crate::drawing::Drawing;
 use crate::pipeline::Seen;
 
 /// The longest part of a name that is taken, in bytes.
@@ -12,10 +12,10 @@ const LONGEST: usize = 60;
 /// Whether a request changes what is on the screen: it draws on a window, or shows, moves or
 /// hides one.
 pub(crate) fn shows(seen: &Seen<'_>, request: &Request<'_>) -> bool {
-    if draws(request) {
-        return target(seen).is_some();
+    if let Some(drawing) = Drawing::of(request.name) {
+        return !drawing.is_on_target() || target(seen).is_some();
     }
-    let changes_windows = matches!(
+    matches!(
         request.name.as_str(),
         "MapWindow"
             | "MapSubwindows"
@@ -25,8 +25,7 @@ pub(crate) fn shows(seen: &Seen<'_>, request: &Request<'_>) -> bool {
             | "DestroyWindow"
             | "ClearArea"
             | "Present:Pixmap"
-    );
-    changes_windows || shows_image(request)
+    )
 }
 
 /// The window that a request acts on.

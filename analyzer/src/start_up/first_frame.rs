@@ -3,7 +3,7 @@
 use x11prof_protocol::{Body, Event, Request};
 use x11prof_session::{DrawableKind, Session, Target};
 
-use crate::drawing::{draws, shows_image};
+use crate::drawing;
 use crate::seen::Seen;
 
 /// Mapped windows remembered at most: start-up shows few.
@@ -191,11 +191,12 @@ fn fills(seen: &Seen<'_>, request: &Request<'_>) -> Option<u32> {
 
 /// What a request draws on; `None` where it does not draw.
 fn drawn_on(seen: &Seen<'_>, request: &Request<'_>) -> Option<u32> {
-    if shows_image(request) {
+    let drawing = drawing::Drawing::of(request.name);
+    if drawing.is_some_and(|drawing| !drawing.is_on_target()) {
         // Before the drawable is the context's tag (GLX, section "SwapBuffers"), the number of windows (DBE), the port
         // (Xv).
         return Body::of(request).u32(4);
     }
-    let draws = draws(request) || request.name.as_str() == "Present:Pixmap";
+    let draws = drawing.is_some() || request.name.as_str() == "Present:Pixmap";
     seen.target.filter(|_| draws).and_then(Target::drawable)
 }
