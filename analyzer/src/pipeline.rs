@@ -17,6 +17,7 @@ use crate::emulated_link::EmulatedLink;
 use crate::middle;
 use crate::reorder::ReorderBuffer;
 pub use crate::seen::Seen;
+use crate::server_grab::ServerGrab;
 use crate::start_up::{StartUpReport, StartUps};
 use crate::waits::RoundTripTracker;
 
@@ -44,6 +45,8 @@ pub enum Observation<'a> {
     },
     /// What threads did since the message before.
     Switches(&'a [Step]),
+    /// The server changed hands: who has grabbed it now.
+    Grabbed(Timestamp, Option<ConnectionId>),
     /// The start-up of a client is over.
     Started(&'a StartUpReport),
     /// Bytes of a connection that cannot be followed: their beginning is not in the trace, or
@@ -78,6 +81,7 @@ impl Client {
 struct Facts {
     round_trips: RoundTripTracker,
     start_ups: StartUps,
+    server_grab: ServerGrab,
 }
 
 impl Facts {
@@ -85,22 +89,39 @@ impl Facts {
         let Facts {
             round_trips,
             start_ups,
+            server_grab,
         } = self;
+        let had = server_grab.by();
+        let mut now = None;
         match observation {
             Observation::BlockStart(block) => {
                 round_trips.block_begins(block);
                 start_ups.block_begins(block, round_trips);
             }
-            Observation::Message(seen) => start_ups.message(seen, round_trips.processes()),
+            Observation::Message(seen) => {
+                start_ups.message(seen, round_trips.processes());
+                if let Message::Request(request) = seen.message {
+                    server_grab.request(seen.connection, request.major);
+                    now = Some(seen.time);
+                }
+            }
             Observation::BlockEnd(block) => round_trips.block_ends(block),
             Observation::Control(time, control) => {
                 round_trips.control(control);
                 start_ups.control(*time, control, round_trips.processes());
+                if let Control::Closed { connection, .. } = control {
+                    server_grab.release(*connection);
+                    now = Some(*time);
+                }
             }
             Observation::Switches(steps) => round_trips.steps(steps),
             _ => {}
         }
+        let has = server_grab.by();
         on(observation);
+        if let Some(time) = now.filter(|_| has != had) {
+            on(&Observation::Grabbed(time, has));
+        }
         self.started(on);
     }
 

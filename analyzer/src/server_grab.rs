@@ -1,5 +1,5 @@
 //! Who has grabbed the server. While one client has it, another's GrabServer waits like any request of others, and
-//! is done when the first one lets go.
+//! is done when the first one lets go. The pipeline has the one instance.
 
 use std::collections::VecDeque;
 
@@ -21,8 +21,18 @@ impl ServerGrab {
         self.by
     }
 
+    /// A client sends a request of this major opcode.
+    pub(crate) fn request(&mut self, client: ConnectionId, major: u8) {
+        // GrabServer, UngrabServer (protocol, appendix B).
+        match major {
+            36 => self.grab(client),
+            37 => self.release(client),
+            _ => {}
+        }
+    }
+
     /// A client sends GrabServer.
-    pub(crate) fn grab(&mut self, client: ConnectionId) {
+    fn grab(&mut self, client: ConnectionId) {
         match self.by {
             None => self.by = Some(client),
             Some(by) if by == client => {}

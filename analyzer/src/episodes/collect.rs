@@ -54,6 +54,9 @@ impl Collector {
                 self.drawn = None;
             }
             Observation::Message(seen) => self.message(seen),
+            Observation::Grabbed(time, by) => {
+                on(self.passed(time.as_nanos()), Occurrence::Grabbed(*by));
+            }
             Observation::BlockEnd(block) => {
                 let client = block.connection;
                 let occurrence = match block.direction {
@@ -152,11 +155,6 @@ impl Collector {
                 sent.first.get_or_insert(request.sequence);
                 if request.has_reply {
                     sent.questions.push((request.sequence, request.name));
-                }
-                match request.name.as_str() {
-                    "GrabServer" => sent.grabs = Some(true),
-                    "UngrabServer" => sent.grabs = Some(false),
-                    _ => {}
                 }
                 self.watched.request(seen, request, &mut sent.acts);
                 let time = seen.time.as_nanos();

@@ -15,7 +15,6 @@ use super::occurrence::{Delivery, Occurrence, Sent, Wait};
 use super::server::ServerActivity;
 use crate::activity::runnable::Runnable;
 use crate::activity::threads::Step;
-use crate::server_grab::ServerGrab;
 
 /// Connections followed at once, at most.
 const MAX_CLIENTS: usize = 4096;
@@ -56,7 +55,7 @@ struct Around {
 /// its own time that was when its turn comes, so that a grab concerns nobody else at once.
 #[derive(Debug, Default)]
 struct Grab {
-    held: ServerGrab,
+    by: Option<ConnectionId>,
     /// Who had it last.
     last: Option<ConnectionId>,
     since: u64,
@@ -66,23 +65,15 @@ struct Grab {
 impl Grab {
     /// Nanoseconds in which somebody had grabbed the server until `time`.
     fn total(&self, time: u64) -> u64 {
-        let now = self.by().map_or(0, |_| time.saturating_sub(self.since));
+        let now = self.by.map_or(0, |_| time.saturating_sub(self.since));
         self.before.saturating_add(now)
     }
 
-    fn by(&self) -> Option<ConnectionId> {
-        self.held.by()
-    }
-
-    /// A client grabs the server or lets it go.
-    fn change(&mut self, time: u64, client: ConnectionId, grabs: bool) {
+    /// The server changed hands.
+    fn change(&mut self, time: u64, by: Option<ConnectionId>) {
         self.before = self.total(time);
-        self.since = time;
-        match grabs {
-            true => self.held.grab(client),
-            false => self.held.release(client),
-        }
-        self.last = self.by().or(self.last);
+        (self.by, self.since) = (by, time);
+        self.last = by.or(self.last);
     }
 }
 
@@ -96,7 +87,7 @@ impl Around {
         what: impl FnOnce(&mut Machine, &mut ServerTime, &mut Done<'_>),
     ) {
         let total = self.grab.total(time);
-        let grabbed = if self.grab.by() == Some(id) {
+        let grabbed = if self.grab.by == Some(id) {
             0
         } else {
             total.saturating_sub(client.grabbed)
@@ -168,7 +159,6 @@ impl Follower {
                         machine.closed(done);
                     });
                 }
-                around.grab.change(time, *id, false);
                 around.server.closed(*id);
             }
             Occurrence::Captured { pid, switches } => {
@@ -209,19 +199,16 @@ impl Follower {
                     self.around.server.landed(time, *id, &delivery.landed);
                 }
             }
-            Occurrence::Sent(id, sent) => {
-                self.sent(time, *id, sent);
-                let around = &mut self.around;
-                if let Some(grabs) = sent.grabs {
-                    // Until now it was as it was for the one that had it.
-                    if let Some(by) = around.grab.by()
-                        && let Some(client) = self.clients.get_mut(&by)
-                    {
-                        around.step(time, by, client, |_, _, _| {});
-                    }
-                    around.grab.change(time, *id, grabs);
+            Occurrence::Grabbed(by) => {
+                // Until now it was as it was for the one that had it.
+                if let Some(had) = around.grab.by
+                    && let Some(client) = self.clients.get_mut(&had)
+                {
+                    around.step(time, had, client, |_, _, _| {});
                 }
+                around.grab.change(time, *by);
             }
+            Occurrence::Sent(id, sent) => self.sent(time, *id, sent),
         }
         self.settle(time, alone, on);
     }
@@ -261,11 +248,11 @@ impl Follower {
         let around = &mut self.around;
         around.server.shows(time, id, sent.shown, sent.is_told);
         // Of the others it reads nothing.
-        if around.grab.by().is_none_or(|by| by == id) {
+        if around.grab.by.is_none_or(|by| by == id) {
             around.server.ready.sent(time);
         }
         // Who has grabbed it keeps it from reading, not the lack of a processor.
-        let free = around.grab.by().is_none_or(|by| by == id);
+        let free = around.grab.by.is_none_or(|by| by == id);
         let waits = client.machine.waits_since().filter(|_| free);
         let rested = waits.map_or(0, |since| around.server.rested(since, time));
         let mut standing = None;
@@ -332,7 +319,7 @@ impl Follower {
     fn step(&mut self, time: u64, step: &Step) {
         if Some(step.pid) == self.around.server.pid() {
             if self.around.server.step(step) {
-                self.causes.rests(time, self.around.grab.by());
+                self.causes.rests(time, self.around.grab.by);
             }
             return;
         }

@@ -33,6 +33,8 @@ pub(crate) enum Occurrence {
     Captured { pid: u32, switches: bool },
     /// A thread changed its state.
     Step(Step),
+    /// The server changed hands: who has grabbed it now.
+    Grabbed(Option<ConnectionId>),
     /// Bytes came for a client.
     Delivered(ConnectionId, Delivery),
     /// Bytes came from a client.
@@ -229,8 +231,6 @@ pub(crate) struct Sent {
     pub(crate) draws: bool,
     /// The same of a window that is not another client's.
     pub(crate) shows: bool,
-    /// The server was grabbed (true) or let go.
-    pub(crate) grabs: Option<bool>,
     /// What other clients may get events for.
     pub(crate) acts: Vec<Act>,
     /// What of the user's own events they start and end.

@@ -315,13 +315,12 @@ fn a_reply_that_another_clients_grab_holds_up() {
         frame: 16_000_000,
         silence: 50_000_000,
     });
-    let sent = |grabs: Option<bool>, question: Option<u64>| Sent {
+    let sent = |question: Option<u64>| Sent {
         requests: 1,
         questions: question
             .map(|number| (SequenceNumber(number), Symbol::new("GetInputFocus")))
             .into_iter()
             .collect(),
-        grabs,
         ..Sent::default()
     };
     let one = ConnectionId(1);
@@ -344,9 +343,11 @@ fn a_reply_that_another_clients_grab_holds_up() {
         // They are let in.
         at(0, Occurrence::Delivered(one, Delivery::default())),
         at(0, Occurrence::Delivered(other, Delivery::default())),
-        at(5, Occurrence::Sent(other, sent(Some(true), None))),
-        at(10, Occurrence::Sent(one, sent(None, Some(1)))),
-        at(30, Occurrence::Sent(other, sent(Some(false), None))),
+        at(5, Occurrence::Grabbed(Some(other))),
+        at(5, Occurrence::Sent(other, sent(None))),
+        at(10, Occurrence::Sent(one, sent(Some(1)))),
+        at(30, Occurrence::Grabbed(None)),
+        at(30, Occurrence::Sent(other, sent(None))),
         at(
             34,
             Occurrence::Delivered(
@@ -357,7 +358,7 @@ fn a_reply_that_another_clients_grab_holds_up() {
                 },
             ),
         ),
-        at(35, Occurrence::Sent(one, sent(None, None))),
+        at(35, Occurrence::Sent(one, sent(None))),
     ] {
         follower.happened(time, &occurrence, &mut |_| {}, &mut |episode| {
             found.push(episode)

@@ -114,7 +114,7 @@ impl TraceSummary {
                 let place = self.start_ups.partition_point(after);
                 self.start_ups.insert(place, (*one).clone());
             }
-            Observation::BlockEnd(_) | Observation::Closed { .. } => {}
+            _ => {}
         }
     }
 

@@ -9,7 +9,6 @@ use x11prof_trace::{ConnectionId, Control};
 use super::catalogue;
 use super::{Context, Finding, GROUPS, Groups, Insight, Saving, remember};
 use crate::pipeline::{Observation, Seen};
-use crate::server_grab::ServerGrab;
 use crate::statistics::distribution::Distribution;
 use crate::waits::Answer;
 
@@ -40,7 +39,7 @@ enum Cause {
 
 #[derive(Debug, Default)]
 struct Grab {
-    held: ServerGrab,
+    by: Option<ConnectionId>,
     since: u64,
     /// The last one that ended.
     before: Option<(ConnectionId, u64, u64)>,
@@ -49,7 +48,7 @@ struct Grab {
 impl Grab {
     /// Who else had the server for half of a time or longer.
     fn during(&self, client: ConnectionId, from: u64, until: u64) -> Option<ConnectionId> {
-        let now = self.held.by().map(|by| (by, self.since, until));
+        let now = self.by.map(|by| (by, self.since, until));
         let grabs = [self.before, now].into_iter().flatten();
         let overlap = |since: u64, end: u64| end.min(until).saturating_sub(since.max(from));
         let mut long = grabs.filter(|(by, since, end)| {
@@ -58,17 +57,11 @@ impl Grab {
         long.next().map(|(by, ..)| by)
     }
 
-    /// A client grabs the server or lets it go.
-    fn change(&mut self, client: ConnectionId, time: u64, grabs: bool) {
-        let before = self.held.by();
-        match grabs {
-            true => self.held.grab(client),
-            false => self.held.release(client),
-        }
-        if self.held.by() != before {
-            self.before = before.map(|by| (by, self.since, time)).or(self.before);
-            self.since = time;
-        }
+    /// The server changed hands.
+    fn change(&mut self, time: u64, by: Option<ConnectionId>) {
+        let ended = self.by.map(|by| (by, self.since, time));
+        self.before = ended.or(self.before);
+        (self.by, self.since) = (by, time);
     }
 }
 
@@ -122,10 +115,6 @@ impl SlowReplies {
         let Message::Request(request) = seen.message else {
             return;
         };
-        if let name @ ("GrabServer" | "UngrabServer") = request.name.as_str() {
-            let (time, grabs) = (seen.time.as_nanos(), name == "GrabServer");
-            self.grab.change(seen.connection, time, grabs);
-        }
         if self.clients.len() >= GROUPS && !self.clients.contains_key(&seen.connection) {
             return;
         }
@@ -243,10 +232,10 @@ impl Insight for SlowReplies {
                     self.names.insert(opened.connection, name.clone());
                 }
             }
-            Observation::Control(time, Control::Closed { connection, .. }) => {
-                self.grab.change(*connection, time.as_nanos(), false);
+            Observation::Control(_, Control::Closed { connection, .. }) => {
                 self.clients.remove(connection);
             }
+            Observation::Grabbed(time, by) => self.grab.change(time.as_nanos(), *by),
             _ => {}
         }
     }

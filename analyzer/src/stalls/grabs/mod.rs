@@ -17,7 +17,6 @@ use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use crate::elapsed::Elapsed;
 use crate::pipeline::{Observation, Seen};
-use crate::server_grab::ServerGrab;
 use crate::stalls::stall::{How, Stall, Waited};
 
 /// Grabs listed at most, the last ones.
@@ -73,7 +72,6 @@ struct Done {
 #[derive(Debug, Default)]
 pub struct Grabs {
     open: HashMap<What, Open>,
-    server: ServerGrab,
     asked: HashMap<(ConnectionId, SequenceNumber), What>,
     done: VecDeque<Done>,
     /// The grab of the server that ended last, until it is taken.
@@ -89,6 +87,7 @@ impl Grabs {
         self.elapsed.observe(observation);
         match observation {
             Observation::Message(seen) => self.message(seen),
+            Observation::Grabbed(time, by) => self.server_changed(*time, *by),
             Observation::Control(time, Control::Closed { connection, .. }) => {
                 self.end_all(*connection, *time);
             }
@@ -164,14 +163,6 @@ impl Grabs {
         let body = Body::of(request);
         let device = |at| body.u16(at).map(What::Device);
         let ended = match request.name.as_str() {
-            "GrabServer" => {
-                self.server.grab(seen.connection);
-                return self.follow_server(seen.time, "ungrab");
-            }
-            "UngrabServer" => {
-                self.server.release(seen.connection);
-                return self.follow_server(seen.time, "ungrab");
-            }
             "GrabPointer" => return self.ask(seen, request, Some(What::Pointer)),
             "GrabKeyboard" => return self.ask(seen, request, Some(What::Keyboard)),
             // XIGrabDevice: window, time, cursor, device.
@@ -219,17 +210,10 @@ impl Grabs {
         }
     }
 
-    /// The server may have changed hands.
-    fn follow_server(&mut self, time: Timestamp, end: &'static str) {
-        let had = self.open.get(&What::Server).map(|open| open.by);
-        let has = self.server.by();
-        if had == has {
-            return;
-        }
-        if had.is_some() {
-            self.end(What::Server, time, end);
-        }
-        if let Some(by) = has {
+    /// The server changed hands.
+    fn server_changed(&mut self, time: Timestamp, by: Option<ConnectionId>) {
+        self.end(What::Server, time, "ungrab");
+        if let Some(by) = by {
             self.begin(What::Server, by, time);
         }
     }
@@ -274,13 +258,11 @@ impl Grabs {
         let held: Vec<What> = self
             .open
             .iter()
-            .filter(|(what, open)| **what != What::Server && open.by == connection)
+            .filter(|(_, open)| open.by == connection)
             .map(|(what, _)| *what)
             .collect();
         held.into_iter()
             .for_each(|what| self.end(what, time, "closed"));
-        self.server.release(connection);
-        self.follow_server(time, "closed");
         self.asked.retain(|(of, _), _| *of != connection);
     }
 }
