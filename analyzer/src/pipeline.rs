@@ -126,7 +126,7 @@ impl Facts {
     }
 
     fn started(&mut self, on: &mut impl FnMut(&Observation<'_>)) {
-        for one in self.start_ups.take_done() {
+        while let Some(one) = self.start_ups.take_done() {
             on(&Observation::Started(&one));
         }
     }

@@ -92,6 +92,9 @@ impl StartUps {
 
     /// Takes the next message.
     pub(crate) fn message(&mut self, seen: &Seen<'_>, processes: &Processes) {
+        if self.starting.is_empty() {
+            return;
+        }
         if let Message::Request(request) = seen.message {
             let time = seen.time.as_nanos();
             let others = self.starting.iter_mut();
@@ -185,9 +188,9 @@ impl StartUps {
         left.into_iter().for_each(|id| self.end(id, processes));
     }
 
-    /// Those that are over since this was asked last.
-    pub(crate) fn take_done(&mut self) -> Vec<StartUpReport> {
-        std::mem::take(&mut self.done)
+    /// One that is over, which is told once.
+    pub(crate) fn take_done(&mut self) -> Option<StartUpReport> {
+        self.done.pop()
     }
 }
 

@@ -274,8 +274,8 @@ impl RoundTripTracker {
 impl Client {
     fn sent(&mut self, request: &Request<'_>, time: Timestamp, at_server: Timestamp) {
         // Its replies go on until its connection ends (RECORD, section "EnableContext").
-        let endless = request.name.as_str() == "RECORD:EnableContext";
-        if !request.has_reply || endless {
+        let endless = || request.name.as_str() == "RECORD:EnableContext";
+        if !request.has_reply || endless() {
             self.requests_ahead += 1;
             self.bytes_ahead = self.bytes_ahead.saturating_add(request.wire_len);
             return;
