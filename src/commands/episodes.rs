@@ -6,7 +6,7 @@ use x11prof_analyzer::{
     EpisodeOptions, Episodes, EpisodesReport, EventDefinitions, Marks, RepeatedReport, Stalls,
     StallsReport, TraceSummary,
 };
-use x11prof_cost_model::Substitutions;
+use x11prof_cost_model::{Network, Substitutions};
 use x11prof_views::episodes::{self as views, Show, Timeline};
 
 use crate::args::{Episodes as Arguments, EpisodesFormat};
@@ -117,6 +117,13 @@ fn report(
         let start = summary.first().unwrap_or_default();
         let part = span.within(start, summary.last());
         summary.limit(part.ok_or_else(|| span.beyond(path, summary.duration()))?);
+    }
+    if summary.emulated_network().is_some() && options.net != Network::NONE {
+        return Err(CommandError::usage(format_args!(
+            "{}: --net adds a network to a recording without one; this one was recorded over one (record --net), which \
+             its times already have",
+            path.display()
+        )));
     }
     let findings = episodes.finish();
     if let Some(missing) = findings.unmatched() {

@@ -176,6 +176,10 @@ fn over_an_emulated_network_a_program_really_waits() {
     let number = |name: &str| trips["total"][name].as_f64().expect("a number");
     let (count, waited) = (number("round_trips"), number("waited_ms"));
     assert!(count > 10.0 && waited >= 20.0 * count, "{trips}");
+    // A second network is not added to that.
+    let mut again = place.x11prof(["episodes", "--net", "dsl"]);
+    let refused = crate::harness::Finished::of(&mut again).failed_with_one_line(2);
+    assert!(refused.contains("its times already have"), "{refused}");
     let report = place.json(["report", "--params", "xvfb-24", "--format", "json"]);
     let warnings = report["warnings"].as_array().expect("warnings");
     let network = warnings

@@ -54,12 +54,18 @@ pub struct ComparedServer {
     pub network: NetworkReport,
     /// Requests and transport.
     pub total_ms: f64,
+    /// The least and the most that it may be, as in a report.
+    #[serde(default)]
+    pub low_ms: f64,
+    /// See `low_ms`.
+    #[serde(default)]
+    pub high_ms: f64,
     /// The server's part of it.
     pub server_ms: f64,
     /// The network's part.
     pub network_ms: f64,
-    /// Transport alone.
-    pub transport_ms: f64,
+    /// Transport alone; null where its parameters do not say what that costs, which `warnings` has.
+    pub transport_ms: Option<f64>,
     /// The network's part of transport.
     pub transport_network_ms: f64,
     /// `total_ms` as a multiple of the first server's on the same network; null where that is 0.
@@ -111,10 +117,7 @@ impl Comparison {
     pub fn new(reports: &[ProfileReport]) -> Comparison {
         let mut requests = requests(reports);
         mark_dominating(&mut requests, reports);
-        let transport_known = !reports.iter().any(|report| {
-            let mut kinds = report.warnings.iter().map(|warning| warning.kind);
-            kinds.any(|kind| kind == WarningKind::NoTransport)
-        });
+        let transport_known = reports.iter().all(knows_transport);
         let comparable: Vec<f64> = (0..reports.len())
             .map(|at| comparable_ms(&requests, reports, at, transport_known))
             .collect();
@@ -136,9 +139,11 @@ impl Comparison {
                 brought: report.server.brought.clone(),
                 network: report.network.clone(),
                 total_ms: report.total.time_ms,
+                low_ms: report.total.low_ms,
+                high_ms: report.total.high_ms,
                 server_ms: report.total.server_ms,
                 network_ms: report.total.network_ms,
-                transport_ms: report.transport.time_ms,
+                transport_ms: knows_transport(report).then_some(report.transport.time_ms),
                 transport_network_ms: report.transport.network_ms,
                 ratio: ratio(report.total.time_ms, first_on(&report.network).0),
                 unpriced: report.total.unpriced,
@@ -186,6 +191,12 @@ impl Comparison {
             .map(|network| (network, best(network)))
             .collect()
     }
+}
+
+/// Whether the server's parameters say what messages themselves cost.
+fn knows_transport(report: &ProfileReport) -> bool {
+    let mut warnings = report.warnings.iter();
+    warnings.all(|warning| warning.kind != WarningKind::NoTransport)
 }
 
 /// The lines of all reports by name, the most expensive first.

@@ -188,6 +188,31 @@ fn a_comparison_prices_one_pass_on_every_server() {
 }
 
 #[test]
+fn a_comparison_s_rows_add_up_and_what_has_no_price_is_no_0() {
+    let from = TINY.find("[transport]").unwrap();
+    let to = TINY.find("[[request]]").unwrap();
+    let mute = TINY.replace(&TINY[from..to], "");
+    let mut profiles = [TINY, &mute].map(|text| {
+        let parameters = ServerParameters::from_toml(text).unwrap();
+        Profile::new(&parameters, &Substitutions::default(), Blocking::Observed)
+    });
+    let summary = profiles.each_mut().map(|profile| small().run(profile));
+    let network = Network::parse("none").unwrap();
+    let reports: Vec<ProfileReport> = (profiles.iter().zip(&summary))
+        .map(|(profile, summary)| ProfileReport::new("tiny.mcap", summary, profile, &network))
+        .collect();
+    let comparison = Comparison::new(&reports);
+    for (at, of) in comparison.servers.iter().enumerate() {
+        let rows = comparison.requests.iter();
+        let rows: f64 = rows.map(|row| row.servers[at].charged_ms).sum();
+        assert!(rows <= of.total_ms + 1e-9, "{rows} {of:?}");
+        assert!(of.low_ms <= of.total_ms && of.total_ms <= of.high_ms);
+    }
+    assert!(comparison.servers[0].transport_ms > Some(0.0));
+    assert_eq!(comparison.servers[1].transport_ms, None);
+}
+
+#[test]
 fn a_pipelined_request_does_not_block() {
     let mut trace = Synthetic::new();
     trace

@@ -331,6 +331,11 @@ impl TraceSummary {
         self.link.as_ref()
     }
 
+    /// The network that the recorder emulated; `None` without `record --net`.
+    pub fn emulated_network(&self) -> Option<&EmulatedNetwork> {
+        self.network.as_ref()
+    }
+
     /// The changes that the recorder tried, each with how many requests it changed.
     pub fn tried(&self) -> &BTreeMap<String, u64> {
         &self.tried

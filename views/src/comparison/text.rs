@@ -111,9 +111,33 @@ fn verdict(comparison: &Comparison, page: &Page) -> String {
                 ),
                 2,
             ));
+            let may_lead = |of: &&ComparedServer| {
+                of.network == *network && of.name != best.name && of.low_ms <= best.high_ms
+            };
+            let others = comparison.servers.iter().filter(may_lead);
+            let ranges: Vec<String> = others
+                .map(|of| format!("{} {}", plain(&of.name), range(of)))
+                .collect();
+            if !ranges.is_empty() {
+                let line = format!(
+                    "That is not sure: {} takes {}, {}.",
+                    plain(&best.name),
+                    range(best),
+                    ranges.join(", ")
+                );
+                text.push_str(&page.wrap(&line, 2));
+            }
         }
     }
     text
+}
+
+/// What a server may take for all requests, as its prices allow; what was measured is one figure.
+fn range(of: &ComparedServer) -> String {
+    match (duration(of.low_ms), duration(of.high_ms)) {
+        (low, high) if low == high => low,
+        (low, high) => format!("{low} to {high}"),
+    }
 }
 
 /// A line for each server, with what its time is made of.
@@ -225,12 +249,16 @@ fn requests(comparison: &Comparison, page: &Page) -> String {
                     .chain(servers.clone().map(|at| ms(at, sum(others, at)))),
             );
         }
-        let rest = |at: usize| (comparison.servers[at].total_ms - sum(&lines, at)).max(0.0);
+        let rest = |at: usize| {
+            let of = &comparison.servers[at];
+            let rest = (of.total_ms - sum(&lines, at)).max(0.0);
+            match of.transport_ms {
+                None if rest <= 1e-9 * of.total_ms => NO_PRICE.to_owned(),
+                _ => ms(at, rest),
+            }
+        };
         let head = ["(events, connections)".to_owned(), String::new()];
-        table.row(
-            head.into_iter()
-                .chain(servers.clone().map(|at| ms(at, rest(at)))),
-        );
+        table.row(head.into_iter().chain(servers.clone().map(rest)));
         let head = ["All".to_owned(), count(&lines).to_string()];
         let all = servers
             .clone()
@@ -302,7 +330,8 @@ fn figure_10(comparison: &Comparison, page: &Page) -> String {
             table.row([vec![line.name.clone()], cells(line)].concat());
         }
         let transport = of.iter().flat_map(|of| {
-            let server = (of.transport_ms - of.transport_network_ms).max(0.0);
+            let transport = of.transport_ms.unwrap_or(of.transport_network_ms);
+            let server = (transport - of.transport_network_ms).max(0.0);
             parts(server, of.transport_network_ms, of)
         });
         table.row(std::iter::once("Transport".to_owned()).chain(transport));

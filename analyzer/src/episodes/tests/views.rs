@@ -328,3 +328,31 @@ fn keys_far_slower_than_usual_are_told_and_what_queues_behind_them_is_not_to_bla
         .collect();
     assert_eq!(blamed, ["client", "queue"].repeat(4));
 }
+
+#[test]
+fn the_frames_of_a_burst_are_no_longer_than_it_whatever_network_is_asked_for() {
+    let mut all = Scheduled::new();
+    for frame in 0..40 {
+        let begins = (100 + 20 * frame) * MS;
+        all.at(begins)
+            .server_sends(&[key_press(1 + frame as u16, 0)]);
+        all.client(begins, SwitchKind::In);
+        all.at(begins + 4 * MS)
+            .client_sends(&[poly_fill_rectangle(1)]);
+        all.client(begins + 5 * MS, SwitchKind::Blocked);
+        all.waits(begins + 5 * MS, POLL);
+    }
+    let trace = all.trace;
+    for net in ["none", "100KB/s,200ms"] {
+        let options = EpisodeOptions {
+            net: Network::parse(net).unwrap(),
+            ..EpisodeOptions::default()
+        };
+        let bursts = report(&trace, &options).bursts;
+        assert!(!bursts.is_empty());
+        for of in bursts {
+            let frames = of.frames as f64 * of.mean_ms;
+            assert!(frames <= of.duration_ms + 1e-6, "{of:?}");
+        }
+    }
+}
