@@ -1,5 +1,4 @@
-//! The whole of a calibration: connect, prepare, measure, fit. What is measured is the list of
-//! probes.
+//! A whole calibration: connect, prepare, measure, fit. The list of probes is the list of measurements.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -26,11 +25,11 @@ use crate::server::identity;
 use crate::server::process::Pinned;
 use crate::server::target::Target;
 
-/// The phase before the passes, as progress names it.
+/// The name of the phase before the passes, for progress.
 const PREPARING: &str = "preparing";
 
-/// All that is measured in addition to the requests, in this order. Some probes change the server
-/// for those after them: a viewer comes for the screen's updates, and cursors stay.
+/// All probes besides the requests', in this order. Some probes change the server for later ones: a viewer connects for
+/// the screen's updates, and cursors stay.
 fn others(client: &mut Client, plan: &Plan) -> Result<Vec<Box<dyn Probe>>, MeasureError> {
     let mut probes = Vec::new();
     add::<Fonts>(&mut probes, client, plan)?;
@@ -51,15 +50,14 @@ fn add<P: Probe + 'static>(
     Ok(())
 }
 
-/// Measures what requests cost the server `target`, as `plan` says. `progress` is told how far it
-/// has come before each batch, and answers whether to go on: where it says no, what was measured
-/// by then is the result. `shown` is called when all but what the server does for a viewer has
-/// been measured, to have one look at it.
+/// Measures the costs of requests on the server `target`, as `plan` says. Before each batch `progress` gets the share
+/// that is done. If it returns false, the result has the measurements so far. `shown` connects a viewer after all other
+/// measurements.
 ///
 /// # Errors
 ///
-/// Where the display cannot be reached or refuses, where none of the requests asked for can be
-/// measured, and where the server goes away: then the error holds what was measured by then.
+/// Fails if the display cannot be reached or refuses, if none of the requests asked for can be measured, and if the
+/// server goes away: the error then holds the measurements so far.
 pub fn measure(
     target: &Target,
     plan: &Plan,
@@ -115,7 +113,7 @@ pub(crate) struct Calibration {
     references: References,
     requests: Requests,
     others: Vec<Box<dyn Probe>>,
-    /// What the user should know of how it was measured.
+    /// Facts about the measurement for the user.
     notes: Vec<String>,
 }
 
@@ -130,7 +128,7 @@ impl Calibration {
         })
     }
 
-    /// The plan, with what the other probes take and what has `gone` by now taken off its limit.
+    /// The plan, whose limit is shortened by the other probes' time and by the time `gone`.
     pub(crate) fn within(&self, plan: &Plan, gone: Duration) -> Plan {
         let others: Duration = self.others.iter().map(|probe| probe.lasts().measure).sum();
         let left = |limit: Duration| limit.saturating_sub(gone + others);
@@ -153,7 +151,7 @@ impl Calibration {
         passes.into_iter().chain(others).collect()
     }
 
-    /// Measures all of it, and fills in `parameters`.
+    /// Runs all probes, and fills in `parameters`.
     pub(crate) fn run(
         &mut self,
         run: &mut Run<'_>,
@@ -194,7 +192,7 @@ impl Calibration {
         }
     }
 
-    /// What is measured before the passes, the choice of sizes included.
+    /// The measurements before the passes, and the choice of sizes.
     fn before(&mut self, run: &mut Run<'_>, drawing: &Batch) -> io::Result<()> {
         let late = run.server.find_late_work(drawing)?;
         if !late.is_zero() {
@@ -221,7 +219,7 @@ impl Calibration {
         }
     }
 
-    /// What was read so far, at the pace of the whole calibration.
+    /// Brings the readings so far to the pace of the whole calibration.
     fn settle(&mut self, settled: &SettledPace) {
         self.requests.settle(settled);
         self.references.settle(settled);
@@ -230,7 +228,7 @@ impl Calibration {
             .for_each(|probe| probe.settle(settled));
     }
 
-    /// What is measured after the passes.
+    /// The measurements after the passes.
     fn after(&mut self, run: &mut Run<'_>, parameters: &mut ServerParameters) -> io::Result<()> {
         for probe in &mut self.others {
             if !run.progress.begin(probe.name()) {
@@ -253,7 +251,7 @@ fn nothing(plan: &Plan) -> MeasureError {
     }
 }
 
-/// The error that a failed connection means; what was measured by then goes with it.
+/// The error for a failed connection, with the measurements so far.
 fn failure(error: io::Error, partial: ServerParameters) -> MeasureError {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, TimedOut, UnexpectedEof};
     match error.kind() {

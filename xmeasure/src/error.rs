@@ -18,7 +18,7 @@ pub enum MeasureError {
     Connect {
         /// The display.
         display: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The server refused the connection.
@@ -37,13 +37,13 @@ pub enum MeasureError {
         partial.requests.len()
     )]
     ServerGone {
-        /// What had been measured.
+        /// The measurements before the failure.
         partial: Box<ServerParameters>,
     },
     /// The connection does not answer as the protocol says.
     #[error("the display server {what}")]
     Protocol {
-        /// What it did.
+        /// The server's fault.
         what: String,
     },
     /// The connection failed otherwise.
@@ -52,7 +52,7 @@ pub enum MeasureError {
     /// Nothing that was asked for can be measured.
     #[error("no request named {names} can be measured on this server")]
     Nothing {
-        /// What was asked for.
+        /// The names asked for.
         names: String,
     },
 }

@@ -1,6 +1,6 @@
-//! How fast this machine is, in two seconds: a few loads that every calibration has at its beginning and
-//! its end as well, and what sleeps cost. Beside another machine's file it tells how that is brought
-//! to this one.
+//! Measures the speed of this machine in two seconds: a few loads that every calibration has at its beginning and its
+//! end as well, and the costs of sleeps. Beside another machine's file, the speed scales that file's prices to this
+//! machine.
 
 use std::io;
 use std::time::Duration;
@@ -25,15 +25,15 @@ use crate::server::target::Target;
 const PASSES: usize = 3;
 const LONGEST: Duration = Duration::from_millis(10);
 
-/// A parameter file of the server `target` without requests: `references` of its method, and
-/// `after_sleep` of its transport. All else of the transport is 0.
+/// A parameter file of the server `target` without requests: `references` of its method, and `after_sleep` of its
+/// transport. The rest of the transport is 0.
 ///
 /// # Errors
 ///
-/// Where the display cannot be reached or refuses, and where the server goes away.
+/// Fails if the display cannot be reached or refuses, and if the server goes away.
 pub fn probe(target: &Target, pin: Option<Pin>) -> Result<ServerParameters, MeasureError> {
     let raw = RawConnection::open(target)?;
-    // Where pinning is not permitted it is measured as it is.
+    // If pinning is not permitted, the server is measured unpinned.
     let pinned = match (raw.pid, pin) {
         (Some(pid), Some(pin)) => Pinned::new(pid, pin).ok(),
         _ => None,

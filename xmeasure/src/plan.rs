@@ -1,4 +1,4 @@
-//! What to measure, and how thoroughly.
+//! The plan of a calibration: its requests and its thoroughness.
 
 use std::time::Duration;
 
@@ -11,20 +11,20 @@ pub(crate) const AIM: f64 = 0.03;
 /// A spread that need not be improved on when a measurement is resumed.
 const ENOUGH: f64 = 0.1;
 
-/// What to measure.
+/// The plan of a calibration.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Plan {
     /// Fewer sizes, shorter batches, fewer passes: about half a minute.
     pub quick: bool,
     /// Only these requests (and the transport costs); all where empty.
     pub only: Vec<String>,
-    /// Only what these operations need: entries with their attributes, at their sizes. They are
-    /// measured beside what `only` names; nothing else is where there are any.
+    /// Operations to measure beside those that `only` names: entries with their attributes, at their sizes. If there
+    /// are any, no other request is measured.
     pub needed: Vec<Operation>,
-    /// What is known already and need not be measured again.
+    /// Known costs, which need not be measured again.
     pub known: Vec<RequestCosts>,
-    /// Only entries: what they are added to has the transport of this server on this machine, which takes half a
-    /// minute to measure.
+    /// Measures only entries. The file that they are added to has the transport of this server on this machine, which
+    /// takes half a minute to measure.
     pub entries_only: bool,
     /// Pin the server and this process to processors, which steadies the figures. Where that is
     /// not permitted, they are measured where they are, and the result says so.
@@ -32,20 +32,19 @@ pub struct Plan {
     /// Requests as well that a user of the display would notice: grabs, the focus, the pointer,
     /// the keyboard's map, the screen saver. They are undone afterwards.
     pub intrusive: bool,
-    /// How long it may take in all; of its own accord a whole run ends within nine minutes, a
-    /// quick one within half a minute on a quiet machine. What has not been measured often enough by then is
-    /// written down with the spread that it has.
+    /// The longest duration. Without a limit a whole run ends within nine minutes, a quick one within half a minute on
+    /// a quiet machine. Loads that are not measured often enough by then keep the spread that they have.
     pub time_limit: Option<Duration>,
     /// The pace of the processor that figures are brought to: how many times as long work takes as with
     /// the core to itself. Where none is given, the average of the measurement.
     pub pace: Option<f64>,
 }
 
-/// Where the two processes run while they are measured; both are put back afterwards.
+/// The processors of the server and the sender during the measurement; both are restored afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pin {
-    /// The processor of both: there the server's processor time is steadiest, for it always finds
-    /// a full socket, still in the cache.
+    /// The shared processor. The server's processor time is steadiest there, for the server always finds a full socket,
+    /// still in the cache.
     pub both: usize,
     /// Another one, from where the cost of a wakeup is measured as well.
     pub other: Option<usize>,
@@ -68,23 +67,22 @@ impl Pin {
     }
 }
 
-/// How far a calibration has come.
+/// The progress of a calibration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress<'a> {
-    /// What goes on, in words: `choosing sizes`.
+    /// The present phase in words: `choosing sizes`.
     pub phase: &'a str,
-    /// The part of all that is done, from 0 to 1; it never falls.
+    /// The share that is done, from 0 to 1; it never falls.
     pub share: f64,
-    /// What the rest will take at most.
+    /// The longest time that the rest will take.
     pub left: Duration,
-    /// The request being measured; empty where it is none.
+    /// The request being measured; empty if there is none.
     pub request: &'a str,
 }
 
 impl Plan {
-    /// How often each load is measured at least. Six is the least number of samples whose
-    /// extremes bound a 95 % confidence interval of the median; the passes for the wall come on
-    /// top.
+    /// The least number of measurements of each load. Six is the least number of samples whose extremes bound a 95 %
+    /// confidence interval of the median; the passes for the wall come on top.
     pub(crate) fn least_passes(&self) -> usize {
         let apart = (0..9).filter(|pass| self.is_apart(*pass)).count();
         6 + apart
@@ -97,14 +95,13 @@ impl Plan {
         can_be && if self.quick { pass == 3 } else { pass % 3 == 2 }
     }
 
-    /// How many passes there are at most; after the least of them, only half of the loads are in
-    /// each. One whose interval is not narrow enough by then is written down with the interval
-    /// that it has.
+    /// The most passes. After the least number, only half of the loads are in each pass. A load whose interval is still
+    /// wide after the last pass keeps that interval.
     pub(crate) fn last_pass(&self) -> usize {
         if self.quick { self.least_passes() } else { 45 }
     }
 
-    /// How long the sampling may take; the choice of sizes takes a sixth of that in addition.
+    /// The longest duration of the sampling; the choice of sizes takes a sixth of it in addition.
     pub(crate) fn limit(&self) -> Duration {
         let usual = Duration::from_secs(if self.quick { 23 } else { 450 });
         match self.time_limit {
@@ -113,7 +110,7 @@ impl Plan {
         }
     }
 
-    /// How long the choice of sizes may take; a quick run has no time for it, and takes those to start with.
+    /// The longest duration of the choice of sizes. A quick run skips it and takes the initial sizes.
     pub(crate) fn exploring(&self) -> Duration {
         match self.quick {
             true => Duration::ZERO,
@@ -121,12 +118,12 @@ impl Plan {
         }
     }
 
-    /// How long one batch is to take at least.
+    /// The least duration of one batch.
     pub(crate) fn batch(&self) -> Duration {
         Duration::from_micros(if self.quick { 850 } else { 4000 })
     }
 
-    /// How many requests are sent alone, one after the other, for the cost of a wakeup.
+    /// The number of requests that are sent alone, one after the other, for the cost of a wakeup.
     pub(crate) fn lone_requests(&self) -> u32 {
         if self.quick { 60 } else { 150 }
     }

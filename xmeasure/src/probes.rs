@@ -1,5 +1,5 @@
-//! The measurements of a calibration, each a file of its own: what it prepares on the server,
-//! what it measures, and what follows from that for the parameter file.
+//! The measurements of a calibration, one file each: its resources on the server, its measurement, and its part of the
+//! parameter file.
 
 pub(crate) mod first_uses;
 pub(crate) mod fonts;
@@ -24,7 +24,7 @@ use crate::server::tracker::Tracker;
 
 /// One measurement of a calibration.
 pub(crate) trait Probe {
-    /// True where `plan` needs it.
+    /// True if `plan` needs the probe.
     fn is_wanted(_plan: &Plan) -> bool
     where
         Self: Sized,
@@ -32,33 +32,33 @@ pub(crate) trait Probe {
         true
     }
 
-    /// Makes on the server what it needs, and the requests that it will send.
+    /// Makes the probe's resources on the server, and its requests.
     fn prepare(client: &mut Client, plan: &Plan) -> Result<Self, MeasureError>
     where
         Self: Sized;
 
-    /// What progress calls it.
+    /// The probe's name, for progress.
     fn name(&self) -> &'static str;
 
     /// About how long `begin` and `measure` take.
     fn lasts(&self) -> ProbeDuration;
 
-    /// Measures what is to be known from before all other measurements.
+    /// Takes the measurements that must precede all others.
     fn begin(&mut self, _run: &mut Run<'_>) -> io::Result<()> {
         Ok(())
     }
 
-    /// Brings what was read so far to the pace of the whole calibration.
+    /// Brings the readings so far to the pace of the whole calibration.
     fn settle(&mut self, _settled: &SettledPace) {}
 
     /// Measures.
     fn measure(&mut self, run: &mut Run<'_>) -> io::Result<()>;
 
-    /// Writes what follows from it into the file. `tracker` tells what requests are filed under.
+    /// Writes the probe's results into the file. `tracker` gives the operations of requests.
     fn fit(&self, plan: &Plan, tracker: &mut Tracker, parameters: &mut ServerParameters);
 }
 
-/// How long the two parts of a probe take, about.
+/// The approximate durations of a probe's two parts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ProbeDuration {
     pub(crate) begin: Duration,
@@ -66,7 +66,7 @@ pub(crate) struct ProbeDuration {
 }
 
 impl ProbeDuration {
-    /// Of one that measures once.
+    /// The duration of a probe that measures once.
     pub(crate) fn once(measure: Duration) -> ProbeDuration {
         ProbeDuration {
             begin: Duration::ZERO,
@@ -75,12 +75,12 @@ impl ProbeDuration {
     }
 }
 
-/// What probes measure with.
+/// The means of measurement for probes.
 pub(crate) struct Run<'a> {
     pub(crate) server: &'a mut dyn Executor,
     pub(crate) plan: Plan,
     pub(crate) tracker: Tracker,
     pub(crate) progress: Meter<'a>,
-    /// Lets somebody look at what the server shows, for what it does only then.
+    /// Connects a viewer, for work that the server does only then.
     pub(crate) show: &'a mut dyn FnMut() -> io::Result<()>,
 }

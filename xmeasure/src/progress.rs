@@ -1,20 +1,20 @@
-//! How far a calibration has come: by the time that its phases take, so that it only grows.
+//! The progress of a calibration, by the time that its phases take, so that it only grows.
 
 use std::time::Duration;
 
 use crate::plan::Progress;
 
-/// Tells it.
+/// Reports the progress.
 pub(crate) struct Meter<'a> {
     tell: &'a mut dyn FnMut(Progress<'_>) -> bool,
     /// The phases to come, the present one first, with about how long each takes.
     phases: Vec<(&'static str, Duration)>,
-    /// How long those before it take.
+    /// The duration of the phases before.
     before: Duration,
     total: Duration,
-    /// What was told last.
+    /// The last reported share.
     share: f64,
-    /// Whether it was answered not to go on.
+    /// True once the receiver has asked to stop.
     stopped: bool,
 }
 
@@ -34,7 +34,7 @@ impl<'a> Meter<'a> {
         }
     }
 
-    /// The phase `name` begins, and those before it are over; answers whether to go on.
+    /// Begins the phase `name` and ends those before; returns false to stop.
     pub(crate) fn begin(&mut self, name: &str) -> bool {
         if let Some(at) = self.phases.iter().position(|(phase, _)| *phase == name) {
             self.before += self.phases.drain(..at).map(|(_, lasts)| lasts).sum();
@@ -58,7 +58,7 @@ impl<'a> Meter<'a> {
         go_on
     }
 
-    /// True once it was answered not to go on.
+    /// True once the receiver has asked to stop.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stopped
     }

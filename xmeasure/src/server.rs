@@ -1,5 +1,4 @@
-//! The server that is measured: the connection to it, its process, its clocks, and what a client
-//! makes on it.
+//! The measured server: the connection to it, its process, its clocks, and the resources of a client on it.
 
 pub(crate) mod client;
 pub(crate) mod clock;

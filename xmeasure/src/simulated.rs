@@ -1,4 +1,4 @@
-//! A server whose costs are known, for tests: what probes find of it is to be what it has.
+//! A server of known costs, for tests: probes must find these costs.
 
 mod modelled;
 mod peer;
@@ -16,12 +16,12 @@ use crate::probes::{Probe, Run};
 use crate::progress::Meter;
 use crate::server::client::Client;
 
-/// What a simulated server costs: times on one clock, linear in the size.
+/// The costs of a simulated server: times on one clock, linear in the size.
 pub(crate) fn truth() -> ServerParameters {
     ServerParameters::from_toml(include_str!("simulated/truth.toml")).unwrap()
 }
 
-/// The parameters that `measure` finds of a server that costs what `truth` says.
+/// The parameters that `measure` finds of a server with the costs `truth`.
 pub(crate) fn calibrated<P: Probe>(truth: &ServerParameters, plan: &Plan) -> ServerParameters {
     let prepare = |client: &mut Client| P::prepare(client, plan);
     let mut parameters = ServerParameters {
@@ -38,7 +38,7 @@ pub(crate) fn calibrated<P: Probe>(truth: &ServerParameters, plan: &Plan) -> Ser
     parameters
 }
 
-/// Prepares something and measures with it on a server that costs what `truth` says.
+/// Prepares a load and measures it on a server with the costs `truth`.
 pub(crate) fn with_server<T, R>(
     truth: &ServerParameters,
     plan: &Plan,

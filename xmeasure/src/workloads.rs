@@ -38,8 +38,8 @@ pub(crate) use self::intrusive::warp;
 pub(crate) use self::queries::keyboard_mapping;
 pub(crate) use self::resources::cursor_of;
 
-/// How many resources a cycle makes before it frees them: as many as a program might have, for
-/// the length of the server's lists of them decides what finding one costs.
+/// The number of resources that a cycle makes before it frees them: as many as a program might have, for the length of
+/// the server's lists decides the cost of a search.
 const RESOURCES: usize = 1024;
 
 /// All loads that this server can be given.
@@ -63,8 +63,8 @@ pub(crate) fn all(client: &mut Client, plan: &Plan) -> Result<Loads, MeasureErro
     Ok(loads)
 }
 
-/// Where the `index`-th thing of that size goes: they are spread over the window, as a program's
-/// drawing is, and never clipped.
+/// The place of the `index`-th thing of this size: the places cover the window, as a program's drawing does, and are
+/// never clipped.
 pub(crate) fn place(index: usize, width: u16, height: u16) -> (i16, i16) {
     let columns = usize::from(SIDE / width.max(1)).max(1);
     let rows = usize::from(SIDE / height.max(1)).max(1);
@@ -81,8 +81,7 @@ fn scattered(at: usize) -> u64 {
     (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB)
 }
 
-/// What one has that differs from the common, or the other; `None` where they contradict each
-/// other.
+/// The value that differs from the common one; `None` if both differ.
 fn of_either<T: PartialEq>(common: T, one: T, other: T) -> Option<T> {
     match (one == common, other == common) {
         (_, true) => Some(one),
@@ -96,7 +95,7 @@ fn plain(loads: &mut Loads, request: impl Request) {
     loads.push(Workload::repeated(&wire::core(request), Sync::RoundTrip));
 }
 
-/// The same for one that takes the server long.
+/// Adds a load of a request that takes the server long.
 fn costly(loads: &mut Loads, request: impl Request) {
     loads.push(Workload::costly(&wire::core(request)));
 }

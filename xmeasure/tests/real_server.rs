@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 
 use x11prof_xmeasure::{MeasureError, Plan, Target, measure};
 
-/// A private Xvfb on a display number of its own choice, ended with the test.
+/// A private Xvfb on a display number of its own choice. It ends with the test.
 struct Xvfb {
     process: Child,
     display: String,
@@ -124,7 +124,7 @@ fn requests_with_descriptors_are_measured() {
     }
 }
 
-/// What a stream does not show: faked input and cursors are several first uses of other requests.
+/// A stream hides first uses: faked input and cursors are several first uses of other requests.
 #[test]
 fn input_and_cursors_are_measured_behind_sleeps() {
     let server = Xvfb::start();

@@ -18,7 +18,7 @@ pub(super) enum Kind {
     Reply,
     Error,
     Event,
-    /// An event that tells no sequence number.
+    /// An event without a sequence number.
     Unnumbered,
 }
 

@@ -1,4 +1,4 @@
-//! What a blank character counts as, compared with one of the points' text.
+//! The cost of a blank character as a share of an ordinary character's.
 
 use x11prof_cost_model::{Blank, Point};
 
@@ -6,8 +6,8 @@ use crate::fit::samples::Sample;
 use crate::fit::size_of_time::by_size;
 use crate::sampling::rounding::rounded;
 
-/// The share of a blank character: by the time that a string takes, the length that a string of the
-/// points' text has which takes as long, over its own. `None` where the points do not bound it.
+/// The share of a blank character. The string of blanks takes as long as a certain length of the points' text; the
+/// share is this length over the string's. `None` if the points do not bound it.
 pub(crate) fn blank(sample: &Sample, points: &[Point]) -> Option<Blank> {
     let length = sample.operation.op_size;
     let (share, spread) = by_size(sample, points, |size| Some((size / length).max(0.0)))?;

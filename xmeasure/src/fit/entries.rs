@@ -99,9 +99,9 @@ fn points(samples: &[&Sample]) -> Vec<Point> {
     points
 }
 
-/// The fixed part. A request that has no items is all fixed part. Else it comes from a request
-/// of one item and one of several of that same size: T(1) − (T(n) − T(1)) / (n − 1). Where there
-/// is no such, it is the cost of one that has nothing to do, on a window that is not viewable.
+/// The fixed part. A request without items is all fixed part. Otherwise it follows from a request of one item and one
+/// of several items of the same size: T(1) − (T(n) − T(1)) / (n − 1). Without both, it is the cost of a request on a
+/// window that is not viewable, which has nothing to do.
 fn fixed(samples: &[&Sample]) -> Option<Measured> {
     let idle = |sample: &&&Sample| sample.operation.effect == Effect::Nothing;
     let bare = samples
@@ -119,7 +119,7 @@ fn fixed(samples: &[&Sample]) -> Option<Measured> {
         })
 }
 
-/// `fixed`, on each clock at most what the smallest size costs.
+/// `fixed`, on each clock at most the cost of the smallest size.
 fn capped(fixed: Measured, smallest: Option<&Point>) -> Measured {
     let cap = |time: Option<Micros>, limit: Option<Micros>| match (time, limit) {
         (Some(time), Some(limit)) => Some(Micros(time.0.min(limit.0))),
@@ -151,7 +151,7 @@ fn from_items(several: &Sample, samples: &[&Sample]) -> Option<Measured> {
         let (one, several) = (one?, several?);
         let others = n as f64 - 1.0;
         let centre = one.centre - (several.centre - one.centre) / others;
-        // Independent errors add in squares; those of T(1) enter n / (n − 1) times.
+        // Independent errors add in squares; the error of T(1) enters n / (n − 1) times.
         let half_width = one
             .half_width
             .zip(several.half_width)

@@ -1,4 +1,4 @@
-//! What one request of each load costs beyond its transport.
+//! The cost of one request of each load beyond its transport.
 
 use x11prof_cost_model::Clock;
 use x11prof_session::Operation;
@@ -11,7 +11,7 @@ use crate::sampling::statistics::{Estimate, estimate};
 use crate::server::exchange::Answers;
 use crate::workloads::workload::Phase;
 
-/// What one request of a phase costs beyond its transport.
+/// The cost of one request of a phase beyond its transport.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sample {
     pub(crate) operation: Operation,

@@ -6,8 +6,8 @@ use crate::fit::samples::Sample;
 use crate::sampling::rounding::rounded;
 use crate::sampling::statistics::Estimate;
 
-/// What follows from the size that takes as long as `sample` does, among `points`; with half the
-/// width of its interval, relative to it.
+/// The size among `points` that takes as long as `sample`, and the figure derived from it, with half the width of its
+/// interval, relative to it.
 pub(crate) fn by_size(
     sample: &Sample,
     points: &[Point],

@@ -1,4 +1,4 @@
-//! What messages cost in addition to the operations in them.
+//! The costs of messages in addition to the operations in them.
 
 use x11prof_cost_model::{Clock, TransportCosts};
 
@@ -16,8 +16,7 @@ const LONG_REQUEST: f64 = 4096.0;
 /// Transport costs on one clock, in microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Figures {
-    /// One synchronisation with the wakeup before it; of a turn, what it takes beyond its
-    /// request and its reply.
+    /// One synchronisation with the wakeup before it; of a turn, the time beyond its request and its reply.
     pub(crate) sync: BySync<f64>,
     pub(crate) wakeup: f64,
     pub(crate) wakeup_other: Option<f64>,
@@ -30,14 +29,14 @@ pub(crate) struct Figures {
     /// One wakeup of a server that waits for a client which is at work; none on the wall, where a
     /// sender on another processor goes on meanwhile.
     pub(crate) wakeup_between: f64,
-    /// How often the server went to sleep in each synchronisation.
+    /// The number of the server's sleeps in each synchronisation.
     pub(crate) sleeps: BySync<f64>,
 }
 
 impl Figures {
-    /// What is left of `reading` for each request when the synchronisation is taken off, and the
-    /// wakeups: the one with it, and those within a batch whose bytes are still being sent. A
-    /// recording is charged with the wakeups that are forecast for it.
+    /// The part of `reading` for each request after the synchronisation and the wakeups are subtracted: the wakeup of
+    /// the synchronisation, and those within a batch whose bytes are still being sent. A recording is charged with the
+    /// wakeups forecast for it.
     pub(crate) fn each(&self, reading: &Reading, sync: Sync, clock: Clock) -> Option<f64> {
         let syncs = reading.syncs as f64;
         let time = reading.time(clock)? - syncs * self.sync.of(sync);
@@ -51,12 +50,12 @@ impl Figures {
         Some(time / reading.requests.max(1) as f64)
     }
 
-    /// What a request of a load of one phase took in one pass.
+    /// The time of one request of a phase in one pass.
     fn each_of(&self, job: &Job, pass: usize, clock: Clock) -> Option<f64> {
         self.each(job.first().get(pass)?, job.sync()?, clock)
     }
 
-    /// The figures of one pass; `None` where it did not get that far, or lacks this clock.
+    /// The figures of one pass; `None` if the pass is incomplete or lacks this clock.
     fn of_pass(
         readings: &Readings,
         pass: usize,
@@ -78,7 +77,7 @@ impl Figures {
         let elsewhere = readings.alone_elsewhere.as_ref();
         let loads = &readings.transport;
         if clock == Clock::Cpu {
-            // What a question right after an answer costs less than one after a sleep is the wakeup's.
+            // A question right after an answer costs less than one after a sleep: the difference is the wakeup's.
             let quicker = alone(question)? - figures.sync.turns;
             let awake = figures.each_of(&loads.no_operation, pass, clock)?;
             figures.wakeup_between = (alone(nothing)? - awake - quicker).max(0.0);
@@ -185,10 +184,9 @@ pub(crate) struct BothClocks {
 }
 
 impl BothClocks {
-    /// A byte read costs no more than the bytes of any load: one that is cheaper by the byte than
-    /// a NoOperation shows that. Seen from the wall, the sender's copying and the server's reading
-    /// run at once and cannot be told apart; so the wall's price of a byte is the processor's,
-    /// where that is known, and what the sender takes longer stays with the requests.
+    /// The price of a byte is at most that of any load: a load that is cheaper by the byte than a NoOperation bounds
+    /// it. On the wall clock, the sender's copying overlaps with the server's reading. So the wall's price of a byte is
+    /// the processor's, if known, and the sender's extra time stays with the requests.
     pub(crate) fn new(readings: &Readings) -> BothClocks {
         let [mut cpu, mut wall] = [Clock::Cpu, Clock::Wall].map(|clock| {
             let mut transport = Transport::new(readings, clock)?;
@@ -243,7 +241,7 @@ impl Transport {
         }
     }
 
-    /// From what was read; `None` where not one pass is whole or the clock cannot be read.
+    /// Computes the figures from the readings; `None` if no pass is whole or the clock cannot be read.
     fn new(readings: &Readings, clock: Clock) -> Option<Transport> {
         let count = readings.syncs.read_back.len();
         let cheapest = Cheapest::new(readings, clock)?;

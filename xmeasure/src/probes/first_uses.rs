@@ -1,7 +1,7 @@
-//! How much more than usual a request costs that has not run for a while. Usual are small requests
-//! that end with their own handler. Input and cursors run through much more of a server (devices,
-//! grabs, focus, the sprite, and what its block handlers do for them), all of it cold. A stream of
-//! them does not show that: so each is measured after sleeps, by itself.
+//! The extra cost of a request that has not run for a while, compared with usual ones. Usual are small requests that
+//! end with their own handler. Input and cursors run through much more of a server (devices, grabs, focus, the sprite,
+//! and their work in block handlers), all of it cold. A stream of requests hides the cost, so each is measured alone
+//! after sleeps.
 
 mod requests;
 
@@ -27,33 +27,33 @@ use crate::server::client::Client;
 use crate::server::tracker::Tracker;
 use crate::server::wire::{input_focus, no_operation};
 
-/// The sleep after which they are measured, and the wait before that, in which a viewer is sent what
-/// it is to see: that has prices of its own.
+/// The sleep before each measurement. In the wait before that, a viewer gets its updates, which have prices of their
+/// own.
 const SLEEP: Duration = Duration::from_millis(10);
 const SHOWN: Duration = Duration::from_millis(30);
-/// How often each is measured, and in a quick calibration.
+/// The number of measurements of each request, and in a quick calibration.
 const TIMES: usize = 10;
 const QUICK: usize = 3;
-/// So often the two of a kind in a stream: what is quick there gets its price from this.
+/// The number of pairs of a kind in a stream, which gives the price of cheap requests.
 const STREAMED: usize = 64;
 
-/// These requests, and what is usual.
+/// These requests, and the usual ones.
 pub(crate) struct FirstUses {
     nothing: Timed,
-    /// A question: what a reply costs in addition.
+    /// A question, for the cost of a reply.
     question: Timed,
     usual: Timed,
-    /// Those that are answered, and pairs of those that are not.
+    /// Requests with answers, and pairs of requests without.
     questions: Vec<Timed>,
     pairs: Vec<Timed>,
-    /// What is sent first, and what puts everything back.
+    /// The first batch, and the batch that restores everything.
     before: Option<Batch>,
     after: Option<Batch>,
-    /// How often each is measured.
+    /// The number of measurements of each request.
     times: usize,
 }
 
-/// Requests after sleeps, each by itself, and what they take in a stream of them all, in microseconds.
+/// Requests after sleeps, each alone, and their time in a stream of them all, in microseconds.
 struct Timed {
     each: Vec<Batch>,
     all: Streamed,
@@ -76,7 +76,7 @@ impl Timed {
         Timed::new(vec![batch.clone()], Streamed::new(batch))
     }
 
-    /// Requests that undo each other, each after a sleep of its own.
+    /// Requests that undo each other, each after its own sleep.
     fn apart([there, back]: [Vec<u8>; 2]) -> Timed {
         let each = [there, back].map(|bytes| Batch::single(bytes, false));
         let [there, back] = &each;
@@ -84,7 +84,7 @@ impl Timed {
         Timed::new(each.into(), Streamed::repeated(both, STREAMED))
     }
 
-    /// Reads it once more: all of it in a stream, and then after a pause.
+    /// Reads the times once more: all requests in a stream, and then after a pause.
     fn read(&mut self, server: &mut dyn Executor) -> io::Result<()> {
         self.streamed.extend(self.all.streamed(server)?);
         for one in &self.each {
@@ -96,13 +96,13 @@ impl Timed {
         Ok(())
     }
 
-    /// What one batch takes in a stream.
+    /// The time of one batch in a stream.
     fn price(&self) -> Option<f64> {
         let streamed = midmean(self.streamed.iter().copied())?;
         Some(streamed / self.each.len() as f64)
     }
 
-    /// What one costs after a sleep beyond that.
+    /// The extra time of one request after a sleep.
     fn colder(&self) -> Option<f64> {
         Some(midmean(self.cold.iter().copied())? - self.price()?)
     }
@@ -172,8 +172,8 @@ impl Probe for FirstUses {
         Ok(())
     }
 
-    /// Says of each entry how many usual first uses its own are; what has no entry yet gets one.
-    /// Nothing where the server's processor time cannot be read.
+    /// Writes into each entry the number of usual first uses that its own costs; requests without an entry get one.
+    /// Writes nothing if the server's processor time cannot be read.
     fn fit(&self, _: &Plan, tracker: &mut Tracker, parameters: &mut ServerParameters) {
         let each = self.usual.all.once.requests as f64;
         let (Some(nothing), Some(question), Some(usual)) = (
@@ -184,7 +184,7 @@ impl Probe for FirstUses {
             return;
         };
         let usual = (usual - nothing) / each;
-        // The question is a first use of its own.
+        // The question itself is a first use.
         let questions = self.questions.iter().map(|kind| (kind, question - usual));
         let all = questions.chain(self.pairs.iter().map(|kind| (kind, nothing)));
         for (kind, without) in all.filter(|_| usual > 0.0) {
@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn first_uses_are_found_again() {
         let mut truth = truth();
-        // The write of answers is counted as a part of what is usual.
+        // The write of answers counts as a part of a usual first use.
         if let Some(flush) = truth
             .transport
             .as_mut()
@@ -259,7 +259,7 @@ mod tests {
             };
             let (found, truth) = (of(&found.requests), of(&truth.requests));
             assert!((found.0 - truth.0).abs() < 0.1, "{name}: {found:?}");
-            // With its transport: it has no entry of the passes.
+            // The price includes transport, for the request has no entry from the passes.
             assert!((found.1 - truth.1).abs() < 0.2, "{name}: {found:?}");
         }
     }

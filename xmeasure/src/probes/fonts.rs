@@ -1,6 +1,6 @@
-//! What reading a font's file costs: the first OpenFont of it, and each ListFontsWithInfo of one
-//! that is not open. A file of some hundred characters is read in a moment, one of all Chinese
-//! ones in many milliseconds; which is which only the server knows, so that each is read by name.
+//! The cost of reading a font's file: at its first OpenFont, and at each ListFontsWithInfo of a font that is not open.
+//! A file of some hundred characters is read in a moment, one of all Chinese characters in many milliseconds. Only the
+//! server has the files, so each font is read by name.
 
 use std::io;
 use std::time::Duration;
@@ -25,14 +25,14 @@ use crate::server::wire;
 
 /// No more names are asked for.
 const NAMES: u16 = 2000;
-/// How long that may take.
+/// The longest duration of the probe.
 const LASTS: Duration = Duration::from_secs(6);
-/// How often each is read; the first time the file may come from the disk.
+/// The number of reads of each font; the first time the file may come from the disk.
 const TIMES: usize = 3;
-/// A font has an entry of its own where it takes this many times what most take.
+/// A font gets its own entry if it takes this many times as long as most fonts.
 const EXPENSIVE: f64 = 3.0;
 
-/// How often requests that do nothing are read.
+/// The number of reads of empty requests.
 const NOTHING: usize = 100;
 
 /// The two requests that read fonts.
@@ -44,7 +44,7 @@ pub(crate) struct Fonts {
     /// As many requests that do nothing, of the same transport.
     nothing: Batch,
     nothing_times: Vec<f64>,
-    /// How often each is read.
+    /// The number of reads of each font.
     times: usize,
 }
 
@@ -53,14 +53,14 @@ struct Font {
 }
 
 struct Reader {
-    /// The request, what undoes it, and a question.
+    /// The request, its undoing, and a question.
     batch: Batch,
-    /// What each reading took, with its transport, in microseconds.
+    /// The time of each reading with its transport, in microseconds.
     times: Vec<f64>,
 }
 
 impl Probe for Fonts {
-    /// Asks for the names: those that `plan` wants to know of, else all.
+    /// Asks for the names of fonts: those that `plan` names, else all.
     fn prepare(client: &mut Client, plan: &Plan) -> Result<Fonts, MeasureError> {
         let wanted = plan.needed.iter().filter_map(name_needed);
         let mut names: Vec<Vec<u8>> = wanted.map(|name| name.as_bytes().to_vec()).collect();
@@ -177,8 +177,8 @@ fn with_question(requests: [Vec<u8>; 3]) -> Batch {
     Batch::new(requests.concat(), 3, 1)
 }
 
-/// One entry without a font's name, at what most cost, and one for each that costs much more; of
-/// few that were asked for by name, each its own.
+/// One entry without a font's name for most fonts, and one for each that costs much more; of a few named fonts, each
+/// has its own.
 fn filed(read: &[(Operation, Estimate)], each: bool) -> Vec<RequestCosts> {
     let times: Vec<f64> = read.iter().map(|(_, time)| time.centre).collect();
     let Some(usual) = estimate(&times) else {
@@ -188,7 +188,7 @@ fn filed(read: &[(Operation, Estimate)], each: bool) -> Vec<RequestCosts> {
     if let (false, Some((operation, _))) = (each, read.first()) {
         let mut operation = operation.clone();
         operation.attributes.remove(fontname());
-        // The fonts' own scatter is what is unsure of one that has no entry.
+        // The scatter between fonts is the uncertainty of a font without an entry.
         let mut sorted = times.clone();
         sorted.sort_by(f64::total_cmp);
         let at = |share: usize| sorted.get(sorted.len() * share / 4).copied();
@@ -240,8 +240,8 @@ fn resolution(pixels: u16, millimeters: u16) -> u32 {
     if dots < 88.0 { 75 } else { 100 }
 }
 
-/// Of the name of a scalable font the one of 12 points at the given dots an inch, as text often is (X
-/// Logical Font Description Conventions, section 4); `None` of others. What scaling takes depends on the size.
+/// For the name of a scalable font, the name at 12 points and the given dots an inch, as text often is (X Logical Font
+/// Description Conventions, section 4); `None` for others. The cost of scaling depends on the size.
 fn sized(name: &[u8], dots: u32) -> Option<Vec<u8>> {
     /// Decipoints, and as many in an inch.
     const SIZE: u32 = 120;

@@ -1,4 +1,4 @@
-//! Whether a server works on after it has answered: a stretch of drawing to find out with.
+//! An interval of drawing that shows if a server works on after its answer.
 
 use x11rb_protocol::protocol::xproto::{CreateGCAux, PolyFillRectangleRequest, Rectangle};
 

@@ -1,4 +1,4 @@
-//! Requests of many names, one of each: the load that shows what code costs that has not just run.
+//! Requests of many names, one of each: the load that shows the cost of code that has not just run.
 
 use std::borrow::Cow;
 
@@ -20,12 +20,11 @@ use crate::server::client::Client;
 use crate::server::wire;
 use crate::workloads::{TRANSLUCENT, root_format};
 
-/// One request of each of many names: small ones, so that what is cold in them weighs. Sent again,
-/// they find everything as before.
+/// One request of each of many names: small ones, so that cold code weighs. Sent again, they find the same state.
 pub(super) struct MixedRequests {
-    /// Those that are not answered.
+    /// Requests without answers.
     silent: Vec<Vec<u8>>,
-    /// Those that are.
+    /// Requests with answers.
     answered: Vec<Vec<u8>>,
 }
 
@@ -147,7 +146,7 @@ impl MixedRequests {
     }
 }
 
-/// The same of RENDER; none where the server lacks it.
+/// RENDER's mixed requests; none if the server lacks RENDER.
 fn render(client: &mut Client, drawable: u32) -> Result<Vec<Vec<u8>>, MeasureError> {
     let Some(major) = client.extension("RENDER")? else {
         return Ok(Vec::new());

@@ -1,8 +1,8 @@
 //! A few loads measured at the beginning and at the end of a calibration: whether the measurements
 //! between them have a lasting effect on the server.
 //!
-//! As many of them draw as do not, so that neither an effect on drawing nor one on all else passes
-//! for the drift of the machine, which is what most of them show.
+//! Half of the loads draw and half do not, so that an effect on one half does not look like the drift of the machine,
+//! which moves most of them.
 
 use std::borrow::Cow;
 use std::io;
@@ -29,10 +29,10 @@ use crate::workloads::{copy, place};
 
 /// Rounds over all of them, at either end: as many as two medians with narrow intervals need.
 const ROUNDS: usize = 2 * LEAST;
-/// The side of what is drawn, in pixels.
+/// The side of the drawn squares, in pixels.
 const SIDE: u16 = 10;
 
-/// The loads, and what was read of them.
+/// The loads, and their readings.
 pub(crate) struct References {
     loads: Vec<(&'static str, Workload)>,
     start: Vec<Option<Estimate>>,
@@ -49,8 +49,8 @@ impl References {
         }
     }
 
-    /// What each takes now, in microseconds a request, read in turns with the sender where the
-    /// processor's clock counts; `None` where it is refused.
+    /// The present time of each load, in microseconds a request, alternated with the sender if the processor's clock
+    /// counts; `None` if the server refuses the load.
     fn look(&self, executor: &mut dyn Executor, plan: &Plan) -> io::Result<Vec<Option<Estimate>>> {
         executor.place(Place::Usual)?;
         let mut ready = Vec::new();
@@ -190,7 +190,7 @@ mod tests {
     /// PolyFillRectangle (protocol, Encoding).
     const RECTANGLE: u8 = 70;
 
-    /// What the references say where a rectangle costs so much more from the middle on.
+    /// The notes of the references if a rectangle costs `more` from the middle of the calibration on.
     fn left_behind_by(more: f64) -> Vec<String> {
         let plan = Plan::default();
         let prepare = |client: &mut _| References::prepare(client, &plan).unwrap();

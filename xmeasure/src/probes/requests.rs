@@ -1,5 +1,5 @@
-//! What every request costs, and the transport: from passes over all loads, in which the
-//! transport's are always, because their figures are taken off all others'.
+//! The cost of every request, and of the transport, from passes over all loads. The transport's loads are in each pass,
+//! because their figures are subtracted from all others'.
 
 mod explorer;
 
@@ -41,13 +41,13 @@ pub(crate) struct Requests {
     lasts: ProbeDuration,
     transport: Option<TransportLoads<Workload>>,
     loads: Option<Loads>,
-    /// Whether a sender can be put on another processor than the server.
+    /// True if a sender can run on another processor than the server.
     elsewhere: bool,
     readings: Option<Readings>,
 }
 
 impl Requests {
-    /// What the server lacks, in words.
+    /// The features that the server lacks, in words.
     pub(crate) fn absent(&self) -> Vec<String> {
         let absent = self.loads.as_ref().map(|loads| loads.absent.clone());
         let mut absent = absent.unwrap_or_default();
@@ -66,7 +66,7 @@ impl Requests {
             .is_none_or(|readings| readings.requests.is_empty() && !readings.jobs().any(wants))
     }
 
-    /// What the user should know of the measurement.
+    /// Facts about the measurement for the user.
     pub(crate) fn notes(&self) -> Vec<String> {
         let Some(readings) = &self.readings else {
             return Vec::new();
@@ -87,7 +87,7 @@ impl Requests {
         notes
     }
 
-    /// What the plan wants of all loads, with sizes and combinations chosen.
+    /// The loads that the plan wants, with their sizes and combinations chosen.
     fn choose(&mut self, run: &mut Run<'_>) -> io::Result<Vec<Workload>> {
         let mut loads = self.loads.take().unwrap_or_default();
         let (plan, tracker) = (&run.plan, &mut run.tracker);
@@ -117,7 +117,7 @@ impl Requests {
         explorer.choose(loads)
     }
 
-    /// The loads as jobs, without those that the plan does not want or that are known.
+    /// The loads as jobs, without those that the plan excludes or that are known.
     fn jobs(&self, chosen: Vec<Workload>, run: &mut Run<'_>) -> Vec<Job> {
         let described: Vec<_> = chosen
             .into_iter()
@@ -198,7 +198,7 @@ impl Probe for Requests {
                 done,
                 to_do,
             } = step;
-            // It ends with the time, or once all has been done often enough.
+            // The sampling ends with the time, or once all loads have been read often enough.
             let of_all = done as f64 / (done + to_do).max(1) as f64;
             let part = share(now.saturating_sub(start), limit).max(of_all);
             progress.step(part, named(request))
@@ -229,13 +229,13 @@ impl Probe for Requests {
     }
 }
 
-/// What progress calls a request; some loads have no entry.
+/// The name of a request for progress; some loads have no entry.
 fn named(request: Option<&'static str>) -> &'static str {
     request.unwrap_or("transport")
 }
 
-/// The loads, with questions whose replies carry data asked one by one: what the server writes
-/// after the head of a reply is a write of its own only to a client that takes it.
+/// The loads, in which questions with long replies are asked one by one: the server writes the data after a reply's
+/// head separately only to a client that takes the head.
 fn in_turns(server: &mut dyn Executor, loads: Vec<Workload>) -> io::Result<Vec<Workload>> {
     let mut all = Vec::new();
     for load in loads {
@@ -250,7 +250,7 @@ fn in_turns(server: &mut dyn Executor, loads: Vec<Workload>) -> io::Result<Vec<W
     Ok(all)
 }
 
-/// Which share of `whole` has gone; all of nothing.
+/// The share of `whole` that has gone; 1 if `whole` is zero.
 fn share(gone: Duration, whole: Duration) -> f64 {
     match whole.is_zero() {
         true => 1.0,

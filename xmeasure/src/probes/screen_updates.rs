@@ -1,6 +1,6 @@
-//! What a server does later, once for all that has changed on its screen: Xvnc encodes it for its
-//! viewer, Xephyr copies it to its host. The same copies go to a window and to a pixmap, which
-//! nobody sees: the difference is what is done to show them.
+//! The later work of a server, once for all changes of its screen: Xvnc encodes it for its viewer, Xephyr copies it to
+//! its host. Equal copies go to a window and to a pixmap, which nobody sees: the difference is the cost of showing
+//! them.
 
 mod boxes;
 mod copies;
@@ -27,7 +27,7 @@ use crate::sampling::rounding::{micros, rounded};
 use crate::server::client::{Client, SIDE};
 use crate::server::tracker::Tracker;
 
-/// How often each is measured.
+/// The number of measurements of each load.
 const TIMES: usize = 30;
 const QUICK_TIMES: usize = 8;
 /// A difference by the pixel that is less than twice the copy of a pixel itself may come from where
@@ -35,7 +35,7 @@ const QUICK_TIMES: usize = 8;
 /// takes, on an Xvfb of depth 8 by twice as much.
 const TWICE: f64 = 2.0;
 
-/// The loads, and what follows from them.
+/// The loads, and their results.
 pub(crate) struct ScreenUpdates {
     small: Copies,
     large: Copies,

@@ -1,8 +1,8 @@
-//! What a server costs after it slept, and what it writes by itself: loads of a few requests with
-//! pauses between them. (Requests are priced by long streams.)
+//! A server's costs after a sleep, and the costs of separate writes: loads of a few requests with pauses between them.
+//! (Requests are priced by long streams.)
 //!
-//! A stream of requests with replies soon finds the client's socket full, and from there on the
-//! server gathers what it writes; a program that reads its replies sees each written by itself.
+//! A stream of requests with replies soon fills the client's socket, and from then on the server gathers its writes; a
+//! program that reads its replies gets each in its own write.
 
 mod area;
 mod passes;
@@ -54,15 +54,15 @@ const WORK: [Duration; 4] = [
     Duration::from_micros(3200),
 ];
 const WORKED: usize = 5;
-/// This many requests follow each other's answers at once: by then it has settled how often the
-/// server sleeps between them.
+/// The number of requests that each follow the answer before at once. By then the number of the server's sleeps between
+/// them is steady.
 const VOLLEY: u64 = 512;
-/// Requests of the batches whose replies and events are counted.
+/// The number of requests of the batches whose replies and events are counted.
 const COUNTED: usize = 16;
 /// About how long a half of the passes takes.
 const HALF: Duration = Duration::from_millis(5500);
 
-/// The loads, and what they took.
+/// The loads, and their times.
 pub(crate) struct Wakeups {
     nothing: Batch,
     /// One request of each of many names.
@@ -71,15 +71,15 @@ pub(crate) struct Wakeups {
     area: Streamed,
     question: Batch,
     questions: Batch,
-    /// Changes of a property that send no event, and of one that send this client one.
+    /// Changes of a property without an event, and with an event to this client.
     unwatched: Batch,
     notified: Batch,
     passes: Vec<Pass>,
 }
 
 impl Wakeups {
-    /// What sleeps of at most `longest` cost in this minute, from `passes` passes over them alone;
-    /// empty where the server's processor time cannot be read.
+    /// The present costs of sleeps of at most `longest`, from `passes` passes over them alone; empty if the server's
+    /// processor time cannot be read.
     pub(crate) fn sleeps_of_now(
         &mut self,
         server: &mut dyn Executor,
@@ -158,7 +158,7 @@ impl Wakeups {
         Ok(sleeps)
     }
 
-    /// One of each after such a sleep, at whose end the sender works.
+    /// One wakeup of each kind after such a sleep, at whose end the sender works.
     fn woken(
         &self,
         server: &mut dyn Executor,
@@ -174,7 +174,7 @@ impl Wakeups {
         } = self;
         let pause = [Pause::Sleep(sleep), Pause::Work(work)];
         woken.nothing.extend(server.after(&pause, nothing)?);
-        // All of it has just run before its pause.
+        // All of the code has just run before its pause.
         if work.is_zero() {
             woken.mixed_streamed.extend(mixed.streamed(server)?);
         } else {
@@ -183,9 +183,8 @@ impl Wakeups {
         woken.mixed.extend(server.after(&pause, &mixed.once)?);
         woken.connection.extend(server.connect_after(&pause)?);
         if work.is_zero() {
-            // It is filled before its pause, cold right after it, and warm again. A client that
-            // lets a server sleep for milliseconds works in that time, which takes more out of
-            // the caches than the sleep does.
+            // The area is filled before its pause, cold right after it, and warm again. A client that lets a server
+            // sleep for milliseconds works meanwhile, which evicts more from the caches than the sleep does.
             server.after(&[], &area.once)?;
             let handling = match sleep >= LONG {
                 true => HANDLING,
@@ -230,7 +229,7 @@ impl Probe for Wakeups {
             Batch::single(bytes, false).repeated(COUNTED)
         };
         let (unwatched, notified) = (change(client.unwatched), change(client.notified));
-        // What nobody sees: what a server does later for its screen has prices of its own.
+        // The drawable is invisible: later work for the screen has prices of its own.
         let unseen = client.like_the_screen()?;
         let mixed = MixedRequests::new(client, unseen, property)?.together();
         let question = Batch::single(wire::input_focus(), true);
@@ -257,7 +256,7 @@ impl Probe for Wakeups {
         }
     }
 
-    /// Measures the first half: what a sleep costs afterwards changes from minute to minute.
+    /// Measures the first half: the cost after a sleep changes from minute to minute.
     fn begin(&mut self, run: &mut Run<'_>) -> io::Result<()> {
         self.passes(run.server, LEAST / 2)
     }
@@ -311,7 +310,7 @@ mod tests {
         check_work(&found);
     }
 
-    /// That it is the truth.
+    /// Checks that the costs found are the true ones.
     fn check(found: &TransportCosts) {
         let truth = truth().transport.unwrap();
         let write = truth.flush.unwrap().cpu_us.unwrap().0;
@@ -320,7 +319,7 @@ mod tests {
             close(found.asleep_us, truth.asleep_us, 0.01);
             // A NoOperation is a hundredth of a microsecond.
             close(found.wakeup_us, truth.wakeup_us, 0.02);
-            // The answers of the mixed requests are one write, beyond what a stream of them shows.
+            // The answers of the mixed requests are one write, beyond their cost in a stream.
             let first = Micros(truth.first_us.0 + write / MIXED);
             if found.asleep_us.0 > 100.0 {
                 close(found.first_us, first, 0.02);
@@ -339,7 +338,7 @@ mod tests {
         );
     }
 
-    /// The same of the points by work.
+    /// Checks the points by work in the same way.
     fn check_work(found: &TransportCosts) {
         let truth = truth().transport.unwrap();
         assert_eq!(found.after_work.len(), truth.after_work.len());

@@ -24,7 +24,7 @@ impl Batch {
         Batch::new(bytes, 1, u64::from(answered))
     }
 
-    /// The same, `times` times.
+    /// The batch `times` times.
     pub(crate) fn repeated(&self, times: usize) -> Batch {
         Batch {
             bytes: self.bytes.repeat(times),

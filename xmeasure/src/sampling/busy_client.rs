@@ -1,6 +1,5 @@
-//! A client that does something before it sends: it runs a wide stretch of code over some megabytes
-//! of memory, as programs do between two batches. A sender that only waits leaves the server's
-//! code and data in the caches.
+//! A client that works before it sends: it runs much code over some megabytes of memory, as programs do between two
+//! batches. A sender that only waits leaves the server's code and data in the caches.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

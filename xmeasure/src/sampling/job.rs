@@ -1,4 +1,4 @@
-//! A load on its way through the passes: what it is as operations, and all that was read of it.
+//! A load on its way through the passes: its operations, and all its readings.
 
 use x11prof_session::Operation;
 
@@ -6,21 +6,21 @@ use crate::sampling::reading::{Place, Reading};
 use crate::server::exchange::Answers;
 use crate::workloads::workload::{Sync, Workload};
 
-/// A load to be measured, with what has been read so far.
+/// A load to be measured, with its readings so far.
 #[derive(Debug, Clone)]
 pub(crate) struct Job {
     pub(crate) load: Workload,
-    /// What its requests are as operations, by phase and by kind; none where they are not filed.
+    /// The operations of its requests, by phase and by kind; none if they are not filed.
     pub(crate) operations: Vec<Vec<Operation>>,
-    /// It is in every pass, in longer batches, because its figures are taken off all others'.
+    /// The load is in every pass, in longer batches, because its figures are subtracted from all others'.
     pub(crate) always: bool,
-    /// What each phase is answered with; empty until it has run, and where it was refused.
+    /// The answers to each phase; empty until it has run, and if it was refused.
     pub(crate) answers: Vec<Answers>,
-    /// The server answered it with errors.
+    /// The server answered with errors.
     pub(crate) refused: bool,
     /// By phase: one reading a pass.
     pub(crate) readings: Vec<Vec<Reading>>,
-    /// How often its units are repeated in a batch.
+    /// The number of the units' repetitions in a batch.
     pub(crate) times: u64,
 }
 
@@ -38,7 +38,7 @@ impl Job {
         }
     }
 
-    /// One that is in every pass.
+    /// A job that is in every pass.
     pub(crate) fn always(load: Workload, operations: Vec<Vec<Operation>>) -> Job {
         Job {
             always: true,
@@ -46,13 +46,13 @@ impl Job {
         }
     }
 
-    /// The request that it measures, where that is filed.
+    /// The request that the job measures, if that is filed.
     pub(crate) fn name(&self) -> Option<&'static str> {
         let operation = self.operations.iter().flatten().next()?;
         Some(operation.request.as_str())
     }
 
-    /// True once it has been read.
+    /// True once the job has a reading.
     pub(crate) fn is_read(&self) -> bool {
         self.readings.iter().any(|phase| !phase.is_empty())
     }
@@ -62,17 +62,17 @@ impl Job {
         self.readings.first().map_or(&[], Vec::as_slice)
     }
 
-    /// How the end of a load of one phase is told.
+    /// The synchronisation of a load of one phase.
     pub(crate) fn sync(&self) -> Option<Sync> {
         Some(self.load.phases.first()?.sync)
     }
 }
 
-/// A request to be measured alone, with what has been read so far.
+/// A request to be measured alone, with its readings so far.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SingleRequest {
     pub(crate) request: Vec<u8>,
-    /// It is answered by a reply.
+    /// The request has a reply.
     pub(crate) answered: bool,
     pub(crate) place: Place,
     /// One a pass.
@@ -99,7 +99,7 @@ pub(crate) struct BySync<T> {
 }
 
 impl<T> BySync<T> {
-    /// The one of `sync`.
+    /// The value for `sync`.
     pub(crate) fn of(&self, sync: Sync) -> &T {
         match sync {
             Sync::ReadBack => &self.read_back,
@@ -108,7 +108,7 @@ impl<T> BySync<T> {
         }
     }
 
-    /// The one of `sync`, to change it.
+    /// The value for `sync`, to be changed.
     pub(crate) fn of_mut(&mut self, sync: Sync) -> &mut T {
         match sync {
             Sync::ReadBack => &mut self.read_back,

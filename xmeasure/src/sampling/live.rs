@@ -25,11 +25,10 @@ use crate::server::target::Target;
 use crate::server::wire;
 use crate::workloads::workload::{Phase, Sync, Workload};
 
-/// How long a sender on another processor looks for room before it sleeps. A server that reads large
-/// images empties the rest of a socket in less time than it takes to wake a process there; one that
-/// takes longer over its requests is at work meanwhile.
+/// A sender on another processor polls for room this long before it sleeps. A server that reads large images empties
+/// the rest of a socket sooner than a process there wakes; a server with longer requests is at work meanwhile.
 const EAGER: Duration = Duration::from_micros(50);
-/// The pause between requests sent alone: the server falls asleep in it.
+/// The pause between requests sent alone, in which the server falls asleep.
 const PAUSE: Duration = Duration::from_micros(200);
 
 /// A server, the connection to it, and its clocks.
@@ -38,7 +37,7 @@ pub(crate) struct LiveServer {
     clock: Option<ProcessClock>,
     /// This process's.
     own: Option<ProcessClock>,
-    /// How long after it fell asleep the server may still go on with what it has drawn.
+    /// The time for which the server may work on its drawing after it fell asleep.
     lingers: Duration,
     read_back: Vec<u8>,
     round_trip: Vec<u8>,
@@ -47,11 +46,11 @@ pub(crate) struct LiveServer {
     /// The thread that reads the pace while batches run, and the looks between batches.
     watch: Option<PaceWatch>,
     looks: Looks,
-    /// What a look takes at the pace that all figures are brought to, in microseconds; `None` where
-    /// they stay as they are. And what they are multiplied by then.
+    /// The duration of a look at the pace that all figures are brought to, in microseconds, and the figures' factor;
+    /// `None` if figures stay unchanged.
     at_us: Option<f64>,
     level: f64,
-    /// Who works in the pauses.
+    /// The client that works in the pauses.
     busy: BusyClient,
     target: Target,
     start: Instant,
@@ -97,7 +96,7 @@ impl LiveServer {
     fn move_to(&mut self, place: Place) -> io::Result<()> {
         self.raw.eager = match (self.pin.and_then(|pin| pin.other), place) {
             (Some(_), Place::Other) => EAGER,
-            // On the server's processor it would keep the server from it.
+            // A polling sender would keep the server off their shared processor.
             _ => Duration::ZERO,
         };
         match (self.pin, place) {
@@ -112,7 +111,7 @@ impl LiveServer {
         }
     }
 
-    /// Whether the sender is apart from the server, if they are pinned and can be.
+    /// True if the sender is on another processor than the server, if they are pinned and can be.
     fn apart(&self) -> Option<bool> {
         self.pin?.other.map(|_| self.place == Place::Other)
     }
@@ -166,7 +165,7 @@ impl LiveServer {
         Ok(())
     }
 
-    /// A load `times` times, each sent when the one before is answered.
+    /// Sends a load `times` times, each after the answer to the one before.
     fn in_turns(&mut self, load: Load<'_>, answers: u64, times: u64) -> io::Result<Reading> {
         let before = self.processor_time();
         let start = Instant::now();
@@ -235,7 +234,7 @@ impl Executor for LiveServer {
         let mut all = Vec::new();
         for phase in &workload.phases {
             let (_, mut answers) = self.timed(phase.load(1), phase.sync, Until::LastAnswered)?;
-            // The synchronisation's own reply is 32 bytes, and a pixel in 4 more where it reads back.
+            // The synchronisation's own reply is 32 bytes, and a pixel in 4 more for a GetImage.
             let own = if phase.sync == Sync::ReadBack { 36 } else { 32 };
             answers.replies = answers.replies.saturating_sub(1);
             answers.reply_bytes = answers.reply_bytes.saturating_sub(own);
@@ -361,7 +360,7 @@ impl Executor for LiveServer {
 }
 
 impl Batch {
-    /// As the connection sends it.
+    /// The batch as a load for the connection.
     fn load(&self) -> Load<'_> {
         Load::once(&self.bytes, self.requests)
     }

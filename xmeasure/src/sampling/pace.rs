@@ -1,6 +1,6 @@
-//! How fast the processor works in this minute. Where its core is shared (with another thread of it, on
-//! a virtual machine with another guest), the same work takes up to twice as long, and the kernel
-//! charges all of it. So a short piece of work, always the same, is timed again and again: a look.
+//! The processor's present speed. If its core is shared (with another thread, or on a virtual machine with another
+//! guest), the same work takes up to twice as long, and the kernel charges all of it. So a short piece of constant work
+//! is timed again and again: a look.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -14,22 +14,22 @@ use x11prof_cost_model::{Micros, Pace};
 use crate::sampling::rounding::rounded;
 use crate::server::process::Pinned;
 
-/// The power of a few looks that a batch's time depends on, as long as its own readings do not say: the
-/// middle of the loads of a calibration. A few looks are unsure, so it is less than that of many
-/// (docs/CALIBRATION.md, "Pace").
+/// The power of the mean of a few looks that a batch's time depends on, until its own readings give one: the middle of
+/// a calibration's loads. A few looks are uncertain, so the power is less than that of many (docs/CALIBRATION.md,
+/// "Pace").
 pub(crate) const OF_FEW_LOOKS: f64 = 0.8;
 /// The power of many looks, over a second or more, that the time of a server's work depends on.
 pub(crate) const OF_MANY_LOOKS: f64 = 1.15;
 /// Words of memory that the work reads: half of a first-level cache.
 const WORDS: usize = 4096;
-/// Steps of it: about two microseconds.
+/// The steps of a look: about two microseconds.
 const STEPS: usize = 2048;
 /// Looks that are kept; beyond them every second is left out, again and again.
 const LOOKS_LIMIT: usize = 1 << 16;
 /// The share of looks that are as fast as the fastest of them: an undisturbed processor's.
 const UNDISTURBED: f64 = 0.05;
 
-/// The piece of work, and what it has taken.
+/// The constant work, and its times.
 pub(crate) struct Looks {
     memory: Vec<u32>,
     took: Vec<f64>,
@@ -49,7 +49,7 @@ impl Looks {
         }
     }
 
-    /// Does the work twice, the first time to have it in the caches; tells what the second one took.
+    /// Does the work twice, the first time to have it in the caches; returns the second time.
     pub(crate) fn look(&mut self) -> Duration {
         self.work();
         let before = thread_time();
@@ -116,11 +116,11 @@ fn thread_time() -> Duration {
 /// Looks at a processor while something else runs there.
 pub(crate) struct PaceWatch {
     shared: Arc<Shared>,
-    /// Gone once it has been waited for.
+    /// `None` once the thread has been joined.
     thread: Option<JoinHandle<Looks>>,
 }
 
-/// What the thread that looks shares with the one that started it.
+/// The state shared by the looking thread and its owner.
 #[derive(Default)]
 struct Shared {
     stop: AtomicBool,
@@ -128,7 +128,7 @@ struct Shared {
     nanoseconds: AtomicU64,
 }
 
-/// How many looks there were by some moment, and what they took.
+/// The number of looks up to a moment, and their time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Looked {
     looks: u64,
@@ -136,7 +136,7 @@ pub(crate) struct Looked {
 }
 
 impl Looked {
-    /// What a look took between `before` and now, on average, in microseconds; `None` without one.
+    /// The mean duration of a look between `before` and now, in microseconds; `None` without one.
     pub(crate) fn since(self, before: Looked) -> Option<f64> {
         let looks = self.looks.saturating_sub(before.looks);
         let nanoseconds = self.nanoseconds.saturating_sub(before.nanoseconds);
@@ -145,7 +145,7 @@ impl Looked {
 }
 
 impl PaceWatch {
-    /// Looks at processor `cpu` at such intervals, each time for some five microseconds.
+    /// Looks at processor `cpu` at this interval, each time for some five microseconds.
     pub(crate) fn start(cpu: usize, interval: Duration) -> PaceWatch {
         let shared = Arc::new(Shared::default());
         let told = Arc::clone(&shared);
@@ -175,7 +175,7 @@ impl PaceWatch {
         }
     }
 
-    /// Stops looking, and tells what was seen; `None` where the processor is not to be had.
+    /// Stops looking, and returns the pace; `None` if the processor cannot be had.
     pub(crate) fn finish(mut self) -> Option<Pace> {
         self.shared.stop.store(true, Ordering::Relaxed);
         self.thread.take()?.join().ok()?.pace()

@@ -1,11 +1,11 @@
-//! What the clocks say of a batch, and where its sender was.
+//! The clocks' figures for a batch, and its sender's processor.
 
 use x11prof_cost_model::Clock;
 
-/// What the clocks say of a batch.
+/// The clocks' figures for a batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Reading {
-    /// The server's processor time in microseconds, where it can be read.
+    /// The server's processor time in microseconds, if it can be read.
     pub(crate) cpu: Option<f64>,
     /// Wall time in microseconds.
     pub(crate) wall: f64,
@@ -13,16 +13,15 @@ pub(crate) struct Reading {
     pub(crate) requests: u64,
     /// Synchronisations.
     pub(crate) syncs: u64,
-    /// How often the server went to sleep, where it is known.
+    /// The number of the server's sleeps, if known.
     pub(crate) sleeps: Option<u64>,
-    /// Whether the sender was kept on another processor than the server: then the wall counts.
-    /// If it was kept on the same one, the server's own clock does: it is steadier there, but
-    /// the wall holds the sender's time as well. `None` where neither was.
+    /// True if the sender was kept on another processor than the server: then the wall counts. False if it was kept on
+    /// the same one: then the server's own clock counts, which is steadier there, while the wall holds the sender's
+    /// time as well. `None` if neither.
     pub(crate) apart: Option<bool>,
     /// The part of the wall time, in microseconds, in which somebody else had the processor.
     pub(crate) lost: f64,
-    /// What a piece of work that is always the same took on the server's processor at that time, in
-    /// microseconds, where that was read.
+    /// The duration of the constant work on the server's processor at that time, in microseconds, if it was read.
     pub(crate) pace: Option<f64>,
 }
 
@@ -38,7 +37,7 @@ impl Reading {
         self.apart = other.apart;
     }
 
-    /// It at a pace at which everything takes `factor` times as long.
+    /// The reading at a pace at which everything takes `factor` times as long.
     pub(crate) fn times(&self, factor: f64) -> Reading {
         Reading {
             cpu: self.cpu.map(|cpu| cpu * factor),
@@ -48,12 +47,12 @@ impl Reading {
         }
     }
 
-    /// The part of the wall time that it lost.
+    /// The share of the wall time that the server lost.
     pub(crate) fn loss(&self) -> f64 {
         self.lost / self.wall.max(f64::MIN_POSITIVE)
     }
 
-    /// The time on `clock`, where it counts.
+    /// The time on `clock`, if it counts.
     pub(crate) fn time(&self, clock: Clock) -> Option<f64> {
         match clock {
             Clock::Cpu => self.cpu.filter(|_| self.apart != Some(true)),
@@ -61,8 +60,8 @@ impl Reading {
         }
     }
 
-    /// The part of the wall time in which the server was at work, where it had a processor to
-    /// itself; without the synchronisations, of which `sync` were measured by themselves.
+    /// The share of the wall time in which the server worked, if it had a processor to itself; without the
+    /// synchronisations, which `sync` measured separately.
     pub(crate) fn busy(&self, sync: &Reading) -> Option<f64> {
         let cpu = self.cpu.filter(|_| self.apart == Some(true))?;
         let syncs = self.syncs as f64 / sync.syncs.max(1) as f64;
@@ -71,10 +70,10 @@ impl Reading {
     }
 }
 
-/// Where the sender runs.
+/// The sender's processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Place {
-    /// Where it was put for all batches.
+    /// The processor chosen for all batches.
     Usual,
     /// On another processor than the server's.
     Other,

@@ -35,11 +35,11 @@ pub(crate) struct Readings {
     pub(crate) alone_elsewhere: Option<SingleRequestPair>,
     pub(crate) transport: TransportLoads<Job>,
     pub(crate) requests: Vec<Job>,
-    /// Why it ended before every load had been measured often enough.
+    /// The reason for an end before every load had been measured often enough.
     pub(crate) cut: Option<StoppedBy>,
 }
 
-/// What ended a sampling early.
+/// The cause of a sampling's early end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StoppedBy {
     /// The user.

@@ -24,18 +24,17 @@ const TURNS: u64 = 512;
 const BATCH_REQUESTS: u64 = 8_000_000;
 const BATCH_BYTES: u64 = 1 << 28;
 
-/// A batch that loses this much more of its time than its load usually does was interrupted, and
-/// is run once more.
+/// A batch was interrupted, and is run again, if it loses this much more of its time than its load usually does.
 const INTERRUPTED: f64 = 0.03;
 
-/// How much longer the batches are that transport costs come from.
+/// The factor of the length of batches for transport costs.
 const LONGER: u32 = 3;
 /// Of a cycle of phases each is to take this share of a batch, unless another one takes this many
 /// whole batches by then.
 const PHASE_SHARE: f64 = 0.25;
 const PHASE_BATCHES: f64 = 4.0;
 
-/// Where a sampling stands: the request that comes next, batches done and still to do.
+/// The state of a sampling: the next request, the batches done and still to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Step {
     /// `None` of a load that is not filed.
@@ -44,13 +43,12 @@ pub(crate) struct Step {
     pub(crate) to_do: usize,
 }
 
-/// Measures all loads of `readings`, the transport's in every pass, the others until their figures
-/// are sure enough. `step` is told where it stands before each batch, and answers whether to go
-/// on. On an error, what had been read by then is in `readings`.
+/// Measures all loads of `readings`: the transport's in every pass, the others until their figures are certain enough.
+/// Before each batch `step` gets the state, and returns false to stop. On an error `readings` holds the readings so
+/// far.
 ///
-/// Loads are not measured to the end one after the other but in passes over all of them, so that
-/// a drift of the machine changes all alike; every second pass goes backwards. A batch that was
-/// interrupted is run again at once, and the one that lost less counts.
+/// Each pass covers all loads, so that a drift of the machine changes all alike; every second pass goes backwards. A
+/// batch that was interrupted is run again at once, and the one that lost less counts.
 pub(crate) fn sample(
     executor: &mut dyn Executor,
     readings: &mut Readings,
@@ -134,7 +132,7 @@ pub(crate) fn sample(
     Ok(())
 }
 
-/// Learns what a load is answered with, and how often it is to be repeated.
+/// Learns a load's answers, and its number of repetitions.
 fn rehearse(executor: &mut dyn Executor, job: &mut Job, plan: &Plan) -> io::Result<()> {
     job.answers = executor.rehearse(&job.load)?;
     if job.answers.iter().any(|answers| answers.errors > 0) {
@@ -142,7 +140,7 @@ fn rehearse(executor: &mut dyn Executor, job: &mut Job, plan: &Plan) -> io::Resu
         job.refused = true;
         return Ok(());
     }
-    // What is taken off everything else has to be sure.
+    // Figures that are subtracted from all others must be certain.
     let least = plan.batch() * if job.always { LONGER } else { 1 };
     job.times = repetitions(executor, &job.load, &job.answers, least)?;
     Ok(())
@@ -181,9 +179,8 @@ fn is_interrupted(taken: &[Reading], before: &[Vec<Reading>]) -> bool {
     })
 }
 
-/// The loads of a pass, by their places in `jobs`: all that are not sure yet, and those that are
-/// always in it. Once each has been in as many passes as it must, the half whose intervals are the
-/// widest takes turns with whatever is the widest half by then.
+/// The loads of a pass, by their places in `jobs`: all uncertain ones, and those that are in every pass. Once each has
+/// had its least passes, each pass takes the half with the widest intervals at that time.
 fn order(jobs: &[&mut Job], pass: usize, plan: &Plan) -> Vec<usize> {
     let (always, others): (Vec<_>, Vec<_>) =
         jobs.iter().enumerate().partition(|(_, job)| job.always);
@@ -201,8 +198,8 @@ fn order(jobs: &[&mut Job], pass: usize, plan: &Plan) -> Vec<usize> {
     always.chain(unsure.into_iter().map(|(at, _)| at)).collect()
 }
 
-/// The widest confidence interval of a load's phases, relative to the centre: none where it
-/// was refused and need not be measured again, and without end where there is none yet.
+/// The widest confidence interval of a load's phases, relative to the centre: 0 for a refused load, which need not be
+/// measured again, infinite if there is none yet.
 fn spread(job: &Job) -> f64 {
     if job.refused {
         return 0.0;
@@ -233,7 +230,7 @@ fn spread(job: &Job) -> f64 {
     job.readings.iter().map(of_phase).fold(0.0, f64::max)
 }
 
-/// How often a load must be repeated for its batch to take `least`.
+/// The repetitions of a load that make its batch take `least`.
 pub(crate) fn repetitions(
     executor: &mut dyn Executor,
     load: &Workload,
@@ -260,7 +257,7 @@ pub(crate) fn repetitions(
         let wall: f64 = readings.iter().map(|reading| reading.wall).sum();
         let shortest = readings.iter().map(|reading| reading.wall);
         let shortest = shortest.fold(f64::INFINITY, f64::min);
-        // How far from enough it is: for all phases together, and for the shortest.
+        // The missing factor: for all phases together, and for the shortest.
         let short = (least / wall.max(1.0)).max(least * PHASE_SHARE / shortest.max(1.0));
         let short = short.min(least * PHASE_BATCHES / wall.max(1.0));
         if short <= 1.0 || times >= most {

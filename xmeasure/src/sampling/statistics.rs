@@ -10,11 +10,11 @@ const CONFIDENCE: f64 = 0.95;
 const OUTLYING: f64 = 3.5;
 const CONSISTENCY: f64 = 0.6745;
 
-/// The middle of some readings with how sure it is.
+/// The middle of some readings with its uncertainty.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Estimate {
-    /// The mean of the half in the middle: where readings have one of two values, it shows how often
-    /// each comes, which a median does not.
+    /// The mean of the half in the middle: if readings have one of two values, it shows the frequency of each, which a
+    /// median does not.
     pub(crate) centre: f64,
     /// Half the width of the median's 95 % confidence interval, in the same unit; half the samples' range
     /// where they are too few for an interval (fewer than six), `None` of a single one.
@@ -30,13 +30,12 @@ impl Estimate {
     }
 }
 
-/// The middle of `samples` and the confidence interval of their median; `None` without samples. The interval
-/// needs no assumption about the distribution: its ends are order statistics, whose ranks follow
-/// from the binomial distribution (Le Boudec, Performance Evaluation of Computer and
-/// Communication Systems, Theorem 2.1; David & Nagaraja, Order Statistics, section 7.1).
+/// The middle of `samples` and the confidence interval of their median; `None` without samples. The interval needs no
+/// assumption about the distribution: its ends are order statistics, whose ranks follow from the binomial distribution
+/// (Le Boudec, Performance Evaluation of Computer and Communication Systems, Theorem 2.1; David & Nagaraja, Order
+/// Statistics, section 7.1).
 ///
-/// Outliers, such as a batch that another process broke into, are left out first, as long as six
-/// samples stay.
+/// Outliers, such as a batch that another process interrupted, are left out first, as long as six samples stay.
 pub(crate) fn estimate(samples: &[f64]) -> Option<Estimate> {
     let mut sorted: Vec<f64> = samples.iter().copied().filter(|x| x.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
@@ -67,8 +66,8 @@ fn median(sorted: &[f64]) -> Option<f64> {
     Some((lower + upper) / 2.0)
 }
 
-/// The mean of the half of `samples` in the middle; `None` without samples. Where a time has one of two
-/// values, what many take together depends on how often each comes, which a median does not tell.
+/// The mean of the half of `samples` in the middle; `None` without samples. If a time has one of two values, the sum of
+/// many depends on the frequency of each, which a median does not show.
 pub(crate) fn midmean(samples: impl IntoIterator<Item = f64>) -> Option<f64> {
     let mut sorted: Vec<f64> = samples.into_iter().filter(|x| x.is_finite()).collect();
     sorted.sort_by(f64::total_cmp);
@@ -77,8 +76,8 @@ pub(crate) fn midmean(samples: impl IntoIterator<Item = f64>) -> Option<f64> {
     (!middle.is_empty()).then(|| middle.iter().sum::<f64>() / middle.len() as f64)
 }
 
-/// `sorted` without those whose modified Z-score is too high. Where half of the samples are equal
-/// there is no deviation to judge by.
+/// `sorted` without samples whose modified Z-score is too high. If half of the samples are equal there is no deviation
+/// to judge by.
 fn without_outliers(sorted: &[f64]) -> Vec<f64> {
     let Some(centre) = median(sorted) else {
         return Vec::new();

@@ -14,8 +14,7 @@ const STRONGEST: f64 = 1.0;
 /// A reading that is this many times as far off as usual says nothing about the pace.
 const ASTRAY: f64 = 3.0;
 
-/// What each of these readings, of one load, is to be multiplied by to be at the pace `at_us`: 1 for
-/// one during which the pace was not read.
+/// The factor of each of one load's readings that brings it to the pace `at_us`: 1 for a reading without a pace.
 pub(crate) fn factors(readings: &[Reading], at_us: f64) -> Vec<f64> {
     let points: Vec<Option<Point>> = readings.iter().map(Point::of).collect();
     let power = power(&points);
@@ -51,8 +50,7 @@ impl Point {
     }
 }
 
-/// The power of the pace that the times still depend on, each clock by itself: by least squares,
-/// without those far off.
+/// The power of the pace that the times still depend on, for each clock: by least squares, without strays.
 fn power(points: &[Option<Point>]) -> f64 {
     let mut apart: Vec<Point> = points.iter().flatten().copied().collect();
     apart.sort_by_key(|point| point.apart);
@@ -70,7 +68,7 @@ fn power(points: &[Option<Point>]) -> f64 {
     (products / squares).clamp(-STRONGEST, STRONGEST)
 }
 
-/// Those whose time is not far from that of the others.
+/// The points whose time is close to the others'.
 fn without_strays(points: &[Point]) -> Vec<Point> {
     let all: Vec<f64> = points.iter().map(|point| point.time).collect();
     let Some(centre) = estimate(&all).map(|estimate| estimate.centre) else {
@@ -114,7 +112,7 @@ mod tests {
         let factors = factors(&all, 10.0);
         let cpu = |at: usize| all[at].cpu.unwrap() * factors[at];
         assert_eq!(cpu(0), 100.0);
-        // Not all of it: what is usual weighs as well.
+        // The pace counts in part: the usual power weighs as well.
         assert!((100.0..102.0).contains(&cpu(1)), "{}", cpu(1));
     }
 
@@ -132,7 +130,7 @@ mod tests {
     #[test]
     fn each_clock_goes_by_itself() {
         let mut all = load(1.0);
-        // Slower for it is the other clock, and not for its pace.
+        // The other clock makes it slower, not its pace.
         all.extend([reading(900.0, 20.0, true); 8]);
         assert!(
             factors(&all, 10.0)

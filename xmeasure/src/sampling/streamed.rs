@@ -1,11 +1,11 @@
-//! What a batch takes in a stream of itself.
+//! The time of a batch in a stream of itself.
 
 use std::io;
 
 use crate::sampling::batch::Batch;
 use crate::sampling::executor::Executor;
 
-/// How often a batch is repeated in its stream.
+/// The number of a batch's repetitions in its stream.
 const STREAMED: usize = 8;
 
 /// A batch once, and several times in a stream.
@@ -21,7 +21,7 @@ impl Streamed {
         Streamed::repeated(once, STREAMED)
     }
 
-    /// A batch, and a stream of `times` of it: at least two.
+    /// A batch, and a stream of it `times` times: at least two.
     pub(crate) fn repeated(once: Batch, times: usize) -> Streamed {
         let times = times.max(2);
         Streamed {
@@ -31,9 +31,8 @@ impl Streamed {
         }
     }
 
-    /// What the batch takes in a stream of itself, in microseconds, which prices are of. (The same
-    /// batch by itself a moment later may be as cold as after a sleep, where others use the
-    /// processor's core.)
+    /// The time of the batch in a stream of itself, in microseconds, the time that prices describe. (A single batch a
+    /// moment later may be as cold as after a sleep, if other processes use the core.)
     pub(crate) fn streamed(&self, server: &mut dyn Executor) -> io::Result<Option<f64>> {
         let once = server.after(&[], &self.once)?;
         let stream = server.after(&[], &self.stream)?;

@@ -1,5 +1,5 @@
-//! What the loads need on the server before they can run: a window, GCs, fonts, properties.
-//! All of it is made over the raw connection, so that the tracker sees it, and goes with it.
+//! The resources that the loads need on the server: a window, GCs, fonts, properties. Requests over the raw connection
+//! make them all, so that the tracker sees them; they go with the connection.
 
 use std::os::fd::OwnedFd;
 
@@ -18,7 +18,7 @@ use crate::server::wire;
 
 /// Side of the window that is drawn on, in pixels: x11perf's.
 pub(crate) const SIDE: u16 = 600;
-/// Side of the part of a window in which windows come and go; beyond it is room for others.
+/// The side of the part of a window for windows that come and go; beyond it is room for others.
 pub(crate) const ARENA: u16 = 220;
 /// Side of a small window there, and of a small pixmap.
 const SMALL: u16 = 30;
@@ -27,22 +27,21 @@ const LARGE: u16 = 2000;
 /// Small pixmaps that are as much as a load has at once.
 const MANY: usize = 2048;
 
-/// The connection and what has been made over it.
+/// The connection and the resources made over it.
 pub(crate) struct Client {
     pub(crate) raw: RawConnection,
     pub(crate) tracker: Tracker,
-    /// The window that is drawn on; it is mapped.
+    /// The window for drawing; it is mapped.
     pub(crate) window: Window,
-    /// A mapped window beside it, for windows that come and go: children of the first would clip
-    /// what is drawn on it.
+    /// A mapped window beside it, for windows that come and go: children of the first would clip its drawing.
     pub(crate) arena: Window,
-    /// A window that is not mapped, whose events nobody wants.
+    /// An unmapped window whose events no client wants.
     pub(crate) unwatched: Window,
-    /// A window that is not mapped; this connection gets the events of its properties' changes.
+    /// An unmapped window; this connection gets the events of its properties' changes.
     pub(crate) notified: Window,
     /// The screen's root, depth, visual and colormap.
     pub(crate) screen: Screen,
-    /// Words of the longest request with BIG-REQUESTS, where the server has it.
+    /// The longest request in words with BIG-REQUESTS, if the server has it.
     pub(crate) longest_request: Option<u32>,
     next_id: u32,
     /// Memory shared with the server, kept until the end.
@@ -123,10 +122,9 @@ impl Client {
         Ok(wid)
     }
 
-    /// Brings the server's memory into the state of one that has served programs for a while.
-    /// glibc returns the top of its heap to the system when much is freed there, and gives
-    /// large blocks pages of their own, until the first such block is freed (mallopt(3),
-    /// M_MMAP_THRESHOLD): before that, what allocates pays for new pages time and again.
+    /// Brings the server's memory into the state after some use by programs. glibc returns the top of its heap to the
+    /// system when much is freed there, and gives large blocks their own pages, until the first such block is freed
+    /// (mallopt(3), M_MMAP_THRESHOLD): before that, each allocation pays for new pages.
     fn warm_up(&mut self) -> Result<(), MeasureError> {
         let large = self.pixmap(self.screen.root_depth, LARGE)?;
         self.send(xproto::FreePixmapRequest { pixmap: large })?;
@@ -182,7 +180,7 @@ impl Client {
         self.ask_extension(request, 0)
     }
 
-    /// The same for a request of the extension with that major opcode.
+    /// Asks a request of the extension with this major opcode.
     pub(crate) fn ask_extension<R: ReplyRequest>(
         &mut self,
         request: R,
@@ -203,13 +201,13 @@ impl Client {
         }
     }
 
-    /// Sends a request's bytes, and tells whether the server took it without an error.
+    /// Sends a request's bytes; true if the server took it without an error.
     pub(crate) fn try_bytes(&mut self, bytes: &[u8]) -> Result<bool, MeasureError> {
         self.send_bytes(bytes)?;
         self.was_taken()
     }
 
-    /// The same with a descriptor sent along.
+    /// Sends a request's bytes with a descriptor; true if the server took it without an error.
     pub(crate) fn try_with_fd(&mut self, bytes: &[u8], fd: &OwnedFd) -> Result<bool, MeasureError> {
         self.tracker.sent(bytes);
         self.raw.send_with_fd(bytes, fd)?;
@@ -235,7 +233,7 @@ impl Client {
         self.segments.push(segment);
     }
 
-    /// A new mapped window of its own, in the arena.
+    /// A new mapped window in the arena.
     pub(crate) fn small_window(&mut self) -> Result<Window, MeasureError> {
         let wid = self.id();
         self.send(CreateWindowRequest {
@@ -257,7 +255,7 @@ impl Client {
         Ok(wid)
     }
 
-    /// The major opcode of an extension; `None` where the server lacks it.
+    /// The major opcode of an extension; `None` if the server lacks it.
     pub(crate) fn extension(&mut self, name: &'static str) -> Result<Option<u8>, MeasureError> {
         let request = QueryExtensionRequest {
             name: name.as_bytes().into(),
@@ -268,7 +266,7 @@ impl Client {
             .map(|reply| reply.major_opcode))
     }
 
-    /// Waits until the server has done all that it was sent.
+    /// Waits until the server has handled all requests.
     pub(crate) fn synchronise(&mut self) -> Result<(), MeasureError> {
         self.ask(GetInputFocusRequest)?;
         Ok(())
@@ -335,7 +333,7 @@ impl Client {
         Ok(cid)
     }
 
-    /// A font of that name; `None` where the server has none such.
+    /// A font of this name; `None` if the server lacks it.
     pub(crate) fn font(&mut self, name: &str) -> Result<Option<u32>, MeasureError> {
         let fid = self.id();
         self.send(xproto::OpenFontRequest {

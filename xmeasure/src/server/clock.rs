@@ -15,13 +15,13 @@ unsafe extern "C" {
     fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;
 }
 
-/// The processor time clock of a process, user and system time of all its threads. It is exact
-/// while the process sleeps; while it runs on another processor it moves in scheduler ticks.
+/// The processor time clock of a process, user and system time of all its threads. The clock is exact while the process
+/// sleeps; while it runs on another processor the clock moves in scheduler ticks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ProcessClock(c_int);
 
 impl ProcessClock {
-    /// The clock of process `pid`; `None` where there is no such process.
+    /// The clock of process `pid`; `None` if there is no such process.
     pub(crate) fn of(pid: i32) -> Option<ProcessClock> {
         let mut clock: c_int = 0;
         // SAFETY: `clock` is a valid place for the one int that the call writes.

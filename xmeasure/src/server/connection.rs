@@ -1,5 +1,4 @@
-//! A connection over which prepared bytes are sent, and on which only what is needed of the
-//! answers is read: how many, and how long.
+//! A connection that sends prepared bytes, and reads of the answers only their number and lengths.
 
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
@@ -18,10 +17,10 @@ use crate::error::MeasureError;
 use crate::server::exchange::{Answers, Load, Until};
 use crate::server::target::{Target, Wire};
 
-/// How long the server may stay silent before it counts as stuck.
+/// A server that is silent for this long counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The longest message that is taken in. A server that promises a longer one is broken, or means
-/// harm: the answers to what is sent here have a few MiB at most.
+/// The longest accepted message. A server that announces a longer one is broken or malicious: the answers to the loads
+/// have a few MiB at most.
 const LONGEST: usize = 64 << 20;
 /// Bytes asked of the socket in one read.
 const READ: usize = 1 << 18;
@@ -33,17 +32,17 @@ pub(crate) const CARRYING: usize = 16;
 /// A connection to the server.
 pub(crate) struct RawConnection {
     fd: OwnedFd,
-    /// The server's process, where it runs on this machine.
+    /// The server's process, if it runs on this machine.
     pub(crate) pid: Option<i32>,
     pub(crate) setup: Setup,
     /// The bytes of the setup, both ways, for the tracker; the authorization left out.
     pub(crate) setup_bytes: (Vec<u8>, Vec<u8>),
-    /// How long this thread polls a socket without room before it sleeps until there is some.
+    /// The thread polls a socket without room this long before it sleeps until there is some.
     pub(crate) eager: Duration,
     sequence: u64,
     input: Vec<u8>,
-    /// Where reads go, made once: clearing it for each would take longer than a server's answer, and
-    /// empty the caches that it shares with the server.
+    /// The buffer of reads, made once: clearing it for each read would take longer than a server's answer, and evict
+    /// the caches that it shares with the server.
     room: Vec<u8>,
 }
 
@@ -120,7 +119,7 @@ impl RawConnection {
         Ok(())
     }
 
-    /// The same with a descriptor, which goes with the first byte.
+    /// Sends bytes with a descriptor, which goes with the first byte.
     pub(crate) fn send_with_fd(&mut self, bytes: &[u8], fd: &OwnedFd) -> Result<(), MeasureError> {
         self.wait(true)?;
         let sent = self.send_with(bytes, fd, 1).map_err(io::Error::from)?;
@@ -129,7 +128,7 @@ impl RawConnection {
         Ok(())
     }
 
-    /// The server's next message, whatever it is.
+    /// The server's next message of any kind.
     pub(crate) fn next_message(&mut self) -> Result<Vec<u8>, MeasureError> {
         Ok(self.message(message_length)?)
     }
@@ -139,7 +138,7 @@ impl RawConnection {
         answer_sequence(message) == Some(self.last_sequence())
     }
 
-    /// Sends a load while taking in what comes back, until `until`.
+    /// Sends a load and reads the answers meanwhile, until `until`.
     pub(crate) fn exchange(&mut self, load: &Load<'_>, until: Until) -> io::Result<Answers> {
         self.sequence += load.requests;
         let last = self.last_sequence();
@@ -195,7 +194,7 @@ impl RawConnection {
         }
     }
 
-    /// Sends what the socket takes of `bytes`, and `fd` with it `count` times.
+    /// Sends the bytes that the socket takes, and `fd` with them `count` times.
     fn send_with(&self, bytes: &[u8], fd: &OwnedFd, count: usize) -> rustix::io::Result<usize> {
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(CARRYING))];
         let mut control = SendAncillaryBuffer::new(&mut space);
@@ -246,7 +245,7 @@ impl RawConnection {
             }
             let ready = fds[0].revents();
             let ended = ready.intersects(PollFlags::HUP | PollFlags::ERR);
-            // Reading tells what a hang-up means, and still gives what came before it.
+            // Reading shows the cause of a hang-up, and still returns the bytes before it.
             return Ok((
                 ready.contains(PollFlags::IN) || ended,
                 ready.contains(PollFlags::OUT),

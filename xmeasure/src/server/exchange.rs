@@ -1,8 +1,8 @@
-//! What is sent to the server at a time, and what comes back.
+//! One exchange with the server: the bytes sent, and the answers.
 
 use std::os::fd::OwnedFd;
 
-/// What came back.
+/// The answers of an exchange.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Answers {
     pub(crate) replies: u64,
@@ -36,14 +36,14 @@ impl Answers {
     }
 }
 
-/// Which answers end an exchange.
+/// The answers that end an exchange.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Until {
-    /// None is awaited.
+    /// No answer: the exchange ends once all bytes are sent.
     Sent,
     /// The answer to the last request sent, where fewer than 65536 requests are sent.
     LastAnswered,
-    /// That many replies and errors.
+    /// This many replies and errors.
     Answered(u64),
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Load<'a> {
     pub(crate) unit: &'a [u8],
     pub(crate) times: u64,
     pub(crate) tail: &'a [u8],
-    /// Requests in all of it.
+    /// The number of requests in the load.
     pub(crate) requests: u64,
     /// A descriptor to go along with each unit, that many times, with its first byte.
     pub(crate) descriptors: Option<(&'a OwnedFd, usize)>,

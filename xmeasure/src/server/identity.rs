@@ -1,4 +1,4 @@
-//! Which server, which machine, and when.
+//! The identity of the server and the machine, and the date.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,11 +11,11 @@ use crate::server::connection::RawConnection;
 use crate::server::process;
 use crate::server::target::Target;
 
-/// Which server the display `target` is, and on which machine.
+/// The identity of the server of display `target`, and of its machine.
 ///
 /// # Errors
 ///
-/// Where the display cannot be reached or refuses.
+/// Fails if the display cannot be reached or refuses.
 pub fn identify(target: &Target) -> Result<(ServerIdentity, Host), MeasureError> {
     let client = Client::new(RawConnection::open(target)?)?;
     Ok((server(&client, target), host(&client)))
@@ -63,8 +63,8 @@ fn server(client: &Client, target: &Target) -> ServerIdentity {
     }
 }
 
-/// Arguments without what differs from run to run or names files of the user: the display's
-/// number, and every path with the option that it belongs to.
+/// Arguments without those that differ from run to run or name the user's files: the display's number, and every path
+/// with its option.
 fn without_secrets(arguments: impl Iterator<Item = String>) -> Vec<String> {
     let mut kept: Vec<String> = Vec::new();
     for argument in arguments {
@@ -85,7 +85,7 @@ fn without_secrets(arguments: impl Iterator<Item = String>) -> Vec<String> {
     kept
 }
 
-/// The machine: this one, if the server runs on it.
+/// This machine, if the server runs on it.
 fn host(client: &Client) -> Host {
     if client.raw.pid.is_none() {
         return Host::default();
@@ -102,7 +102,7 @@ pub fn this_machine() -> Host {
     }
 }
 
-/// How the figures were measured.
+/// The method of the measurement.
 pub(crate) fn method(plan: &Plan, notes: &[String]) -> Method {
     let place = match plan.pin {
         Some(pin) => format!("server and sender on processor {}", pin.both),
@@ -133,8 +133,8 @@ pub(crate) fn method(plan: &Plan, notes: &[String]) -> Method {
     }
 }
 
-/// The date of a day counted from 1970-01-01, in the Gregorian calendar, years of 400-year eras
-/// starting in March so that the leap day comes last.
+/// The date of a day counted from 1970-01-01, in the Gregorian calendar. Eras of 400 years start in March so that the
+/// leap day comes last.
 fn civil_date(day: u64) -> String {
     let day = day + 719_468;
     let (era, of_era) = (day / 146_097, day % 146_097);

@@ -1,4 +1,4 @@
-//! What /proc tells about the server's process, and the processors it may run on.
+//! The server's process from /proc, and the processors that it may use.
 
 use std::fs;
 use std::io;
@@ -9,8 +9,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::plan::Pin;
 
-/// Where process `pid` sleeps, how often it has gone to sleep so far; `None` as well where /proc
-/// does not say.
+/// The number of sleeps so far of process `pid` if it sleeps now; `None` if it runs or /proc does not say.
 pub(crate) fn asleep(pid: i32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     sleeps(&status).then(|| sleeps_so_far(&status))?
@@ -34,7 +33,7 @@ pub(crate) fn kept_waiting(pid: i32) -> Option<Duration> {
     Some(Duration::from_nanos(nanoseconds))
 }
 
-/// The command line of process `pid`; empty where it cannot be read.
+/// The command line of process `pid`; empty if it cannot be read.
 pub(crate) fn command_line(pid: i32) -> Vec<String> {
     let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     bytes
@@ -44,7 +43,7 @@ pub(crate) fn command_line(pid: i32) -> Vec<String> {
         .collect()
 }
 
-/// The name of the executable of process `pid`, or the kernel's name for it where the path may not be read.
+/// The name of the executable of process `pid`, or the kernel's name for the process if the path may not be read.
 pub(crate) fn executable(pid: i32) -> Option<String> {
     if let Ok(path) = fs::read_link(format!("/proc/{pid}/exe")) {
         return Some(path.file_name()?.to_string_lossy().into_owned());
@@ -103,7 +102,7 @@ pub(crate) fn cpu_model() -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-/// How many processors the machine has, whichever of them this process may run on.
+/// The number of the machine's processors, including those that this process may not use.
 pub(crate) fn cpus() -> Option<u32> {
     let text = fs::read_to_string("/proc/stat").ok()?;
     let of_one = |line: &&str| {

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-/// A segment; it goes when this and every process that has it attached let go of it.
+/// A segment; it goes when all processes have detached it.
 #[derive(Debug)]
 pub(crate) struct Segment {
     id: c_int,
@@ -21,7 +21,7 @@ const IPC_CREAT: c_int = 0o1000;
 const IPC_RMID: c_int = 0;
 
 impl Segment {
-    /// A new one that its user alone may read and write; `None` where the system gives none.
+    /// A new segment that only its user may read and write; `None` if the system gives none.
     pub(crate) fn new(length: usize) -> Option<Segment> {
         // SAFETY: the call takes three numbers and touches no memory of ours.
         #[expect(unsafe_code, reason = "a system call")]
@@ -29,7 +29,7 @@ impl Segment {
         (id >= 0).then_some(Segment { id })
     }
 
-    /// Its id, as MIT-SHM sends it.
+    /// The segment's id, as in MIT-SHM requests.
     pub(crate) fn id(&self) -> u32 {
         self.id.cast_unsigned()
     }

@@ -9,7 +9,7 @@ use x11rb_protocol::xauth::get_auth;
 
 use crate::error::MeasureError;
 
-/// The display server to calibrate, and how to reach it.
+/// The display server to calibrate, and its address.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Target {
     display: String,
@@ -19,8 +19,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// The server of the display named `display` (`:0`, `host:1`), with the authority that the
-    /// user's own authority file holds for it.
+    /// The server of the display `display` (`:0`, `host:1`), with the authority from the user's own authority file.
     pub fn display(display: impl Into<String>) -> Target {
         Target {
             display: display.into(),
@@ -44,7 +43,7 @@ impl Target {
         self
     }
 
-    /// Whether a viewer takes what the server shows, of one whose encoder runs only then.
+    /// Says if a viewer takes the server's screen, for a server whose encoder runs only then.
     #[must_use]
     pub fn viewed(mut self, viewed: Option<bool>) -> Target {
         self.viewed = viewed;
@@ -76,7 +75,7 @@ impl Target {
             let (stream, (family, peer)) = match DefaultStream::connect(&address) {
                 Ok(connected) => connected,
                 Err(error) => {
-                    // The first way is the one that the user means; a fallback's error misleads.
+                    // The user means the first address; a fallback's error misleads.
                     if failure.raw_os_error().is_none() {
                         failure = error;
                     }
@@ -112,7 +111,7 @@ impl Target {
     }
 }
 
-/// The cookie is a secret: it is not shown.
+/// The cookie is a secret, and not printed.
 impl std::fmt::Debug for Target {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Target")
@@ -126,7 +125,7 @@ pub(crate) struct Wire {
     pub(crate) fd: OwnedFd,
     /// Name and data of the authorization; empty for none.
     pub(crate) authorization: (Vec<u8>, Vec<u8>),
-    /// The server's process, where it runs on this machine.
+    /// The server's process, if it runs on this machine.
     pub(crate) pid: Option<i32>,
 }
 

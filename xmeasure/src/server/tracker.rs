@@ -1,9 +1,9 @@
-//! The display session as the analysis would see it: the same bytes through the same code.
+//! The display session of the loads, computed as in the analysis: the same bytes through the same code.
 
 use x11prof_protocol::{Connection, Extensions, Input, Side};
 use x11prof_session::{ClientId, Observed, Operation, Session};
 
-/// The one client that is followed.
+/// The only client of the session.
 const CLIENT: ClientId = ClientId(1);
 
 /// Follows one connection.
@@ -22,12 +22,12 @@ impl Tracker {
         }
     }
 
-    /// Takes what the client sent, and gives the operations in it.
+    /// Takes the client's bytes, and returns their operations.
     pub(crate) fn sent(&mut self, bytes: &[u8]) -> Vec<Operation> {
         self.feed(Side::Client, bytes)
     }
 
-    /// Takes what the server sent.
+    /// Takes the server's bytes.
     pub(crate) fn received(&mut self, bytes: &[u8]) {
         self.feed(Side::Server, bytes);
     }

@@ -8,7 +8,7 @@ pub(crate) fn core(request: impl Request) -> Vec<u8> {
     extension(request, 0)
 }
 
-/// The bytes of a request of the extension whose major opcode is `major`.
+/// The bytes of a request of the extension with major opcode `major`.
 pub(crate) fn extension(request: impl Request, major: u8) -> Vec<u8> {
     let (mut bytes, _fds) = request.serialize(major);
     let words = bytes.len() / 4;

@@ -1,5 +1,5 @@
-//! The same server by `server-model`: what a report would charge is what is measured. So a
-//! calibration and the model mean the same by each figure of a parameter file.
+//! A simulated server whose times come from `server-model`: a measurement must find the charges of a report. So
+//! calibration and model agree on the meaning of each figure of a parameter file.
 
 use std::collections::HashMap;
 use std::io;
@@ -30,21 +30,21 @@ const CLIENT: ClientId = ClientId(1);
 const OTHER: ClientId = ClientId(2);
 /// Before each load the server falls asleep.
 const SLEEP: Micros = Micros(200.0);
-/// What a client takes to answer at once.
+/// The time that a client takes to answer at once.
 const TURN: Micros = Micros(20.0);
 
-/// A server whose time is what `server-model` says.
+/// A server whose times come from `server-model`.
 struct Modelled {
     server: SimulatedServer,
     setup: (Vec<u8>, Vec<u8>),
     window: u32,
     notified: u32,
-    /// By the bytes of a unit: what it takes once, and each time more.
+    /// The times by a unit's bytes: of the first time, and of each later one.
     units: HashMap<Vec<u8>, (Served, Served)>,
 }
 
 impl Modelled {
-    /// A server that costs what `truth` says, and has taken what the client `sent` so far.
+    /// A server with the costs `truth`, after all bytes that the client `sent`.
     fn new(truth: &ServerParameters, client: &Client, sent: &[Sent]) -> Modelled {
         let mut modelled = Modelled {
             server: SimulatedServer::new(truth),
@@ -80,8 +80,8 @@ impl Modelled {
         }
     }
 
-    /// A unit N times, and a synchronisation. What it takes each time is the same, so it is sent
-    /// twice at most.
+    /// A unit `times` times, and a synchronisation. Each repetition takes the same time, so the unit is sent twice at
+    /// most.
     fn stream_of(&mut self, unit: &[u8], times: u64) -> Served {
         let (mut served, more) = match self.units.get(unit) {
             Some(known) => *known,
@@ -124,7 +124,7 @@ impl Modelled {
     }
 }
 
-/// What the measuring client's requests are answered with.
+/// The answer to a request of the measuring client.
 fn answer(request: &Request<'_>, window: u32, notified: u32) -> Answer {
     let word = |at: usize| request.order.u32(request.bytes, at).unwrap_or(0);
     match request.name.as_str() {
@@ -233,7 +233,7 @@ fn micros(time: Duration) -> Micros {
     Micros(time.as_secs_f64() * 1e6)
 }
 
-/// The parameters that one probe finds of a server that costs what `truth` says by the model.
+/// The parameters that one probe finds of a server with the costs `truth` by the model.
 fn calibrated<P: Probe>(truth: &ServerParameters, plan: &Plan) -> ServerParameters {
     let prepare = |client: &mut Client| P::prepare(client, plan);
     let mut parameters = ServerParameters {
@@ -260,8 +260,8 @@ fn calibrated<P: Probe>(truth: &ServerParameters, plan: &Plan) -> ServerParamete
     parameters
 }
 
-/// What the simulated servers cost, where the code of NoOperation is always in the caches: what it
-/// takes after a sleep is the wakeup's.
+/// The costs of the simulated servers. The code of NoOperation is always in the caches: its extra time after a sleep is
+/// the wakeup's.
 fn truth() -> ServerParameters {
     let mut truth = super::truth();
     let entries = truth.requests.iter_mut();
@@ -302,9 +302,9 @@ fn wakeups_of_the_model_are_found_again() {
         let at = |what: &str| format!("{what} after {} µs", truth.asleep_us.0);
         close(&at("sleep"), found.asleep_us, truth.asleep_us, 0.05);
         close(&at("wakeup"), found.wakeup_us, truth.wakeup_us, 0.05);
-        // The answers of the mixed requests are one write, beyond what a stream of them shows.
+        // The answers of the mixed requests are one write, beyond their cost in a stream.
         let first = Micros(truth.first_us.0 + write / MIXED);
-        // What they draw is cold as well.
+        // Their pixels are cold as well.
         if truth.asleep_us.0 > 100.0 {
             close(&at("first"), found.first_us, first, 0.2);
         }
@@ -323,8 +323,8 @@ fn wakeups_of_the_model_are_found_again() {
             5.0,
         );
     }
-    // The model takes a pause in which an answered client first sleeps and then works for as long as it works:
-    // the rest would be the recorder's. So the wakeup is that after the shortest sleep.
+    // The model takes a pause in which an answered client first sleeps and then works as only the work: the rest would
+    // be the recorder's. So the wakeup is that after the shortest sleep.
     let [shortest, short] = [0, 1].map(|at| truth.after_sleep[at].wakeup_us);
     let less = short - shortest;
     assert_eq!(found.after_work.len(), truth.after_work.len());

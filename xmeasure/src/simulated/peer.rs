@@ -1,5 +1,5 @@
-//! The other end of a connection: it answers what has a reply with as little as the protocol
-//! allows, knows no extension and no font, and keeps what went over the connection.
+//! The other end of a connection: it answers requests with the shortest replies that the protocol allows, has no
+//! extension and no font, and keeps all bytes.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -22,7 +22,7 @@ const ANSWERED: [u8; 39] = [
 /// The atom that every name has.
 const ATOM: u8 = 100;
 
-/// What went over the connection.
+/// The bytes of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Sent {
     /// By the client.
@@ -33,8 +33,7 @@ pub(crate) enum Sent {
 
 type Log = Arc<Mutex<Vec<Sent>>>;
 
-/// A client of such a server, and a second tracker of the same session, once `prepare` has made
-/// what it needs.
+/// A client of such a server, and a second tracker of the same session, after `prepare` has made its resources.
 pub(crate) fn connected<T>(prepare: impl FnOnce(&mut Client) -> T) -> (Client, Tracker, T) {
     let (client, log, prepared) = connected_with(prepare);
     let mut tracker = Tracker::new();
@@ -49,12 +48,12 @@ pub(crate) fn connected<T>(prepare: impl FnOnce(&mut Client) -> T) -> (Client, T
     (client, tracker, prepared)
 }
 
-/// The same, with what went over the connection after its setup.
+/// A client of such a server, a second tracker, and the connection's bytes after its setup.
 pub(crate) fn connected_with<T>(prepare: impl FnOnce(&mut Client) -> T) -> (Client, Vec<Sent>, T) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let log = Log::default();
     let kept = Arc::clone(&log);
-    // It ends with the connection.
+    // The thread ends with the connection.
     thread::spawn(move || answer(theirs, &kept));
     let wire = Wire {
         fd: ours.into(),

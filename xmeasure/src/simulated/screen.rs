@@ -1,4 +1,4 @@
-//! What the simulated server does later for what has changed on its screen.
+//! The simulated server's later work for changes of its screen.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use x11prof_cost_model::Deferred;
 use super::server::Simulated;
 use crate::sampling::executor::Pause;
 
-/// What has changed on the screen, and when it was shown last.
+/// The changes of the screen, and the time of the last update.
 pub(crate) struct Shown {
     window: u32,
     /// By place: where its pixels were copied from.
@@ -21,11 +21,11 @@ pub(crate) struct Shown {
     last: Option<Duration>,
 }
 
-/// What updates cost the server, in microseconds.
+/// The costs of updates, in microseconds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Updates {
     pub(super) cpu: f64,
-    /// How often it sleeps for its host.
+    /// The number of sleeps for the server's host.
     pub(super) sleeps: u64,
 }
 
@@ -71,7 +71,7 @@ impl Shown {
         }
     }
 
-    /// What these requests change on the screen.
+    /// Adds the requests' changes of the screen.
     pub(super) fn change(&mut self, bytes: &[u8], now: Duration) {
         let mut places = Vec::new();
         for copy in copies(bytes).filter(|copy| copy.to == self.window) {
@@ -104,7 +104,7 @@ impl Simulated {
         self.truth.transport.as_ref()?.deferred
     }
 
-    /// The update of what has changed, if it is due by `until`; changes are `apart`.
+    /// The update of the changes, if it is due by `until`; changes are `apart`.
     pub(super) fn updates(&mut self, until: Duration, apart: Duration) -> Updates {
         let (Some(deferred), Some(since)) = (self.deferred(), self.shown.since) else {
             return Updates::default();
@@ -133,7 +133,7 @@ impl Simulated {
         self.shown.until(due);
         Updates {
             cpu: deferred.update_us.0 + chill + pixels + each * boxes,
-            // One that shows at each rest waits for its host at each box.
+            // A server that updates at each rest waits for its host at each box.
             sleeps: match deferred.box_us {
                 Some(_) if interval.is_zero() => boxes as u64,
                 _ => 0,

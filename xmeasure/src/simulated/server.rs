@@ -1,4 +1,4 @@
-//! The simulated server: it charges what a parameter file says, and says what it has charged.
+//! The simulated server: it charges the costs of a parameter file, and reports its charges.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -25,7 +25,7 @@ pub(crate) struct Simulated {
     pub(crate) truth: ServerParameters,
     prices: CostTable,
     tracker: Tracker,
-    /// What batches of bytes are made of: they come again and again.
+    /// The content of batches by their bytes, which come again and again.
     known: HashMap<Vec<u8>, Content>,
     pub(super) shown: Shown,
     now: Duration,
@@ -37,24 +37,24 @@ pub(crate) struct Simulated {
     pub(crate) batches: u64,
 }
 
-/// What makes a server harder to measure. Requests are named by their opcodes.
+/// Properties that make a server harder to measure. Requests are named by their opcodes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Quirks {
-    /// It dies after N loads.
+    /// The server dies after this many loads.
     pub(crate) dies_after: Option<u64>,
-    /// One load of N is interrupted: it takes twice its time.
+    /// One load in this many is interrupted: it takes twice its time.
     pub(crate) interrupted: Option<u64>,
-    /// It answers this request with errors.
+    /// The server answers this request with errors.
     pub(crate) refuses: Option<u8>,
     /// After a number of loads this request takes some microseconds more.
     pub(crate) spoilt: Option<(u64, u8, f64)>,
     /// These requests take more or less from load to load, by up to half of so much.
     pub(crate) noisy: [(u8, f64); 2],
-    /// What operations cost, in place of the parameters' entries.
+    /// The costs of operations, instead of the parameters' entries.
     pub(crate) costs: Option<fn(&Operation) -> f64>,
 }
 
-/// What bytes are made of, and what that costs in a stream.
+/// The content of a batch, and its cost in a stream.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Content {
     requests: u64,
@@ -68,7 +68,7 @@ pub(super) struct Content {
 }
 
 impl Simulated {
-    /// A server that costs what `truth` says; `tracker` follows its session with `client`.
+    /// A server with the costs `truth`; `tracker` follows its session with `client`.
     pub(crate) fn new(truth: &ServerParameters, client: &Client, tracker: Tracker) -> Simulated {
         Simulated {
             prices: CostTable::new(truth, &Substitutions::default()),
@@ -88,7 +88,7 @@ impl Simulated {
         self.truth.transport.as_ref().unwrap()
     }
 
-    /// What a request that starts `bytes` is answered with: replies, bytes of them, events.
+    /// The answers to a request that starts with `bytes`: replies, their bytes, events.
     fn answers(&self, bytes: &[u8]) -> (u64, u64, u64) {
         let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
         match bytes[0] {
@@ -151,7 +151,7 @@ impl Simulated {
         }
     }
 
-    /// What a wakeup after such a pause costs, a first use, a new connection, and a cold megapixel.
+    /// The costs of a wakeup after such a pause, a first use, a new connection, and a cold megapixel.
     pub(super) fn woken(&self, pause: &[Pause]) -> (f64, f64, f64, f64) {
         let slept: Duration = pause.iter().map(|part| part.slept()).sum();
         let micros = slept.as_secs_f64() * 1e6;
@@ -164,7 +164,7 @@ impl Simulated {
             point.connection_us.0,
             point.megapixel_us.unwrap_or_default().0,
         );
-        // What was done before a sleep, the sleep has made cold anyway.
+        // The sleep has made the work before it cold anyway.
         if let Some(Pause::Work(worked)) = pause.last() {
             let micros = worked.as_secs_f64() * 1e6;
             let mut works = self.transport().after_work.iter();
@@ -177,7 +177,7 @@ impl Simulated {
         all
     }
 
-    /// What the synchronisation at the end of a batch takes; of turns, each.
+    /// The time of the synchronisation at the end of a batch; of turns, of each.
     fn sync(&self, sync: Sync) -> f64 {
         let flush = cpu(self.transport().flush.unwrap());
         match sync {
@@ -199,8 +199,7 @@ impl Simulated {
         }
     }
 
-    /// What a load of this request takes, where in a stream it would take `time`, and what of that
-    /// it loses.
+    /// The disturbed time of a load of this request, which takes `time` in a stream, and the part of it that is lost.
     fn disturbed(&mut self, opcode: u8, time: f64, requests: u64) -> io::Result<(f64, f64)> {
         let Quirks {
             dies_after,

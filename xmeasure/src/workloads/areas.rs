@@ -19,7 +19,7 @@ use x11rb_protocol::protocol::xproto::GX;
 const SIDES: [u16; 4] = [1, 10, 100, 500];
 /// The side at which a request is sent to a window that is not mapped: that is its fixed part.
 const IDLE: u16 = 10;
-/// How far what is too large to be copied elsewhere is scrolled, in pixels: a line of text.
+/// The distance in pixels that large areas are scrolled, if there is no room for a copy elsewhere: a line of text.
 const SCROLLED: u16 = 13;
 
 /// Adds the loads.
@@ -79,8 +79,8 @@ fn clear(window: u32, side: u16) -> Workload {
     })
 }
 
-/// Copies of squares, none of them onto lines that it is read from: a server takes another, slower
-/// way there (fb/fbblt.c of Xorg's), and programs scroll up and down or copy from elsewhere.
+/// Copies of squares. No square overlaps the lines that it is copied from: for overlaps a server has another, slower
+/// way (fb/fbblt.c of Xorg's), and programs scroll up and down or copy from elsewhere.
 pub(crate) fn copy(source: u32, target: u32, gc: u32, side: u16) -> Workload {
     Workload::varied(Sync::ReadBack, area(side, 1), |index| {
         let [(src_x, src_y), (dst_x, dst_y)] = both_places(index, side);
@@ -98,8 +98,8 @@ pub(crate) fn copy(source: u32, target: u32, gc: u32, side: u16) -> Workload {
     })
 }
 
-/// Where the `index`-th copy reads, and where it writes. Squares of which there is no room for two
-/// are scrolled, down and up in turn.
+/// The source and the destination of the `index`-th copy. Squares without room for two are scrolled, down and up in
+/// turn.
 fn both_places(index: usize, side: u16) -> [(i16, i16); 2] {
     let (x, y) = place(index, side, side);
     let (width, below) = (side.cast_signed(), SIDE.saturating_sub(side));

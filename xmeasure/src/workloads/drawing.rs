@@ -1,5 +1,5 @@
-//! The graphics requests with every attribute varied by itself, combinations of attributes as
-//! candidates, and what a recording needs.
+//! The graphics requests with every attribute varied alone, combinations of attributes as candidates, and the
+//! operations of a recording.
 
 use x11prof_session::Value;
 
@@ -36,14 +36,14 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
                 continue;
             }
             let gc = styles.gc(client, style)?;
-            // What is used most is known best.
+            // The most used style gets the most sizes.
             let deepest = if style == COMMON { 3 } else { 2 };
             loads
                 .series
                 .push(series(shape, plan, canvas, gc).halved_to(deepest));
             let (size, count) = shape.several();
             if shape == Shape::FillPoly {
-                // It has one item: the fixed part is what it costs on a window that is not mapped.
+                // The fixed part of a request with one item is its cost on an unmapped window.
                 loads.push(shape.load(silent, gc, size, 1));
             } else {
                 loads.push(shape.load(canvas, gc, size, 1));
@@ -97,10 +97,10 @@ fn directions(
     Ok(())
 }
 
-/// Where a shape is drawn. Points and lines lie apart from each other: a server that shows what has changed box by
-/// box (Xephyr) has thousands of boxes of them, which are priced by themselves, and keeps account of them. So they are
-/// drawn where nobody sees them, on scanlines as far apart as a window's: 500 pixels of a vertical line cost Xvfb 2.1 µs
-/// where these are 5120 bytes apart, and 0.3 where they are 2360.
+/// The drawable of a shape. Points and lines lie apart from each other: a server that shows changes box by box (Xephyr)
+/// has thousands of boxes for them, which are priced separately, and tracks them. So they are drawn on an invisible
+/// drawable, on scanlines as far apart as a window's: 500 pixels of a vertical line cost Xvfb 2.1 µs with scanlines
+/// 5120 bytes apart, and 0.3 with scanlines 2360 apart.
 fn canvas(client: &Client, unseen: u32, shape: Shape) -> u32 {
     match shape {
         Shape::Point | Shape::Line | Shape::Segment => unseen,
@@ -113,7 +113,7 @@ fn series(shape: Shape, plan: &Plan, canvas: u32, gc: u32) -> Series {
     Series::new(sizes, move |size| shape.load(canvas, gc, size, 1))
 }
 
-/// What a recording needs, at its own sizes.
+/// The loads that a recording needs, at its own sizes.
 fn wanted(
     client: &mut Client,
     plan: &Plan,

@@ -1,4 +1,4 @@
-//! Requests of extensions, as programs send them; what a server lacks is noted.
+//! Requests of extensions, as programs send them. Extensions that a server lacks are noted.
 
 mod composite;
 mod cursors;
@@ -44,7 +44,7 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
     gl::add(client, loads)
 }
 
-/// The major opcode of an extension; where the server lacks it, that is noted.
+/// The major opcode of an extension; a missing extension is noted.
 fn major(
     client: &mut Client,
     loads: &mut Loads,
@@ -63,7 +63,7 @@ fn plain(loads: &mut Loads, request: impl Request, major: u8) {
     loads.push(Workload::repeated(&bytes, Sync::RoundTrip));
 }
 
-/// The same for one that takes the server long.
+/// Adds a load of a request that takes the server long.
 fn costly(loads: &mut Loads, request: impl Request, major: u8) {
     loads.push(Workload::costly(&extension(request, major)));
 }
@@ -79,8 +79,8 @@ fn cycle(
     super::cycle(loads, &ids, requests);
 }
 
-/// Two requests in turn, the second of which undoes the first: what is
-/// measured is their mean, for one cannot be told from the other when they follow each other.
+/// Two requests in turn, the second of which undoes the first. The measurement is their mean, for it cannot tell them
+/// from each other.
 fn pair(loads: &mut Loads, there: Vec<u8>, back: Vec<u8>) {
     loads.push(Workload::alternating(&there, &back));
 }

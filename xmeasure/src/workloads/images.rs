@@ -20,13 +20,13 @@ const SIDES: [u16; 5] = [1, 10, 50, 200, 500];
 pub(super) struct Image {
     pub(super) format: ImageFormat,
     pub(super) depth: u8,
-    /// Bits of a pixel, and what a scanline is padded to.
+    /// The bits of a pixel, and the unit to which a scanline is padded.
     pub(super) bits: usize,
     pub(super) pad: usize,
 }
 
 impl Image {
-    /// Images of a depth, as the server's setup says; `None` where it has no such.
+    /// Images of a depth, from the server's setup; `None` if it lacks the depth.
     pub(super) fn new(client: &Client, format: ImageFormat, depth: u8) -> Option<Image> {
         let setup = &client.raw.setup;
         if format != ImageFormat::Z_PIXMAP {
@@ -59,7 +59,7 @@ impl Image {
         self.bytes(side, side)
     }
 
-    /// The same of one that is no square.
+    /// The bytes of an image that may not be square.
     pub(super) fn bytes(&self, width: u16, height: u16) -> usize {
         let (width, height) = (usize::from(width), usize::from(height));
         let (planes, bits) = if self.format == ImageFormat::Z_PIXMAP {

@@ -1,6 +1,5 @@
-//! Requests that whoever uses the display would notice: grabs, the focus, the pointer, the bell's
-//! and the screen saver's settings. All are undone: by the second request of a cycle, or because
-//! what is set is what was set before.
+//! Requests that a user of the display would notice: grabs, the focus, the pointer, the bell's and the screen saver's
+//! settings. All are undone: by the second request of a cycle, or because they set the present value.
 
 use x11rb_protocol::protocol::xproto::{
     Allow, AllowEventsRequest, EventMask, ForceScreenSaverRequest, GetScreenSaverRequest,
@@ -48,7 +47,7 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
             time,
         })
     };
-    // To our window, and back to what the pointer is on.
+    // To our window, and back to the pointer's.
     let root = u32::from(InputFocus::POINTER_ROOT);
     pair(loads, focus(client.window), focus(root));
     let warp = |x| core(warp(client.window, (x, 5)));

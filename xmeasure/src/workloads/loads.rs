@@ -1,13 +1,12 @@
-//! The loads of a calibration: single ones, and series over a size, whose sizes are yet to be
-//! chosen.
+//! The loads of a calibration: single ones, and series over a size, whose sizes are yet to be chosen.
 
 use crate::workloads::workload::Workload;
 
-/// The same load at any size.
+/// A load that can be made at any size.
 pub(crate) struct Series {
     /// The sizes to start from, in ascending order; the first and the last bound the series.
     pub(crate) sizes: Vec<u16>,
-    /// How often an interval between two sizes is halved at most.
+    /// An interval between two sizes is halved at most this often.
     pub(crate) deepest: usize,
     /// The load of one item of that size.
     pub(crate) load: Box<dyn Fn(u16) -> Workload>,
@@ -35,10 +34,9 @@ impl Series {
     }
 }
 
-/// Loads that are measured only if what they cost does not follow from the others: a combination
-/// of attributes.
+/// Loads of a combination of attributes, measured only if their cost does not follow from the others'.
 pub(crate) struct Candidate {
-    /// The one that tells.
+    /// The load whose cost decides.
     pub(crate) probe: Workload,
     pub(crate) series: Series,
     pub(crate) single: Vec<Workload>,
@@ -50,7 +48,7 @@ pub(crate) struct Loads {
     pub(crate) single: Vec<Workload>,
     pub(crate) series: Vec<Series>,
     pub(crate) candidates: Vec<Candidate>,
-    /// What the server lacks, in words.
+    /// The features that the server lacks, in words.
     pub(crate) absent: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
-//! Loads made to order: of what a recording needs, with its own attributes and sizes, where the loads of a
-//! whole calibration have neither. They come first, so that the others of their kind are left out.
+//! Loads made for a recording's operations, with its own attributes and sizes, if the loads of a whole calibration have
+//! neither. They come first, so that the others of their kind are left out.
 
 use x11prof_session::{Operation, RASTER_OPERATIONS, Value};
 use x11rb_protocol::protocol::shm;
@@ -22,7 +22,7 @@ pub(super) const LARGE: u16 = 1280;
 /// Bytes of a property, and letters of a name, at most.
 const LONGEST: f64 = 60_000.0;
 
-/// Adds loads of what `plan` wants, as far as they can be made.
+/// Adds loads of the operations that `plan` wants, as far as they can be made.
 pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
     for needed in &plan.needed {
         let series = match needed.request.as_str() {
@@ -52,7 +52,7 @@ pub(super) fn series(
     Some(series.halved_to(0))
 }
 
-/// The width and height of an area of N pixels, as near to a square as it can be.
+/// The width and height of an area of N pixels, as near to a square as possible.
 pub(super) fn area(pixels: f64, at_least: bool) -> (u16, u16) {
     let largest = u64::from(LARGE);
     let pixels = (pixels as u64).clamp(1, largest * largest);
@@ -97,7 +97,7 @@ fn gc(client: &mut Client, needed: &Operation, drawable: u32) -> Result<u32, Mea
     client.gc(drawable, values)
 }
 
-/// A large pixmap of that depth; `None` where the screen has no such.
+/// A large pixmap of this depth; `None` if the screen lacks the depth.
 fn pixmap(client: &mut Client, depth: u8) -> Result<Option<u32>, MeasureError> {
     let screen = &client.screen;
     let allowed = screen.allowed_depths.iter();

@@ -1,4 +1,4 @@
-//! What the requests of a load are as operations, by the code that looks prices up.
+//! The operations of a load's requests, by the code that looks prices up.
 
 use x11prof_session::Operation;
 
@@ -6,8 +6,8 @@ use crate::server::tracker::Tracker;
 use crate::workloads::workload::{Phase, Workload};
 
 impl Tracker {
-    /// What a load's requests are as operations: by phase, by kind. All of them are taken, as
-    /// the server will get them: what one costs may depend on what the others have made.
+    /// The operations of a load's requests: by phase, by kind. All requests are tracked, as the server will get them:
+    /// the cost of one may depend on the resources of the others.
     pub(crate) fn describe(&mut self, load: &Workload) -> Vec<Vec<Operation>> {
         let phases = load.phases.iter();
         phases
@@ -24,8 +24,8 @@ fn by_kind(phase: &Phase, all: &[Operation]) -> Vec<Operation> {
         .collect()
 }
 
-/// What stands for all of `operations`: the last, for the first may find things as they were
-/// before (a window that has not been moved yet), with the mean size where sizes differ.
+/// The operation that represents all of `operations`: the last, with the mean size if sizes differ. The first may find
+/// an earlier state (a window that has not been moved yet).
 fn typical<'a>(operations: impl Iterator<Item = &'a Operation> + Clone) -> Option<Operation> {
     let mut typical = operations.clone().last()?.clone();
     let items = typical.items.len();

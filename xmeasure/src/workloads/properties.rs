@@ -56,7 +56,7 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
     for index in 0..ATOMS {
         atoms.push(client.atom(&format!("X11PROF_PROPERTY_{index}"))?);
     }
-    // The window of its own keeps the two loads' properties apart.
+    // A separate window keeps the two loads' properties apart.
     let told = client.notified;
     let set = |property: &u32| {
         core(ChangePropertyRequest {

@@ -1,4 +1,4 @@
-//! What a client asks about the server: extensions, fonts, keyboard, pointer.
+//! A client's questions about the server: extensions, fonts, keyboard, pointer.
 
 use x11rb_protocol::protocol::xproto::{
     Char2b, GetFontPathRequest, GetInputFocusRequest, GetKeyboardControlRequest,
@@ -47,7 +47,7 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
         pattern,
     };
     costly(loads, few);
-    // A reply for the font, which is open, and one more; what reading one costs is in fonts.rs.
+    // A reply for the font, which is open, and one more; the probe `fonts` measures the reading of font files.
     let pattern = b"fixed";
     costly(
         loads,

@@ -175,7 +175,7 @@ fn cursors(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
     };
     let ids = client.ids(RESOURCES);
     cycle(loads, &ids, &[&create, &recolor, &free]);
-    // The font is in use already: this is what a second opening costs.
+    // The font is in use already: this is the cost of a second opening.
     let ids = client.ids(RESOURCES);
     cycle(
         loads,

@@ -1,5 +1,5 @@
-//! Which of the loads that there are serve a purpose: one for each set of attributes, and where a
-//! recording is measured for, those with the attributes of its operations, at its sizes.
+//! Selects the loads that serve a purpose: one for each set of attributes, and for a recording those with the
+//! attributes of its operations, at its sizes.
 
 use x11prof_session::Operation;
 
@@ -8,9 +8,8 @@ use crate::server::tracker::Tracker;
 use crate::workloads::loads::{Loads, Series};
 use crate::workloads::workload::Workload;
 
-/// Leaves of the series and the combinations those that `plan` wants the attributes of, at the
-/// sizes that it wants. Where a request is needed with attributes that no load has, all of its
-/// loads stay.
+/// Keeps the series and combinations with attributes that `plan` wants, at the sizes that it wants. If no load has the
+/// attributes that a request needs, all of its loads stay.
 pub(crate) fn narrow(loads: &mut Loads, plan: &Plan, tracker: &mut Tracker) {
     let mut first = |load: &Workload| tracker.describe(load).into_iter().flatten().next();
     let mut described = Vec::new();
@@ -62,7 +61,7 @@ pub(crate) fn tell_apart(loads: &mut Loads, tracker: &mut Tracker) {
         .retain(|candidate| is_new(Some(candidate.probe.clone())));
 }
 
-/// The series at those op-sizes only, or as near to them as it gets; it is not refined.
+/// The series at these op-sizes only, or as near to them as possible; it is not refined.
 fn at_sizes(
     series: Series,
     sizes: &[f64],
@@ -75,7 +74,7 @@ fn at_sizes(
     let mut found: Vec<u16> = sizes
         .iter()
         .map(|needed| {
-            // The smallest that is as large as what is needed; sizes grow with what they are made from.
+            // The smallest size that is as large as needed; op-sizes grow with the size given.
             let (mut low, mut high) = (least, most);
             while low < high {
                 let middle = low + (high - low) / 2;
@@ -88,7 +87,7 @@ fn at_sizes(
             low
         })
         .collect();
-    // Below the smallest that is needed as well: between two measured sizes it is priced best.
+    // Also one below the smallest needed: a price is best between two measured sizes.
     if let (Some(first), Some(needed)) = (found.first().copied(), sizes.first())
         && first > least
         && size_of(&(series.load)(first)).is_some_and(|size| size > *needed)
@@ -104,7 +103,7 @@ fn at_sizes(
     }
 }
 
-/// What a plan needs of the operations that there are loads for.
+/// The operations that a plan needs, of those that have loads.
 pub(crate) struct Needs<'a> {
     plan: &'a Plan,
     /// The needed operations that no load has the attributes of: all of their request are taken.
@@ -120,7 +119,7 @@ impl<'a> Needs<'a> {
         Needs { plan, out_of_reach }
     }
 
-    /// The sizes that are needed of an operation with these attributes, where it is itself needed.
+    /// The needed sizes of an operation with these attributes, if the operation is needed.
     fn sizes(&self, operation: &Operation) -> Option<&[f64]> {
         let mut needed = self.plan.needed.iter();
         let needed = needed.find(|needed| is_alike(needed, operation))?;
@@ -154,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_series_is_made_to_measure() {
-        // What it costs grows with the square of what it is made from.
+        // The cost grows with the square of the size.
         let load = |side: u16| Workload::repeated(&side.to_ne_bytes(), Sync::RoundTrip);
         let series = Series::new([1, 500], load);
         let made = at_sizes(series, &[99.0, 101.0, 2500.0, 1e9], &mut |load| {

@@ -13,7 +13,7 @@ use crate::server::client::SIDE;
 use crate::server::wire::core;
 use crate::workloads::workload::{Sync, Workload};
 
-/// Where lines go.
+/// The direction of lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     Horizontal,
@@ -22,7 +22,7 @@ pub(super) enum Direction {
 }
 
 impl Direction {
-    /// The one that an operation's attribute names; the first where it names none.
+    /// The direction that an operation's attribute names; the first if it names none.
     pub(super) fn of(name: &str) -> Direction {
         match name {
             "vertical" => Direction::Vertical,
@@ -31,7 +31,7 @@ impl Direction {
         }
     }
 
-    /// How far the `index`-th line of that length goes right and down.
+    /// The steps right and down of the `index`-th line of this length.
     fn step(self, length: u16, index: usize) -> (u16, u16) {
         match self {
             Direction::Horizontal => (length, 0),
@@ -63,8 +63,8 @@ const SLOPES: [(u16, u16); 8] = [
 ];
 const HYPOTENUSE: u16 = 65;
 
-/// How long lines are of which a request has several: short, or what a request takes by itself would be lost in what
-/// they take. All are of exactly that length.
+/// The length of the lines in a request with several. They are short, or the request's own time would be lost in
+/// theirs. All have exactly this length.
 const FEW: u16 = 25;
 const SLOPES_OF_FEW: [(u16, u16); 4] = [(24, 7), (20, 15), (15, 20), (7, 24)];
 
@@ -148,7 +148,7 @@ impl Shape {
         }
     }
 
-    /// The side of the square whose op-size, or the length whose op-size, is nearest to `op_size`.
+    /// The side of the square, or the length, whose op-size is nearest to `op_size`.
     pub(super) fn side_for(self, op_size: f64) -> u16 {
         let side = match self {
             Shape::Point => 1.0,
@@ -168,7 +168,7 @@ impl Shape {
         self.load_along(Direction::Horizontal, drawable, gc, size, count)
     }
 
-    /// The same; lines go there.
+    /// The shape's load, with lines in this direction.
     pub(super) fn load_along(
         self,
         direction: Direction,
@@ -315,8 +315,8 @@ fn circle(within: Rectangle) -> Arc {
     }
 }
 
-/// Lines one after the other; sloped ones go down in the upper half of the window and up in the
-/// lower, so that all stay within it.
+/// Connected lines. Sloped ones go down in the upper half of the window and up in the lower, so that all stay within
+/// it.
 fn polyline(direction: Direction, length: u16, count: usize, index: usize) -> Vec<Point> {
     let times = |often: usize| {
         let often = u16::try_from(often).unwrap_or(u16::MAX);

@@ -91,7 +91,7 @@ impl Style {
         all
     }
 
-    /// What one has and the other; `None` where they contradict each other.
+    /// The style with the attributes of both; `None` if they contradict each other.
     fn with(&self, other: &Style) -> Option<Style> {
         Some(Style {
             function: of_either(COMMON.function, self.function, other.function)?,
@@ -108,7 +108,7 @@ impl Style {
             + usize::from(self.width != COMMON.width)
     }
 
-    /// The style that an operation's attributes ask for; what they do not say is as usual.
+    /// The style of an operation's attributes; absent attributes are the usual ones.
     pub(super) fn of(attributes: &Attributes) -> Style {
         let index = |name: &str, names: &[&str]| match attributes.get(name.into()) {
             Some(Value::Name(value)) => names.iter().position(|name| *name == value.as_str()),

@@ -14,8 +14,7 @@ use crate::server::wire::core;
 use crate::workloads::loads::{Loads, Series};
 use crate::workloads::workload::{Sync, Workload};
 
-/// Fonts that most servers have: those of xterm, of the paper, and a proportional one. Those that
-/// are not there are left out.
+/// Fonts that most servers have: those of xterm, of the paper, and a proportional one. Missing fonts are left out.
 const FONTS: [&str; 6] = [
     "fixed",
     "6x13",
@@ -24,8 +23,7 @@ const FONTS: [&str; 6] = [
     "10x20",
     "-adobe-helvetica-medium-r-normal--12-120-75-75-p-67-iso8859-1",
 ];
-/// Characters in a string, to start from; fewer where the window is too narrow for them, so that
-/// nothing is clipped.
+/// The initial numbers of characters in a string. A narrow window gets fewer, so that nothing is clipped.
 const LENGTHS: [u16; 4] = [1, 8, 32, 80];
 /// The length at which the number of items is varied, and that number.
 const ITEM: u16 = 20;
@@ -53,7 +51,7 @@ impl Kind {
     }
 }
 
-/// A font that has been opened: a GC with it, and how it lies in the window.
+/// An open font: a GC with it, and its place in the window.
 #[derive(Debug, Clone, Copy)]
 struct OpenedFont {
     copy: u32,
@@ -103,7 +101,7 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
             let draw = move |length| load(kind, window, face.copy, face, length, 1);
             loads.series.push(Series::new(of, draw));
             let item = ITEM.min(longest);
-            // What spaces count as is read off lengths with ink, whichever a recording wants.
+            // The cost of spaces is compared with lengths with ink, whichever of them a recording wants.
             loads.push(spaces(kind, window, face, longest));
             loads.push(load(kind, window, face.copy, face, longest, 1));
             loads.push(load(kind, window, face.copy, face, item, 1));
@@ -169,7 +167,7 @@ fn face(client: &mut Client, name: &str) -> Result<Option<OpenedFont>, MeasureEr
     }))
 }
 
-/// Where and how a load draws.
+/// The drawable and the manner of a load's drawing.
 #[derive(Debug, Clone, Copy)]
 struct At {
     drawable: u32,
@@ -189,7 +187,7 @@ fn load(
     written(kind, at, length, count, words)
 }
 
-/// A string of spaces: what a blank character costs.
+/// A string of spaces, for the cost of a blank character.
 fn spaces(kind: Kind, drawable: u32, face: OpenedFont, length: u16) -> Workload {
     let gc = face.copy;
     let at = At { drawable, gc, face };
@@ -257,8 +255,8 @@ fn written(
     })
 }
 
-/// Words as people read them, on from line to line, without what has no ink. What a letter costs
-/// depends on whether the server's processor can foresee it.
+/// Words as people read them, continued on the next line, without blank characters. The cost of a letter depends on the
+/// processor's branch prediction.
 fn words(start: usize, length: usize) -> Vec<u8> {
     const WORDS: &[u8] = include_bytes!("../../LICENSE-APACHE");
     let inked = || WORDS.iter().copied().filter(u8::is_ascii_graphic);

@@ -1,4 +1,4 @@
-//! The loads that transport costs come from: what messages cost beside the operations in them.
+//! The loads of transport costs: the costs of messages beside their operations.
 
 use x11rb_protocol::protocol::xproto::{
     AtomEnum, ChangePropertyRequest, GetInputFocusRequest, GetPropertyRequest, PropMode,
@@ -9,10 +9,9 @@ use crate::server::client::Client;
 use crate::server::wire;
 use crate::workloads::workload::{Sync, Workload};
 
-/// Words of long NoOperations, up to the longest that needs no BIG-REQUESTS. A server reads a
-/// long request straight into a buffer of its size. What a byte costs depends on what lies in
-/// the caches; the least of these is taken, and whatever a request costs more for how it is read
-/// stays in its own price.
+/// The lengths of long NoOperations in words, up to the longest without BIG-REQUESTS. A server reads a long request
+/// straight into a buffer of its size. The cost of a byte depends on the content of the caches. The least of these
+/// costs counts, and a request's extra cost for its reading stays in its own price.
 const LONG_WORDS: [u16; 3] = [4096, 16384, u16::MAX];
 /// Bytes of long replies. The least that a byte of them costs more than one of a short reply is
 /// taken, as for reading.
@@ -28,21 +27,21 @@ pub(crate) struct TransportLoads<T> {
     pub(crate) input_focus: T,
     pub(crate) short_reply: T,
     pub(crate) long_replies: Vec<Longer<T>>,
-    /// The change of a property that nobody is told of, and of one that somebody is.
+    /// The change of a property whose event no client wants, and of one whose event a client gets.
     pub(crate) unwatched_change: T,
     pub(crate) notified_change: T,
 }
 
-/// One that has more bytes than the short one of its kind.
+/// A request that has more bytes than the short one of its kind.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Longer<T> {
-    /// How many.
+    /// The number of additional bytes.
     pub(crate) more_bytes: f64,
     pub(crate) load: T,
 }
 
 impl<T> TransportLoads<T> {
-    /// The same of something else; `change` is called for the NoOperation first.
+    /// The loads with other values; `change` is called for the NoOperation first.
     pub(crate) fn map<U>(self, mut change: impl FnMut(T) -> U) -> TransportLoads<U> {
         let no_operation = change(self.no_operation);
         let mut longer = |all: Vec<Longer<T>>| -> Vec<Longer<U>> {

@@ -1,4 +1,4 @@
-//! What is asked about windows, their attributes, and passive grabs on them.
+//! Questions about windows, their attributes, and passive grabs on them.
 
 use std::borrow::Cow;
 
@@ -43,7 +43,7 @@ fn questions(client: &Client, loads: &mut Loads) {
             src_y: 5,
         },
     );
-    // A ClientMessage to a window of ours; nobody has asked for it, so none is delivered.
+    // A ClientMessage to our window; no client has selected it, so none is delivered.
     let mut event = [0; 32];
     event[..2].copy_from_slice(&[33, 32]);
     plain(

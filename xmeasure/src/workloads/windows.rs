@@ -1,7 +1,7 @@
 //! Windows that come, go and change, by how many they are at a time, and whether they are seen.
 //!
-//! They have siblings, as a dialog's do: what a window's coming and going
-//! costs grows with those whose visible parts have to be worked out again.
+//! The windows have siblings, as a dialog's do: the cost of mapping or unmapping grows with the number of those whose
+//! visible parts must be computed again.
 
 use std::borrow::Cow;
 
@@ -18,13 +18,13 @@ use crate::server::wire::core;
 use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Phase, Sync, Workload};
 
-/// Side of the smallest window, in pixels, and of the place it has.
+/// The side of the smallest window, in pixels, and of its place.
 pub(super) const SIDE: u16 = 8;
 pub(super) const PLACE: u16 = 10;
 /// Windows beside each other in one parent.
 const SIBLINGS: u16 = 16;
-/// Windows that come or go with their parent: in the middle of those that a dialog and that a
-/// large window of a toolkit without windows of its own has.
+/// Numbers of windows that come or go with their parent: between those of a dialog and of a large window of a toolkit
+/// without windows for its widgets.
 const INFERIORS: [u16; 3] = [4, 16, 64];
 /// Times that a window is changed there and back in one unit.
 pub(super) const CHANGES: usize = 16;
@@ -48,14 +48,14 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
     changes(client, loads, false, 0)
 }
 
-/// Where the windows of one load are; that one is on top while the load runs.
+/// The place of the windows of one load, on top while the load runs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ground {
     pub(super) window: Window,
 }
 
 impl Ground {
-    /// A new one, whose windows are to be seen or not.
+    /// A new ground, whose windows are visible or not.
     pub(super) fn new(client: &mut Client, seen: bool) -> Result<Ground, MeasureError> {
         let window = client.id();
         let parent = if seen { client.arena } else { client.unwatched };
@@ -75,7 +75,7 @@ impl Ground {
     }
 }
 
-/// A window by its id, its parent, and which place of how wide a side it has there.
+/// A window by its id, its parent, its place there, and the width of the place's side.
 #[derive(Debug, Clone, Copy)]
 struct NewWindow {
     id: Window,
@@ -91,8 +91,8 @@ impl NewWindow {
     }
 }
 
-/// The corner of a place, of those that fill a square of side `whole` row by row, and are filled
-/// again from the start where there are more.
+/// The corner of a place. The places fill a square of side `whole` row by row, and again from the start if there are
+/// more.
 pub(super) fn cell(place: u16, side: u16, whole: u16) -> (i16, i16) {
     let columns = (whole / side.max(1)).max(1);
     let at = |number: u16| (number * side).cast_signed();
@@ -296,7 +296,7 @@ fn reparented(client: &mut Client, loads: &mut Loads, mapped: bool) -> Result<()
     Ok(())
 }
 
-/// What ConfigureWindow changes of windows that stay where they are, each by itself.
+/// The changes of ConfigureWindow on windows that keep their place in the stack, each alone.
 fn changes(
     client: &mut Client,
     loads: &mut Loads,
@@ -339,7 +339,7 @@ fn changes(
     Ok(())
 }
 
-/// A window that changes: where it is in its parent, and how large.
+/// A window that changes, its place in its parent, and its size.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ChangingWindow {
     pub(super) id: Window,

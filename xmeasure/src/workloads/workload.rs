@@ -1,22 +1,21 @@
-//! A load: requests of one kind, or a cycle of such, that can be repeated any number of times.
+//! A load: requests of one kind, or a cycle of them, that can be repeated any number of times.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use crate::server::exchange::Load;
 
-/// How the end of a batch is told.
+/// The end of a batch: the answer that shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Sync {
-    /// GetImage of one pixel of the window drawn on: it waits even for a server that draws later.
+    /// GetImage of one pixel of the window for drawing: it waits even for a server that draws later.
     ReadBack,
-    /// GetInputFocus, for what does not draw.
+    /// GetInputFocus, for requests that do not draw.
     RoundTrip,
-    /// The answers themselves: each unit is sent when those to the one before are in, as a program
-    /// does that asks and waits. Xorg's servers write the head of a reply and the data after it
-    /// each by itself to a local client that takes them (os/io.c, WriteToClient), which a stream
-    /// of questions does not show: when the socket is full they gather what they could not write,
-    /// and move it within their own memory, the more the more is waiting.
+    /// The answers themselves: each unit is sent after the answers to the one before, as in a program that waits for
+    /// each reply. Xorg's servers write the head of a reply and its data separately to a local client that takes them
+    /// (os/io.c, WriteToClient). A stream of questions hides this: with a full socket they gather the waiting output,
+    /// and move it within their own memory, at a cost that grows with its size.
     Turns,
 }
 
@@ -42,13 +41,14 @@ impl Eq for Carried {}
 pub(crate) struct Phase {
     /// Their bytes.
     pub(crate) unit: Vec<u8>,
-    /// How many they are.
+    /// The number of requests.
     pub(crate) requests: u32,
-    /// How many kinds of them there are, which follow each other in turn.
+    /// The number of their kinds, which follow each other in turn.
     pub(crate) kinds: u32,
-    /// How their end is told.
+    /// The synchronisation at their end.
     pub(crate) sync: Sync,
-    /// What goes along with each, if anything does; then they are [`CARRYING`](crate::server::connection::CARRYING) at most.
+    /// The descriptor that goes with each request, if any; then there are at most
+    /// [`CARRYING`](crate::server::connection::CARRYING) requests.
     pub(crate) carried: Option<Carried>,
 }
 
@@ -69,7 +69,7 @@ impl Phase {
         phase
     }
 
-    /// The same with a descriptor that goes along with each request.
+    /// The phase with a descriptor that goes with each request.
     pub(crate) fn carrying(self, descriptor: &Arc<OwnedFd>) -> Phase {
         Phase {
             carried: Some(Carried(Arc::clone(descriptor))),
@@ -95,16 +95,16 @@ impl Phase {
     }
 }
 
-/// Phases that run one after the other, and again. A request that undoes what another one does
-/// (FreeGC and CreateGC) is the second phase of a cycle, so that both can be repeated.
+/// Phases that run one after the other, and again. A request that undoes another one (FreeGC and CreateGC) is the
+/// second phase of a cycle, so that both can be repeated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Workload {
-    /// A request that sets the scene for a batch of it and is not measured, if there is any.
+    /// A request before each batch that is not measured, if there is any.
     pub(crate) before: Vec<u8>,
     pub(crate) phases: Vec<Phase>,
 }
 
-/// Bytes that a unit has about, so that the sender hands many requests over at once.
+/// The approximate bytes of a unit, so that the sender hands many requests over at once.
 const UNIT: usize = 1 << 15;
 /// No unit has more requests.
 const UNIT_REQUESTS: usize = 4096;
@@ -117,7 +117,7 @@ impl Workload {
         Workload::varied(sync, 0, |_| request.to_vec())
     }
 
-    /// Two requests in turn, of which the second undoes what the first does.
+    /// Two requests in turn, of which the second undoes the first.
     pub(crate) fn alternating(there: &[u8], back: &[u8]) -> Workload {
         let both = [there, back].concat();
         let count = (UNIT / both.len().max(4)).clamp(1, UNIT_REQUESTS / 2);
@@ -132,8 +132,8 @@ impl Workload {
         Workload::varied(Sync::RoundTrip, LONG_WORK / 8, |_| request.to_vec())
     }
 
-    /// Requests that differ in what does not matter for their cost, such as the place; `work`,
-    /// in about pixels, keeps units of long requests short.
+    /// Requests whose differences, such as the place, do not change their cost; `work`, in about pixels, keeps units of
+    /// long requests short.
     pub(crate) fn varied(sync: Sync, work: usize, request: impl Fn(usize) -> Vec<u8>) -> Workload {
         let length = request(0).len().max(4);
         let most = (LONG_WORK / work.max(1)).clamp(1, UNIT_REQUESTS);
@@ -141,13 +141,13 @@ impl Workload {
         Workload::cycle([Phase::new((0..count).map(request), sync)])
     }
 
-    /// One request, again and again, each sent when the reply to the one before is there.
+    /// One request repeated, each after the reply to the one before.
     pub(crate) fn answered(request: &[u8]) -> Workload {
         Workload::cycle([Phase::new([request.to_vec()], Sync::Turns)])
     }
 
-    /// Its first request in turns, where it is of one kind of request, again and again, and
-    /// nothing goes before or along with it.
+    /// The load's first request in turns. `None` unless the load repeats one kind of request, with nothing before or
+    /// along with it.
     pub(crate) fn in_turns(&self) -> Option<Workload> {
         let [phase] = self.phases.as_slice() else {
             return None;
@@ -168,7 +168,7 @@ impl Workload {
         }
     }
 
-    /// The same with a request sent before each batch.
+    /// The load with a request before each batch.
     pub(crate) fn after(self, before: Vec<u8>) -> Workload {
         Workload { before, ..self }
     }

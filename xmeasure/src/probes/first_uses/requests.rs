@@ -1,5 +1,4 @@
-//! The requests whose first uses are measured: input and cursors, and what clients ask and say of the
-//! keyboard before they send keys.
+//! The requests whose first uses are measured: input and cursors, and clients' keyboard requests before they send keys.
 
 use std::borrow::Cow;
 
@@ -30,18 +29,18 @@ const BUTTONS: [u8; 2] = [4, 5];
 /// Requests as bytes.
 #[derive(Default)]
 pub(super) struct Requests {
-    /// What sets the scene, if anything does.
+    /// The request that prepares the server, if any.
     pub(super) before: Option<Vec<u8>>,
-    /// Those that are answered.
+    /// Requests with answers.
     pub(super) questions: Vec<Vec<u8>>,
-    /// Two of a kind, of which the second undoes what the first does.
+    /// Two requests of a kind, of which the second undoes the first.
     pub(super) pairs: Vec<[Vec<u8>; 2]>,
-    /// What puts everything back, if anything is to be.
+    /// The request that restores the server, if any.
     pub(super) after: Option<Vec<u8>>,
 }
 
 impl Requests {
-    /// Those that `plan` wants, and that disturb nobody else on the display.
+    /// The requests that `plan` wants, and that do not disturb other clients of the display.
     pub(super) fn new(client: &mut Client, plan: &Plan) -> Result<Requests, MeasureError> {
         let mut requests = Requests::default();
         requests.keyboard(client, plan)?;
@@ -94,8 +93,8 @@ impl Requests {
         Ok(())
     }
 
-    /// Two cursors in turn on the window that the pointer is in. A server that draws them looks from then on
-    /// at whether drawing meets one, so that this comes last.
+    /// Two cursors in turn on the window with the pointer. A server that draws them checks from then on if drawing
+    /// meets one, so this comes last.
     fn cursors(&mut self, client: &mut Client, plan: &Plan) -> Result<(), MeasureError> {
         let window = client.window;
         self.before = Some(core(warp(window, (PLACE, PLACE))));
@@ -118,7 +117,7 @@ impl Requests {
                 };
                 extension(request, major)
             };
-            // A device's own cursor goes before the window's: it is taken back at once.
+            // A device's own cursor has precedence over the window's: it is removed at once.
             let [cursor, _] = cursors;
             let both = [change(cursor), change(0)];
             self.add(plan, "XInputExtension:XIChangeCursor", both);

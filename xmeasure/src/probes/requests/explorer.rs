@@ -1,6 +1,5 @@
-//! Which sizes and which combinations of attributes need a measurement of their own, found by
-//! short measurements: sizes where interpolation between the neighbours errs, combinations whose
-//! cost does not follow from the attributes one by one.
+//! Chooses the sizes and the combinations of attributes to measure, by short measurements: sizes at which interpolation
+//! between the neighbours errs, combinations whose cost does not follow from the single attributes.
 
 use std::io;
 use std::time::Duration;
@@ -21,14 +20,14 @@ const WORTH: f64 = 0.03;
 /// Short measurements of a load; their median counts and their range is the noise.
 const LOOKS: usize = 3;
 
-/// What exploring needs.
+/// The parameters of exploring.
 pub(crate) struct Explorer<'a> {
     pub(crate) executor: &'a mut dyn Executor,
-    /// What a load's first request is as an operation.
+    /// The operation of a load's first request.
     pub(crate) describe: &'a mut dyn FnMut(&Workload) -> Option<Operation>,
-    /// How long one look is to take at least.
+    /// The least duration of one look.
     pub(crate) batch: Duration,
-    /// When to stop looking; what has not been looked at by then gets the sizes it started with.
+    /// The end of exploring. Loads without a look by then keep their initial sizes.
     pub(crate) until: Duration,
     /// Called before every look; answers whether to go on.
     pub(crate) step: &'a mut dyn FnMut(&'static str, Duration) -> bool,
@@ -99,8 +98,7 @@ impl Explorer<'_> {
         Ok(())
     }
 
-    /// Adds the loads of a combination of attributes if what the others cost does not say what
-    /// it costs.
+    /// Adds the loads of a combination of attributes if its cost does not follow from the others'.
     fn consider(
         &mut self,
         candidate: Candidate,
@@ -121,7 +119,7 @@ impl Explorer<'_> {
         Ok(())
     }
 
-    /// Looks at a load; `None` where the server refuses it or the time is over.
+    /// Looks at a load; `None` if the server refuses it or the time is over.
     fn look(&mut self, load: &Workload) -> io::Result<Option<QuickReading>> {
         let Some(operation) = (self.describe)(load) else {
             return Ok(None);
@@ -157,7 +155,7 @@ impl Explorer<'_> {
 }
 
 impl QuickReading {
-    /// The size of its item.
+    /// The size of the operation's item.
     fn size(&self) -> f64 {
         self.operation.items.first().copied().unwrap_or(0.0)
     }
@@ -197,7 +195,7 @@ fn between(low: u16, high: u16) -> Option<u16> {
     (middle > low && middle < high).then_some(middle)
 }
 
-/// What has been seen, as prices.
+/// The looks so far, as prices.
 fn table(seen: &[Sample]) -> CostTable {
     let parameters = ServerParameters {
         format: FORMAT,

@@ -1,6 +1,5 @@
-//! What a server that keeps account of what has changed on its screen pays for how the changes lie:
-//! each request that changes something makes the region of all that has changed anew, and an update
-//! goes through it box by box.
+//! The cost of the changed region's shape on a server that tracks it: each request that changes the screen rebuilds the
+//! region, and an update goes through it box by box.
 
 use std::io;
 
@@ -20,14 +19,15 @@ pub(super) struct Boxes {
 }
 
 impl Boxes {
-    /// From what makes copies of a size, with that many places in a row and in a column.
+    /// Made with a function that makes copies of a size, with that many places in a row and in a column.
     pub(super) fn new(copies: &dyn Fn(u16, u16) -> Copies) -> Boxes {
         Boxes {
             many: copies(SIDE, MANY),
         }
     }
 
-    /// Measures what an update pays, where `deferred` is what one of one box costs, and what requests pay alone.
+    /// Measures the cost of an update, where `deferred` is the cost of an update with one box, and the cost of the
+    /// requests alone.
     pub(super) fn measure(
         &self,
         server: &mut dyn Executor,
@@ -48,7 +48,7 @@ impl Boxes {
     }
 }
 
-/// How many boxes a square of `side` rows has.
+/// The number of boxes in a square of `side` rows.
 fn number(side: u16) -> f64 {
     f64::from(side) * f64::from(side)
 }

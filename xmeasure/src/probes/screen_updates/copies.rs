@@ -1,5 +1,4 @@
-//! The same copies to what is seen and to what nobody sees: the difference is what a server does to
-//! show them.
+//! Equal copies to a visible and to an invisible drawable: the difference is the server's cost of showing them.
 
 use std::io;
 use std::time::Duration;
@@ -11,28 +10,27 @@ use crate::sampling::executor::Executor;
 use crate::sampling::statistics::{Estimate, estimate};
 use crate::server::wire;
 
-/// The sides of what changes.
+/// The sides of the changed squares.
 pub(super) const SMALL: u16 = 16;
 pub(super) const LARGE: u16 = 512;
-/// How long a server is given to show what has changed: longer than the pause between two pictures
-/// at 60 a second. The pictures of a program that is at work are as far apart.
+/// The time for a server to show the changes: longer than the pause between two pictures at 60 a second. The pictures
+/// of a busy program are as far apart.
 pub(super) const SHOWN: Duration = Duration::from_millis(20);
 /// A difference that is less than this share of the copy with its wakeup may come from where the
 /// two lie in memory.
 pub(super) const TELLS: f64 = 0.25;
 
-/// Copies of one size to what is seen and to what is not, of two pictures in turn: what is the
-/// same as before is no change.
+/// Copies of one size to a visible and to an invisible drawable. Two pictures alternate: an equal picture is no change.
 pub(super) struct Copies {
     pub(super) seen: [Batch; 2],
     pub(super) unseen: [Batch; 2],
 }
 
-/// What copies of one size cost, in microseconds.
+/// The costs of copies of one size, in microseconds.
 pub(super) struct Seen {
-    /// What one that is seen costs beyond one that is not.
+    /// The cost of a visible copy beyond an invisible one.
     pub(super) beyond: Estimate,
-    /// One that is not, with its wakeup.
+    /// The cost of an invisible copy, with its wakeup.
     pub(super) unseen: f64,
 }
 
@@ -64,7 +62,7 @@ pub(super) fn copies(
 }
 
 impl Copies {
-    /// What they cost with that pause between them; `None` where the server's processor time cannot be read.
+    /// The costs of copies with this pause between them; `None` if the server's processor time cannot be read.
     pub(super) fn beyond(
         &self,
         server: &mut dyn Executor,

@@ -1,4 +1,4 @@
-//! How often a server shows what has changed while changes go on, and how soon the first of them.
+//! The interval between a server's updates while changes go on, and the delay of the first.
 
 use std::io;
 use std::time::Duration;
@@ -9,13 +9,11 @@ use crate::sampling::executor::{Executor, Pause};
 /// Small changes that follow each other soon, and how soon, to see how often there is an update.
 const CHANGES: usize = 250;
 const SOON: Duration = Duration::from_millis(2);
-/// A change is followed by an update where it costs more than unseen ones by this share of what the
-/// most expensive do: an update may fall into two steps, or into one together with the viewer's
-/// asking for the next.
+/// A change has led to an update if its extra cost is above this share of the most expensive changes'. An update may
+/// fall into two steps, or into one together with the viewer's next request.
 const GREAT: f64 = 0.2;
 
-/// Whether the first change after a pause is shown at once: most of such changes cost more than
-/// `half` of an update soon.
+/// True if the first change after a pause is shown at once: most such changes soon cost more than `half` of an update.
 pub(super) fn is_at_once(
     small: &Copies,
     server: &mut dyn Executor,
@@ -24,7 +22,7 @@ pub(super) fn is_at_once(
 ) -> io::Result<bool> {
     let mut soon = 0;
     for picture in small.seen.iter().cycle().take(times) {
-        // All that the one before has led to is over.
+        // All work for the change before is over.
         server.pause(&[Pause::Sleep(SHOWN * 2)]);
         let time = server.with_what_follows(picture, SOON)?.cpu;
         soon += usize::from(time.is_some_and(|time| time > half));
@@ -32,9 +30,8 @@ pub(super) fn is_at_once(
     Ok(2 * soon > times)
 }
 
-/// How far apart the updates are while changes go on: how far those changes are from each other
-/// that cost more than one that is not seen. Zero where most do, by a share of `update`, what one
-/// costs.
+/// The interval between updates while changes go on: the distance between the changes that cost more than an invisible
+/// one. Zero if most changes do, by a share of `update`, the cost of an update.
 pub(super) fn interval(
     small: &Copies,
     server: &mut dyn Executor,
@@ -69,8 +66,8 @@ pub(super) fn interval(
     Ok(steps.map_or(Duration::ZERO, |steps| step.mul_f64(steps)))
 }
 
-/// How many steps lie between those that are greater than `least`, on the mean. One that falls into two
-/// steps counts once. `None` where there are no two, or there is one in most steps.
+/// The mean number of steps between those greater than `least`. An update that falls into two steps counts once. `None`
+/// if there are fewer than two, or if most steps have one.
 fn apart(steps: &[f64], least: f64) -> Option<f64> {
     let great = |at: usize| steps.get(at).is_some_and(|step| *step > least);
     let all = (0..steps.len()).filter(|&at| great(at));
@@ -92,7 +89,7 @@ mod tests {
         for at in [3, 11, 12, 19, 27] {
             steps[at] = 9.0;
         }
-        // That of 11 and 12 fell into both.
+        // The update of steps 11 and 12 fell into both.
         assert_eq!(apart(&steps, 5.0), Some(8.0));
         assert_eq!(apart(&[9.0; 40], 5.0), None);
         assert_eq!(apart(&[1.0, 9.0, 1.0], 5.0), None);

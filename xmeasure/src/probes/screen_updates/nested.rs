@@ -1,5 +1,5 @@
-//! What a server costs that shows what has changed whenever it has nothing else to do: Xephyr copies
-//! it to its host, box by box. An update with warm caches, what cold ones add to the update, and a box.
+//! The costs of a server that shows changes whenever it is idle: Xephyr copies them to its host, box by box. An update
+//! with warm caches, the extra cost with cold ones, and a box.
 
 use std::io;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub(super) struct Nested {
 }
 
 impl Nested {
-    /// From what makes copies of a size, with that many places in a row and in a column.
+    /// Made with a function that makes copies of a size, with that many places in a row and in a column.
     pub(super) fn new(copies: &dyn Fn(u16, u16) -> Copies) -> Nested {
         let again = |pictures: [Batch; 2]| pictures.map(|picture| picture.repeated(COPIES));
         let stacked = copies(SIDE, 1);
@@ -45,7 +45,7 @@ impl Nested {
         }
     }
 
-    /// Measures them, where `deferred` is what an update costs when caches are cold.
+    /// Measures the costs, where `deferred` is the cost of an update with cold caches.
     pub(super) fn measure(
         &self,
         server: &mut dyn Executor,
@@ -90,7 +90,7 @@ impl Nested {
         Ok(estimate(&all).map(|estimate| estimate.centre))
     }
 
-    /// A box of many in one update, where the server sleeps for its host at each; `None` where it does not.
+    /// The cost of a box among many in one update, if the server sleeps for its host at each; `None` if it does not.
     fn each(&self, server: &mut dyn Executor, times: usize) -> io::Result<Option<f64>> {
         let mut cpu = Vec::new();
         for at in 0..times {

@@ -1,4 +1,4 @@
-//! What servers that show later do, found again on simulated ones.
+//! The later work of servers, found again on simulated ones.
 
 use x11prof_cost_model::{Deferred, Micros};
 

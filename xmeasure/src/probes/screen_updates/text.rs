@@ -1,4 +1,4 @@
-//! What programs show most: pictures of text.
+//! Pictures of text, which programs show most.
 
 use x11rb_protocol::protocol::xproto::{
     CreateGCAux, PolyFillRectangleRequest, PolyText8Request, Rectangle,
@@ -38,7 +38,7 @@ pub(super) fn picture(
     Ok(pixmap)
 }
 
-/// The same in black on white with edges in greys, as toolkits draw letters.
+/// A picture of text in black on white with grey edges, as toolkits draw letters.
 pub(super) fn smooth(client: &mut Client, depth: u8) -> Result<u32, MeasureError> {
     let pixmap = picture(client, depth, [u32::MAX, u32::MAX])?;
     for (colour, shift) in EDGES {

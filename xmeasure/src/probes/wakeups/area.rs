@@ -1,5 +1,5 @@
-//! A large area that is filled after a sleep, to see what cold pixels cost: its rows lie far apart
-//! in memory, as those of most windows do.
+//! A large area that is filled after a sleep, for the cost of cold pixels: its rows lie far apart in memory, as those
+//! of most windows do.
 
 use x11rb_protocol::protocol::xproto::{CreateGCAux, PolyFillRectangleRequest, Rectangle};
 
@@ -11,11 +11,11 @@ use crate::server::wire;
 
 /// The side of a square that fills a second-level cache, or half of one, in pixels.
 const SIDE: u16 = 500;
-/// Millions of pixels of it.
+/// The area in millions of pixels.
 pub(super) const MEGAPIXELS: f64 = SIDE as f64 * SIDE as f64 / 1e6;
 
-/// It is filled on a drawable as wide as the screen that nobody sees: what a server does for its screen falls
-/// into some of the measurements and not into others.
+/// The area lies on an invisible drawable as wide as the screen: the server's work for its screen would fall into some
+/// of the measurements only.
 pub(super) fn area(client: &mut Client) -> Result<Streamed, MeasureError> {
     let drawable = client.like_the_screen()?;
     let gc = client.gc(drawable, CreateGCAux::new())?;

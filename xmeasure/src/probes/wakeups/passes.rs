@@ -1,15 +1,15 @@
-//! What the passes over the loads of wakeups took, and what is in the middle of that.
+//! The times of the passes over the loads of wakeups, and their middle values.
 
 use crate::sampling::statistics::{Estimate, estimate, midmean};
 
-/// What one pass over all of it took, in microseconds of processor time.
+/// The times of one pass, in microseconds of processor time.
 #[derive(Default)]
 pub(super) struct Pass {
     /// One reply more; one event more.
     pub(super) replies: Vec<f64>,
     pub(super) events: Vec<f64>,
-    /// What a question after a short sleep costs more than one that follows an answer at once, and
-    /// how long the server slept before that.
+    /// The extra cost of a question after a short sleep over one right after an answer, and the server's sleep before
+    /// it.
     pub(super) quicker: Vec<f64>,
     pub(super) turns: Vec<f64>,
     /// By sleep, and by work in a short one.
@@ -22,10 +22,10 @@ pub(super) struct Pass {
 pub(super) struct Woken {
     pub(super) nothing: Vec<f64>,
     pub(super) mixed: Vec<f64>,
-    /// What one of those in a stream takes.
+    /// The time of one such batch in a stream.
     pub(super) mixed_streamed: Vec<f64>,
     pub(super) area: Vec<f64>,
-    /// What one of those in a stream takes.
+    /// The time of one such batch in a stream.
     pub(super) area_streamed: Vec<f64>,
     pub(super) connection: Vec<f64>,
 }
@@ -53,8 +53,8 @@ impl Woken {
     }
 }
 
-/// From the middles of the passes: their spread holds what drifts from pass to pass as well, as
-/// that of the requests does.
+/// Computed from the middles of the passes: their spread includes the drift from pass to pass, as that of the requests
+/// does.
 pub(super) fn over_passes<'a>(
     passes: &'a [Pass],
     of: impl Fn(&'a Pass) -> Option<&'a Vec<f64>>,
@@ -65,7 +65,7 @@ pub(super) fn over_passes<'a>(
     estimate(&middles.collect::<Vec<_>>())
 }
 
-/// The mean of the middle half of what all passes read.
+/// The mean of the middle half of all passes' readings.
 pub(super) fn middle<'a>(
     passes: &'a [Pass],
     of: impl Fn(&'a Pass) -> Option<&'a Vec<f64>>,

@@ -1,4 +1,4 @@
-//! What the passes tell: the points of a parameter file, by length of sleep and of work.
+//! The points of a parameter file, by length of sleep and of work, from the passes.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::passes::{Pass, Woken, middle, over_passes};
 use crate::sampling::rounding::{micros, rounded};
 use crate::sampling::statistics::Estimate;
 
-/// How much the loads are, by which their times are divided.
+/// The amounts of the loads, by which their times are divided.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Amounts {
     /// Requests of the mixed batch.
@@ -17,12 +17,12 @@ pub(super) struct Amounts {
     pub(super) megapixels: f64,
 }
 
-/// Such a time as the file has it.
+/// A time for the file.
 fn time(time: f64) -> Micros {
     micros(time, 5)
 }
 
-/// What a sleep of each length costs, the shortest first.
+/// The cost after a sleep of each length, the shortest first.
 pub(super) fn after_sleep(
     passes: &[Pass],
     sleeps: impl Iterator<Item = Duration>,
@@ -44,7 +44,7 @@ pub(super) fn after_sleep(
         };
         let area = of(|woken| &woken.area).zip(of(|woken| &woken.area_streamed));
         let cold = |(cold, streamed): (f64, f64)| {
-            // In the shortest pause what the measurement itself does weighs as much as the pause.
+            // In the shortest pause the measurement's own work weighs as much as the pause.
             let more = if at == 0 {
                 0.0
             } else {
@@ -90,7 +90,7 @@ fn at_once(passes: &[Pass], points: &[AfterSleep]) -> Option<AfterSleep> {
     })
 }
 
-/// What each length of work costs beyond the same sleep without.
+/// The extra cost of each length of work over the same sleep without work.
 pub(super) fn after_work(
     passes: &[Pass],
     lengths: impl Iterator<Item = Duration>,
@@ -125,7 +125,7 @@ pub(super) fn after_work(
     points
 }
 
-/// What replies and events cost when the client's socket takes each.
+/// The costs of replies and events if the client's socket takes each.
 pub(super) fn replies_and_events(passes: &[Pass], transport: &mut TransportCosts) {
     let (Some(reply), Some(event)) = (
         over_passes(passes, |pass| Some(&pass.replies)),
@@ -141,9 +141,9 @@ pub(super) fn replies_and_events(passes: &[Pass], transport: &mut TransportCosts
     if let Some(flush) = &mut transport.flush
         && let Some(write) = flush.cpu_us
     {
-        // The write of the first is not written off: what one reply alone costs stays as it was.
+        // The write of the first reply is not subtracted: the cost of one lone reply stays unchanged.
         let cost = (streamed.0 + write.0 - reply.centre).max(0.0);
-        // As a difference it is at least as unsure, in microseconds, as each of the two.
+        // A difference is at least as uncertain, in microseconds, as each of the two.
         let unsure =
             (flush.spread.unwrap_or_default() * write.0).max(reply.half_width.unwrap_or_default());
         flush.cpu_us = Some(time(cost));

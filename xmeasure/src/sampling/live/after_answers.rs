@@ -1,4 +1,4 @@
-//! Loads of a server that goes on when it has done what it was sent: for its host, or for a viewer.
+//! Loads of a server that works on after its answers: for its host, or for a viewer.
 
 use std::io;
 use std::thread;
@@ -12,18 +12,18 @@ use crate::server::clock::ProcessClock;
 use crate::server::exchange::Until;
 use crate::workloads::workload::Sync;
 
-/// By then most of it is done, and the pace is read.
+/// Most of the work is done by then, and the pace is read.
 const SOON: Duration = Duration::from_micros(500);
 
-/// How often and for how long the server is watched after it has drawn: longer than the pause
-/// between two updates of any viewer.
+/// The number and the duration of the looks at a server that has drawn: longer than the pause between two updates of
+/// any viewer.
 const WATCHES: usize = 5;
 const WATCHED: Duration = Duration::from_millis(50);
 
 impl LiveServer {
-    /// Finds out how long the server goes on with `drawing` after it has answered and fallen
-    /// asleep, such as to encode what a viewer will be sent: what it does then is read as well, all
-    /// but as much as prices are unsure by. Gives that time; none of most servers.
+    /// Finds how long the server works on after it has answered `drawing` and fallen asleep, for example to encode its
+    /// screen for a viewer. Later readings include this work, up to the uncertainty of prices. Returns the time; zero
+    /// for most servers.
     pub(super) fn watch_after_answers(&mut self, drawing: &Batch) -> io::Result<Duration> {
         let mut lasts = Vec::new();
         for _ in 0..WATCHES {
@@ -44,7 +44,7 @@ impl LiveServer {
             let all = seen.last().map_or(Duration::ZERO, |(_, all)| *all);
             let nearly = all.mul_f64(1.0 - AIM);
             let done = seen.iter().find(|(_, time)| *time >= nearly);
-            // Done at the first look is done when it fell asleep.
+            // Work that is done at the first look was done when the server fell asleep.
             let at = done.map_or(Duration::ZERO, |(at, _)| *at);
             lasts.push(if at < PAUSE { Duration::ZERO } else { at });
         }
@@ -53,8 +53,8 @@ impl LiveServer {
         Ok(self.lingers)
     }
 
-    /// The processor time that `bytes` cost a server that slept, in microseconds, what it does within
-    /// `wait` afterwards included; `None` where it cannot be read.
+    /// The processor time for `bytes` on a server that slept, in microseconds, with its work within `wait` afterwards;
+    /// `None` if it cannot be read.
     pub(super) fn and_what_follows(
         &mut self,
         batch: &Batch,

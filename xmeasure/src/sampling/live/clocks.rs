@@ -1,4 +1,4 @@
-//! What the kernel says of the server: its processor time, exact while it sleeps, and what it lost.
+//! The kernel's figures on the server: its processor time, exact while it sleeps, and the time it lost.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -7,16 +7,16 @@ use super::{LiveServer, micros};
 use crate::sampling::reading::Reading;
 use crate::server::process;
 
-/// How long the server is given to fall asleep; one that never does is read as it is.
+/// The longest wait for the server to fall asleep; one that never does is read at once.
 const SETTLE: Duration = Duration::from_millis(50);
-/// The pause between two looks at whether it sleeps.
+/// The pause between two looks at the server's state.
 const LOOK: Duration = Duration::from_micros(20);
-/// What the kernel says of a server that sleeps.
+/// The kernel's figures on a sleeping server.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asleep {
     /// Its processor time.
     pub(super) time: Duration,
-    /// How often it has gone to sleep; `None` where it did not settle.
+    /// The number of sleeps so far; `None` if the server did not settle.
     pub(super) sleeps: Option<u64>,
 }
 
@@ -29,7 +29,7 @@ impl LiveServer {
         Some(Asleep { time, sleeps })
     }
 
-    /// Waits until the server sleeps, and tells how often it has gone to sleep by then.
+    /// Waits until the server sleeps, and returns the number of its sleeps by then.
     pub(super) fn wait_for_sleep(&self) -> Option<u64> {
         let start = Instant::now();
         loop {
@@ -46,9 +46,9 @@ impl LiveServer {
         Some((process::kept_waiting(self.raw.pid?)?, self.own?.now()?))
     }
 
-    /// How much of `wall` somebody else had the processor for. Where the sender is apart, that is
-    /// for how long the server was kept waiting. Where both share one, one of them always has
-    /// work, and it is what neither ran for.
+    /// The part of `wall` in which other processes had the processor. With the sender on another processor, this is the
+    /// server's wait for its own. On a shared processor the server or the sender always has work, and it is the time
+    /// for which neither ran.
     pub(super) fn lost(
         &self,
         wall: Duration,

@@ -1,4 +1,4 @@
-//! How fast the server's processor is while it is measured, and figures brought to one pace.
+//! The speed of the server's processor during the measurement, and figures brought to one pace.
 
 use std::io;
 use std::thread;
@@ -13,18 +13,18 @@ use crate::sampling::pace::{Looked, OF_FEW_LOOKS, OF_MANY_LOOKS, PaceWatch};
 use crate::sampling::reading::{Place, Reading};
 use crate::sampling::rounding::rounded;
 
-/// How often the pace is read.
+/// The interval between two looks at the pace.
 const LOOKS: Duration = Duration::from_micros(500);
-/// For how long it is looked at first, with such pauses: what others do on the core goes on for up to a tenth of a
-/// second at a time.
+/// The duration of the first watch, with these pauses: others' work on the core comes in bursts of up to a tenth of a
+/// second.
 const FINDING: Duration = Duration::from_secs(1);
 const BETWEEN: Duration = Duration::from_micros(100);
-/// How many looks after single requests make one.
+/// The number of looks after single requests that make one reading.
 const AT_ONCE: u32 = 3;
 
 impl LiveServer {
-    /// Finds out how fast the server's processor is, where this thread is pinned there with it, and brings all
-    /// figures to that until they are settled.
+    /// Finds the speed of the server's processor, if this thread is pinned there with it, and brings all figures to
+    /// that speed until they are settled.
     pub(crate) fn find_pace(&mut self) {
         if self.pin.is_none() {
             return;
@@ -42,13 +42,13 @@ impl LiveServer {
         self.watch = self.pin.map(|pin| PaceWatch::start(pin.both, LOOKS));
     }
 
-    /// Ends that; how fast it was.
+    /// Ends the watch, and returns the pace seen.
     pub(super) fn end_watch(&mut self) -> Option<Pace> {
         self.watch.take()?.finish()
     }
 
-    /// Ends looking while batches run, and brings figures from now on to the mean pace since that began, or to
-    /// the one that is `aim` times as slow as the fastest.
+    /// Stops looking while batches run, and brings later figures to the mean pace since then, or to the pace that is
+    /// `aim` times as slow as the fastest.
     pub(super) fn settled(&mut self, aim: Option<f64>) -> Option<SettledPace> {
         let pace = self.end_watch()?;
         let before = self.at_us?;
@@ -71,7 +71,7 @@ impl LiveServer {
         self.watch.as_ref().map(PaceWatch::so_far)
     }
 
-    /// What a look takes now, where this thread is on the server's processor.
+    /// The present duration of a look, if this thread is on the server's processor.
     pub(super) fn pace_now(&mut self) -> Option<f64> {
         if self.at_us.is_none() || self.place != Place::Usual {
             return None;
@@ -80,8 +80,8 @@ impl LiveServer {
         Some(micros(all) / f64::from(AT_ONCE))
     }
 
-    /// What `what` gives, and what a look takes at that time: while it runs where the processor is watched, or
-    /// else right before and after it.
+    /// The result of `what`, and the duration of a look at that time: during `what` if the processor is watched,
+    /// otherwise right before and after.
     pub(super) fn meanwhile<T>(
         &mut self,
         what: impl FnOnce(&mut LiveServer) -> io::Result<T>,
@@ -116,7 +116,7 @@ impl LiveServer {
         }
     }
 
-    /// What the server has done since `before`, at the pace of this moment, right after it.
+    /// The server's work since `before`, at the pace right after it.
     pub(super) fn just_now(&mut self, before: Option<Asleep>) -> Reading {
         let reading = self.since(before, Duration::ZERO);
         let pace = self.pace_now();

@@ -1,4 +1,4 @@
-//! The sampler and the fit against a server whose costs are known.
+//! The sampler and the fit against a server of known costs.
 
 use std::io;
 
@@ -85,7 +85,7 @@ fn known_costs_are_found_again() {
         true
     })
     .unwrap();
-    // The one that was refused is not tried again; the others are the same in every pass.
+    // The refused load is not tried again; the others are the same in every pass.
     let others = readings.jobs().count() - 1;
     assert_eq!(steps, others * plan.least_passes() + 1);
     let refused: Vec<bool> = readings.requests.iter().map(|job| job.refused).collect();
@@ -170,7 +170,7 @@ fn loads_that_were_interrupted_are_run_again() {
     let readings = sampled(quirks, loads());
     for (found, expected) in readings.jobs().zip(undisturbed.jobs()) {
         for (found, expected) in found.readings.iter().zip(&expected.readings) {
-            // Of the first pass nothing is usual yet, and what it lost may call for more passes.
+            // In the first pass no loss is usual yet, and the loss may call for more passes.
             for (found, expected) in found.iter().zip(expected).skip(1) {
                 close(
                     found.wall / found.requests as f64,

@@ -19,7 +19,7 @@ const SIDES: [u16; 4] = [1, 10, 100, 500];
 /// The side at which the number of items is varied, and that number.
 pub(super) const ITEM: u16 = 10;
 pub(super) const ITEMS: usize = 16;
-/// How many of the kinds of layers below a quick run takes: the common ones come first.
+/// The number of the layers below that a quick run takes: the common ones come first.
 const QUICK: usize = 8;
 /// Operators that programs use beside Over and Src.
 const OTHERS: [PictOp; 6] = [
@@ -33,7 +33,7 @@ const OTHERS: [PictOp; 6] = [
 /// Side of the square by which a combination is looked at.
 const PROBE: u16 = 100;
 
-/// What is composited with what.
+/// The source, the mask and the destination of a composition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Layers {
     pub(super) op: PictOp,
@@ -91,7 +91,7 @@ pub(super) struct Pictures {
     target8: u32,
 }
 
-/// Adds the loads. The pictures that it made for them.
+/// Adds the loads. Returns the pictures made for them.
 pub(super) fn add(
     client: &mut Client,
     plan: &Plan,
@@ -165,7 +165,7 @@ pub(super) fn add(
             dst: pictures.target32,
             ..src(pictures.turned)
         },
-        // A solid mask fades what is composited.
+        // A solid mask fades the source.
         Layers {
             mask: pictures.solid,
             ..base
@@ -265,7 +265,7 @@ fn combined(base: Layers, pictures: &Pictures) -> Vec<Layers> {
     all
 }
 
-/// What differs from `base` as both do; `None` where they differ in the same thing.
+/// The layers with the differences of both from `base`; `None` if both differ in the same property.
 fn both(base: Layers, one: Layers, other: Layers) -> Option<Layers> {
     Some(Layers {
         op: of_either(base.op, one.op, other.op)?,

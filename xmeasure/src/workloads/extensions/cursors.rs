@@ -1,5 +1,5 @@
-//! What toolkits do with cursors beyond the core protocol: names (XFIXES), animations (RENDER), a
-//! device's own cursor on a window (XInput).
+//! Toolkits' requests on cursors beyond the core protocol: names (XFIXES), animations (RENDER), a device's own cursor
+//! on a window (XInput).
 
 use std::borrow::Cow;
 
@@ -37,7 +37,7 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
         );
         plain(loads, GetCursorNameRequest { cursor }, major);
         costly(loads, GetCursorImageAndNameRequest, major);
-        // No cursor has this name, so that none is changed: what is left is looking for it.
+        // No cursor has this name, so none is changed: the cost is that of the search.
         let src = cursor;
         let name = b"x11prof-none";
         plain(
@@ -59,8 +59,8 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
         cycle(client, loads, RESOURCES / 8, &[&create, &free]);
     }
     if let Some(major) = client.extension("XInputExtension")? {
-        // None. The first cursor that a window is given makes a server show one for ever, and where
-        // that is drawn in software, all drawing is looked at from then on for whether it meets it.
+        // The cursor is None. After a window's first cursor a server shows one for ever, and if it is drawn in
+        // software, all drawing is checked from then on for overlap.
         let request = XIChangeCursorRequest {
             window: client.unwatched,
             cursor: 0,

@@ -25,12 +25,12 @@ pub(super) const STEPS: u16 = 64;
 const TINY: u16 = STEPS / 4;
 /// Side of the trapezoids that come one and several in a request: most of them are small.
 const SMALL: u16 = 2;
-/// Trapezoids of different forms, which come again in turn, as those of a window do whenever it is
-/// painted: of some hundred rows the processor learns the forms, of some thousand it cannot.
+/// The number of trapezoids of different forms, which repeat, as those of a window do whenever it is painted. The
+/// processor's branch prediction learns the forms of some hundred rows, but not of some thousand.
 const SHAPES: usize = 64;
 /// Pixels of other work that a row of a trapezoid takes about as long as.
 const ROW: usize = 32;
-/// The angle to the vertical that a side has at most, but for what the widths differ by.
+/// The largest angle between a side and the vertical, apart from the difference of the widths.
 const STEEPEST: f64 = PI / 3.0;
 
 /// The pictures that shapes are drawn with, and on.
@@ -118,7 +118,7 @@ fn bars(layers: Layers, (width, height): (u16, u16), count: usize) -> Workload {
     })
 }
 
-/// One about `place`, within the window, whose form is chosen by `bits`.
+/// A bar near `place`, within the window, whose form is chosen by `bits`.
 pub(super) fn bar((x, y): (i32, i32), (width, height): (u16, u16), bits: u64) -> Trapezoid {
     let part = |from: u32| (bits >> from & 0xffff) as u16;
     let angle = (f64::from(part(0)) / 65536.0 * 2.0 - 1.0) * STEEPEST;

@@ -1,5 +1,5 @@
-//! What a program that draws by GL asks of the server before it draws: GLX, DRI2, DRI3. The
-//! contexts are direct ones: rendering itself does not go over the connection.
+//! The server requests of a GL program before it draws: GLX, DRI2, DRI3. The contexts are direct ones: rendering itself
+//! does not go over the connection.
 
 use x11rb_protocol::protocol::glx::{
     CreateContextAttribsARBRequest, CreateContextRequest, CreateNewContextRequest,

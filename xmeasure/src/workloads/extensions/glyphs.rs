@@ -17,7 +17,7 @@ use crate::workloads::workload::{Sync, Workload};
 const GLYPHS: [u16; 3] = [1, 8, 32];
 const GLYPH_SIDES: [u16; 2] = [8, 16];
 
-/// Which of the three text requests: glyphs named by one, two or four bytes.
+/// The text request: glyphs named by one, two or four bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Width {
     One,
@@ -81,7 +81,7 @@ fn commands(width: Width, index: usize, x: i16, y: i16, count: u16, strings: usi
     bytes
 }
 
-/// A text of those elements, from a picture to another by an operator.
+/// A text of these elements, from a picture to another by an operator.
 pub(super) fn glyphs(
     major: u8,
     width: Width,

@@ -24,7 +24,7 @@ use crate::server::client::Client;
 use crate::server::wire::extension;
 use crate::workloads::loads::Loads;
 
-/// What stands for all devices (XI2proto).
+/// The id of all devices (XI2proto).
 const ALL_DEVICES: u16 = 0;
 /// The first master pointer and keyboard: the virtual core devices, on every server.
 pub(crate) const POINTER: u16 = 2;
@@ -224,7 +224,7 @@ fn keyboard(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), M
     Ok(())
 }
 
-/// What xset and toolkits ask about lamps and devices, and a change of locks that changes none.
+/// The questions of xset and toolkits about lamps and devices, and a change of locks that changes none.
 fn indicators(
     client: &mut Client,
     plan: &Plan,
@@ -254,7 +254,7 @@ fn indicators(
     Ok(())
 }
 
-/// An event of the core protocol's, as if a device had made it; a key or a button is its `detail`.
+/// A core event as if a device had made it; `detail` is a key or a button.
 pub(crate) fn fake_input(
     root: u32,
     type_: u8,

@@ -24,10 +24,10 @@ use crate::workloads::workload::{Phase, Sync, Workload};
 
 /// Items of a request of several.
 const ITEMS: usize = 16;
-/// The side of what repeats.
+/// The side of repeating sources.
 const TILE: u16 = 16;
 
-/// Adds loads of what `plan` wants of RENDER, as far as they can be made.
+/// Adds loads of the RENDER operations that `plan` wants, as far as they can be made.
 pub(crate) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
     let mut needed = plan.needed.iter();
     if !needed.any(|needed| needed.request.as_str().starts_with("RENDER:")) {
@@ -63,12 +63,12 @@ pub(crate) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
 struct Made {
     /// Of one item of each size.
     series: Series,
-    /// Of one and of several items of a size between, which tell what the request costs whatever its items.
+    /// Loads of one and of several items of a medium size, for the request's cost without its items.
     several: Vec<Workload>,
 }
 
 impl Made {
-    /// From what makes a load of N items of such a size, the latter at least as large or at most.
+    /// Made with a function that makes a load of N items of a size, which is a lower or an upper limit.
     fn new(
         needed: &Operation,
         load: impl Fn(f64, bool, usize) -> Workload + Clone + 'static,

@@ -78,7 +78,7 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
                     gc,
                     total_width: SIDE,
                     total_height: SIDE,
-                    // A part of a picture of the window, as programs put what has changed.
+                    // A part of a picture of the window, as programs send changes.
                     src_x: dst_x.cast_unsigned(),
                     src_y: dst_y.cast_unsigned(),
                     src_width: side,
@@ -165,8 +165,8 @@ fn descriptors(client: &mut Client, loads: &mut Loads, major: u8) {
     loads.push(Workload::cycle([phase(&create), phase(&detach)]));
 }
 
-/// Attaching segments by their ids, and letting them go. Each is another one: a server attaches
-/// one that it has already by counting.
+/// Attaches segments by their ids, and detaches them. Each is a new segment: for a segment that is attached already a
+/// server only counts.
 fn attach(client: &mut Client, loads: &mut Loads, major: u8) {
     let segments: Vec<Segment> = (0..CARRYING)
         .map_while(|_| Segment::new(SEGMENT as usize))
@@ -212,7 +212,7 @@ pub(crate) struct Shared {
     pub(crate) segment: u32,
 }
 
-/// Shares N pixels of that depth with the server by a descriptor; `None` where it cannot.
+/// Shares N pixels of this depth with the server by a descriptor; `None` if it cannot.
 pub(crate) fn share(
     client: &mut Client,
     depth: u8,

@@ -18,7 +18,7 @@ use crate::server::wire::extension;
 /// RENDER's 16.16 fixed point: one.
 pub(super) const ONE: i32 = 1 << 16;
 
-/// What the loads need to know of the extension: opcode and formats.
+/// The extension's opcode and formats.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Render {
     pub(super) major: u8,
@@ -116,7 +116,7 @@ impl Render {
         Ok(picture)
     }
 
-    /// Rectangles filled with what is translucent.
+    /// Rectangles filled with a translucent colour.
     pub(super) fn fill(&self, op: PictOp, dst: u32, rectangles: &[Rectangle]) -> Vec<u8> {
         let request = FillRectanglesRequest {
             op,

@@ -1,4 +1,4 @@
-//! RENDER's loads: pictures, gradients, glyph sets, what is asked; then what draws.
+//! RENDER's loads: pictures, gradients, glyph sets, questions; then drawing.
 
 use std::borrow::Cow;
 
@@ -56,8 +56,8 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
 fn pictures(client: &mut Client, loads: &mut Loads, render: Render) -> Result<(), MeasureError> {
     let major = render.major;
     let free = |picture| render.free(picture);
-    // Of a pixmap, as toolkits' mostly are: a window has a list of its pictures, which has to be
-    // searched for each that goes (a picture of a window that has hundreds takes ten times as long).
+    // The pictures are of a pixmap, as toolkits' mostly are. A window has a list of its pictures, which the server
+    // searches at each FreePicture (a picture of a window that has hundreds takes ten times as long).
     let drawable = client.pixmap(32, 32)?;
     let picture = |pid| render.picture(pid, drawable, render.argb32);
     cycle(client, loads, RESOURCES, &[&picture, &free]);

@@ -1,5 +1,5 @@
-//! What programs ask of the screen: RANDR, XINERAMA, MIT-SCREEN-SAVER, DPMS, XVideo, X-Resource; and
-//! the Generic Event Extension and XC-MISC.
+//! Programs' questions about the screen: RANDR, XINERAMA, MIT-SCREEN-SAVER, DPMS, XVideo, X-Resource; and the Generic
+//! Event Extension and XC-MISC.
 
 use x11rb_protocol::protocol::res::{ClientIdMask, ClientIdSpec};
 use x11rb_protocol::protocol::{dpms, ge, randr, res, screensaver, xc_misc, xinerama, xv};

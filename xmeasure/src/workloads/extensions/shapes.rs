@@ -11,7 +11,7 @@ use crate::error::MeasureError;
 use crate::server::client::Client;
 use crate::workloads::loads::Loads;
 
-/// Adds the loads. The window is not mapped: what is beneath is not drawn anew.
+/// Adds the loads. The window is unmapped, so the windows beneath are not redrawn.
 pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
     let Some(major) = major(client, loads, "SHAPE")? else {
         return Ok(());

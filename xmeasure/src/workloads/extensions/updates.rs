@@ -1,4 +1,4 @@
-//! What a compositor and a modern toolkit use: DAMAGE, COMPOSITE, Present, DOUBLE-BUFFER.
+//! The requests of compositors and modern toolkits: DAMAGE, COMPOSITE, Present, DOUBLE-BUFFER.
 
 use x11rb_protocol::protocol::xproto::{FreePixmapRequest, Rectangle};
 use x11rb_protocol::protocol::{composite, damage, dbe, present, xfixes};
@@ -105,7 +105,7 @@ fn composites(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError
         major,
     );
     pair(loads, redirect, back);
-    // A window of its own, mapped and redirected: only such a one has a pixmap.
+    // A separate window, mapped and redirected: only a redirected window has a pixmap.
     let redirected = client.small_window()?;
     let window = redirected;
     client.send_bytes(&extension(
@@ -167,7 +167,7 @@ fn presents(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), M
             target_crtc: 0,
             wait_fence: 0,
             idle_fence: 0,
-            // At once, and by copying, so that the pixmap is free again.
+            // The options present at once, and by copying, so that the pixmap is free again.
             options: u32::from(present::Option::ASYNC) | u32::from(present::Option::COPY),
             target_msc: 0,
             divisor: 0,

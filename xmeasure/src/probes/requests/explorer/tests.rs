@@ -1,4 +1,4 @@
-//! Sizes and combinations chosen for a server whose costs are known.
+//! Sizes and combinations chosen for a server of known costs.
 
 use std::time::Duration;
 
@@ -82,8 +82,7 @@ fn style(operation: &Operation) -> u8 {
     xor | tiled
 }
 
-/// The styles and sizes chosen on a server of these costs, by style and size, where it may be
-/// looked or not.
+/// The styles and sizes chosen on a server of these costs, by style and size, if exploring is allowed or not.
 fn chosen_if(
     may_look: bool,
     loads: impl FnOnce(Scene) -> Loads,
