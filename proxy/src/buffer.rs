@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_keeps_no_large_buffer_where_they_are_scarce() {
+    fn unsent_bytes_leave_scarce_large_buffers() {
         let (mut peer, socket) = UnixStream::pair().unwrap();
         let (socket, large) = (Socket::new(socket).unwrap(), LargeBuffers::default());
         let mut intake = Intake::new(&large);

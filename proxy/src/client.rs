@@ -114,7 +114,7 @@ impl Display {
         let display = Arc::clone(self);
         let thread = Builder::new().name("x11prof-relay".to_owned());
         let spawned = thread.stack_size(STACK).spawn(move || {
-            let _closing = Closing(&display.connections, connection);
+            let _closing = ConnectionCloser(&display.connections, connection);
             display.serve(connection, stream, transport);
         });
         if spawned.is_err() {
@@ -318,9 +318,9 @@ struct Arrival {
 }
 
 /// A connection that ends with its thread, however that ends.
-struct Closing<'a>(&'a Connections, ConnectionId);
+struct ConnectionCloser<'a>(&'a Connections, ConnectionId);
 
-impl Drop for Closing<'_> {
+impl Drop for ConnectionCloser<'_> {
     fn drop(&mut self) {
         self.0.close(self.1);
     }

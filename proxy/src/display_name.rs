@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_display_name() {
+    fn wrong_display_names_are_refused() {
         for text in [
             "", "0", ":", ":x", ":-1", ":+1", ":0.", ":0.x", "host::0", ":59536",
         ] {

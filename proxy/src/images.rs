@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_awaited_is_bounded() {
+    fn awaited_images_are_bounded() {
         let mut images = ImageReplies::default();
         (0..MAX_AWAITED_IMAGES + 10).for_each(|_| images.requested(Some(Body::Image)));
         assert_eq!(images.awaited.len(), MAX_AWAITED_IMAGES);

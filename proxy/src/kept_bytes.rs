@@ -58,7 +58,7 @@ mod tests {
     use x11prof_trace::Gap;
 
     #[test]
-    fn what_was_kept_stays_as_it_was() {
+    fn kept_bytes_never_change() {
         let mut kept = KeptBytes::default();
         let all: Vec<_> = (0..100_u8)
             .map(|n| kept.keep(&[n; 20_000], &[Gap { at: 5, len: 95 }]))

@@ -34,14 +34,14 @@ pub(crate) enum Level {
 
 /// Walks one connection, and finds the gaps of each block.
 pub(crate) struct Omission {
-    to_server: Way,
-    to_client: Way,
+    to_server: DirectionWalk,
+    to_client: DirectionWalk,
     requests: ImageRequests,
     replies: ImageReplies,
 }
 
 /// One direction.
-struct Way {
+struct DirectionWalk {
     walker: Walker,
     /// A gap has begun in the current message, and goes on to its end.
     leaving: bool,
@@ -51,7 +51,7 @@ struct Way {
 
 impl Omission {
     pub(crate) fn new(requests: ImageRequests) -> Omission {
-        let way = |side| Way {
+        let way = |side| DirectionWalk {
             walker: Walker::new(side),
             leaving: false,
             start: [0; START],
@@ -129,7 +129,7 @@ impl Omission {
         level: Level,
         gaps: &mut Vec<Gap>,
     ) -> bool {
-        let Way {
+        let DirectionWalk {
             walker,
             leaving,
             start,
@@ -174,7 +174,7 @@ impl Omission {
         let Some(order) = self.to_server.walker.order() else {
             return false;
         };
-        let Way {
+        let DirectionWalk {
             walker,
             leaving,
             start,

@@ -147,7 +147,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         .map_err(system("an event loop"))?;
     let (notices, heard) = mpsc::unbounded_channel();
     let (tap, drain) = tap(config.queue_bytes, config.full);
-    let beginning = Beginning {
+    let beginning = RecorderConfig {
         output: config.output.as_deref(),
         recorder: &config.recorder,
         command: &config.command,
@@ -161,7 +161,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         let _ = told.send(Notice::Trouble(what));
     })?;
     // The recorder's thread runs from here on, so the queue must be closed on every way out.
-    let closing = Closing(tap.clone());
+    let closing = TapCloser(tap.clone());
     let marks = Marks::start(
         dir.path(),
         &[&DisplayName::local(claimed.number()), link.name()],
@@ -292,9 +292,9 @@ fn note_tried(tap: &Tap, tried: &TriedRewrites, requests: impl Fn(u64) -> Option
 }
 
 /// Closes the queue on drop, without which the recorder's thread would wait for ever.
-pub(crate) struct Closing(pub(crate) Tap);
+pub(crate) struct TapCloser(pub(crate) Tap);
 
-impl Drop for Closing {
+impl Drop for TapCloser {
     fn drop(&mut self) {
         self.0.close();
     }
@@ -318,7 +318,7 @@ pub(crate) fn target(target: &Target) -> Result<(ServerLink, Option<PrivateServe
 }
 
 /// The options of a recorder, and the parts of its first record.
-pub(crate) struct Beginning<'a> {
+pub(crate) struct RecorderConfig<'a> {
     /// The trace file; without one only the watch has the records.
     pub(crate) output: Option<&'a Path>,
     pub(crate) recorder: &'a str,
@@ -330,7 +330,7 @@ pub(crate) struct Beginning<'a> {
 
 /// Opens the trace and starts its thread.
 pub(crate) fn begin(
-    beginning: &Beginning<'_>,
+    beginning: &RecorderConfig<'_>,
     drain: crate::tap::Drain,
     tell: impl Fn(String) + Send + 'static,
 ) -> Result<Recorder, RecordError> {

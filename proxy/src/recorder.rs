@@ -14,7 +14,7 @@ use x11prof_trace::{Control, Record, Started, TraceError, Writer, last_words};
 use crate::clock;
 use crate::record_filter::{self, RecordFilter};
 use crate::tap::{Drain, RecorderInput};
-use crate::trace_file::{Ended, TraceFile};
+use crate::trace_file::{FileOutcome, TraceFile};
 use crate::watch::Watch;
 
 /// The recorder lets entries gather for this long.
@@ -36,7 +36,7 @@ pub(crate) struct TraceOutcome {
     /// The first failure. The trace ends before it.
     pub(crate) trouble: Option<String>,
     /// The outcome of the file.
-    pub(crate) file: Ended,
+    pub(crate) file: FileOutcome,
 }
 
 /// The running recorder. It ends when its queue is closed.

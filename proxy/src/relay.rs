@@ -40,14 +40,14 @@ pub(crate) enum EndedBy {
 
 /// The end of a connection.
 #[derive(Debug)]
-pub(crate) struct End {
+pub(crate) struct ConnectionEnd {
     pub(crate) by: EndedBy,
     /// The error, unless the end was an orderly end of file.
     pub(crate) error: Option<io::Error>,
 }
 
 /// One direction of the connection.
-struct Way<'a> {
+struct RelayDirection<'a> {
     direction: Direction,
     from: &'a Socket,
     to: &'a Socket,
@@ -62,17 +62,17 @@ struct Way<'a> {
 }
 
 /// The end of one direction.
-pub(crate) struct Ended {
+pub(crate) struct DirectionEnd {
     /// Both directions are over.
     pub(crate) all: bool,
-    pub(crate) end: End,
+    pub(crate) end: ConnectionEnd,
 }
 
 impl Relay<'_> {
     /// Relays until the connection ends. `at_end` is called as soon as the client's end is seen, while its process's
     /// CPU time can still be read. Both sockets stay open: if the server heard of the end before the trace does, its
     /// messages to others about the end (DestroyNotify) would be recorded first.
-    pub(crate) fn run(&self, at_end: impl FnOnce()) -> End {
+    pub(crate) fn run(&self, at_end: impl FnOnce()) -> ConnectionEnd {
         // After a request the next message is usually the server's.
         let mut ways = [self.way(Direction::ToClient), self.way(Direction::ToServer)];
         let mut spin_wait = SpinWait::new(&self.connections.looking);
@@ -85,7 +85,7 @@ impl Relay<'_> {
                 if way.over {
                     continue;
                 }
-                let Ended { all, end } = match self.pass(way) {
+                let DirectionEnd { all, end } = match self.pass(way) {
                     Ok(passed) => {
                         any |= passed;
                         continue;
@@ -112,11 +112,15 @@ impl Relay<'_> {
                     spin_wait.seen();
                     Ok(())
                 }
-                false => spin_wait.wait(ways.iter().filter(|way| !way.over).map(Way::awaits)),
+                false => spin_wait.wait(
+                    ways.iter()
+                        .filter(|way| !way.over)
+                        .map(RelayDirection::awaits),
+                ),
             };
             if let Err(error) = waited {
                 let by = EndedBy::Client;
-                first.get_or_insert(End {
+                first.get_or_insert(ConnectionEnd {
                     by,
                     error: Some(error),
                 });
@@ -125,18 +129,18 @@ impl Relay<'_> {
         }
         self.connections
             .relayed(ways.iter().map(|way| way.bytes).sum());
-        first.unwrap_or(End {
+        first.unwrap_or(ConnectionEnd {
             by: EndedBy::Client,
             error: None,
         })
     }
 
-    fn way(&self, direction: Direction) -> Way<'_> {
+    fn way(&self, direction: Direction) -> RelayDirection<'_> {
         let (from, to, sender, receiver) = match direction {
             Direction::ToServer => (self.client, self.server, EndedBy::Client, EndedBy::Server),
             Direction::ToClient => (self.server, self.client, EndedBy::Server, EndedBy::Client),
         };
-        Way {
+        RelayDirection {
             direction,
             from,
             to,
@@ -150,8 +154,8 @@ impl Relay<'_> {
     }
 
     /// Relays the bytes that are there, without waiting. True if there were any.
-    fn pass(&self, way: &mut Way<'_>) -> Result<bool, Ended> {
-        let &mut Way {
+    fn pass(&self, way: &mut RelayDirection<'_>) -> Result<bool, DirectionEnd> {
+        let &mut RelayDirection {
             direction,
             from,
             to,
@@ -163,7 +167,8 @@ impl Relay<'_> {
             ..
         } = way;
         if let Some((time, received)) = rest.take() {
-            let sent = send(to, &received).map_err(|error| Ended::broken(receiver, error))?;
+            let sent =
+                send(to, &received).map_err(|error| DirectionEnd::broken(receiver, error))?;
             if sent < received.bytes().len() {
                 *rest = Some((time, received.after(sent)));
             } else if clock::now().since(time) >= NOTED_STALL {
@@ -173,15 +178,15 @@ impl Relay<'_> {
         }
         let received = match intake.receive(from) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
-            received => received.map_err(|error| Ended::broken(sender, error))?,
+            received => received.map_err(|error| DirectionEnd::broken(sender, error))?,
         };
         let time = clock::now();
         let len = received.bytes().len();
         if len == 0 {
-            return Err(Ended {
+            return Err(DirectionEnd {
                 // Only half is over where the peer merely ended its own direction.
                 all: from.is_hung_up(),
-                end: End {
+                end: ConnectionEnd {
                     by: sender,
                     error: None,
                 },
@@ -192,7 +197,7 @@ impl Relay<'_> {
         let fds = received.fds.len();
         self.tap
             .crossed(time, direction, received.bytes(), fds, &(0..0));
-        let sent = send(to, &received).map_err(|error| Ended::broken(receiver, error))?;
+        let sent = send(to, &received).map_err(|error| DirectionEnd::broken(receiver, error))?;
         if sent < len {
             *rest = Some((time, received.after(sent)));
         }
@@ -224,7 +229,7 @@ impl Relay<'_> {
     }
 }
 
-impl<'a> Way<'a> {
+impl<'a> RelayDirection<'a> {
     /// The condition for more work: room for the rest, or else input.
     fn awaits(&self) -> (&'a Socket, PollFlags) {
         match &self.rest {
@@ -242,8 +247,8 @@ fn send(to: &Socket, received: &Received<'_, '_>) -> io::Result<usize> {
     }
 }
 
-impl Ended {
-    pub(crate) fn broken(by: EndedBy, error: io::Error) -> Ended {
+impl DirectionEnd {
+    pub(crate) fn broken(by: EndedBy, error: io::Error) -> DirectionEnd {
         // These are how the end of a killed process looks from a socket.
         let killed = [Errno::PIPE, Errno::CONNRESET, Errno::NOTCONN];
         let orderly = Errno::from_io_error(&error).is_some_and(|e| killed.contains(&e));
@@ -251,9 +256,9 @@ impl Ended {
             true => io::Error::from(io::ErrorKind::ConnectionReset),
             false => error,
         };
-        Ended {
+        DirectionEnd {
             all: true,
-            end: End {
+            end: ConnectionEnd {
                 by,
                 error: Some(error),
             },

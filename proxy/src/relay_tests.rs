@@ -128,7 +128,7 @@ pub(super) fn relay(
     server: UnixStream,
     limit: usize,
     full: bool,
-) -> (Drain, JoinHandle<(End, u64)>) {
+) -> (Drain, JoinHandle<(ConnectionEnd, u64)>) {
     let (tap, drain) = tap(limit, full);
     let run = thread::spawn(move || {
         let (connections, kept) = (Connections::default(), std::sync::Mutex::default());

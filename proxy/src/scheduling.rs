@@ -34,13 +34,13 @@ const CPU_TIME_EVERY: Duration = Duration::from_secs(1);
 pub(crate) struct Scheduling {
     /// The events' destination, or the reason why there is no capture.
     outputs: Result<Outputs, String>,
-    shared: Arc<Shared>,
+    shared: Arc<WatchedProcesses>,
     thread: Mutex<Option<JoinHandle<()>>>,
     tap: Tap,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct WatchedProcesses {
     processes: Mutex<HashMap<u32, Process>>,
     stop: AtomicBool,
 }
@@ -53,7 +53,7 @@ struct Process {
     _events: Vec<OwnedFd>,
 }
 
-impl Shared {
+impl WatchedProcesses {
     fn processes(&self) -> MutexGuard<'_, HashMap<u32, Process>> {
         // Every change is one step.
         self.processes
@@ -72,7 +72,7 @@ impl Scheduling {
             Ok((outputs, rings)) => (Ok(outputs), Some(rings)),
             Err(error) => (Err(why_not(&error)), None),
         };
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(WatchedProcesses::default());
         let watcher = Watcher {
             rings,
             shared: Arc::clone(&shared),
@@ -179,7 +179,7 @@ fn why_not(error: &std::io::Error) -> String {
 /// The thread's own state.
 struct Watcher {
     rings: Option<Rings>,
-    shared: Arc<Shared>,
+    shared: Arc<WatchedProcesses>,
     tap: Tap,
     threads: HashMap<u32, Thread>,
     /// Switches of the last drain: as many will come.

@@ -168,35 +168,39 @@ impl OnTheWay {
 }
 
 /// One direction.
-struct Way<'a> {
+struct LinkDirection<'a> {
     from: &'a Socket,
     to: &'a Socket,
     on_the_way: OnTheWay,
     /// The receiver does not take all that has arrived.
     is_full: bool,
     /// The sender's end; it may have closed both directions.
-    ended: Option<Gone>,
+    ended: Option<SenderEnd>,
     over: bool,
 }
 
 /// The kind of a sender's end.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Gone {
+enum SenderEnd {
     Half,
     Whole,
 }
 
-impl Way<'_> {
+impl LinkDirection<'_> {
     /// Reads new bytes and delivers those that have arrived. True if new bytes came.
     fn pass(&mut self, room: &mut [u8]) -> bool {
         let mut any = false;
         if self.ended.is_none() && self.on_the_way.has_room() {
             match self.from.receive(room, Wait::No) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(_) => self.ended = Some(Gone::Whole),
+                Err(_) => self.ended = Some(SenderEnd::Whole),
                 Ok((0, _)) => {
                     let gone = self.from.is_hung_up();
-                    self.ended = Some(if gone { Gone::Whole } else { Gone::Half });
+                    self.ended = Some(if gone {
+                        SenderEnd::Whole
+                    } else {
+                        SenderEnd::Half
+                    });
                 }
                 Ok((len, fds)) => {
                     let bytes = room.get(..len).unwrap_or_default();
@@ -210,7 +214,7 @@ impl Way<'_> {
             // The receiver is gone. Its last bytes may still be under way.
             Err(_) => {
                 self.on_the_way.packets.clear();
-                self.ended.get_or_insert(Gone::Half);
+                self.ended.get_or_insert(SenderEnd::Half);
                 self.is_full = false;
             }
         }
@@ -220,8 +224,8 @@ impl Way<'_> {
         {
             self.over = true;
             match gone {
-                Gone::Half => self.to.shut_down_writing(),
-                Gone::Whole => self.to.shut_down(),
+                SenderEnd::Half => self.to.shut_down_writing(),
+                SenderEnd::Whole => self.to.shut_down(),
             }
         }
         any
@@ -241,7 +245,7 @@ fn carry(lines: &Lines, near: &Socket, server: &Socket) {
     let network = lines.network;
     // Until the connection stands.
     std::thread::sleep(Duration::from_nanos(network.round_trip_ns).min(LONGEST));
-    let way = |from, to, line| Way {
+    let way = |from, to, line| LinkDirection {
         from,
         to,
         on_the_way: OnTheWay::new(network, Arc::clone(line)),
@@ -267,7 +271,7 @@ fn carry(lines: &Lines, near: &Socket, server: &Socket) {
         }
         let due = ways.iter().filter(|way| !way.is_full);
         let due = due.filter_map(|way| way.on_the_way.next_due()).min();
-        if await_any(ways.iter().flat_map(Way::awaits), due).is_err() {
+        if await_any(ways.iter().flat_map(LinkDirection::awaits), due).is_err() {
             return;
         }
     }
@@ -376,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_said_last_arrives_after_it_has_gone() {
+    fn last_bytes_arrive_after_the_client_has_gone() {
         let (mut server, ours) = UnixStream::pair().unwrap();
         let ours = Arc::new(Socket::new(ours).unwrap());
         let (near, link) =

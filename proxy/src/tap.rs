@@ -70,7 +70,7 @@ fn held_by(control: &Control) -> usize {
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct TapQueue {
     waiting: Mutex<Waiting>,
     much: Condvar,
     /// Bytes in `waiting` and in the recorder's hands.
@@ -99,24 +99,24 @@ struct Waiting {
 
 /// The end that pushes; clones push to the same queue.
 #[derive(Debug, Clone)]
-pub(crate) struct Tap(Arc<Shared>);
+pub(crate) struct Tap(Arc<TapQueue>);
 
 /// The recorder's end.
 #[derive(Debug)]
-pub(crate) struct Drain(Arc<Shared>);
+pub(crate) struct Drain(Arc<TapQueue>);
 
 /// A queue that holds `limit` bytes, more by one read of each connection at most. With `full`,
 /// everything is to be kept, and the relay waits instead.
 pub(crate) fn tap(limit: usize, full: bool) -> (Tap, Drain) {
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(TapQueue {
         limit,
         full,
-        ..Shared::default()
+        ..TapQueue::default()
     });
     (Tap(Arc::clone(&shared)), Drain(shared))
 }
 
-fn lock(shared: &Shared) -> MutexGuard<'_, Waiting> {
+fn lock(shared: &TapQueue) -> MutexGuard<'_, Waiting> {
     // A push or a swap is one step: the queue is whole even if its holder panicked.
     shared
         .waiting

@@ -31,7 +31,7 @@ struct Name {
 
 /// The outcome of the file at the end.
 #[derive(Debug, Default)]
-pub(crate) struct Ended {
+pub(crate) struct FileOutcome {
     /// Its length in bytes.
     pub(crate) len: u64,
     /// True if nothing was recorded, and the older file keeps the name.
@@ -103,23 +103,23 @@ impl TraceFile {
 
     /// Checks the trace's place at the end. The file goes if the recording did not begin, or if no client sent anything
     /// and an older file has the name.
-    pub(crate) fn end(mut self, began: bool) -> Ended {
+    pub(crate) fn end(mut self, began: bool) -> FileOutcome {
         let len = self.file.metadata().map_or(0, |file| file.len());
-        let ended = Ended {
+        let ended = FileOutcome {
             len,
-            ..Ended::default()
+            ..FileOutcome::default()
         };
         let Some(name) = &self.name else { return ended };
         if !name.taken {
             if !began || fs::symlink_metadata(&name.path).is_ok_and(|found| found.len() > 0) {
                 // Dropping the value removes the file beside.
-                return Ended {
+                return FileOutcome {
                     left_alone: began,
                     ..ended
                 };
             }
             if let Err(what) = self.take_name() {
-                return Ended {
+                return FileOutcome {
                     trouble: Some(what),
                     ..ended
                 };
@@ -133,7 +133,7 @@ impl TraceFile {
                 name.beside.display()
             )),
         };
-        Ended { trouble, ..ended }
+        FileOutcome { trouble, ..ended }
     }
 }
 
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_there_is_kept_as_old_once_the_name_is_taken() {
+    fn an_older_file_becomes_old_when_the_trace_takes_its_name() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("trace");
         for (n, content) in ["one", "two", "three"].iter().enumerate() {
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_recorded_nobody_leaves_what_was_there() {
+    fn a_recording_without_clients_keeps_the_older_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("trace");
         // If no older file is there, the recording leaves its trace, provided that it began.
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_recorder_left_is_taken_over() {
+    fn a_killed_recorders_file_is_taken_over() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("trace");
         fs::write(dir.path().join(".trace.recording"), "left").unwrap();

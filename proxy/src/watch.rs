@@ -14,7 +14,7 @@ use x11prof_trace::Record;
 const LIMIT: usize = 64 << 20;
 
 #[derive(Debug, Default)]
-struct Shared {
+struct WatchQueue {
     held: AtomicUsize,
     missed: AtomicU64,
 }
@@ -23,14 +23,14 @@ struct Shared {
 #[derive(Debug, Clone)]
 pub struct Watch {
     records: Sender<(usize, Record)>,
-    shared: Arc<Shared>,
+    shared: Arc<WatchQueue>,
 }
 
 /// The watcher's end.
 #[derive(Debug)]
 pub struct Watched {
     records: Receiver<(usize, Record)>,
-    shared: Arc<Shared>,
+    shared: Arc<WatchQueue>,
 }
 
 /// An event for a watcher.
@@ -47,7 +47,7 @@ pub enum WatchEvent {
 /// The two ends of a watch.
 pub fn watch() -> (Watch, Watched) {
     let (sender, receiver) = mpsc::channel();
-    let shared = Arc::new(Shared::default());
+    let shared = Arc::new(WatchQueue::default());
     let watch = Watch {
         records: sender,
         shared: Arc::clone(&shared),

@@ -258,7 +258,7 @@ fn garbage_ends_its_own_connection_alone() {
 }
 
 #[test]
-fn what_cannot_be_recorded_is_said_in_words() {
+fn failures_to_record_are_explained() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("trace.mcap");
     let said = |config: RecordConfig| record(&config, |_| ()).unwrap_err().to_string();

@@ -14,7 +14,7 @@ const QUESTIONS_LIMIT: usize = 1 << 12;
 
 /// The content of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Question {
+pub(crate) enum PendingReply {
     WindowAttributes(u32),
     Geometry(u32),
     Atom(Box<str>),
@@ -27,7 +27,7 @@ pub(crate) enum Question {
 
 /// The open questions of all clients, in the order of their requests.
 #[derive(Debug, Default)]
-pub(crate) struct AwaitedReplies(IdMap<VecDeque<(SequenceNumber, Question)>>);
+pub(crate) struct AwaitedReplies(IdMap<VecDeque<(SequenceNumber, PendingReply)>>);
 
 impl AwaitedReplies {
     /// Notes the question of a request, if the request is one.
@@ -50,7 +50,7 @@ impl AwaitedReplies {
     }
 
     /// The question that a reply answers.
-    pub(crate) fn answered(&mut self, client: ClientId, reply: &Reply<'_>) -> Option<Question> {
+    pub(crate) fn answered(&mut self, client: ClientId, reply: &Reply<'_>) -> Option<PendingReply> {
         let open = self.0.get_mut(client.0)?;
         while open
             .front()
@@ -78,24 +78,24 @@ fn question(
     request: &Request<'_>,
     extension: Option<ExtensionKind>,
     body: &Body<'_>,
-) -> Option<Question> {
+) -> Option<PendingReply> {
     Some(match (extension, request.major, request.minor) {
         (None, xproto::GET_WINDOW_ATTRIBUTES_REQUEST, _) => {
-            Question::WindowAttributes(body.u32(0)?)
+            PendingReply::WindowAttributes(body.u32(0)?)
         }
-        (None, xproto::GET_GEOMETRY_REQUEST, _) => Question::Geometry(body.u32(0)?),
+        (None, xproto::GET_GEOMETRY_REQUEST, _) => PendingReply::Geometry(body.u32(0)?),
         (None, xproto::INTERN_ATOM_REQUEST, _) => {
             let length = usize::from(body.u16(0)?);
-            Question::Atom(atoms::name(body.from(4).get(..length)?))
+            PendingReply::Atom(atoms::name(body.from(4).get(..length)?))
         }
-        (None, xproto::GET_ATOM_NAME_REQUEST, _) => Question::AtomName(body.u32(0)?),
-        (None, xproto::QUERY_FONT_REQUEST, _) => Question::Font(body.u32(0)?),
-        (None, xproto::LIST_FONTS_WITH_INFO_REQUEST, _) => Question::FontList,
+        (None, xproto::GET_ATOM_NAME_REQUEST, _) => PendingReply::AtomName(body.u32(0)?),
+        (None, xproto::QUERY_FONT_REQUEST, _) => PendingReply::Font(body.u32(0)?),
+        (None, xproto::LIST_FONTS_WITH_INFO_REQUEST, _) => PendingReply::FontList,
         (Some(ExtensionKind::Render), _, render::QUERY_PICT_FORMATS_REQUEST) => {
-            Question::PictFormats
+            PendingReply::PictFormats
         }
         (Some(ExtensionKind::Xfixes), _, xfixes::FETCH_REGION_REQUEST) => {
-            Question::Region(body.u32(0)?)
+            PendingReply::Region(body.u32(0)?)
         }
         _ => return None,
     })

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_exists_is_known_and_is_told_on() {
+    fn existing_resources_are_known_and_passed_on() {
         let mut session = Session::new();
         session.exists_client(ClientId(4), 0x20_0000, 0x1F_FFFF);
         let root = ExistingDrawable {

@@ -2,7 +2,7 @@
 
 use x11prof_protocol::Reply;
 
-use crate::awaited::Question;
+use crate::awaited::PendingReply;
 use crate::geometry::placement::Geometry;
 use crate::ids::{By, ClientId};
 use crate::state::State;
@@ -15,14 +15,14 @@ impl State {
             sequence: reply.sequence,
         };
         match self.awaited.answered(client, reply)? {
-            Question::WindowAttributes(id) => self.described(id, asked, reply),
-            Question::Geometry(id) => self.measured(id, asked, reply),
-            Question::Atom(name) => self.atoms.interned(name, reply),
-            Question::AtomName(atom) => self.atoms.named(atom, reply),
-            Question::Font(id) => self.fonts.queried(id, reply),
-            Question::FontList => self.fonts.listed(reply),
-            Question::PictFormats => self.render.formats.learn(reply),
-            Question::Region(id) => self.regions.fetched(id, asked, reply),
+            PendingReply::WindowAttributes(id) => self.described(id, asked, reply),
+            PendingReply::Geometry(id) => self.measured(id, asked, reply),
+            PendingReply::Atom(name) => self.atoms.interned(name, reply),
+            PendingReply::AtomName(atom) => self.atoms.named(atom, reply),
+            PendingReply::Font(id) => self.fonts.queried(id, reply),
+            PendingReply::FontList => self.fonts.listed(reply),
+            PendingReply::PictFormats => self.render.formats.learn(reply),
+            PendingReply::Region(id) => self.regions.fetched(id, asked, reply),
         }
     }
 

@@ -4,7 +4,7 @@ use x11prof_protocol::{Body, ErrorMessage, Request, ServerSetup};
 use x11rb_protocol::protocol::xproto;
 
 use crate::awaited::AwaitedReplies;
-use crate::geometry::target::Target;
+use crate::geometry::target::DrawTarget;
 use crate::ids::{By, ClientId};
 use crate::rendering::gc::{Gc, Gcs, Known};
 use crate::rendering::render::Render;
@@ -40,7 +40,7 @@ impl State {
         &self,
         drawable: Option<u32>,
         gc: Option<u32>,
-    ) -> (Target<'_>, Option<&Gc>) {
+    ) -> (DrawTarget<'_>, Option<&Gc>) {
         let target = self.drawables.target(drawable);
         let Some(gc) = gc.and_then(|gc| self.gcs.get(gc)) else {
             return (target.doubted(), None);

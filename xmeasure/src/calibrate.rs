@@ -8,10 +8,10 @@ use x11prof_cost_model::ServerParameters;
 use crate::error::MeasureError;
 use crate::plan::{Plan, Progress};
 use crate::probes::first_uses::FirstUses;
-use crate::probes::fonts::Fonts;
+use crate::probes::fonts::FontFilesProbe;
 use crate::probes::late_work;
 use crate::probes::references::References;
-use crate::probes::requests::{CHOOSING, MEASURING, Requests};
+use crate::probes::requests::{CHOOSING, MEASURING, RequestCostsProbe};
 use crate::probes::screen_updates::ScreenUpdates;
 use crate::probes::wakeups::Wakeups;
 use crate::probes::{Probe, Run};
@@ -32,7 +32,7 @@ const PREPARING: &str = "preparing";
 /// the screen's updates, and cursors stay.
 fn others(client: &mut Client, plan: &Plan) -> Result<Vec<Box<dyn Probe>>, MeasureError> {
     let mut probes = Vec::new();
-    add::<Fonts>(&mut probes, client, plan)?;
+    add::<FontFilesProbe>(&mut probes, client, plan)?;
     add::<Wakeups>(&mut probes, client, plan)?;
     add::<ScreenUpdates>(&mut probes, client, plan)?;
     add::<FirstUses>(&mut probes, client, plan)?;
@@ -111,7 +111,7 @@ pub fn measure(
 /// One calibration.
 pub(crate) struct Calibration {
     references: References,
-    requests: Requests,
+    requests: RequestCostsProbe,
     others: Vec<Box<dyn Probe>>,
     /// Facts about the measurement for the user.
     notes: Vec<String>,
@@ -122,7 +122,7 @@ impl Calibration {
     pub(crate) fn prepare(client: &mut Client, plan: &Plan) -> Result<Calibration, MeasureError> {
         Ok(Calibration {
             others: others(client, plan)?,
-            requests: Requests::prepare(client, plan)?,
+            requests: RequestCostsProbe::prepare(client, plan)?,
             references: References::prepare(client, plan)?,
             notes: Vec::new(),
         })

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_a_spread_is_known() {
+    fn only_costs_with_a_spread_at_that_size_are_known() {
         let mut known = RequestCosts {
             name: "NoOperation".into(),
             ..RequestCosts::default()

@@ -60,7 +60,7 @@ fn plan(only: &[&str]) -> Plan {
 }
 
 #[test]
-fn what_is_asked_for_is_measured_on_both_clocks() {
+fn requested_operations_are_measured_on_both_clocks() {
     let server = Xvfb::start();
     let plan = plan(&["NoOperation", "PolyFillRectangle"]);
     let (mut last, mut phases) = (0.0, Vec::new());

@@ -8,7 +8,7 @@ use super::context;
 use super::conversation::Conversation;
 use super::existing::{self, FoundClient};
 use super::flush_guard::{self, FlushGuard};
-use super::reader::{Next, Reader};
+use super::reader::{Reader, ReaderItem};
 use super::watchdog::{Reason, Watchdog};
 use crate::clock;
 use crate::server_link::ServerLink;
@@ -37,7 +37,7 @@ pub(super) struct Attachment {
 }
 
 /// The clients and resources that exist when the server begins to report.
-pub(super) struct Beginning {
+pub(super) struct ReportStart {
     /// Clients that are not recorded, by their first resource ids: our own.
     pub(super) ours: Vec<u32>,
     /// The first resource ids of other recorders.
@@ -59,7 +59,7 @@ impl Attachment {
         server: Option<u32>,
         extensions: &[ExtensionOpcodes],
         queue_bytes: usize,
-    ) -> Result<(Attachment, Beginning), String> {
+    ) -> Result<(Attachment, ReportStart), String> {
         let begin = || Conversation::begin(&link, PATIENCE, extensions.to_vec());
         let mut conversation = begin()?;
         let guards = match flush_guard::stand(begin, &mut conversation) {
@@ -94,7 +94,7 @@ impl Attachment {
     }
 
     /// Enables the context again after its end. Returns the hole in which messages may be missing.
-    pub(super) fn again(&mut self) -> Result<(Hole, Beginning), String> {
+    pub(super) fn again(&mut self) -> Result<(Hole, ReportStart), String> {
         let verdict = self.watchdog.as_mut().and_then(Watchdog::verdict);
         let hole = Hole {
             since: verdict.map_or(self.last_heard, |(since, _)| since),
@@ -119,12 +119,12 @@ impl Attachment {
         Ok((hole, beginning))
     }
 
-    fn look(&mut self, ours: Vec<u32>, apart: Vec<u32>) -> Result<Beginning, String> {
+    fn look(&mut self, ours: Vec<u32>, apart: Vec<u32>) -> Result<ReportStart, String> {
         let found = existing::clients(&mut self.conversation)?;
         let resources = existing::resources(&mut self.conversation, &found)?;
         let is_other = |client: &u32| !ours.contains(client);
         let others = apart.into_iter().filter(is_other).collect();
-        Ok(Beginning {
+        Ok(ReportStart {
             ours,
             others,
             found,
@@ -133,9 +133,9 @@ impl Attachment {
     }
 
     /// Returns the next answer, and waits for it at most `patience`.
-    pub(super) fn next(&mut self, patience: Duration) -> Next {
+    pub(super) fn next(&mut self, patience: Duration) -> ReaderItem {
         let next = self.reader.next(patience);
-        if let Next::Heard(heard) = &next {
+        if let ReaderItem::Heard(heard) = &next {
             self.last_heard = heard.time;
         }
         next

@@ -8,7 +8,7 @@ use x11prof_trace::{
     ConnectionId, Control, Direction, Endian, Existing, ExistingClient, Joined, Opened, Timestamp,
 };
 
-use super::attachment::Beginning;
+use super::attachment::ReportStart;
 use super::elements::{self, Category, Head};
 use super::server_clock::ServerClock;
 use crate::clock;
@@ -72,8 +72,8 @@ impl<'a> Clients<'a> {
 
     /// Takes the state of the server when the server begins to report, for the first time or after a hole. Closes
     /// clients that are gone, opens clients that have come. Returns the existing resources and their owners.
-    pub(super) fn begin(&mut self, beginning: Beginning, mask: u32) -> Existing {
-        let Beginning {
+    pub(super) fn begin(&mut self, beginning: ReportStart, mask: u32) -> Existing {
+        let ReportStart {
             ours,
             others,
             found,

@@ -30,7 +30,7 @@ use crate::kept_bytes::KeptBytes;
 use crate::marks::{MarkKey, Marks};
 use crate::notice::Notice;
 use crate::private_dir::PrivateDir;
-use crate::record::{self, Beginning, Closing, Recorded, Target};
+use crate::record::{self, Recorded, RecorderConfig, TapCloser, Target};
 use crate::record_error::RecordError;
 use crate::record_filter::MakeFilter;
 use crate::scheduling::Scheduling;
@@ -41,7 +41,7 @@ use attachment::{Attachment, Hole};
 use clients::{Clients, Recording};
 use conversation::Conversation;
 use elements::{Category, HEADER};
-use reader::Next;
+use reader::ReaderItem;
 pub use running::running_clients;
 pub use watchdog::{WATCHDOG, attach_watchdog};
 
@@ -115,7 +115,7 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     let mask = attachment.conversation.setup().resource_id_mask;
 
     let (tap, drain) = tap(config.queue_bytes, config.full);
-    let beginning = Beginning {
+    let beginning = RecorderConfig {
         output: config.output.as_deref(),
         recorder: &config.recorder,
         command: &[],
@@ -129,7 +129,7 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         let _ = tell.send(what);
     })?;
     // The recorder's thread runs from here on, so the queue must be closed on every way out.
-    let closing = Closing(tap.clone());
+    let closing = TapCloser(tap.clone());
     let key = config.mark_key.as_ref().map(|key| (key, &link));
     let names = config.takes_marks.then(|| link.name());
     let marks = match Marks::start(dir.path(), names.as_slice(), key, &tap) {
@@ -186,9 +186,9 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
             .try_iter()
             .for_each(|what| on(Notice::Trouble(what)));
         let goes_on = match attachment.next(BEAT) {
-            Next::Heard(heard) => take(&heard, &mut clients, &mut attachment.conversation),
-            Next::Nothing => true,
-            Next::End => false,
+            ReaderItem::Heard(heard) => take(&heard, &mut clients, &mut attachment.conversation),
+            ReaderItem::Nothing => true,
+            ReaderItem::End => false,
         };
         if ending.has_come() {
             break None;
@@ -308,12 +308,12 @@ fn finish(attachment: &mut Attachment, clients: &mut Clients<'_>) -> Option<Stri
             attachment.stop();
         }
         match attachment.next(END_PATIENCE) {
-            Next::Heard(heard) => {
+            ReaderItem::Heard(heard) => {
                 if !take(&heard, clients, &mut attachment.conversation) {
                     return None;
                 }
             }
-            Next::Nothing | Next::End => return Some(UNFINISHED.to_owned()),
+            ReaderItem::Nothing | ReaderItem::End => return Some(UNFINISHED.to_owned()),
         }
     }
 }

@@ -35,7 +35,7 @@ pub(super) struct Heard {
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct ReaderCounts {
     held: AtomicUsize,
     left_out: AtomicU64,
     garbled: AtomicU64,
@@ -45,13 +45,13 @@ struct Shared {
 #[derive(Debug)]
 pub(super) struct Reader {
     heard: Receiver<Heard>,
-    shared: Arc<Shared>,
+    shared: Arc<ReaderCounts>,
     socket: Arc<Socket>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// The reader's next item.
-pub(super) enum Next {
+pub(super) enum ReaderItem {
     Heard(Heard),
     /// Nothing came in time.
     Nothing,
@@ -68,7 +68,7 @@ impl Reader {
         pulse: Option<Pulse>,
     ) -> std::io::Result<Reader> {
         let (sender, heard) = mpsc::channel();
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(ReaderCounts::default());
         let socket = Arc::new(socket);
         let (same, counts) = (Arc::clone(&socket), Arc::clone(&shared));
         let thread = Builder::new()
@@ -83,15 +83,15 @@ impl Reader {
     }
 
     /// Returns the next item, and waits for it at most `patience`.
-    pub(super) fn next(&self, patience: Duration) -> Next {
+    pub(super) fn next(&self, patience: Duration) -> ReaderItem {
         match self.heard.recv_timeout(patience) {
             Ok(heard) => {
                 let held = heard.answers.len();
                 self.shared.held.fetch_sub(held, Ordering::Relaxed);
-                Next::Heard(heard)
+                ReaderItem::Heard(heard)
             }
-            Err(RecvTimeoutError::Timeout) => Next::Nothing,
-            Err(RecvTimeoutError::Disconnected) => Next::End,
+            Err(RecvTimeoutError::Timeout) => ReaderItem::Nothing,
+            Err(RecvTimeoutError::Disconnected) => ReaderItem::End,
         }
     }
 
@@ -126,13 +126,13 @@ impl Drop for Reader {
 fn read(
     socket: &Socket,
     sender: &Sender<Heard>,
-    shared: &Shared,
+    shared: &ReaderCounts,
     limit: usize,
     mut pulse: Option<Pulse>,
 ) {
     let mut room = vec![0; ROOM];
     let mut came = BytesMut::new();
-    let mut answers = Answers::default();
+    let mut answers = AnswerFinder::default();
     // Since when the first answer is not whole.
     let mut partial: Option<Timestamp> = None;
     loop {
@@ -180,7 +180,7 @@ fn hand_on(
     whole: usize,
     time: Timestamp,
     sender: &Sender<Heard>,
-    shared: &Shared,
+    shared: &ReaderCounts,
     limit: usize,
 ) -> bool {
     if shared.held.load(Ordering::Relaxed) + whole > limit {
@@ -195,12 +195,12 @@ fn hand_on(
 
 /// The fields that all answers on the connection share. They mark where an answer begins.
 #[derive(Debug, Default)]
-struct Answers {
+struct AnswerFinder {
     /// The sequence number of the request that all replies answer, as on the wire.
     request: Option<[u8; 2]>,
 }
 
-impl Answers {
+impl AnswerFinder {
     /// The length of the whole answers at the start of `came`, and true if other bytes follow them.
     fn whole(&mut self, came: &[u8]) -> (usize, bool) {
         let mut at = 0;
@@ -260,7 +260,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
     use std::time::Duration;
 
-    use super::{Answers, Next, Reader};
+    use super::{AnswerFinder, Reader, ReaderItem};
     use crate::socket::Socket;
 
     const PATIENCE: Duration = Duration::from_secs(10);
@@ -277,7 +277,7 @@ mod tests {
         let mut came = answer(2).to_vec();
         came.extend(answer(17));
         (0..4).for_each(|_| came.extend(answer(2)));
-        let mut answers = Answers::default();
+        let mut answers = AnswerFinder::default();
         let (whole, is_garbled) = answers.whole(&came);
         assert_eq!((whole, is_garbled), (40 + 100, true));
         let next = answers.next(&came[whole..]);
@@ -297,10 +297,10 @@ mod tests {
         server.write_all(&answer[..33]).unwrap();
         assert!(matches!(
             reader.next(Duration::from_millis(20)),
-            Next::Nothing
+            ReaderItem::Nothing
         ));
         server.write_all(&answer[33..]).unwrap();
-        let Next::Heard(heard) = reader.next(PATIENCE) else {
+        let ReaderItem::Heard(heard) = reader.next(PATIENCE) else {
             panic!("it has come as a whole");
         };
         assert_eq!(&heard.answers[..], answer);
@@ -319,8 +319,8 @@ mod tests {
             std::thread::yield_now();
         }
         drop(server);
-        assert!(matches!(reader.next(PATIENCE), Next::Heard(_)));
-        assert!(matches!(reader.next(PATIENCE), Next::End));
+        assert!(matches!(reader.next(PATIENCE), ReaderItem::Heard(_)));
+        assert!(matches!(reader.next(PATIENCE), ReaderItem::End));
         assert_eq!(reader.left_out(), 40);
     }
 }

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_late_has_the_time_at_which_it_was_said() {
+    fn late_reports_have_the_servers_time() {
         use Direction::{ToClient, ToServer};
         let mut clock = ServerClock::default();
         assert_eq!(micros(&mut clock, 5000, 5_100_700, ToClient), 5_000_000);

@@ -14,7 +14,7 @@ const GENERIC: u8 = 35;
 
 /// The kind of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum MessageKind {
     Reply,
     Error,
     Event,
@@ -24,27 +24,27 @@ pub(super) enum Kind {
 
 /// The next piece of a server's bytes.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum AnswerPiece {
     /// More bytes are needed to tell.
     Wait,
     /// This many bytes belong to a message that is under way.
     Rest(usize),
     /// A message begins with 32 bytes, which are there; `alone` if it has no more.
-    Message { kind: Kind, alone: bool },
+    Message { kind: MessageKind, alone: bool },
 }
 
 /// The position in a server's stream.
 #[derive(Debug)]
-pub(super) struct Answers {
+pub(super) struct AnswerSplitter {
     order: ByteOrder,
     is_setup: bool,
     /// Bytes of the current message that are still to come.
     rest: u64,
 }
 
-impl Answers {
-    pub(super) fn new(order: ByteOrder) -> Answers {
-        Answers {
+impl AnswerSplitter {
+    pub(super) fn new(order: ByteOrder) -> AnswerSplitter {
+        AnswerSplitter {
             order,
             is_setup: true,
             rest: 0,
@@ -57,11 +57,11 @@ impl Answers {
     }
 
     /// Finds the next piece at the start of `bytes`, which begin at the end of the last step, and steps over it.
-    pub(super) fn next(&mut self, bytes: &[u8]) -> Next {
+    pub(super) fn next(&mut self, bytes: &[u8]) -> AnswerPiece {
         if self.is_setup {
             // All three kinds of answer have their length there (protocol encoding, "Connection Setup").
             let Some(units) = self.order.u16(bytes, 6) else {
-                return Next::Wait;
+                return AnswerPiece::Wait;
             };
             self.is_setup = false;
             self.rest = 8 + 4 * u64::from(units);
@@ -69,21 +69,21 @@ impl Answers {
         if self.rest > 0 {
             let here = usize::try_from(self.rest).map_or(bytes.len(), |rest| rest.min(bytes.len()));
             self.rest -= here as u64;
-            return Next::Rest(here);
+            return AnswerPiece::Rest(here);
         }
         let (Some(&code), true) = (bytes.first(), bytes.len() >= SHORT) else {
-            return Next::Wait;
+            return AnswerPiece::Wait;
         };
         let kind = match code {
-            ERROR => Kind::Error,
-            REPLY => Kind::Reply,
-            event if event & 0x7F == KEYMAP_NOTIFY => Kind::Unnumbered,
-            _ => Kind::Event,
+            ERROR => MessageKind::Error,
+            REPLY => MessageKind::Reply,
+            event if event & 0x7F == KEYMAP_NOTIFY => MessageKind::Unnumbered,
+            _ => MessageKind::Event,
         };
         if code == REPLY || code & 0x7F == GENERIC {
             self.rest = 4 * u64::from(self.order.u32(bytes, 4).unwrap_or(0));
         }
         let alone = self.rest == 0;
-        Next::Message { kind, alone }
+        AnswerPiece::Message { kind, alone }
     }
 }

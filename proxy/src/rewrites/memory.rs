@@ -26,12 +26,12 @@ pub(super) const LONGEST_QUESTION: usize = NAME_AT + LONGEST_NAME;
 
 /// A question whose answer stays the same.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Question {
+pub(super) struct RepeatableQuestion {
     pub(super) rewrite: Rewrite,
     name: Vec<u8>,
 }
 
-impl Question {
+impl RepeatableQuestion {
     /// The rewrite that may answer requests of this opcode.
     pub(super) fn may_be(major: u8, rewrites: &[Rewrite]) -> Option<Rewrite> {
         let rewrite = match major {
@@ -44,30 +44,34 @@ impl Question {
 
     /// The question that a whole request is; `None` where its lengths contradict each other, for that is
     /// the server's to refuse.
-    pub(super) fn of(rewrite: Rewrite, request: &[u8], order: ByteOrder) -> Option<Question> {
+    pub(super) fn of(
+        rewrite: Rewrite,
+        request: &[u8],
+        order: ByteOrder,
+    ) -> Option<RepeatableQuestion> {
         let len = usize::from(order.u16(request, 4)?);
         if NAME_AT + len.next_multiple_of(4) != request.len() {
             return None;
         }
         let name = request.get(NAME_AT..NAME_AT + len)?.to_vec();
-        Some(Question { rewrite, name })
+        Some(RepeatableQuestion { rewrite, name })
     }
 }
 
 /// The answers of a connection, and the questions that wait for theirs.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
-    answers: HashMap<Question, [u8; REPLY]>,
-    asked: VecDeque<(u64, Question)>,
+    answers: HashMap<RepeatableQuestion, [u8; REPLY]>,
+    asked: VecDeque<(u64, RepeatableQuestion)>,
 }
 
 impl Memory {
-    pub(super) fn answer(&self, question: &Question) -> Option<[u8; REPLY]> {
+    pub(super) fn answer(&self, question: &RepeatableQuestion) -> Option<[u8; REPLY]> {
         self.answers.get(question).copied()
     }
 
     /// The server was asked this by the request of this number.
-    pub(super) fn ask(&mut self, number: u64, question: Question) {
+    pub(super) fn ask(&mut self, number: u64, question: RepeatableQuestion) {
         if self.asked.len() < ROOM {
             self.asked.push_back((number, question));
         }

@@ -13,7 +13,7 @@ use x11prof_trace::Direction;
 use super::TriedRewrites;
 use super::rewriter::Rewriter;
 use crate::clock;
-use crate::relay::{End, Ended, EndedBy, Relay};
+use crate::relay::{ConnectionEnd, DirectionEnd, EndedBy, Relay};
 use crate::socket::{Socket, Wait};
 use crate::spin_wait::SpinWait;
 
@@ -79,7 +79,7 @@ impl Outbox {
 }
 
 /// The state of a relay that runs.
-struct Run<'a> {
+struct RelayState<'a> {
     of: &'a RewritingRelay<'a>,
     rewriter: Rewriter<'a>,
     room: Vec<u8>,
@@ -92,8 +92,8 @@ struct Run<'a> {
 
 impl RewritingRelay<'_> {
     /// Relays until the connection has ended; `at_end` as in [`Relay::run`].
-    pub(crate) fn run(&self, at_end: impl FnOnce()) -> End {
-        let mut run = Run {
+    pub(crate) fn run(&self, at_end: impl FnOnce()) -> ConnectionEnd {
+        let mut run = RelayState {
             of: self,
             rewriter: Rewriter::new(&self.tried.rewrites, self.tried.opcodes, self.order),
             room: vec![0; READ],
@@ -106,7 +106,7 @@ impl RewritingRelay<'_> {
         let mut at_end = Some(at_end);
         let mut first = None;
         while run.over != [true, true] {
-            let mut note = |ended: Ended, over: &mut [bool; 2], way: usize| {
+            let mut note = |ended: DirectionEnd, over: &mut [bool; 2], way: usize| {
                 first.get_or_insert(ended.end);
                 over[way] = true;
                 if ended.all {
@@ -139,7 +139,7 @@ impl RewritingRelay<'_> {
                 false => spin_wait.wait(run.awaits().into_iter().flatten()),
             };
             if let Err(error) = waited {
-                first.get_or_insert(End {
+                first.get_or_insert(ConnectionEnd {
                     by: EndedBy::Client,
                     error: Some(error),
                 });
@@ -148,22 +148,22 @@ impl RewritingRelay<'_> {
         }
         self.relay.connections.relayed(run.relayed);
         self.tried.add(run.rewriter.counts);
-        first.unwrap_or(End {
+        first.unwrap_or(ConnectionEnd {
             by: EndedBy::Client,
             error: None,
         })
     }
 }
 
-impl<'a> Run<'a> {
+impl<'a> RelayState<'a> {
     /// Sends the waiting bytes of a way (0 from the client, 1 from the server). If its receiver has taken all, reads
     /// from its sender. True if any bytes moved.
-    fn pass(&mut self, way: usize) -> Result<bool, Ended> {
+    fn pass(&mut self, way: usize) -> Result<bool, DirectionEnd> {
         let Relay { client, server, .. } = self.of.relay;
         let sent = self.to_server.send(server);
-        let mut any = sent.map_err(|error| Ended::broken(EndedBy::Server, error))?;
+        let mut any = sent.map_err(|error| DirectionEnd::broken(EndedBy::Server, error))?;
         let sent = self.to_client.send(client);
-        any |= sent.map_err(|error| Ended::broken(EndedBy::Client, error))?;
+        any |= sent.map_err(|error| DirectionEnd::broken(EndedBy::Client, error))?;
         if self.over[way] || !self.takes(way) {
             return Ok(any);
         }
@@ -173,14 +173,14 @@ impl<'a> Run<'a> {
         };
         let (len, fds) = match from.receive(&mut self.room, Wait::No) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(any),
-            received => received.map_err(|error| Ended::broken(sender, error))?,
+            received => received.map_err(|error| DirectionEnd::broken(sender, error))?,
         };
         if len == 0 {
             let all = from.is_hung_up();
             self.finish(way, all);
-            return Err(Ended {
+            return Err(DirectionEnd {
                 all,
-                end: End {
+                end: ConnectionEnd {
                     by: sender,
                     error: None,
                 },
@@ -212,10 +212,10 @@ impl<'a> Run<'a> {
         self.to_client.add(for_client, client_fds);
         self.to_server
             .send(server)
-            .map_err(|error| Ended::broken(EndedBy::Server, error))?;
+            .map_err(|error| DirectionEnd::broken(EndedBy::Server, error))?;
         self.to_client
             .send(client)
-            .map_err(|error| Ended::broken(EndedBy::Client, error))?;
+            .map_err(|error| DirectionEnd::broken(EndedBy::Client, error))?;
         self.of.relay.await_queue();
         Ok(true)
     }

@@ -8,9 +8,9 @@
 
 use x11prof_protocol::ByteOrder;
 
-use super::answers::{self, Answers, Kind};
-use super::memory::{Memory, NAME_AT, Question, REPLY};
-use super::requests::{self, Requests};
+use super::answers::{self, AnswerSplitter, MessageKind};
+use super::memory::{Memory, NAME_AT, REPLY, RepeatableQuestion};
+use super::requests::{self, RequestSplitter};
 use super::{Counts, Opcodes, Rewrite};
 
 /// Core opcodes (protocol encoding, "Requests").
@@ -33,8 +33,8 @@ pub(super) struct Rewriter<'a> {
     rewrites: &'a [Rewrite],
     opcodes: Opcodes,
     order: ByteOrder,
-    requests: Requests,
-    answers: Answers,
+    requests: RequestSplitter,
+    answers: AnswerSplitter,
     memory: Memory,
     /// Bytes of a message that is not whole enough, from the client and from the server.
     held: [Vec<u8>; 2],
@@ -64,8 +64,8 @@ impl<'a> Rewriter<'a> {
             rewrites,
             opcodes,
             order,
-            requests: Requests::new(order, opcodes.big_requests),
-            answers: Answers::new(order),
+            requests: RequestSplitter::new(order, opcodes.big_requests),
+            answers: AnswerSplitter::new(order),
             memory: Memory::default(),
             held: [Vec::new(), Vec::new()],
             ready: Vec::new(),
@@ -101,15 +101,15 @@ impl<'a> Rewriter<'a> {
             let may_be = |major| {
                 let hidden =
                     major == QUERY_EXTENSION && self.rewrites.contains(&Rewrite::NoSharing);
-                hidden || Question::may_be(major, self.rewrites).is_some()
+                hidden || RepeatableQuestion::may_be(major, self.rewrites).is_some()
             };
             let here = match self.requests.next(rest, may_be) {
-                requests::Next::Wait => break,
-                requests::Next::Rest(here) => {
+                requests::RequestPiece::Wait => break,
+                requests::RequestPiece::Rest(here) => {
                     server.extend_from_slice(&rest[..here]);
                     here
                 }
-                requests::Next::Request { here, whole } => {
+                requests::RequestPiece::Request { here, whole } => {
                     self.request(&rest[..here], whole, server);
                     here
                 }
@@ -124,9 +124,9 @@ impl<'a> Rewriter<'a> {
     fn request(&mut self, request: &[u8], whole: bool, server: &mut Vec<u8>) {
         self.number += 1;
         let [major, minor] = [0, 1].map(|at| request.get(at).copied().unwrap_or_default());
-        let question = Question::may_be(major, self.rewrites)
+        let question = RepeatableQuestion::may_be(major, self.rewrites)
             .filter(|_| whole)
-            .and_then(|rewrite| Question::of(rewrite, request, self.order));
+            .and_then(|rewrite| RepeatableQuestion::of(rewrite, request, self.order));
         if let Some(question) = question {
             let answer = self.memory.answer(&question).filter(|_| self.is_free());
             if let Some(answer) = answer {
@@ -185,12 +185,12 @@ impl<'a> Rewriter<'a> {
         let mut rest = held.as_slice();
         while !rest.is_empty() {
             let here = match self.answers.next(rest) {
-                answers::Next::Wait => break,
-                answers::Next::Rest(here) => {
+                answers::AnswerPiece::Wait => break,
+                answers::AnswerPiece::Rest(here) => {
                     client.extend_from_slice(&rest[..here]);
                     here
                 }
-                answers::Next::Message { kind, alone } => {
+                answers::AnswerPiece::Message { kind, alone } => {
                     let at = client.len();
                     client.extend_from_slice(&rest[..REPLY]);
                     self.message(kind, alone, &mut client[at..]);
@@ -204,11 +204,11 @@ impl<'a> Rewriter<'a> {
     }
 
     /// A message's first 32 bytes.
-    fn message(&mut self, kind: Kind, alone: bool, bytes: &mut [u8]) {
+    fn message(&mut self, kind: MessageKind, alone: bool, bytes: &mut [u8]) {
         let Some(number) = self
             .order
             .u16(bytes, 2)
-            .filter(|_| kind != Kind::Unnumbered)
+            .filter(|_| kind != MessageKind::Unnumbered)
         else {
             return;
         };
@@ -222,12 +222,12 @@ impl<'a> Rewriter<'a> {
         self.spoken_of = number;
         let done = match kind {
             // An event may be of a request that is under way and fails.
-            Kind::Event => number.saturating_sub(1),
-            Kind::Reply if number == self.many_replies => number.saturating_sub(1),
+            MessageKind::Event => number.saturating_sub(1),
+            MessageKind::Reply if number == self.many_replies => number.saturating_sub(1),
             _ => number,
         };
         self.done = self.done.max(done);
-        if kind == Kind::Event {
+        if kind == MessageKind::Event {
             self.memory.reached(done, None, self.order);
             if number < self.last_answered {
                 write_number(self.order, bytes, self.last_answered);
@@ -235,7 +235,7 @@ impl<'a> Rewriter<'a> {
             return;
         }
         let reply = <[u8; REPLY]>::try_from(&*bytes).ok();
-        let reply = reply.filter(|_| kind == Kind::Reply && alone);
+        let reply = reply.filter(|_| kind == MessageKind::Reply && alone);
         self.memory.reached(number, reply, self.order);
     }
 

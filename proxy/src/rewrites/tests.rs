@@ -194,7 +194,7 @@ fn serially(rewrites: &[Rewrite], asked: &[Question]) -> (Vec<u8>, super::Counts
 }
 
 #[test]
-fn what_was_told_before_is_told_at_once() {
+fn a_repeated_question_is_answered_at_once() {
     use Question::{Atom, Extension, Fails, Sync, Void};
     let asked = [
         Atom(1, false),

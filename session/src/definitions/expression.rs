@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_or_too_large_has_no_value() {
+    fn absent_or_too_large_fields_have_no_value() {
         assert_eq!(value("u32@9"), None);
         assert_eq!(value("u8@4294967295"), None);
         assert_eq!(value("9223372036854775807 * 2"), None);

@@ -36,7 +36,7 @@ impl Clip {
 
 /// A drawable as the target of a request.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Target<'a> {
+pub(crate) struct DrawTarget<'a> {
     /// The clip's area; everywhere if the clip is unknown.
     pub(crate) area: Area,
     pub(crate) depth: Option<u8>,
@@ -46,17 +46,17 @@ pub(crate) struct Target<'a> {
     pieces: Option<(&'a [Area], Point)>,
 }
 
-impl<'a> Target<'a> {
+impl<'a> DrawTarget<'a> {
     /// A drawable that the session does not know.
-    pub(crate) const UNKNOWN: Target<'static> = Target {
+    pub(crate) const UNKNOWN: DrawTarget<'static> = DrawTarget {
         area: Area::EVERYWHERE,
         depth: None,
         effect: Effect::Unknown,
         pieces: None,
     };
 
-    pub(crate) fn new(area: Area, depth: Option<u8>, effect: Effect) -> Target<'static> {
-        Target {
+    pub(crate) fn new(area: Area, depth: Option<u8>, effect: Effect) -> DrawTarget<'static> {
+        DrawTarget {
             area,
             depth,
             effect,
@@ -65,14 +65,14 @@ impl<'a> Target<'a> {
     }
 
     /// The destination with a clip.
-    pub(crate) fn clipped<'b>(self, clip: &'b Clip, origin: Point) -> Target<'b>
+    pub(crate) fn clipped<'b>(self, clip: &'b Clip, origin: Point) -> DrawTarget<'b>
     where
         'a: 'b,
     {
         match clip {
             Clip::None => self,
             Clip::Unknown => self.doubted(),
-            Clip::Region(region) => Target {
+            Clip::Region(region) => DrawTarget {
                 area: self
                     .area
                     .intersection(region.bounds().moved(origin.0, origin.1)),
@@ -86,8 +86,8 @@ impl<'a> Target<'a> {
     }
 
     /// The destination with an unknown effect, because a part of the state is unknown.
-    pub(crate) fn doubted(self) -> Target<'a> {
-        Target {
+    pub(crate) fn doubted(self) -> DrawTarget<'a> {
+        DrawTarget {
             effect: match self.effect {
                 Effect::Full => Effect::Unknown,
                 effect => effect,

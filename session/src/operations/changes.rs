@@ -10,7 +10,7 @@ use x11rb_protocol::protocol::{render, xproto};
 
 use crate::extension_kind::ExtensionKind;
 use crate::geometry::clip::Area;
-use crate::geometry::target::{Effect, Target};
+use crate::geometry::target::{DrawTarget, Effect};
 use crate::ids::ClientId;
 use crate::operations::compositing;
 use crate::operations::drawing::{absolute, rectangle_of};
@@ -126,14 +126,14 @@ fn window(
 }
 
 /// The place of a request's drawing: its drawable, its clip, and a box around its shapes.
-type Place<'a> = (u32, Target<'a>, Area);
+type DrawPlace<'a> = (u32, DrawTarget<'a>, Area);
 
 fn hull(all: impl Iterator<Item = Area>) -> Area {
     all.fold(Area::NOTHING, Area::hull)
 }
 
 /// The paper's graphics requests.
-fn drawn<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option<Place<'a>> {
+fn drawn<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option<DrawPlace<'a>> {
     let window = body.u32(0)?;
     let (target, gc) = state.with_gc(Some(window), body.u32(4));
     let pixel = |(x, y): (i32, i32)| Area::between(x, y, x + 1, y + 1);
@@ -157,7 +157,7 @@ fn drawn<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option
 }
 
 /// The box of a text, whose width is that of the font's widest character for each character.
-fn text<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option<Place<'a>> {
+fn text<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option<DrawPlace<'a>> {
     let window = body.u32(0)?;
     let (target, gc) = state.with_gc(Some(window), body.u32(4));
     let font = state.fonts.metrics(gc?.get(Component::Font)?)?;
@@ -179,7 +179,11 @@ fn text<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option<
 }
 
 /// RENDER's requests, but for glyphs.
-fn composited<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option<Place<'a>> {
+fn composited<'a>(
+    state: &'a State,
+    request: &Request<'_>,
+    body: &Body<'_>,
+) -> Option<DrawPlace<'a>> {
     let (picture, area) = match request.minor {
         render::COMPOSITE_REQUEST => {
             let size = (body.u16(28)?, body.u16(30)?);

@@ -5,7 +5,7 @@ use x11rb_protocol::protocol::render;
 
 use crate::geometry::clip::Area;
 use crate::geometry::shapes::Polygon;
-use crate::geometry::target::{Effect, Target};
+use crate::geometry::target::{DrawTarget, Effect};
 use crate::operations::composition::{self, Composition, Mask};
 use crate::operations::drawing::{push_area, rectangle_of, settle};
 use crate::operations::names::Names;
@@ -111,7 +111,7 @@ fn begin<'a>(
     state: &'a State,
     body: &Body<'_>,
     glyphs: Option<&GlyphSet>,
-) -> Option<Target<'a>> {
+) -> Option<DrawTarget<'a>> {
     let (target, format) = state.render.target(&state.drawables, body.u32(8));
     let name_of = |id| state.render.formats.get(id).map(|format| format.name);
     let composition = Composition {

@@ -7,7 +7,7 @@ use x11rb_protocol::protocol::xproto;
 use crate::geometry::clip::{Area, Point};
 use crate::geometry::directions::Lengths;
 use crate::geometry::shapes::{Arc, Polygon};
-use crate::geometry::target::{Effect, Target};
+use crate::geometry::target::{DrawTarget, Effect};
 use crate::operations::names::Names;
 use crate::operations::operation::{Attributes, Operation, Value};
 use crate::rendering::gc::{Component, Gc};
@@ -57,7 +57,12 @@ pub(crate) fn operation(
 }
 
 /// Sums up the items, and sets the request's effect. `drawn` is true if some of them is left after clipping.
-pub(crate) fn settle(operation: &mut Operation, target: &Target<'_>, body: &Body<'_>, drawn: bool) {
+pub(crate) fn settle(
+    operation: &mut Operation,
+    target: &DrawTarget<'_>,
+    body: &Body<'_>,
+    drawn: bool,
+) {
     operation.op_size = operation.items.iter().sum();
     operation.effect = match target.effect {
         Effect::Full if !body.is_whole() => Effect::Unknown,
@@ -199,7 +204,7 @@ fn polygon(items: &mut Vec<f64>, area: Area, body: &Body<'_>) -> bool {
     push_area(items, polygon.pixels())
 }
 
-fn rectangles(items: &mut Vec<f64>, target: &Target<'_>, body: &Body<'_>) -> bool {
+fn rectangles(items: &mut Vec<f64>, target: &DrawTarget<'_>, body: &Body<'_>) -> bool {
     let mut drawn = false;
     for rectangle in body.list(8, 8) {
         drawn |= push_area(items, target.pixels(rectangle_of(&rectangle)));

@@ -6,7 +6,7 @@ use x11rb_protocol::protocol::{present, shm, xproto};
 
 use crate::extension_kind::ExtensionKind;
 use crate::geometry::clip::Area;
-use crate::geometry::target::{Effect, Target};
+use crate::geometry::target::{DrawTarget, Effect};
 use crate::operations::drawing::push_area;
 use crate::operations::names::Names;
 use crate::operations::operation::{Operation, Value};
@@ -15,7 +15,7 @@ use crate::state::State;
 
 /// The area of a request, and the other attributes of its cost.
 struct Extent<'a> {
-    target: Target<'a>,
+    target: DrawTarget<'a>,
     area: Area,
     /// The image's format: a number of the protocol.
     format: Option<u8>,
@@ -78,7 +78,7 @@ pub(crate) fn changed<'a>(
     kind: Option<ExtensionKind>,
     request: &Request<'_>,
     body: &Body<'_>,
-) -> Option<(u32, Target<'a>, Area)> {
+) -> Option<(u32, DrawTarget<'a>, Area)> {
     let (drawable, extent) = match (kind, request.major, request.minor) {
         (Some(ExtensionKind::Shm), _, shm::PUT_IMAGE_REQUEST) => (0, shm_put_image(state, body)?),
         (Some(ExtensionKind::Present), _, present::PIXMAP_REQUEST) => {

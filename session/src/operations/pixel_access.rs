@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_draws_no_areas_is_not_told() {
+    fn requests_without_areas_have_no_pixel_access() {
         let session = Session::new();
         assert_eq!(access(&session, "PolyLine", &words(65, &[8, 3])), None);
         // Its place was cut off.

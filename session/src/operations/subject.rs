@@ -142,20 +142,21 @@ const PICTURE_AT: [(&str, usize); 15] = [
 
 /// The place of the target's id in a request.
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum TargetField {
     Drawable(usize),
     Picture(usize),
 }
 
 /// The place of the target's id, by request.
 #[derive(Debug)]
-pub(crate) struct Targets(HashMap<Symbol, Place, BuildHasherDefault<IdHasher>>);
+pub(crate) struct Targets(HashMap<Symbol, TargetField, BuildHasherDefault<IdHasher>>);
 
 impl Targets {
     pub(crate) fn new() -> Targets {
-        let first = DRAWABLE_FIRST.map(|name| (Symbol::new(name), Place::Drawable(0)));
-        let drawables = DRAWABLE_AT.map(|(name, at)| (Symbol::new(name), Place::Drawable(at)));
-        let pictures = PICTURE_AT.map(|(name, at)| (Symbol::new(name), Place::Picture(at)));
+        let first = DRAWABLE_FIRST.map(|name| (Symbol::new(name), TargetField::Drawable(0)));
+        let drawables =
+            DRAWABLE_AT.map(|(name, at)| (Symbol::new(name), TargetField::Drawable(at)));
+        let pictures = PICTURE_AT.map(|(name, at)| (Symbol::new(name), TargetField::Picture(at)));
         Targets(first.into_iter().chain(drawables).chain(pictures).collect())
     }
 
@@ -163,8 +164,8 @@ impl Targets {
     pub(crate) fn find(&self, request: &Request<'_>, pictures: &Pictures) -> Option<Target> {
         let body = Body::of(request);
         Some(match *self.0.get(&request.name)? {
-            Place::Drawable(at) => Target::Drawable(body.u32(at)?),
-            Place::Picture(at) => {
+            TargetField::Drawable(at) => Target::Drawable(body.u32(at)?),
+            TargetField::Picture(at) => {
                 let id = body.u32(at)?;
                 let drawable = pictures.drawable(id);
                 Target::Picture { id, drawable }

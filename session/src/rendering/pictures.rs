@@ -5,7 +5,7 @@ use x11rb_protocol::protocol::render;
 
 use crate::geometry::clip::{Area, Point};
 use crate::geometry::region::Region;
-use crate::geometry::target::{Clip, Effect, Target};
+use crate::geometry::target::{Clip, DrawTarget, Effect};
 use crate::ids::{By, ClientId, IdMap};
 use crate::windows::drawables::Drawables;
 
@@ -88,14 +88,14 @@ impl Picture {
     }
 
     /// The picture as a request's destination: a request cannot draw on a picture without a drawable.
-    pub(crate) fn target(&self, drawables: &Drawables) -> Target<'_> {
+    pub(crate) fn target(&self, drawables: &Drawables) -> DrawTarget<'_> {
         let origin: Point = (i32::from(self.clip_origin.0), i32::from(self.clip_origin.1));
         let target = match (self.source, self.pixmap) {
             (_, Some((width, height))) => {
-                Target::new(Area::new(0, 0, width, height), None, Effect::Full)
+                DrawTarget::new(Area::new(0, 0, width, height), None, Effect::Full)
             }
             (Source::Drawable { id, .. }, None) => drawables.target(Some(id)),
-            _ => return Target::UNKNOWN,
+            _ => return DrawTarget::UNKNOWN,
         };
         target.clipped(&self.clip, origin)
     }

@@ -2,7 +2,7 @@
 
 use x11prof_protocol::{Body, Symbol};
 
-use crate::geometry::target::Target;
+use crate::geometry::target::DrawTarget;
 use crate::ids::{By, ClientId};
 use crate::rendering::glyphs::Glyphs;
 use crate::rendering::pict_formats::PictFormats;
@@ -51,9 +51,9 @@ impl Render {
         &'a self,
         drawables: &Drawables,
         id: Option<u32>,
-    ) -> (Target<'a>, Option<Symbol>) {
+    ) -> (DrawTarget<'a>, Option<Symbol>) {
         let Some(picture) = id.and_then(|id| self.pictures.get(id)) else {
-            return (Target::UNKNOWN, None);
+            return (DrawTarget::UNKNOWN, None);
         };
         let format = match picture.source {
             Source::Drawable { format, .. } => self.formats.get(format).map(|format| format.name),

@@ -3,7 +3,7 @@
 use crate::geometry::clip::Area;
 use crate::geometry::placement::Geometry;
 use crate::geometry::region::Region;
-use crate::geometry::target::{Clip, Effect, Target};
+use crate::geometry::target::{Clip, DrawTarget, Effect};
 use crate::ids::{By, ClientId, IdMap};
 use crate::setup::Root;
 use crate::windows::earlier_drawables::EarlierDrawables;
@@ -123,9 +123,9 @@ impl Drawables {
 
     /// The drawable that a request names, as a target; unknown if the id was truncated.
     #[inline]
-    pub(crate) fn target(&self, id: Option<u32>) -> Target<'static> {
+    pub(crate) fn target(&self, id: Option<u32>) -> DrawTarget<'static> {
         let Some(id) = id else {
-            return Target::UNKNOWN;
+            return DrawTarget::UNKNOWN;
         };
         if let Some(window) = self.windows.get(id) {
             let Geometry { width, height, .. } = window.geometry;
@@ -134,10 +134,10 @@ impl Drawables {
                 Some(false) => Effect::Nothing,
                 None => Effect::Unknown,
             };
-            return Target::new(Area::new(0, 0, width, height), window.depth, effect);
+            return DrawTarget::new(Area::new(0, 0, width, height), window.depth, effect);
         }
         match self.pixmaps.get(id) {
-            Some(pixmap) => Target::new(
+            Some(pixmap) => DrawTarget::new(
                 Area::new(0, 0, pixmap.width, pixmap.height),
                 pixmap.depth,
                 Effect::Full,

@@ -2,7 +2,7 @@
 
 use crate::geometry::clip::Area;
 use crate::geometry::placement::Geometry;
-use crate::geometry::target::{Effect, Target};
+use crate::geometry::target::{DrawTarget, Effect};
 use crate::ids::IdMap;
 
 /// The known properties of an earlier drawable.
@@ -72,9 +72,9 @@ impl EarlierDrawables {
     }
 
     /// The drawable as a request's target.
-    pub(crate) fn target(&self, id: u32) -> Target<'static> {
+    pub(crate) fn target(&self, id: u32) -> DrawTarget<'static> {
         let Some(drawable) = self.0.get(id) else {
-            return Target::UNKNOWN;
+            return DrawTarget::UNKNOWN;
         };
         let area = drawable.geometry.map_or(Area::EVERYWHERE, |geometry| {
             Area::new(0, 0, geometry.width, geometry.height)
@@ -84,6 +84,6 @@ impl EarlierDrawables {
             (Some(true), Some(_)) => Effect::Full,
             _ => Effect::Unknown,
         };
-        Target::new(area, drawable.depth, effect)
+        DrawTarget::new(area, drawable.depth, effect)
     }
 }

@@ -144,7 +144,7 @@ fn regions_are_worked_out() {
 }
 
 #[test]
-fn what_the_server_puts_into_a_region_is_told_by_a_reply_alone() {
+fn regions_filled_by_the_server_are_known_from_replies_alone() {
     let mut display = with_regions();
     // DAMAGE Subtract: the damage goes into the region.
     display.request(0, DAMAGE, 3, |b| b.u32(STRANGER).u32(0).u32(REGION));

@@ -61,7 +61,7 @@ fn the_documented_example_works() {
 }
 
 #[test]
-fn what_is_not_there_is_not_known() {
+fn absent_fields_are_unknown() {
     let mut display = with(example());
     let short = display.request(0, VENDOR, 3, |b| b.u32(WINDOW));
     assert_eq!((short.op_size, short.effect), (0.0, Effect::Unknown));

@@ -190,7 +190,7 @@ fn all_modes_and_styles_are_spelled_as_in_the_paper() {
 }
 
 #[test]
-fn what_is_clipped_away_does_nothing() {
+fn shapes_outside_the_clip_have_no_effect() {
     let mut display = Display::ready();
     let line = display.request(0, 65, 0, |b| on_window(b).i16s(&[0, 60, 100, 60]));
     assert_eq!(
@@ -214,7 +214,7 @@ fn what_is_clipped_away_does_nothing() {
 }
 
 #[test]
-fn what_is_not_known_is_not_clipped() {
+fn unknown_drawables_do_not_clip() {
     let mut display = Display::ready();
     let line = display.request(0, 65, 0, |b| {
         b.u32(STRANGER).u32(GC).i16s(&[-500, 0, 500, 0])

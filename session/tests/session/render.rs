@@ -311,7 +311,7 @@ fn a_glyph_set_lives_as_long_as_one_of_its_ids() {
 }
 
 #[test]
-fn what_was_cut_off_is_not_known() {
+fn truncated_requests_leave_state_unknown() {
     let mut display = ready();
     let cut = display.cut_request(RENDER, 26, 28, |b| {
         let b = b.u8(1).zeros(3).u32(ON_WINDOW).zeros(8);

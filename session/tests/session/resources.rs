@@ -125,7 +125,7 @@ fn retained_resources_stay_until_they_are_killed() {
 }
 
 #[test]
-fn what_failed_was_not_made() {
+fn failed_requests_make_nothing() {
     let mut display = Display::ready();
     display.open_font(0x20_0010, "no-such-font");
     let failed = display.last(0);

@@ -38,7 +38,7 @@ fn configure(display: &mut Display, window: u32, values: &[(u16, u32)]) -> Opera
 }
 
 #[test]
-fn what_is_raised_or_lowered_passes_others() {
+fn raised_and_lowered_windows_pass_their_siblings() {
     let mut display = row();
     display.request(0, MAP, 0, |b| b.u32(FIRST + 3));
     let mut configured =
@@ -71,7 +71,7 @@ fn circulating_moves_what_is_hidden_or_hides() {
 }
 
 #[test]
-fn what_comes_goes_and_moves_changes_the_screen() {
+fn mapped_unmapped_and_moved_windows_change_the_screen() {
     const DESTROY: u8 = 4;
     let mut display = row();
     let changes = |display: &mut Display, major| display.changes(0, major, |b| b.u32(FIRST + 3));
@@ -92,7 +92,7 @@ fn what_comes_goes_and_moves_changes_the_screen() {
 }
 
 #[test]
-fn what_is_drawn_through_a_clip_changes_each_of_its_rectangles() {
+fn drawing_through_a_clip_changes_each_of_its_rectangles() {
     const CREATE_GC: u8 = 55;
     const SET_CLIP_RECTANGLES: u8 = 59;
     const POLY_FILL_RECTANGLE: u8 = 70;

@@ -90,7 +90,7 @@ fn a_calibration_finds_the_servers_parameters() {
 }
 
 #[test]
-fn what_no_load_measures_is_named() {
+fn requests_without_a_load_are_named() {
     let error = measured(&only(&["PolyLion"])).unwrap_err();
     assert!(error.to_string().contains("PolyLion"), "{error}");
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 use x11prof_cost_model::{Micros, Point, RequestCosts, ServerParameters};
 use x11prof_session::Operation;
 
-use self::requests::Requests;
+use self::requests::FirstUseRequests;
 use super::mixed_requests::MixedRequests;
 use super::wakeups::HANDLING;
 use super::{Probe, ProbeDuration, Run};
@@ -122,12 +122,12 @@ impl Probe for FirstUses {
         let property = client.atom("X11PROF_TRANSPORT")?;
         let unseen = client.like_the_screen()?;
         let mixed = MixedRequests::new(client, unseen, property)?;
-        let Requests {
+        let FirstUseRequests {
             before,
             questions,
             pairs,
             after,
-        } = Requests::new(client, plan)?;
+        } = FirstUseRequests::new(client, plan)?;
         let question = |bytes| Timed::together(Batch::single(bytes, true));
         let silent = |bytes| Batch::single(bytes, false);
         Ok(FirstUses {

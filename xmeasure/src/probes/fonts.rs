@@ -39,7 +39,7 @@ const NOTHING: usize = 100;
 const READERS: [&str; 2] = ["ListFontsWithInfo", "OpenFont"];
 
 /// The fonts of a server, and the requests that read each.
-pub(crate) struct Fonts {
+pub(crate) struct FontFilesProbe {
     fonts: Vec<Font>,
     /// As many requests that do nothing, of the same transport.
     nothing: Batch,
@@ -59,9 +59,9 @@ struct Reader {
     times: Vec<f64>,
 }
 
-impl Probe for Fonts {
+impl Probe for FontFilesProbe {
     /// Asks for the names of fonts: those that `plan` names, else all.
-    fn prepare(client: &mut Client, plan: &Plan) -> Result<Fonts, MeasureError> {
+    fn prepare(client: &mut Client, plan: &Plan) -> Result<FontFilesProbe, MeasureError> {
         let wanted = plan.needed.iter().filter_map(name_needed);
         let mut names: Vec<Vec<u8>> = wanted.map(|name| name.as_bytes().to_vec()).collect();
         if plan.needed.is_empty() && READERS.iter().any(|reader| plan.wants(reader)) {
@@ -108,7 +108,7 @@ impl Probe for Fonts {
             wire::no_operation(1),
             question.clone(),
         ];
-        Ok(Fonts {
+        Ok(FontFilesProbe {
             fonts: names.into_iter().map(font).collect(),
             nothing: with_question(nothing),
             nothing_times: Vec::new(),
@@ -264,13 +264,13 @@ fn sized(name: &[u8], dots: u32) -> Option<Vec<u8>> {
 mod tests {
     use x11prof_session::{Operation, Value};
 
-    use super::{Fonts, filed, resolution, sized};
+    use super::{FontFilesProbe, filed, resolution, sized};
     use crate::plan::Plan;
     use crate::sampling::statistics::Estimate;
     use crate::simulated::{calibrated, truth};
 
     #[test]
-    fn what_reading_a_font_costs_is_found_again() {
+    fn costs_of_reading_fonts_are_found_again() {
         let fonts = ["cheap", "large"];
         let needed = |font| {
             let mut operation = Operation::new("OpenFont".into());
@@ -282,7 +282,7 @@ mod tests {
             needed: fonts.map(needed).into(),
             ..Plan::default()
         };
-        let found = calibrated::<Fonts>(&truth(), &plan).requests;
+        let found = calibrated::<FontFilesProbe>(&truth(), &plan).requests;
         let times = found.iter().map(|entry| entry.points[0].cpu_us.unwrap().0);
         let times: Vec<f64> = times.collect();
         // With the name's bytes; CloseFont is free.

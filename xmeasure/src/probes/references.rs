@@ -17,7 +17,7 @@ use super::{Probe, ProbeDuration, Run};
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::sampling::executor::Executor;
-use crate::sampling::reading::Place;
+use crate::sampling::reading::SenderPlace;
 use crate::sampling::rounding::{micros, rounded};
 use crate::sampling::sampler::repetitions;
 use crate::sampling::statistics::{Estimate, LEAST, estimate};
@@ -52,7 +52,7 @@ impl References {
     /// The present time of each load, in microseconds a request, alternated with the sender if the processor's clock
     /// counts; `None` if the server refuses the load.
     fn look(&self, executor: &mut dyn Executor, plan: &Plan) -> io::Result<Vec<Option<Estimate>>> {
-        executor.place(Place::Usual)?;
+        executor.place(SenderPlace::Usual)?;
         let mut ready = Vec::new();
         for (_, load) in &self.loads {
             let answers = executor.rehearse(load)?;
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_calibration_leaves_behind_is_seen_at_its_end() {
+    fn effects_of_a_calibration_show_at_its_end() {
         assert!(left_behind_by(0.0).is_empty());
         let remarks = left_behind_by(0.2);
         assert_eq!(remarks.len(), 1, "{remarks:?}");

@@ -37,7 +37,7 @@ pub(crate) const MEASURING: &str = "measuring";
 const HEAD: u64 = 32;
 
 /// The loads, and then their readings.
-pub(crate) struct Requests {
+pub(crate) struct RequestCostsProbe {
     lasts: ProbeDuration,
     transport: Option<TransportLoads<Workload>>,
     loads: Option<Loads>,
@@ -46,7 +46,7 @@ pub(crate) struct Requests {
     readings: Option<Readings>,
 }
 
-impl Requests {
+impl RequestCostsProbe {
     /// The features that the server lacks, in words.
     pub(crate) fn absent(&self) -> Vec<String> {
         let absent = self.loads.as_ref().map(|loads| loads.absent.clone());
@@ -143,9 +143,9 @@ impl Requests {
     }
 }
 
-impl Probe for Requests {
-    fn prepare(client: &mut Client, plan: &Plan) -> Result<Requests, MeasureError> {
-        Ok(Requests {
+impl Probe for RequestCostsProbe {
+    fn prepare(client: &mut Client, plan: &Plan) -> Result<RequestCostsProbe, MeasureError> {
+        Ok(RequestCostsProbe {
             lasts: ProbeDuration {
                 begin: plan.exploring(),
                 measure: plan.limit(),

@@ -15,14 +15,14 @@ use x11prof_cost_model::{Deferred, Micros, ServerParameters};
 use x11rb_protocol::protocol::xproto::CreateGCAux;
 
 use self::boxes::Boxes;
-use self::copies::{Copies, LARGE, SHOWN, SMALL, Seen, TELLS, copies};
+use self::copies::{Copies, CopyCosts, LARGE, SHOWN, SMALL, TELLS, copies};
 use self::interval::{interval, is_at_once};
 use self::nested::Nested;
 use super::{Probe, ProbeDuration, Run};
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::sampling::executor::{Executor, Pause};
-use crate::sampling::reading::Place;
+use crate::sampling::reading::SenderPlace;
 use crate::sampling::rounding::{micros, rounded};
 use crate::server::client::{Client, SIDE};
 use crate::server::tracker::Tracker;
@@ -53,7 +53,7 @@ impl ScreenUpdates {
     /// be read.
     fn find(&self, server: &mut dyn Executor) -> io::Result<Option<Deferred>> {
         let times = self.times;
-        server.place(Place::Usual)?;
+        server.place(SenderPlace::Usual)?;
         server.pause(&[Pause::Sleep(SHOWN)]);
         let (Some(small), Some(large)) = (
             self.small.beyond(server, times, SHOWN)?,
@@ -62,7 +62,7 @@ impl ScreenUpdates {
             return Ok(None);
         };
         let area = |side: u16| f64::from(side) * f64::from(side);
-        let by_the_pixel = |large: &Seen| {
+        let by_the_pixel = |large: &CopyCosts| {
             let more = large.beyond.centre - small.beyond.centre;
             match more > TWICE * (large.unseen - small.unseen) {
                 true => more / (area(LARGE) - area(SMALL)),

@@ -23,7 +23,7 @@ use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::sampling::batch::Batch;
 use crate::sampling::executor::{Executor, Pause, SettledPace};
-use crate::sampling::reading::Place;
+use crate::sampling::reading::SenderPlace;
 use crate::sampling::statistics::LEAST;
 use crate::sampling::streamed::Streamed;
 use crate::server::client::Client;
@@ -86,7 +86,7 @@ impl Wakeups {
         passes: usize,
         longest: Duration,
     ) -> io::Result<Vec<AfterSleep>> {
-        server.place(Place::Usual)?;
+        server.place(SenderPlace::Usual)?;
         let mut all = Vec::new();
         for _ in 0..passes {
             let sleeps = self.pass_of_sleeps(server, longest)?;
@@ -268,7 +268,7 @@ impl Probe for Wakeups {
 
     fn measure(&mut self, run: &mut Run<'_>) -> io::Result<()> {
         // The last pass may have left the sender on another processor.
-        run.server.place(Place::Usual)?;
+        run.server.place(SenderPlace::Usual)?;
         self.passes(run.server, LEAST)
     }
 

@@ -111,7 +111,7 @@ mod tests {
     use super::BusyClient;
 
     #[test]
-    fn it_works_as_long_as_it_is_told_to_and_all_over_its_memory() {
+    fn busy_client_works_for_its_time_over_all_its_memory() {
         let mut busy = BusyClient::new();
         let before = busy.memory.clone();
         let (start, time) = (Instant::now(), Duration::from_millis(5));

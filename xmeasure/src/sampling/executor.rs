@@ -6,7 +6,7 @@ use std::time::Duration;
 use x11prof_cost_model::Pace;
 
 use crate::sampling::batch::Batch;
-use crate::sampling::reading::{Place, Reading};
+use crate::sampling::reading::{Reading, SenderPlace};
 use crate::server::exchange::Answers;
 use crate::workloads::workload::{Sync, Workload};
 
@@ -28,7 +28,7 @@ pub(crate) trait Executor {
     fn pause(&mut self, pause: &[Pause]);
 
     /// Puts the sender there for later batches, if possible.
-    fn place(&mut self, place: Place) -> io::Result<()>;
+    fn place(&mut self, place: SenderPlace) -> io::Result<()>;
 
     /// Runs a load once, to learn its answers: for each phase, those of one unit.
     fn rehearse(&mut self, workload: &Workload) -> io::Result<Vec<Answers>>;
@@ -50,7 +50,7 @@ pub(crate) trait Executor {
         request: &[u8],
         answered: bool,
         count: u32,
-        place: Place,
+        place: SenderPlace,
     ) -> io::Result<Reading>;
 
     /// The processor time of a batch after a pause, in microseconds; `None` if it cannot be read.

@@ -2,7 +2,7 @@
 
 use x11prof_session::Operation;
 
-use crate::sampling::reading::{Place, Reading};
+use crate::sampling::reading::{Reading, SenderPlace};
 use crate::server::exchange::Answers;
 use crate::workloads::workload::{Sync, Workload};
 
@@ -74,13 +74,13 @@ pub(crate) struct SingleRequest {
     pub(crate) request: Vec<u8>,
     /// The request has a reply.
     pub(crate) answered: bool,
-    pub(crate) place: Place,
+    pub(crate) place: SenderPlace,
     /// One a pass.
     pub(crate) readings: Vec<Reading>,
 }
 
 impl SingleRequest {
-    pub(crate) fn new(request: Vec<u8>, answered: bool, place: Place) -> SingleRequest {
+    pub(crate) fn new(request: Vec<u8>, answered: bool, place: SenderPlace) -> SingleRequest {
         SingleRequest {
             request,
             answered,

@@ -16,7 +16,7 @@ use crate::sampling::batch::Batch;
 use crate::sampling::busy_client::BusyClient;
 use crate::sampling::executor::{Executor, Pause, SettledPace};
 use crate::sampling::pace::{Looks, PaceWatch};
-use crate::sampling::reading::{Place, Reading};
+use crate::sampling::reading::{Reading, SenderPlace};
 use crate::server::clock::ProcessClock;
 use crate::server::connection::RawConnection;
 use crate::server::exchange::{Answers, Load, Until};
@@ -42,7 +42,7 @@ pub(crate) struct LiveServer {
     read_back: Vec<u8>,
     round_trip: Vec<u8>,
     pin: Option<Pin>,
-    place: Place,
+    place: SenderPlace,
     /// The thread that reads the pace while batches run, and the looks between batches.
     watch: Option<PaceWatch>,
     looks: Looks,
@@ -88,24 +88,24 @@ impl LiveServer {
             read_back,
             round_trip: wire::core(GetInputFocusRequest),
             pin,
-            place: Place::Usual,
+            place: SenderPlace::Usual,
         }
     }
 
     /// Moves the sender, where both processes are pinned and there is a place to move to.
-    fn move_to(&mut self, place: Place) -> io::Result<()> {
+    fn move_to(&mut self, place: SenderPlace) -> io::Result<()> {
         self.raw.eager = match (self.pin.and_then(|pin| pin.other), place) {
-            (Some(_), Place::Other) => EAGER,
+            (Some(_), SenderPlace::Other) => EAGER,
             // A polling sender would keep the server off their shared processor.
             _ => Duration::ZERO,
         };
         match (self.pin, place) {
-            (Some(pin), Place::Usual) => Pinned::move_sender(pin.both),
+            (Some(pin), SenderPlace::Usual) => Pinned::move_sender(pin.both),
             (
                 Some(Pin {
                     other: Some(other), ..
                 }),
-                Place::Other,
+                SenderPlace::Other,
             ) => Pinned::move_sender(other),
             _ => Ok(()),
         }
@@ -113,7 +113,7 @@ impl LiveServer {
 
     /// True if the sender is on another processor than the server, if they are pinned and can be.
     fn apart(&self) -> Option<bool> {
-        self.pin?.other.map(|_| self.place == Place::Other)
+        self.pin?.other.map(|_| self.place == SenderPlace::Other)
     }
 
     fn sync(&self, sync: Sync) -> Vec<u8> {
@@ -223,7 +223,7 @@ impl Executor for LiveServer {
         }
     }
 
-    fn place(&mut self, place: Place) -> io::Result<()> {
+    fn place(&mut self, place: SenderPlace) -> io::Result<()> {
         self.move_to(place)?;
         self.place = place;
         Ok(())
@@ -329,7 +329,7 @@ impl Executor for LiveServer {
         request: &[u8],
         answered: bool,
         count: u32,
-        place: Place,
+        place: SenderPlace,
     ) -> io::Result<Reading> {
         self.move_to(place)?;
         let load = Load::once(request, 1);

@@ -115,14 +115,14 @@ fn thread_time() -> Duration {
 
 /// Looks at a processor while something else runs there.
 pub(crate) struct PaceWatch {
-    shared: Arc<Shared>,
+    shared: Arc<PaceWatchState>,
     /// `None` once the thread has been joined.
     thread: Option<JoinHandle<Looks>>,
 }
 
 /// The state shared by the looking thread and its owner.
 #[derive(Default)]
-struct Shared {
+struct PaceWatchState {
     stop: AtomicBool,
     looks: AtomicU64,
     nanoseconds: AtomicU64,
@@ -147,7 +147,7 @@ impl Looked {
 impl PaceWatch {
     /// Looks at processor `cpu` at this interval, each time for some five microseconds.
     pub(crate) fn start(cpu: usize, interval: Duration) -> PaceWatch {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(PaceWatchState::default());
         let told = Arc::clone(&shared);
         let thread = thread::spawn(move || {
             let mut looks = Looks::new();

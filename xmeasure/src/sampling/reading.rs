@@ -72,7 +72,7 @@ impl Reading {
 
 /// The sender's processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Place {
+pub(crate) enum SenderPlace {
     /// The processor chosen for all batches.
     Usual,
     /// On another processor than the server's.

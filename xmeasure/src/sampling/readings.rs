@@ -2,7 +2,7 @@
 
 use crate::sampling::executor::SettledPace;
 use crate::sampling::job::{BySync, Job, SingleRequest};
-use crate::sampling::reading::{Place, Reading};
+use crate::sampling::reading::{Reading, SenderPlace};
 use crate::sampling::steady;
 use crate::server::wire;
 use crate::workloads::transport::TransportLoads;
@@ -16,7 +16,7 @@ pub(crate) struct SingleRequestPair {
 
 impl SingleRequestPair {
     /// NoOperation and GetInputFocus, sent from there.
-    fn new(place: Place) -> SingleRequestPair {
+    fn new(place: SenderPlace) -> SingleRequestPair {
         let question = wire::input_focus();
         SingleRequestPair {
             nothing: SingleRequest::new(wire::no_operation(1), false, place),
@@ -57,8 +57,8 @@ impl Readings {
     ) -> Readings {
         Readings {
             syncs: BySync::default(),
-            alone: SingleRequestPair::new(Place::Usual),
-            alone_elsewhere: elsewhere.then(|| SingleRequestPair::new(Place::Other)),
+            alone: SingleRequestPair::new(SenderPlace::Usual),
+            alone_elsewhere: elsewhere.then(|| SingleRequestPair::new(SenderPlace::Other)),
             transport,
             requests,
             cut: None,

@@ -8,7 +8,7 @@ use x11prof_cost_model::Clock;
 use crate::plan::{AIM, Plan};
 use crate::sampling::executor::Executor;
 use crate::sampling::job::{Job, SingleRequest};
-use crate::sampling::reading::{Place, Reading};
+use crate::sampling::reading::{Reading, SenderPlace};
 use crate::sampling::readings::{Readings, StoppedBy};
 use crate::sampling::statistics::{LEAST, estimate};
 use crate::sampling::steady;
@@ -76,9 +76,9 @@ pub(crate) fn sample(
             order.reverse();
         }
         executor.place(if plan.is_apart(pass) {
-            Place::Other
+            SenderPlace::Other
         } else {
-            Place::Usual
+            SenderPlace::Usual
         })?;
         for sync in Sync::ALL {
             let times = match sync {

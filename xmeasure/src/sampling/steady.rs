@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_far_off_says_nothing_of_the_pace() {
+    fn strays_do_not_change_the_pace() {
         let mut all = load(1.0);
         all.push(reading(1e4, 20.0, false));
         assert!(

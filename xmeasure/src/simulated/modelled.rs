@@ -10,16 +10,16 @@ use x11prof_protocol::Request;
 use x11prof_server_model::simulated::{Answer, Served, SimulatedServer};
 use x11prof_session::ClientId;
 
-use super::peer::{Sent, connected_with};
+use super::peer::{LoggedMessage, connected_with};
 use crate::error::MeasureError;
 use crate::plan::{Plan, Progress};
-use crate::probes::requests::Requests;
+use crate::probes::requests::RequestCostsProbe;
 use crate::probes::wakeups::Wakeups;
 use crate::probes::{Probe, Run};
 use crate::progress::Meter;
 use crate::sampling::batch::Batch;
 use crate::sampling::executor::{Executor, Pause};
-use crate::sampling::reading::{Place, Reading};
+use crate::sampling::reading::{Reading, SenderPlace};
 use crate::server::client::Client;
 use crate::server::exchange::Answers;
 use crate::server::wire;
@@ -45,7 +45,7 @@ struct Modelled {
 
 impl Modelled {
     /// A server with the costs `truth`, after all bytes that the client `sent`.
-    fn new(truth: &ServerParameters, client: &Client, sent: &[Sent]) -> Modelled {
+    fn new(truth: &ServerParameters, client: &Client, sent: &[LoggedMessage]) -> Modelled {
         let mut modelled = Modelled {
             server: SimulatedServer::new(truth),
             setup: client.raw.setup_bytes.clone(),
@@ -56,7 +56,7 @@ impl Modelled {
         let (request, setup) = &modelled.setup;
         modelled.server.connect(CLIENT, request, setup);
         for sent in sent {
-            if let Sent::Request(bytes) = sent {
+            if let LoggedMessage::Request(bytes) = sent {
                 modelled.send(bytes);
             }
         }
@@ -159,7 +159,7 @@ impl Executor for Modelled {
         }
     }
 
-    fn place(&mut self, _: Place) -> io::Result<()> {
+    fn place(&mut self, _: SenderPlace) -> io::Result<()> {
         Ok(())
     }
 
@@ -197,7 +197,7 @@ impl Executor for Modelled {
         })
     }
 
-    fn alone(&mut self, bytes: &[u8], _: bool, count: u32, _: Place) -> io::Result<Reading> {
+    fn alone(&mut self, bytes: &[u8], _: bool, count: u32, _: SenderPlace) -> io::Result<Reading> {
         let mut all = Served::default();
         for _ in 0..count {
             self.server.wait(SLEEP);
@@ -343,7 +343,7 @@ fn wakeups_of_the_model_are_found_again() {
 fn prices_of_the_model_are_found_again() {
     let truth = truth();
     let names = ["NoOperation", "GetInputFocus", "PolyFillRectangle"];
-    let found = calibrated::<Requests>(&truth, &quick(&names));
+    let found = calibrated::<RequestCostsProbe>(&truth, &quick(&names));
     for name in names {
         let entries = found.requests.iter().filter(|entry| entry.name == name);
         assert!(entries.clone().count() > 0, "{name}");

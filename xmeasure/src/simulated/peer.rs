@@ -24,14 +24,14 @@ const ATOM: u8 = 100;
 
 /// The bytes of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Sent {
+pub(crate) enum LoggedMessage {
     /// By the client.
     Request(Vec<u8>),
     /// By the server.
     Reply(Vec<u8>),
 }
 
-type Log = Arc<Mutex<Vec<Sent>>>;
+type Log = Arc<Mutex<Vec<LoggedMessage>>>;
 
 /// A client of such a server, and a second tracker of the same session, after `prepare` has made its resources.
 pub(crate) fn connected<T>(prepare: impl FnOnce(&mut Client) -> T) -> (Client, Tracker, T) {
@@ -41,15 +41,17 @@ pub(crate) fn connected<T>(prepare: impl FnOnce(&mut Client) -> T) -> (Client, T
     tracker.received(&client.raw.setup_bytes.1);
     for sent in &log {
         match sent {
-            Sent::Request(bytes) => drop(tracker.sent(bytes)),
-            Sent::Reply(bytes) => tracker.received(bytes),
+            LoggedMessage::Request(bytes) => drop(tracker.sent(bytes)),
+            LoggedMessage::Reply(bytes) => tracker.received(bytes),
         }
     }
     (client, tracker, prepared)
 }
 
 /// A client of such a server, a second tracker, and the connection's bytes after its setup.
-pub(crate) fn connected_with<T>(prepare: impl FnOnce(&mut Client) -> T) -> (Client, Vec<Sent>, T) {
+pub(crate) fn connected_with<T>(
+    prepare: impl FnOnce(&mut Client) -> T,
+) -> (Client, Vec<LoggedMessage>, T) {
     let (ours, theirs) = UnixStream::pair().unwrap();
     let log = Log::default();
     let kept = Arc::clone(&log);
@@ -90,9 +92,9 @@ fn answer(mut stream: UnixStream, log: &Log) -> Option<()> {
             reply
         });
         let mut log = log.lock().ok()?;
-        log.push(Sent::Request(request));
+        log.push(LoggedMessage::Request(request));
         if let Some(reply) = reply {
-            log.push(Sent::Reply(reply.clone()));
+            log.push(LoggedMessage::Reply(reply.clone()));
             stream.write_all(&reply).ok()?;
         }
     }

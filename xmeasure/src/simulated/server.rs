@@ -11,7 +11,7 @@ use x11prof_session::Operation;
 use super::screen::Shown;
 use crate::sampling::batch::Batch;
 use crate::sampling::executor::{Executor, Pause};
-use crate::sampling::reading::{Place, Reading};
+use crate::sampling::reading::{Reading, SenderPlace};
 use crate::server::client::Client;
 use crate::server::exchange::Answers;
 use crate::server::tracker::Tracker;
@@ -267,7 +267,7 @@ impl Executor for Simulated {
         self.shown.until(self.now);
     }
 
-    fn place(&mut self, _: Place) -> io::Result<()> {
+    fn place(&mut self, _: SenderPlace) -> io::Result<()> {
         Ok(())
     }
 
@@ -314,7 +314,7 @@ impl Executor for Simulated {
         })
     }
 
-    fn alone(&mut self, bytes: &[u8], _: bool, count: u32, _: Place) -> io::Result<Reading> {
+    fn alone(&mut self, bytes: &[u8], _: bool, count: u32, _: SenderPlace) -> io::Result<Reading> {
         let content = self.content(bytes);
         let each = cpu(self.transport().wakeup) + content.time + self.flush(&content);
         Ok(self.reading(each * f64::from(count), u64::from(count), 0))

@@ -169,7 +169,7 @@ fn face(client: &mut Client, name: &str) -> Result<Option<OpenedFont>, MeasureEr
 
 /// The drawable and the manner of a load's drawing.
 #[derive(Debug, Clone, Copy)]
-struct At {
+struct TextPlace {
     drawable: u32,
     gc: u32,
     face: OpenedFont,
@@ -183,26 +183,26 @@ fn load(
     length: u16,
     count: usize,
 ) -> Workload {
-    let at = At { drawable, gc, face };
+    let at = TextPlace { drawable, gc, face };
     written(kind, at, length, count, words)
 }
 
 /// A string of spaces, for the cost of a blank character.
 fn spaces(kind: Kind, drawable: u32, face: OpenedFont, length: u16) -> Workload {
     let gc = face.copy;
-    let at = At { drawable, gc, face };
+    let at = TextPlace { drawable, gc, face };
     written(kind, at, length, 1, |_, length| vec![b' '; length])
 }
 
 /// A load of strings that `text` makes: `count` characters from the `start`-th on.
 fn written(
     kind: Kind,
-    at: At,
+    at: TextPlace,
     length: u16,
     count: usize,
     text: fn(usize, usize) -> Vec<u8>,
 ) -> Workload {
-    let At { drawable, gc, face } = at;
+    let TextPlace { drawable, gc, face } = at;
     let length = usize::from(length);
     Workload::varied(Sync::ReadBack, length * count * 20, |index| {
         let (_, top) = place(index, SIDE, face.height);

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_in_turns_is_one_request() {
+    fn questions_in_turns_are_one_request() {
         let many = Workload::repeated(&[20, 0, 2, 0, 1, 2, 3, 4], Sync::RoundTrip);
         let one = many.in_turns().unwrap();
         assert_eq!(one.phases[0].unit, [20, 0, 2, 0, 1, 2, 3, 4]);

@@ -28,7 +28,7 @@ const BUTTONS: [u8; 2] = [4, 5];
 
 /// Requests as bytes.
 #[derive(Default)]
-pub(super) struct Requests {
+pub(super) struct FirstUseRequests {
     /// The request that prepares the server, if any.
     pub(super) before: Option<Vec<u8>>,
     /// Requests with answers.
@@ -39,10 +39,10 @@ pub(super) struct Requests {
     pub(super) after: Option<Vec<u8>>,
 }
 
-impl Requests {
+impl FirstUseRequests {
     /// The requests that `plan` wants, and that do not disturb other clients of the display.
-    pub(super) fn new(client: &mut Client, plan: &Plan) -> Result<Requests, MeasureError> {
-        let mut requests = Requests::default();
+    pub(super) fn new(client: &mut Client, plan: &Plan) -> Result<FirstUseRequests, MeasureError> {
+        let mut requests = FirstUseRequests::default();
         requests.keyboard(client, plan)?;
         if plan.intrusive {
             requests.input(client, plan)?;

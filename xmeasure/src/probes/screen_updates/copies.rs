@@ -27,7 +27,7 @@ pub(super) struct Copies {
 }
 
 /// The costs of copies of one size, in microseconds.
-pub(super) struct Seen {
+pub(super) struct CopyCosts {
     /// The cost of a visible copy beyond an invisible one.
     pub(super) beyond: Estimate,
     /// The cost of an invisible copy, with its wakeup.
@@ -68,7 +68,7 @@ impl Copies {
         server: &mut dyn Executor,
         times: usize,
         apart: Duration,
-    ) -> io::Result<Option<Seen>> {
+    ) -> io::Result<Option<CopyCosts>> {
         let (mut beyond, mut unseen) = (Vec::new(), Vec::new());
         for _ in 0..times {
             for (one, other) in self.seen.iter().zip(&self.unseen) {
@@ -83,6 +83,6 @@ impl Copies {
         let unseen = estimate(&unseen).map(|unseen| unseen.centre);
         Ok(estimate(&beyond)
             .zip(unseen)
-            .map(|(beyond, unseen)| Seen { beyond, unseen }))
+            .map(|(beyond, unseen)| CopyCosts { beyond, unseen }))
     }
 }

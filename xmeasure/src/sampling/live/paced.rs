@@ -10,7 +10,7 @@ use super::clocks::Asleep;
 use super::{LiveServer, micros};
 use crate::sampling::executor::SettledPace;
 use crate::sampling::pace::{Looked, OF_FEW_LOOKS, OF_MANY_LOOKS, PaceWatch};
-use crate::sampling::reading::{Place, Reading};
+use crate::sampling::reading::{Reading, SenderPlace};
 use crate::sampling::rounding::rounded;
 
 /// The interval between two looks at the pace.
@@ -73,7 +73,7 @@ impl LiveServer {
 
     /// The present duration of a look, if this thread is on the server's processor.
     pub(super) fn pace_now(&mut self) -> Option<f64> {
-        if self.at_us.is_none() || self.place != Place::Usual {
+        if self.at_us.is_none() || self.place != SenderPlace::Usual {
             return None;
         }
         let all: Duration = (0..AT_ONCE).map(|_| self.looks.look()).sum();

@@ -124,7 +124,7 @@ fn known_costs_are_found_again() {
 }
 
 #[test]
-fn what_was_read_before_the_server_died_is_kept() {
+fn readings_before_the_servers_death_are_kept() {
     let quirks = Quirks {
         dies_after: Some(100),
         ..Quirks::default()

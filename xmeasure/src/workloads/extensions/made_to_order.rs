@@ -60,31 +60,34 @@ pub(crate) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
 }
 
 /// Loads of one operation.
-struct Made {
+struct RenderLoads {
     /// Of one item of each size.
     series: Series,
     /// Loads of one and of several items of a medium size, for the request's cost without its items.
     several: Vec<Workload>,
 }
 
-impl Made {
+impl RenderLoads {
     /// Made with a function that makes a load of N items of a size, which is a lower or an upper limit.
     fn new(
         needed: &Operation,
         load: impl Fn(f64, bool, usize) -> Workload + Clone + 'static,
-    ) -> Option<Made> {
+    ) -> Option<RenderLoads> {
         let between = needed.items.get(needed.items.len() / 2).copied()?;
         let several = [1, ITEMS].map(|count| load(between, false, count));
         let one = move |size, at_least| load(size, at_least, 1);
-        Some(Made {
+        Some(RenderLoads {
             series: series(needed, one)?,
             several: several.into(),
         })
     }
 
     /// Of a request that has one item.
-    fn single(needed: &Operation, load: impl Fn(f64, bool) -> Workload + 'static) -> Option<Made> {
-        Some(Made {
+    fn single(
+        needed: &Operation,
+        load: impl Fn(f64, bool) -> Workload + 'static,
+    ) -> Option<RenderLoads> {
+        Some(RenderLoads {
             series: series(needed, load)?,
             several: Vec::new(),
         })
@@ -186,7 +189,7 @@ fn composite(
     client: &mut Client,
     render: Render,
     needed: &Operation,
-) -> Result<Option<Made>, MeasureError> {
+) -> Result<Option<RenderLoads>, MeasureError> {
     let (Some(op), Some(dst)) = (operator(needed), destination(client, render, needed)?) else {
         return Ok(None);
     };
@@ -201,7 +204,7 @@ fn composite(
         },
     };
     let layers = Layers { op, src, mask, dst };
-    Ok(Made::single(needed, move |pixels, at_least| {
+    Ok(RenderLoads::single(needed, move |pixels, at_least| {
         let size = area(pixels, at_least);
         drawn(pixels * 4.0, || layers.request(render.major, (0, 0), size))
     }))
@@ -211,11 +214,11 @@ fn fill(
     client: &mut Client,
     render: Render,
     needed: &Operation,
-) -> Result<Option<Made>, MeasureError> {
+) -> Result<Option<RenderLoads>, MeasureError> {
     let (Some(op), Some(dst)) = (operator(needed), destination(client, render, needed)?) else {
         return Ok(None);
     };
-    Ok(Made::new(needed, move |pixels, at_least, count| {
+    Ok(RenderLoads::new(needed, move |pixels, at_least, count| {
         let (width, height) = area(pixels, at_least);
         drawn(pixels * 2.0 * count as f64, || {
             let rectangle = Rectangle {
@@ -241,7 +244,7 @@ fn trapezoids(
     client: &mut Client,
     render: Render,
     needed: &Operation,
-) -> Result<Option<Made>, MeasureError> {
+) -> Result<Option<RenderLoads>, MeasureError> {
     let (Some(op), Some(dst)) = (operator(needed), destination(client, render, needed)?) else {
         return Ok(None);
     };
@@ -251,7 +254,7 @@ fn trapezoids(
     ) else {
         return Ok(None);
     };
-    Ok(Made::new(needed, move |pixels, at_least, count| {
+    Ok(RenderLoads::new(needed, move |pixels, at_least, count| {
         let steps = pixels.sqrt() * f64::from(STEPS);
         let steps = if at_least {
             steps.ceil()
@@ -295,7 +298,7 @@ fn glyphs(
     render: Render,
     needed: &Operation,
     width: Width,
-) -> Result<Option<Made>, MeasureError> {
+) -> Result<Option<RenderLoads>, MeasureError> {
     if name(needed, "glyphformat") != Some("a8") {
         return Ok(None);
     }
@@ -316,7 +319,7 @@ fn glyphs(
         client.send_bytes(&render.add_glyphs_of(glyphset, one, &data))?;
     }
     let sizes: Arc<[f64]> = needed.items.as_slice().into();
-    Ok(Made::new(needed, move |pixels, _, count| {
+    Ok(RenderLoads::new(needed, move |pixels, _, count| {
         let id = sizes.iter().position(|size| *size == pixels).unwrap_or(0) as u32;
         Workload::varied(Sync::ReadBack, pixels as usize * 40 * count, |index| {
             let (x, y) = super::super::place(index, 40, 40);
@@ -349,12 +352,12 @@ fn add_glyphs(
     client: &mut Client,
     render: Render,
     needed: &Operation,
-) -> Result<Option<Made>, MeasureError> {
+) -> Result<Option<RenderLoads>, MeasureError> {
     if name(needed, "glyphformat") != Some("a8") {
         return Ok(None);
     }
     let glyphset = render.empty_glyph_set(client)?;
-    Ok(Made::single(needed, move |pixels, at_least| {
+    Ok(RenderLoads::single(needed, move |pixels, at_least| {
         let one = glyph(pixels, at_least);
         let add = |id: u32| {
             // Each glyph is another picture: the server shares equal ones.

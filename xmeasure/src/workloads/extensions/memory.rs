@@ -206,7 +206,7 @@ fn by_id(client: &mut Client, major: u8, length: usize) -> Result<Option<u32>, M
 }
 
 /// Memory that the server has attached.
-pub(crate) struct Shared {
+pub(crate) struct SharedPixels {
     /// MIT-SHM's major opcode.
     pub(crate) major: u8,
     pub(crate) segment: u32,
@@ -217,7 +217,7 @@ pub(crate) fn share(
     client: &mut Client,
     depth: u8,
     pixels: usize,
-) -> Result<Option<Shared>, MeasureError> {
+) -> Result<Option<SharedPixels>, MeasureError> {
     let image = Image::new(client, ImageFormat::Z_PIXMAP, depth);
     let (Some(major), Some(image)) = (client.extension("MIT-SHM")?, image) else {
         return Ok(None);
@@ -229,7 +229,7 @@ pub(crate) fn share(
     }
     let pixel_bytes = image.bits.div_ceil(8);
     let shared = by_descriptor(client, major, pixels * pixel_bytes)?;
-    Ok(shared.map(|segment| Shared { major, segment }))
+    Ok(shared.map(|segment| SharedPixels { major, segment }))
 }
 
 /// A segment attached by a descriptor that is sent along.
