@@ -1,22 +1,22 @@
-//! What a sleep costs the server afterwards: while it waits, other programs and the processor's
-//! own idling take its code and data out of the caches.
+//! The cost of a sleep for the server afterwards: meanwhile other programs and the processor's own idling take its code
+//! and data out of the caches.
 //!
-//! What the idling takes and what other programs take add up: a program that computes for a
-//! millisecond before it draws leaves the server colder than the same sleep of all.
+//! The effects of idling and of other programs add up: a program that computes for a millisecond before it draws leaves
+//! the server colder than an idle sleep of equal length.
 
 use crate::{AfterSleep, AfterWork, Clock, Cost, Micros, ServerParameters};
 
-/// What went before a piece of the server's work.
+/// The sleep before a piece of the server's work.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct PriorSleep {
-    /// How long the server, or what is looked at of it, had not run.
+    /// The time for which the server, or the part in question, had not run.
     pub slept: Micros,
     /// For how much of that others ran on its processor; none where that is not known.
     pub worked: Micros,
 }
 
 impl PriorSleep {
-    /// Without beginning: it has never run.
+    /// An infinite sleep: the code has never run.
     pub const EVER: PriorSleep = PriorSleep {
         slept: Micros(f64::INFINITY),
         worked: Micros(f64::INFINITY),
@@ -30,8 +30,8 @@ impl PriorSleep {
         }
     }
 
-    /// For how long nobody ran. What others' work costs was measured beyond a short sleep, so that
-    /// a sleep filled with work is a short one with that work after it.
+    /// The part of the sleep in which no thread ran. The cost of others' work was measured beyond a short sleep, so a
+    /// sleep filled with work is a short one followed by the work.
     fn without_work(self) -> Micros {
         if self.worked.0.is_finite() {
             Micros((self.slept - self.worked).0.max(0.0))
@@ -50,8 +50,7 @@ pub struct SleepPrices {
 }
 
 impl SleepPrices {
-    /// Those of `parameters`; none where they were not measured, or prices are not on the
-    /// processor's clock.
+    /// The prices in `parameters`; none if they were not measured, or if prices are not on the processor's clock.
     pub(crate) fn new(parameters: &ServerParameters, clock: Option<Clock>) -> SleepPrices {
         let costs = parameters
             .transport
@@ -74,8 +73,8 @@ impl SleepPrices {
         Some(slept + self.worked(prior_sleep.worked, |point| point.wakeup_us))
     }
 
-    /// What a request costs beyond its price when none of its name and attributes has run meanwhile, where
-    /// that is `uses` usual first uses.
+    /// A request's cost beyond its price if its name and attributes have not run meanwhile; its first use is `uses`
+    /// usual ones.
     pub fn first(&self, prior_sleep: PriorSleep, uses: f64) -> Cost {
         let Some(shortest) = self.points.first() else {
             return Cost::default();
@@ -89,8 +88,7 @@ impl SleepPrices {
         usual.times(uses)
     }
 
-    /// The idle time up to which no pixels leave the caches; `None` where what they cost then was
-    /// not measured.
+    /// The idle time up to which no pixels leave the caches; `None` if the pixels' cost then was not measured.
     pub fn warm_until(&self) -> Option<Micros> {
         let cold = |point: &&AfterSleep| point.megapixel_us.is_some_and(|time| time.0 > 0.0);
         let first = self.points.iter().position(|point| cold(&point))?;
@@ -98,7 +96,7 @@ impl SleepPrices {
         Some(before.asleep_us)
     }
 
-    /// What drawing a pixel costs beyond its price that was not touched while the server idled so.
+    /// The cost beyond its price of drawing a pixel that was not touched while the server was idle for this time.
     pub fn pixel(&self, idle: Micros) -> Cost {
         let million = self.slept(idle, |point| point.megapixel_us.unwrap_or_default());
         million.unwrap_or_default().times(1e-6)

@@ -5,8 +5,8 @@ use crate::brought::{Brought, Factor};
 use crate::{Host, Measured, Micros, Reference, ServerParameters, TransportCosts};
 
 impl Brought {
-    /// What brings parameters of the machine of `there` to that of `here`, which measured the
-    /// same kind of server; `None` where they have no load in common, or the first names no machine.
+    /// The factors from the machine of `there` to that of `here`, which measured the same kind of server; `None` if
+    /// they have no load in common, or if the first names no machine.
     pub fn between(there: &ServerParameters, here: &ServerParameters) -> Option<Brought> {
         let requests = Factor::of(references(there, here))?;
         Some(Brought {
@@ -17,7 +17,7 @@ impl Brought {
     }
 }
 
-/// How many times as long each load of both took `here`.
+/// The ratios, `here` to `there`, of the times of each load of both.
 fn references(there: &ServerParameters, here: &ServerParameters) -> Vec<f64> {
     let mean = |reference: &Reference| (reference.start_us.0 + reference.end_us.0) / 2.0;
     let known = &there.method.references;
@@ -28,7 +28,7 @@ fn references(there: &ServerParameters, here: &ServerParameters) -> Vec<f64> {
     of_both.collect()
 }
 
-/// The same of waking up, by how long the server slept.
+/// The ratios of the times of waking up, by the length of the server's sleep.
 fn wakeups(there: &ServerParameters, here: &ServerParameters) -> Vec<f64> {
     let sleeps = |of: &ServerParameters| {
         let transport = of.transport.as_ref();
@@ -184,7 +184,7 @@ mod tests {
                 assert!((one - other).abs() <= 1e-9 * other);
             }
         }
-        // It is a file like any other.
+        // The result is a file like any other.
         assert_eq!(ServerParameters::from_toml(&there.to_toml()), Ok(there));
     }
 

@@ -1,12 +1,12 @@
-//! What says that parameters were brought from one machine to another: by which factors.
+//! The record that parameters were brought from one machine to another, and the factors.
 
 use serde::{Deserialize, Serialize};
 
-/// How much longer one machine takes than another.
+/// The ratio of the times on two machines.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Factor {
-    /// How many times as long the middle one of the loads takes.
+    /// The median ratio of the loads' times.
     pub times: f64,
     /// The least of them.
     pub low: f64,
@@ -15,7 +15,7 @@ pub struct Factor {
 }
 
 impl Factor {
-    /// The same for all loads.
+    /// A factor that is equal for all loads.
     pub fn exact(times: f64) -> Factor {
         Factor {
             times,
@@ -50,15 +50,15 @@ impl Factor {
     }
 }
 
-/// From which machine parameters were brought to the one that their `host` names, and how.
+/// The machine whose parameters were brought to the one that their `host` names, and the factors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Brought {
     /// The model of the processor that they were measured on.
     pub from: String,
-    /// What requests, replies, events and updates of the screen were multiplied by.
+    /// The factor of requests, replies, events and updates of the screen.
     pub requests: Factor,
-    /// What waking up, what is cold afterwards, and writing were.
+    /// The factor of waking up, of cold code and data afterwards, and of writing.
     pub wakeups: Factor,
 }
 

@@ -1,5 +1,5 @@
-//! Which of a file's two clocks a cost is taken from: the one asked for where all figures that
-//! belong together have it, else the other.
+//! Chooses between a file's two clocks for a cost: the one asked for if all related figures have it, otherwise the
+//! other.
 
 use crate::{Clock, Cost, Measured, Micros, Point, RequestCosts, TransportCosts};
 
@@ -52,8 +52,8 @@ impl Point {
 }
 
 impl RequestCosts {
-    /// The clock to take this entry's costs from: `preferred` where every point and the fixed
-    /// part have it, else the other; `None` where neither is whole.
+    /// The clock for this entry's costs: `preferred` if every point and the fixed part have it, otherwise the other;
+    /// `None` if neither is whole.
     pub fn clock(&self, preferred: Clock) -> Option<Clock> {
         [preferred, preferred.other()].into_iter().find(|clock| {
             self.points.iter().all(|point| point.time(*clock).is_some())

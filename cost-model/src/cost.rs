@@ -66,9 +66,9 @@ impl Sum for Micros {
 pub struct Cost {
     /// The estimate.
     pub time: Micros,
-    /// What it is at least.
+    /// The lower bound.
     pub low: Micros,
-    /// What it is at most.
+    /// The upper bound.
     pub high: Micros,
 }
 
@@ -100,7 +100,7 @@ impl Cost {
         }
     }
 
-    /// This cost without `part`, which was added to it before.
+    /// This cost minus `part`, which was added to it before.
     pub fn without(self, part: Cost) -> Cost {
         Cost {
             time: self.time - part.time,
@@ -126,7 +126,7 @@ impl AddAssign for Cost {
     }
 }
 
-/// Which of the server's two clocks a cost was measured on (DESIGN, section 4).
+/// The server's clock on which a cost was measured (DESIGN, section 4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Clock {

@@ -1,22 +1,21 @@
-//! What a server does later, once for all that has changed on its screen.
+//! A server's later work, done once for all changes of its screen.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Cost, Micros};
 
-/// What a server does later, once for all that has changed on its screen: Xvnc for its viewer,
-/// Xephyr for its host. Processor times of the server, in microseconds.
+/// A server's later work, done once for all changes of its screen: Xvnc's for its viewer, Xephyr's for its host.
+/// Processor times of the server, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Deferred {
-    /// The least time between two such updates; 0 where there is one whenever the server has done
-    /// all that it was sent.
+    /// The least time between two such updates; 0 if the server updates whenever it is idle.
     pub interval_us: Micros,
     /// One update.
     pub update_us: Micros,
     /// Each pixel that has changed, of text in two colours.
     pub pixel_us: Micros,
-    /// Each pixel that was drawn and is what it was before; `None` where that was not measured.
+    /// Each pixel that was drawn and is unchanged; `None` if this was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_us: Option<Micros>,
     /// Each pixel that has changed, of text with edges in greys; `None` where that was not measured.
@@ -28,8 +27,8 @@ pub struct Deferred {
     /// Each box of the changed region beyond the first; nothing where it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub box_us: Option<Micros>,
-    /// What an update costs more for each microsecond that the wakeup before it costs more than one
-    /// in a warm cache. Where it is absent, `update_us` is that of cold caches.
+    /// The extra cost of an update for each microsecond that the wakeup before it costs more than one in a warm cache.
+    /// If absent, `update_us` is that of cold caches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chill: Option<f64>,
     /// Half the width of the 95 % confidence interval of a large update, relative to it.
@@ -38,11 +37,10 @@ pub struct Deferred {
 }
 
 impl Deferred {
-    /// An update of `pixels` pixels that were drawn, in `boxes` boxes; the wakeup before it cost `cold`
-    /// more than one in a warm cache. A recording does not show which of the pixels are what they were
-    /// before, as where a program paints again what is there, nor what the others are like. The bounds are
-    /// that none has changed, and that all are the most expensive that were measured; the estimate lies in the
-    /// middle between none and all, of text.
+    /// An update of `pixels` drawn pixels in `boxes` boxes; the wakeup before it cost `cold` more than one in a warm
+    /// cache. A recording does not show which pixels are unchanged, as where a program paints the same again, nor the
+    /// content of the others. The lower bound is that none has changed, the upper that all are the most expensive ones
+    /// measured. The estimate is the mean of none and all, of text.
     pub fn cost(&self, pixels: u64, boxes: u64, cold: Micros) -> Cost {
         let spread = self.spread.unwrap_or(0.0);
         let update = self.fixed(boxes, cold);
@@ -58,13 +56,13 @@ impl Deferred {
         }
     }
 
-    /// What an update costs without its pixels.
+    /// The cost of an update without its pixels.
     fn fixed(&self, boxes: u64, cold: Micros) -> Micros {
         let more = self.box_us.unwrap_or_default() * boxes.saturating_sub(1) as f64;
         self.update_us + more + cold * self.chill.unwrap_or(0.0)
     }
 
-    /// How long the first change after a pause waits for its update.
+    /// The delay of the update after the first change that follows a pause.
     pub fn first(&self) -> Micros {
         self.first_us.unwrap_or(self.interval_us * 0.5)
     }

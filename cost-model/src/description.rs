@@ -25,7 +25,7 @@ pub struct DescriptionError {
     pub line: usize,
     /// The column, from 1, in characters.
     pub column: usize,
-    /// What was expected there, or what is wrong.
+    /// The text expected there, or the fault.
     pub message: String,
 }
 
@@ -118,7 +118,7 @@ struct Entry {
     point: Point,
 }
 
-/// Where parsing failed, and what would have been right there.
+/// The place at which parsing failed, and the text expected there.
 #[derive(Debug)]
 struct Fault<'a> {
     at: &'a str,

@@ -1,10 +1,10 @@
-//! Where two servers differ: what both have measured, the greatest ratio first.
+//! The differences of two servers: the costs that both have measured, the greatest ratio first.
 
 use std::collections::BTreeMap;
 
 use crate::{AttributeValue, Clock, Micros, ServerParameters};
 
-/// What one request of one size costs two servers.
+/// The cost of one request of one size on two servers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
     /// The request.
@@ -15,14 +15,14 @@ pub struct Difference {
     pub size: f64,
     /// The clock that both times are of.
     pub clock: Clock,
-    /// What it costs the first server.
+    /// The cost on the first server.
     pub first: Micros,
-    /// What it costs the second.
+    /// The cost on the second server.
     pub second: Micros,
 }
 
 impl Difference {
-    /// How many times as long the second takes.
+    /// The second server's cost divided by the first's.
     pub fn ratio(&self) -> f64 {
         self.second.0 / self.first.0
     }

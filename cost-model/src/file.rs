@@ -9,21 +9,21 @@ use crate::{FORMAT, ServerParameters};
 /// Why a text is no parameter file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterError {
-    /// It is not TOML, or a field is missing, unknown or of the wrong type.
+    /// The text is not TOML, or a field is missing, unknown or of the wrong type.
     #[error("{}{message}", at_line(*.line))]
     Syntax {
         /// The line, from 1, where it is known.
         line: Option<usize>,
-        /// What is wrong.
+        /// The fault.
         message: String,
     },
-    /// It is TOML, but nothing says that it is a parameter file.
+    /// The text is TOML, but does not say that it is a parameter file.
     #[error(
         "this is no server parameter file: it does not say `format = {FORMAT}` \
          (x11prof measure writes one)"
     )]
     Foreign,
-    /// It is of a version that this program does not know.
+    /// The file has a version that this program does not know.
     #[error(
         "the file is of format {found}, and this x11prof reads format {FORMAT}: \
          take a newer x11prof, or measure again"
@@ -39,7 +39,7 @@ pub enum ParameterError {
         line: Option<usize>,
         /// The entry: a request with its attributes, or a part of the transport.
         entry: String,
-        /// What is wrong and what to do.
+        /// The fault and its remedy.
         message: String,
     },
 }

@@ -105,8 +105,8 @@ impl Curve {
         }
     }
 
-    /// What a request costs at most that does none of its work, where the fixed part is not
-    /// known: the smallest measured one. It may be nothing.
+    /// The largest cost of a request that does none of its work, if the fixed part is unknown: the smallest measured
+    /// cost. The cost may be zero.
     pub(crate) fn idle(&self) -> Estimate {
         let (_, cost) = self.smallest;
         Estimate {

@@ -39,7 +39,7 @@ impl ItemCosts {
         })
     }
 
-    /// What `operation` costs; its fixed part only where it does no `work`.
+    /// The cost of `operation`; its fixed part only if it does no `work`.
     pub(crate) fn of(&self, operation: &Operation, work: bool) -> Estimate {
         let whole = self.scaled(operation, work, 1.0);
         let blanks = f64::from(operation.blanks);
@@ -57,7 +57,7 @@ impl ItemCosts {
         let (least, most) = (cost(share - off), cost(share + off));
         price.low = Micros(price.low.0.min(least.low.0));
         price.high = Micros(price.high.0.max(most.high.0));
-        // Whether it lies among the measured sizes is a matter of its length.
+        // The length decides if the size lies among the measured ones.
         Estimate {
             cost: price,
             exact: false,
@@ -65,7 +65,7 @@ impl ItemCosts {
         }
     }
 
-    /// The same with each size multiplied by `scale`.
+    /// The cost with each size multiplied by `scale`.
     fn scaled(&self, operation: &Operation, work: bool, scale: f64) -> Estimate {
         let items = if work {
             operation.items.as_slice()

@@ -1,5 +1,5 @@
-//! Which parameter file is the recorded server's. Vendor and release do not tell Xvfb, Xephyr
-//! and Xorg apart, so the executable comes first (DESIGN, section 3).
+//! Finds the recorded server's parameter file. Vendor and release do not distinguish Xvfb, Xephyr and Xorg, so the
+//! executable comes first (DESIGN, section 3).
 
 use crate::{Host, ServerIdentity, ServerParameters};
 
@@ -15,7 +15,7 @@ pub struct Match<'a> {
     pub same_machine: Option<bool>,
 }
 
-/// How an attribute of two servers compares, from worst to best.
+/// The likeness of an attribute of two servers, from worst to best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Likeness {
     Differs,
@@ -50,13 +50,13 @@ pub fn best_match<'a>(
     })
 }
 
-/// Whether the parameters of `known` are those of this kind of server, on whatever machine.
+/// True if the parameters of `known` are those of this kind of server, on any machine.
 pub fn is_same_server(known: &ServerIdentity, server: &ServerIdentity) -> bool {
     let nowhere = Host::default();
     same(compare(known, &nowhere, server, &nowhere)).0
 }
 
-/// Whether it is the same kind of server, and the same model of processor, where that is known.
+/// True if the kind of server is the same; and true if the model of processor is the same, if known.
 fn same(likeness: Likenesses) -> (bool, Option<bool>) {
     let [executable, depth, viewed, cpu_model, vendor, release] = likeness;
     let identified = executable == Equal || (vendor == Equal && release == Equal);

@@ -11,7 +11,7 @@ pub struct Network {
     pub bytes_per_second: Option<f64>,
     /// The latency that a blocking request waits: there and back.
     pub rtt: Micros,
-    /// How many times smaller all bytes are made on the way, as ssh does with `-C`; `None` where they are not.
+    /// The factor by which all bytes are compressed on the way, as by ssh with `-C`; `None` without compression.
     pub compression: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! How fast the processor worked while a file was measured: whether the core was shared.
+//! The processor's speed during the measurement of a file, which shows if the core was shared.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,9 +7,8 @@ use crate::Micros;
 /// A mean so much above the fastest is worth a remark.
 const WORTH: f64 = 1.15;
 
-/// What a short piece of work, always the same, took in processor time while something was measured.
-/// Where another thread of the core is at work (on a virtual machine another guest), it takes up to
-/// twice as long, and so does what is measured.
+/// The processor time of a short, constant piece of work during a measurement. If another thread of the core is at work
+/// (on a virtual machine another guest), it takes up to twice as long, and so do the measured requests.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pace {
@@ -23,7 +22,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// What a careful reader would remark: that the figures are those of a shared core.
+    /// A remark for the reader if the figures are those of a shared core.
     pub(crate) fn remark(self) -> Option<String> {
         let times = |time: Micros| time.0 / self.fastest_us.0;
         let slower = times(self.mean_us);

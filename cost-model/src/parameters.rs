@@ -16,15 +16,15 @@ pub const FORMAT: u32 = 1;
 pub struct ServerParameters {
     /// The file format's version: 1.
     pub format: u32,
-    /// Which server.
+    /// The server's identity.
     pub server: ServerIdentity,
     /// The machine that it ran on.
     #[serde(default)]
     pub host: Host,
-    /// How the figures were measured.
+    /// The method of the measurement.
     #[serde(default)]
     pub method: Method,
-    /// What a message costs beside its operation; `None` for files from before this model.
+    /// The costs of messages beside their operations; `None` for files from before this model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<TransportCosts>,
     /// Costs of requests: one table for each request and set of attributes.
@@ -32,7 +32,7 @@ pub struct ServerParameters {
     pub requests: Vec<RequestCosts>,
 }
 
-/// Which server.
+/// The identity of a server.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerIdentity {
@@ -56,7 +56,7 @@ pub struct ServerIdentity {
     /// Width and height of the screen in pixels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub screen: Option<(u16, u16)>,
-    /// Whether a viewer takes what is shown, of a server whose encoder runs only then (Xvnc).
+    /// True if a viewer takes the screen, for a server whose encoder runs only then (Xvnc).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub viewed: Option<bool>,
 }
@@ -76,7 +76,7 @@ pub struct Host {
     pub kernel: Option<String>,
 }
 
-/// How the figures were measured.
+/// The method of a measurement.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Method {
@@ -86,16 +86,16 @@ pub struct Method {
     /// The date, `2026-11-20`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
-    /// What there is to know beside.
+    /// Further remarks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
-    /// What a few loads took at the beginning and at the end.
+    /// The times of a few loads at the beginning and at the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<Reference>,
     /// Requests of which something was left out when the time was over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmeasured: Vec<String>,
-    /// How fast the processor worked meanwhile.
+    /// The processor's speed meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
     /// From which machine they were brought to `host`; `None` where they were measured there.
@@ -126,13 +126,13 @@ pub struct Measured {
     pub spread: Option<f64>,
 }
 
-/// What messages cost the server beside the operations in them (DESIGN, section 4).
+/// The server's costs of messages beside their operations (DESIGN, section 4).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransportCosts {
     /// One wakeup: the server was asleep, and goes back to sleep.
     pub wakeup: Measured,
-    /// The same where server and client run on different processors, where both were measured.
+    /// The wakeup with server and client on different processors, if both were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wakeup_other_cpu: Option<Measured>,
     /// Reading one byte of requests.
@@ -149,22 +149,20 @@ pub struct TransportCosts {
     pub byte_written: Option<Measured>,
     /// Making one event and putting it into the client's output, as for a reply.
     pub event: Measured,
-    /// What has gone out of the caches while the server slept, by how long it slept, in ascending
-    /// order; empty where that was not measured.
+    /// The costs of emptied caches after the server's sleep, by its length, in ascending order; empty if not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after_sleep: Vec<AfterSleep>,
-    /// What has gone out of the caches because others ran on the server's processor while it
-    /// slept, by how long they ran, in ascending order; empty where that was not measured.
+    /// The costs of emptied caches after others ran on the server's processor during its sleep, by their running time,
+    /// in ascending order; empty if not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after_work: Vec<AfterWork>,
-    /// What the server does later for what has changed on its screen; `None` where it does
-    /// nothing, or that was not measured.
+    /// The server's later work for changes of its screen; `None` if it does none, or if not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deferred: Option<Deferred>,
 }
 
-/// What costs more where others have run on the server's processor for some time while it slept,
-/// beyond what the sleep alone costs. Processor times of the server, in microseconds.
+/// The extra costs if others ran on the server's processor for some time during its sleep, beyond those of the sleep
+/// alone. Processor times of the server, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AfterWork {
@@ -181,21 +179,21 @@ pub struct AfterWork {
     pub spread: Option<f64>,
 }
 
-/// What costs more after a sleep of some length. Processor times of the server, in microseconds.
+/// The extra costs after a sleep of some length. Processor times of the server, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AfterSleep {
-    /// How long it slept, in microseconds.
+    /// The length of the sleep, in microseconds.
     pub asleep_us: Micros,
     /// One wakeup, in place of `wakeup`.
     pub wakeup_us: Micros,
-    /// What a request costs beyond its price where none of its name and attributes has run for that long.
+    /// A request's cost beyond its price if its name and attributes have not run for that long.
     pub first_us: Micros,
     /// A client's coming and going beyond the one wakeup: accepting it, its setup, and freeing
     /// what it had.
     pub connection_us: Micros,
-    /// What drawing a million pixels costs beyond its price that were not touched for that long;
-    /// `None` where that was not measured.
+    /// The cost beyond its price of drawing a million pixels that were not touched for that long; `None` if not
+    /// measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub megapixel_us: Option<Micros>,
     /// Half the width of the 95 % confidence interval of the wakeup, relative to it.
@@ -216,18 +214,18 @@ pub struct RequestCosts {
     /// request is priced as one item of the whole op-size, as the paper does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed: Option<Measured>,
-    /// What a blank character counts as; as any other where that was not measured.
+    /// The share of a blank character's cost; as any other character's if not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blank: Option<Blank>,
-    /// How many times `first_us` it costs beyond its price, with all that the server does after it, where
-    /// none of its name and attributes has run for a while; once where that was not measured.
+    /// The cost beyond its price as a multiple of `first_us`, including all the server's work after it, if its name and
+    /// attributes have not run for a while; 1 if not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_uses: Option<f64>,
     /// Measured sizes of one item, in ascending order; each time includes the fixed part.
     pub points: Vec<Point>,
 }
 
-/// What a blank character counts as, beside any other.
+/// The cost of a blank character as a share of another's.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Blank {

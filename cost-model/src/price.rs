@@ -1,11 +1,11 @@
-//! What a price is.
+//! Prices of operations.
 
 use x11prof_protocol::Symbol;
 use x11prof_session::Value;
 
 use crate::{Clock, Cost};
 
-/// How a price was come by, from best to worst. A request priced by two ways counts as the worse.
+/// The source of a price, from best to worst. A request priced by two sources counts as the worse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Basis {
     /// Measured with these attributes at these sizes.
@@ -26,9 +26,9 @@ pub struct Price {
     pub server: Cost,
     /// The clock it was measured on; `None` where unpriced.
     pub clock: Option<Clock>,
-    /// How it was come by.
+    /// The source of the price.
     pub basis: Basis,
-    /// What the user should know; empty in the common case.
+    /// Doubts for the user; empty in the common case.
     pub doubts: Vec<Doubt>,
 }
 

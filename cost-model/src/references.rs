@@ -1,5 +1,5 @@
-//! What a few loads took at the beginning and at the end of a calibration: whether it left the server
-//! as it found it.
+//! The times of a few loads at the beginning and at the end of a calibration. They show if the calibration left the
+//! server unchanged.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ pub struct Reference {
     pub load: String,
     /// The time of a request at the beginning, its transport included.
     pub start_us: Micros,
-    /// The same at the end.
+    /// The time at the end.
     pub end_us: Micros,
     /// Half the width of the 95 % confidence interval of their ratio, relative to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,9 +33,9 @@ impl Reference {
     }
 }
 
-/// What the references say: a machine that drifts changes all of them alike, by the median of their
-/// ratios. One that became slower than that, by more than its spread and 15 %, met something that the
-/// calibration left behind, as a first cursor makes a server look at each drawing request from then on.
+/// Remarks from the references. A machine that drifts changes all of them alike, by the median of their ratios. A load
+/// that became slower than the median, by more than its spread and 15 %, met a lasting effect of the calibration. For
+/// example, after a first cursor a server checks each drawing request.
 pub fn left_behind(references: &[Reference]) -> Vec<String> {
     let mut ratios: Vec<f64> = references.iter().filter_map(Reference::ratio).collect();
     ratios.sort_by(f64::total_cmp);
@@ -103,7 +103,7 @@ mod tests {
         let remarks = left_behind(&marked);
         assert_eq!(remarks.len(), 1, "{remarks:?}");
         assert!(remarks[0].starts_with("D took 1.90"), "{remarks:?}");
-        // What falls on half of them is theirs, too.
+        // An effect on half of the loads is found too.
         let half = [same[0].clone(), marked[3].clone()];
         assert!(left_behind(&half)[0].starts_with("D took 1.90"));
         // As far apart, but no surer than that.

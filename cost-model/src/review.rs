@@ -1,4 +1,4 @@
-//! What a careful reader would remark on a file that is well formed.
+//! Remarks on a well-formed file for a careful reader.
 
 use crate::{Clock, Method, Pace, RequestCosts, ServerParameters, left_behind};
 
@@ -54,8 +54,8 @@ pub fn review(parameters: &ServerParameters) -> Vec<String> {
     remarks
 }
 
-/// What stands in the way of a calibration's figures: what it left behind, what it had no time for,
-/// a processor that other work shared.
+/// Limits of a calibration's figures: its lasting effects, the loads that it had no time for, a processor that other
+/// work shared.
 pub fn review_method(method: &Method) -> Vec<String> {
     let mut remarks = left_behind(&method.references);
     if let Some(first) = method.unmeasured.first() {
@@ -69,7 +69,7 @@ pub fn review_method(method: &Method) -> Vec<String> {
     remarks
 }
 
-/// Whether the wall times are the server's own, as far as that was measured.
+/// A remark if the wall times are not the server's own, as far as measured.
 fn sender(parameters: &ServerParameters) -> Option<String> {
     let points = parameters.requests.iter().flat_map(|costs| &costs.points);
     let shares: Vec<f64> = points.filter_map(|point| point.busy).collect();

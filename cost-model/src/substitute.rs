@@ -1,5 +1,5 @@
-//! Which measured entry prices a set of attributes: the one that has them, else the one that
-//! needs the fewest and most preferred substitutions.
+//! Chooses the measured entry that prices a set of attributes: the entry with these attributes, otherwise the one with
+//! the fewest and most preferred substitutions.
 
 use x11prof_session::{Attribute, Attributes, Value};
 
@@ -11,11 +11,11 @@ use crate::{Doubt, Substitutions};
 pub(crate) struct Entry {
     pub(crate) attributes: Attributes,
     pub(crate) costs: ItemCosts,
-    /// How many usual first uses its own is.
+    /// The entry's own first use as a multiple of a usual one.
     pub(crate) first_uses: Option<f64>,
 }
 
-/// How a set of attributes is priced. Numbers are indexes of entries.
+/// The pricing of a set of attributes. Numbers are indexes of entries.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Resolution {
     pub(crate) entry: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Resolution {
     pub(crate) substitutions: Vec<Doubt>,
 }
 
-/// How well an entry fits; the smallest is taken, and of equals the first entry.
+/// The misfit of an entry; the smallest wins, and among equals the first entry.
 type Misfit = (usize, usize, usize, usize, u64);
 
 struct Fit {

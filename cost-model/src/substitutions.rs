@@ -11,7 +11,7 @@ use crate::{AttributeValue, FORMAT};
 /// The rules that come with the program.
 const DEFAULT: &str = include_str!("../substitutions.toml");
 
-/// Which value of an attribute may stand in for one that was not measured.
+/// The values of attributes that may replace values without a measurement.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Substitutions {
     rules: HashMap<Attribute, Rule>,
@@ -25,11 +25,11 @@ pub struct Substitutions {
 pub struct SubstitutionError {
     /// The line, from 1, where it is known.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The fault.
     pub message: String,
 }
 
-/// How measured numbers stand in for another.
+/// The rule by which measured numbers replace another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Numbers {
@@ -111,8 +111,7 @@ impl Substitutions {
         self.rule(attribute).numbers == Some(Numbers::Interpolate)
     }
 
-    /// How good a stand-in `to` is where an operation has `from`, 0 the best; `None` where no
-    /// rule allows it.
+    /// The rank of the substitute `to` for an operation with `from`, 0 the best; `None` if no rule allows it.
     pub(crate) fn preference(
         &self,
         attribute: Attribute,

@@ -27,7 +27,7 @@ pub struct CostTable {
 struct RequestTable {
     /// In the order of their attributes, so that ties are always decided alike.
     entries: Vec<Entry>,
-    /// Whether an entry says how many usual first uses its own is.
+    /// True if an entry has its own number of usual first uses.
     has_first_uses: bool,
     found: FastMap<Attributes, usize>,
     resolved: Vec<Resolved>,
@@ -35,7 +35,7 @@ struct RequestTable {
     last: usize,
 }
 
-/// What was found out about a set of attributes; `None`: nothing prices them.
+/// The pricing found for a set of attributes; `None` if no entry prices them.
 #[derive(Debug, Clone)]
 struct Resolved {
     attributes: Attributes,
@@ -137,7 +137,7 @@ impl CostTable {
         fixed
     }
 
-    /// How many usual first uses the first use of `operation` is: 1 where that was not measured.
+    /// The first use of `operation` as a multiple of a usual one: 1 if not measured.
     pub fn first_uses(&mut self, operation: &Operation) -> f64 {
         let has_some = |table: &RequestTable| table.has_first_uses;
         if !self.requests.get(&operation.request).is_some_and(has_some) {
@@ -186,7 +186,7 @@ impl RequestTable {
     }
 }
 
-/// What `operation` costs, and on which clock.
+/// The cost of `operation`, and its clock.
 fn estimate(
     entries: &[Entry],
     resolution: &Resolution,
@@ -205,7 +205,7 @@ fn estimate(
             ..Estimate::of_both(cost, estimate, other)
         };
     }
-    // What stood in could have been any of them.
+    // The substitute could have been any of them.
     let Cost {
         time,
         mut low,

@@ -1,4 +1,4 @@
-//! What messages cost a server beside the operations in them (DESIGN, section 4).
+//! The server's costs of messages beside their operations (DESIGN, section 4).
 
 use crate::{
     Clock, Cost, Deferred, Micros, PriorSleep, ServerParameters, SleepPrices, TransportCosts,
@@ -89,7 +89,7 @@ impl TransportPrices {
         }
     }
 
-    /// What one wakeup after such a sleep costs more than one in a warm cache.
+    /// The extra cost of one wakeup after such a sleep over one in a warm cache.
     pub fn cold(&self, prior_sleep: PriorSleep) -> Micros {
         Micros(
             (self.wakeup(prior_sleep).time - self.wakeup.time)
@@ -103,13 +103,13 @@ impl TransportPrices {
         self.wakeup_other_cpu
     }
 
-    /// What a sleep costs afterwards, beside the wakeup.
+    /// The costs after a sleep, beside the wakeup.
     pub fn sleep(&self) -> &SleepPrices {
         &self.sleep
     }
 
-    /// What the server does later for what has changed on its screen; `None` where that was not
-    /// measured, or prices are not on the processor's clock.
+    /// The server's later work for changes of its screen; `None` if not measured, or if prices are not on the
+    /// processor's clock.
     pub fn deferred(&self) -> Option<Deferred> {
         self.deferred
     }

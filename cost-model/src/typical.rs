@@ -1,4 +1,4 @@
-//! What typical requests cost several servers: the Xprof paper's Table 1, and the like for any request.
+//! The costs of typical requests on several servers: the Xprof paper's Table 1, and similar tables for any request.
 
 use serde::Serialize;
 use x11prof_session::{Attributes, Operation, Value};
@@ -78,11 +78,11 @@ pub struct PricedRequest {
     pub attributes: String,
     /// The op-size.
     pub size: f64,
-    /// What it costs each server, in their order; null where that has no price for it.
+    /// The costs on each server, in their order; null if a server has no price for it.
     pub servers: Vec<Option<ServerPrice>>,
 }
 
-/// What a request costs a server.
+/// The cost of a request on a server.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ServerPrice {
     /// Milliseconds.

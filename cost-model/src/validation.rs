@@ -1,5 +1,4 @@
-//! What a parameter file must hold to be worked with: finite times of one clock at ascending
-//! sizes, and no entry twice.
+//! The conditions for a usable parameter file: finite times of one clock at ascending sizes, and no entry twice.
 
 mod amounts;
 mod transport;
@@ -10,7 +9,7 @@ use self::amounts::{is_amount, validate_measured, validate_times};
 use self::transport::validate_transport;
 use crate::{Blank, Clock, Point, RequestCosts, ServerParameters};
 
-/// What is wrong with a file, and where.
+/// The fault of a file, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Flaw {
     /// The index of the request in the file.
@@ -19,7 +18,7 @@ pub(crate) struct Flaw {
     pub(crate) point: Option<usize>,
     /// The entry in words.
     pub(crate) entry: String,
-    /// What is wrong.
+    /// The fault.
     pub(crate) message: String,
 }
 

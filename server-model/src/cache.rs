@@ -1,5 +1,5 @@
-//! Cache: what has left the caches of the server's processor. Code that has not run lately, and pixels that have not
-//! been read or written lately.
+//! Cache: code and pixels that have left the caches of the server's processor. Code leaves if it has not run lately,
+//! pixels if they have not been read or written lately.
 
 mod pixels;
 
@@ -11,10 +11,10 @@ use x11prof_session::{Effect, Operation, Session};
 
 use pixels::UsedPixels;
 
-/// How many operations are remembered. Beyond that all count as not having run.
+/// The most operations that are remembered. Beyond the limit all count as not having run.
 const OPERATIONS_LIMIT: usize = 1 << 14;
 
-/// How far a server has come, by all that empties its caches.
+/// The server's age, by all that empties its caches.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Elapsed {
     /// The server's clock.
@@ -25,7 +25,7 @@ pub(crate) struct Elapsed {
     pub(crate) idled: Micros,
 }
 
-/// What code has run, and what pixels were used, and when.
+/// The code that has run, the pixels that were used, and the times.
 #[derive(Debug, Default)]
 pub(crate) struct Caches {
     /// When each operation ran last, and for how long others had worked by then: by the request's name
@@ -35,8 +35,8 @@ pub(crate) struct Caches {
 }
 
 impl Caches {
-    /// What a request costs beyond its price because its code and pixels are cold. Its first use costs `first_uses`
-    /// times a usual one.
+    /// A request's cost beyond its price because its code and pixels are cold. Its first use costs `first_uses` times a
+    /// usual one.
     pub(crate) fn cost(
         &mut self,
         prices: &SleepPrices,
@@ -141,7 +141,7 @@ mod tests {
             cost.time.0
         };
         assert_eq!(cost(0.0), 10.0);
-        // It ran 50 µs ago.
+        // The code ran 50 µs ago.
         assert_eq!(cost(50.0), 5.0);
         assert_eq!(cost(1050.0), 10.0);
     }

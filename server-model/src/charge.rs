@@ -1,4 +1,4 @@
-//! What goes on the bill: requests, and what their transport made the server do.
+//! Charges of server time: for requests, and for their transport.
 
 use x11prof_cost_model::{Cost, Price};
 use x11prof_protocol::{SequenceNumber, Symbol};
@@ -7,32 +7,32 @@ use x11prof_session::{ClientId, Operation};
 use crate::clock::Time;
 use crate::operation::across_network::Crossing;
 
-/// What makes up transport.
+/// The parts of transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TransportPart {
     /// The server was asleep and was woken.
     Wakeup,
-    /// Bytes that it read.
+    /// Bytes that the server read.
     Read,
-    /// What a request costs more because its code or its pixels had left the caches.
+    /// A request's extra cost because its code or its pixels had left the caches.
     Cold,
-    /// A reply that it wrote.
+    /// A reply that the server wrote.
     Reply,
-    /// An event that it wrote.
+    /// An event that the server wrote.
     Event,
-    /// An error that it wrote.
+    /// An error that the server wrote.
     Error,
     /// A connection setup: its bytes cross the wire, and the server makes a new client. The client's end is charged
     /// here as well.
     Setup,
     /// A screen update, by the model.
     Update,
-    /// What the recorded server did for no client, screen updates among it, by the kernel's clock.
+    /// The recorded server's work for no client, including screen updates, by the kernel's clock.
     Own,
 }
 
-/// One amount on the bill, to be added up by whatever key an analysis is interested in. Times on
-/// the network follow from bytes and round trips by equation 7, so that they need no second pass.
+/// One charge. Analyses sum charges up by their own keys. Times on the network follow from bytes and round trips by
+/// equation 7, and need no second pass.
 #[derive(Debug, Clone, Copy)]
 pub enum Charge<'a> {
     /// A request.
@@ -41,15 +41,15 @@ pub enum Charge<'a> {
         client: ClientId,
         /// Its number there.
         sequence: SequenceNumber,
-        /// When it had been read.
+        /// The time at which the request had been read.
         time: Time,
-        /// What it does.
+        /// The request as an operation.
         operation: &'a Operation,
         /// Its bytes on the wire.
         bytes: u64,
-        /// What it costs the server.
+        /// The request's price on the server.
         price: &'a Price,
-        /// What it costs more across a network, if it shares memory with the server.
+        /// The extra cost across a network, if the request shares memory with the server.
         across: Option<Crossing>,
     },
     /// A request that was charged before failed.
@@ -60,27 +60,25 @@ pub enum Charge<'a> {
         sequence: SequenceNumber,
         /// Its name.
         request: Symbol,
-        /// What it was charged and what it should have been: its fixed part. `None` where its
-        /// price is no longer known.
+        /// The old charge and the right one: the fixed part. `None` if the price is no longer known.
         correction: Option<(Cost, Cost)>,
     },
-    /// What a message costs beside its operation.
+    /// A message's cost beside its operation.
     Transport {
         /// The client.
         client: ClientId,
         /// When.
         time: Time,
-        /// What.
+        /// The part of transport.
         part: TransportPart,
         /// Bytes on the wire that are not a request's.
         bytes: u64,
         /// The server's time.
         server: Cost,
-        /// The request that caused it; `None` for a wakeup, whose `Blame` comes later, and where
-        /// no request did.
+        /// The request that caused it; `None` for a wakeup, whose `Blame` comes later, and for parts without a request.
         request: Option<Symbol>,
     },
-    /// A wakeup that was charged before was for this request: the first that ended after it.
+    /// An earlier wakeup was for this request: the first that ended after it.
     Blame {
         /// The client.
         client: ClientId,
@@ -92,7 +90,7 @@ pub enum Charge<'a> {
 }
 
 impl Charge<'_> {
-    /// Whose it is.
+    /// The client that is charged.
     pub fn client(&self) -> ClientId {
         match self {
             Charge::Request { client, .. }
@@ -102,7 +100,7 @@ impl Charge<'_> {
         }
     }
 
-    /// What it adds to the server's time.
+    /// The server time of the charge.
     pub fn server(&self) -> Cost {
         match self {
             Charge::Request { price, .. } => price.server,
@@ -116,7 +114,7 @@ impl Charge<'_> {
         }
     }
 
-    /// Whether it is for a wakeup of the server.
+    /// True if the charge is for a wakeup of the server.
     pub fn is_wakeup(&self) -> bool {
         matches!(
             self,
@@ -127,7 +125,7 @@ impl Charge<'_> {
         )
     }
 
-    /// What a server does beside messages.
+    /// A charge for the server's work beside messages.
     pub(crate) fn beside(
         (client, time): (ClientId, Time),
         part: TransportPart,

@@ -7,8 +7,8 @@ use x11prof_protocol::{SequenceNumber, Symbol};
 
 use crate::clock::Time;
 
-/// How many prices are kept for each client, until an answer shows that their requests did not fail.
-/// A request that fails after more requests than this keeps its full price.
+/// The most prices kept for each client, until an answer shows that their requests did not fail. A request that fails
+/// after more requests than this keeps its full price.
 const PRICED_LIMIT: usize = 4096;
 
 /// A price that an error may still correct.
@@ -25,30 +25,31 @@ pub(crate) struct Client {
     /// Its latest request.
     pub(crate) latest: SequenceNumber,
     priced: VecDeque<PricedRequest>,
-    /// Wakeups that were charged before it is known for which request.
+    /// Wakeups that were charged before their request is known.
     pub(crate) wakeups: Option<Cost>,
-    /// When it got the reply to its latest request, or an event; `None` where it has sent something since.
+    /// The time at which the client got the reply to its latest request, or an event; `None` if it has sent something
+    /// since.
     pub(crate) answered_at: Option<Time>,
     /// The server wrote to this client, and no message of that write has ended yet. The first message is charged
     /// the write.
     pub(crate) write_begins: bool,
-    /// When the server last wrote what one of its requests asked for.
+    /// The time of the server's last write for one of the client's requests.
     pub(crate) served_at: Option<Time>,
-    /// For how long the client has run after such answers, in all, and the server before them.
+    /// The total time that the client has run after such answers, and the server before them.
     client_ran: Micros,
     server_ran: Micros,
 }
 
 impl Client {
-    /// The server ran for `server` until it answered, and then the client for `client`. Whether the client has run
-    /// less than the server so far: a fair scheduler lets it go on where both share a processor.
+    /// The server ran for `server` until it answered, and then the client for `client`. True if the client has run less
+    /// than the server so far: on a shared processor a fair scheduler lets it go on.
     pub(crate) fn runs_first(&mut self, client: Micros, server: Micros) -> bool {
         self.client_ran += client;
         self.server_ran += server;
         self.client_ran.0 < self.server_ran.0
     }
 
-    /// It sent a request that costs this.
+    /// The client sent a request with this price.
     pub(crate) fn requested(&mut self, request: PricedRequest) {
         self.latest = request.sequence;
         self.answered_at = None;
@@ -69,7 +70,7 @@ impl Client {
         }
     }
 
-    /// The price of the request that failed, where it is still known. It is taken out, for a request fails once.
+    /// The price of the failed request, if it is still known. The price is removed, for a request fails once.
     pub(crate) fn failed(&mut self, sequence: SequenceNumber) -> Option<PricedRequest> {
         self.answered(sequence);
         let front = self.priced.front()?;

@@ -18,43 +18,43 @@ impl Time {
         self.0
     }
 
-    /// How long after `start` this is; no time where it is before.
+    /// The time since `start`; zero if this time is earlier.
     pub(crate) fn since(self, start: Time) -> Micros {
         Micros::from_nanos(self.0.saturating_sub(start.0) as f64)
     }
 }
 
-/// Plays batches of requests on a server. The model's own times are relative to the first one that it
-/// is told: so they keep their digits.
+/// Plays batches of requests on a server. The model's own times are relative to the first time it gets, so they keep
+/// their digits.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct ServerClock {
     start: Option<Time>,
     /// When the server will have done all that has arrived; `None` before the first batch.
     busy_until: Option<Micros>,
-    /// When it last wrote, as recorded.
+    /// The recorded time of the last write.
     wrote: Option<Micros>,
 }
 
 impl ServerClock {
-    /// A time as the model counts it.
+    /// A time in the model's count.
     pub(crate) fn at(&mut self, time: Time) -> Micros {
         time.since(*self.start.get_or_insert(time))
     }
 
-    /// The wall's time at such a time of the model.
+    /// The wall's time for a time of the model.
     pub(crate) fn time_of(&self, at: Micros) -> Time {
         let start = self.start.map_or(0, Time::as_nanos);
         Time(start.saturating_add((at.0.max(0.0) * 1e3) as u64))
     }
 
-    /// A batch arrives. Gives how long the server had slept where it wakes it, without end before the first batch;
-    /// `None` where the server is still busy and reads the batch before it sleeps.
+    /// A batch arrives. Returns the server's sleep if the batch wakes the server, infinite for the first batch; `None`
+    /// if the server is still busy and reads the batch before it sleeps.
     pub(crate) fn arrive(&mut self, at: Micros) -> Option<Micros> {
         let asleep = match self.busy_until {
             Some(busy_until) if at < busy_until => return None,
             Some(busy_until) => {
-                // What a client takes to answer does not depend on the server. The recorder's own time is not part
-                // of the sleep.
+                // A client's time to answer does not depend on the server. The recorder's own time is not part of the
+                // sleep.
                 let wrote = self.wrote.filter(|wrote| *wrote <= at);
                 at - Micros(busy_until.0.max(wrote.unwrap_or(busy_until).0))
             }
@@ -64,12 +64,12 @@ impl ServerClock {
         Some(asleep)
     }
 
-    /// The recorded server wrote something at that time: it was not asleep yet.
+    /// The recorded server wrote something at this time: it was not asleep yet.
     pub(crate) fn wrote(&mut self, at: Micros) {
         self.wrote = Some(at);
     }
 
-    /// The server works for `time` on what has arrived.
+    /// The server works for `time` on the requests that have arrived.
     pub(crate) fn serve(&mut self, time: Micros) {
         if let Some(busy_until) = &mut self.busy_until {
             *busy_until += time;
@@ -81,7 +81,7 @@ impl ServerClock {
         self.busy_until
     }
 
-    /// The server works for `time` of its own accord, at `at` or when it has done what came before.
+    /// The server works for `time` without a request, at `at` or after its earlier work.
     pub(crate) fn serve_at(&mut self, at: Micros, time: Micros) {
         let busy = self.busy_until.map_or(at.0, |busy| busy.0.max(at.0));
         self.busy_until = Some(Micros(busy) + time);

@@ -1,11 +1,11 @@
-//! The simulation of a display server: what its time goes to.
+//! The simulation of a display server: it divides the server's time into charges.
 //!
-//! It is told what the server read and wrote, and when, and says what each thing cost that server by the prices
-//! of its parameter file. docs/MODEL.md has the five nouns, and each has its file here: `operation`, `message`,
+//! Its input is the server's reads and writes with their times; its output is the cost of each on the server, by the
+//! prices of its parameter file. docs/MODEL.md has the five nouns, each with a file here: `operation`, `message`,
 //! `wakeup`, `cache`, `screen_update`. `server` puts them together. `simulated` is a server to test measurements with.
 //!
-//! It does not know traces, files, processes or this machine's clock, and measures nothing. What a message means is
-//! `session`'s to say, and what something costs is `cost-model`'s.
+//! The simulation does not know traces, files, processes or this machine's clock, and measures nothing. `session` gives
+//! the meaning of messages, and `cost-model` the prices.
 
 mod cache;
 mod charge;

@@ -6,10 +6,10 @@ use x11prof_session::{Change, ClientId, Operation, Session};
 
 use crate::clock::Time;
 
-/// A message that the server read or wrote, and what the session knows of it.
+/// A message that the server read or wrote, with the session's knowledge of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Traffic<'a> {
-    /// Whose it is.
+    /// The message's client.
     pub client: ClientId,
     /// When its last byte was read off the socket.
     pub time: Time,
@@ -17,7 +17,7 @@ pub struct Traffic<'a> {
     pub message: &'a Message<'a>,
     /// A request as an operation; `None` for other messages.
     pub operation: Option<&'a Operation>,
-    /// What a request changes on the screen, where that is known.
+    /// The screen area that a request changes, if known.
     pub changed: Option<&'a Change>,
     /// The extensions known so far.
     pub extensions: &'a x11prof_protocol::Extensions,
@@ -25,23 +25,23 @@ pub struct Traffic<'a> {
     pub session: &'a Session,
 }
 
-/// What a new client's setup of N bytes costs, its end with it, where it woke the server after `prior_sleep`.
+/// The cost of a new client's setup of N bytes, including its end, if it woke the server after `prior_sleep`.
 pub(crate) fn setup(prices: &TransportPrices, bytes: u64, prior_sleep: PriorSleep) -> Cost {
     let read = prices.byte_read().times(bytes as f64);
     read + prices.sleep().connection(prior_sleep)
 }
 
-/// What reading a request of N bytes costs.
+/// The cost of reading a request of N bytes.
 pub(crate) fn read(prices: &TransportPrices, bytes: u64) -> Cost {
     prices.byte_read().times(bytes as f64)
 }
 
-/// What a reply or an error of N bytes costs; the first message of a write costs the write as well.
+/// The cost of a reply or an error of N bytes; the first message of a write includes the cost of the write.
 pub(crate) fn answer(prices: &TransportPrices, bytes: u64, first: bool) -> Cost {
     prices.reply(bytes) + write(prices, first)
 }
 
-/// The same of an event.
+/// The cost of an event; the first message of a write includes the cost of the write.
 pub(crate) fn event(prices: &TransportPrices, first: bool) -> Cost {
     prices.event() + write(prices, first)
 }

@@ -1,6 +1,6 @@
-//! Screen update: what a nested, viewed or composited server does after a while for what has changed on its
-//! screen. Xvnc encodes it for its viewer, Xephyr copies it to its host. An update costs by the changed pixel,
-//! whatever was drawn there and how often.
+//! Screen update: the later work of a nested, viewed or composited server for changes of its screen. Xvnc encodes it
+//! for its viewer, Xephyr copies it to its host. An update costs by the changed pixel, independent of the drawing there
+//! and its frequency.
 
 mod changed_region;
 
@@ -9,7 +9,7 @@ use x11prof_session::{Change, Changed};
 
 use changed_region::ChangedRegion;
 
-/// What has changed since the last update.
+/// The changes since the last update.
 #[derive(Debug, Default)]
 struct Changes {
     region: ChangedRegion,
@@ -31,7 +31,7 @@ impl Changes {
         }
     }
 
-    /// How many boxes and pixels have changed. Forgets them.
+    /// The number of changed boxes and pixels. Forgets them.
     fn take(&mut self) -> (u64, u64) {
         self.last = None;
         self.region.take()
@@ -59,8 +59,7 @@ impl ScreenUpdates {
         }
     }
 
-    /// A `change` is made at `now`. The first change after a pause of an interval may wait for those that come with
-    /// the first.
+    /// A `change` is made at `now`. The first change after a pause of an interval may wait for others.
     pub(crate) fn change(&mut self, change: &Change, now: Micros) {
         for area in change.boxes() {
             self.changes.add(area);
@@ -72,13 +71,13 @@ impl ScreenUpdates {
         self.due.get_or_insert(due);
     }
 
-    /// Whether the server updates when it has nothing else to do, and not at an interval.
+    /// True if the server updates when it is idle, and not at an interval.
     fn waits_for_idle(&self) -> bool {
         self.costs.interval_us.0 == 0.0
     }
 
-    /// The update that the server makes by `now`, if it makes one. The wakeup before cost `cold` more than one in a
-    /// warm cache. A server without an interval updates when it has nothing else to do (`idle`).
+    /// The update that the server makes by `now`, if any. The wakeup before cost `cold` more than one in a warm cache.
+    /// A server without an interval updates when it is idle (`idle`).
     pub(crate) fn made(&mut self, now: Micros, idle: bool, cold: Micros) -> Option<Update> {
         let may = idle || !self.waits_for_idle();
         let due = self.due.take_if(|due| *due <= now && may)?;
@@ -93,7 +92,7 @@ impl ScreenUpdates {
 /// An update that was made.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Update {
-    /// When it was due.
+    /// The time at which the update was due.
     pub(crate) due: Micros,
     pub(crate) cost: Cost,
 }

@@ -1,4 +1,4 @@
-//! A server put together: it takes batches of requests, and what it answered, and gives charges.
+//! A whole server: it takes batches of requests and the server's answers, and returns charges.
 
 use x11prof_cost_model::{Cost, FastMap, Micros, ServerParameters, Substitutions, TransportPrices};
 use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
@@ -17,7 +17,7 @@ use crate::wakeup::shared_processor::Stretch;
 /// The events that a copy is answered by: GraphicsExposure, NoExposure.
 const COPIED: [u8; 2] = [13, 14];
 
-/// One display server, simulated. It is told all in the order of time: for each batch of requests `batch`, then its
+/// One simulated display server. Its input is in the order of time: for each batch of requests `batch`, then its
 /// messages; for each write of the server `wrote`, then its messages.
 pub struct ServerModel {
     operations: Operations,
@@ -25,10 +25,10 @@ pub struct ServerModel {
     clock: ServerClock,
     wakeups: Wakeups,
     caches: Caches,
-    /// `None` where the server does nothing more for what has changed on its screen, or that is not known.
+    /// `None` if the server does no later work for changes of its screen, or if this is unknown.
     updates: Option<ScreenUpdates>,
     clients: FastMap<ClientId, Client>,
-    /// Whose batch came last.
+    /// The client of the last batch.
     served: Option<ClientId>,
 }
 
@@ -48,12 +48,12 @@ impl ServerModel {
         }
     }
 
-    /// Whether the server's transport costs are known; else transport counts as no time.
+    /// True if the server's transport costs are known; otherwise transport takes no time.
     pub fn knows_transport(&self) -> bool {
         self.transport.is_known()
     }
 
-    /// Whether screen updates of the server are known.
+    /// True if the server's screen updates are known.
     pub fn knows_updates(&self) -> bool {
         self.updates.is_some()
     }
@@ -89,7 +89,7 @@ impl ServerModel {
         self.clients.entry(client).or_default().write_begins = true;
     }
 
-    /// No batch comes until `time`: what the server does meanwhile, for the client that it served last.
+    /// No batch comes until `time`: charges the server's work meanwhile to the client that it served last.
     pub fn idle(&mut self, time: Time, on: &mut impl FnMut(&Charge<'_>)) {
         let at = self.clock.at(time);
         let idle = self.clock.busy_until().is_none_or(|busy| at >= busy);
@@ -103,7 +103,7 @@ impl ServerModel {
         self.clients.remove(&client);
     }
 
-    /// When the server will have done all that it was told of; `None` before the first batch.
+    /// The end of the server's present work; `None` before the first batch.
     pub(crate) fn busy_until(&self) -> Option<Time> {
         let busy = self.clock.busy_until()?;
         Some(self.clock.time_of(busy))
@@ -128,7 +128,7 @@ impl ServerModel {
                 let cost =
                     message::setup(&self.transport, setup.wire_len, self.wakeups.prior_sleep());
                 transport(self, Setup, setup.wire_len, cost, None);
-                // It was the setup that woke the server, not the first request.
+                // The setup woke the server, not the first request.
                 if let Some(client) = self.clients.get_mut(&seen.client) {
                     client.wakeups = None;
                 }
@@ -185,13 +185,13 @@ impl ServerModel {
         }
     }
 
-    /// Whether the message that is told now is the first of its write.
+    /// True if the present message is the first of its write.
     fn first_of_write(&mut self, client: ClientId) -> bool {
         let client = self.clients.entry(client).or_default();
         std::mem::take(&mut client.write_begins)
     }
 
-    /// What a request costs more because it finds code and pixels cold.
+    /// A request's extra cost because code and pixels are cold.
     fn cold(&mut self, seen: &Traffic<'_>, request: &Request<'_>) -> Cost {
         let now = self.clock.busy_until().unwrap_or_default();
         let first_uses = self.operations.first_uses(seen.operation);
@@ -264,8 +264,9 @@ impl ServerModel {
         });
     }
 
-    /// What the server did before a batch arrives at `time`. It was not idle in between where the client shares its
-    /// processor, ran as soon as it was answered, and had the batch ready before the server looked for more.
+    /// Updates the server's screen, if due, before a batch arrives at `time`. The server was not idle in between if the
+    /// client shares its processor, ran as soon as it was answered, and had the batch ready before the server looked
+    /// for more.
     fn between_batches(&mut self, client: ClientId, time: Time, on: &mut impl FnMut(&Charge<'_>)) {
         let at = self.clock.at(time);
         if self.updates.is_none() {
@@ -277,7 +278,7 @@ impl ServerModel {
         self.update(client, time, (now, at >= busy && !ready), on);
     }
 
-    /// Whether the client has its batch ready before the server, busy until `busy`, looks for more.
+    /// True if the client has its batch ready before the server, busy until `busy`, looks for more.
     fn ready(&mut self, client: ClientId, time: Time, busy: Micros) -> bool {
         let Some(client) = self.clients.get_mut(&client) else {
             return false;
@@ -293,7 +294,7 @@ impl ServerModel {
             && processor.ran_without_a_wait(since, time)
     }
 
-    /// The server updates its screen, if it does that by `now`; `idle`, where it has nothing else to do.
+    /// The server updates its screen, if an update is due by `now`; `idle` if it has no other work.
     fn update(
         &mut self,
         client: ClientId,

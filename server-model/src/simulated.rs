@@ -1,5 +1,5 @@
-//! A simulated server: it takes bytes as a real one does, and tells the processor time that they took.
-//! A calibration that measures it must find the parameters that it was made of.
+//! A simulated server: it takes bytes as a real one does, and reports its processor time. A calibration of it must find
+//! the parameters that it was made with.
 
 use x11prof_cost_model::{FastMap, Micros, ServerParameters, Substitutions};
 use x11prof_protocol::{ByteOrder, Connection, Extensions, Input, Message, Request, Side};
@@ -16,7 +16,7 @@ const HEAD: usize = 32;
 /// An event that is about no window: MappingNotify.
 const EVENT: u8 = 34;
 
-/// What a simulated server answers a request with.
+/// A simulated server's answer to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Answer {
     /// Bytes of the reply beyond the first 32, a multiple of 4; none where the request has no reply.
@@ -25,23 +25,23 @@ pub struct Answer {
     pub events: u32,
 }
 
-/// What a simulated server did.
+/// A simulated server's work.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Served {
-    /// The processor time that it took.
+    /// The processor time of the work.
     pub cpu: Micros,
-    /// How often it was woken.
+    /// The number of wakeups.
     pub wakeups: u64,
-    /// Replies that it wrote.
+    /// The number of replies written.
     pub replies: u64,
     /// Their bytes.
     pub reply_bytes: u64,
-    /// Events that it wrote.
+    /// The number of events written.
     pub events: u64,
 }
 
 impl Served {
-    /// Adds what it did next.
+    /// Adds the work that follows.
     pub fn add(&mut self, next: &Served) {
         self.cpu += next.cpu;
         self.wakeups += next.wakeups;
@@ -56,8 +56,7 @@ impl Served {
     }
 }
 
-/// A server whose costs are known. Its clock is its own: it moves on while the server works, and when it is told
-/// to wait.
+/// A server of known costs. It has its own clock, which moves on while the server works and in `wait`.
 pub struct SimulatedServer {
     model: ServerModel,
     session: Session,
@@ -67,7 +66,7 @@ pub struct SimulatedServer {
 }
 
 impl SimulatedServer {
-    /// A server that costs what `parameters` say.
+    /// A server with the costs in `parameters`.
     pub fn new(parameters: &ServerParameters) -> SimulatedServer {
         let substitutions = Substitutions::default();
         SimulatedServer {
@@ -84,7 +83,7 @@ impl SimulatedServer {
         self.now
     }
 
-    /// A client connects: with these bytes, and `setup` is what it is answered.
+    /// A client connects with these bytes; `setup` is the answer.
     pub fn connect(&mut self, client: ClientId, request: &[u8], setup: &[u8]) -> Served {
         self.connections.insert(client, Connection::new());
         let mut served = Served::default();
@@ -98,20 +97,20 @@ impl SimulatedServer {
         served
     }
 
-    /// A client's connection is closed. (What that costs is in the connection's beginning.)
+    /// A client's connection is closed. (The cost is part of the connection's beginning.)
     pub fn disconnect(&mut self, client: ClientId) {
         self.connections.remove(&client);
         self.session.closed(client);
         self.model.closed(client);
     }
 
-    /// A client sends a batch of requests, and the server does all of it and sleeps. Those with a reply are
-    /// answered with 32 bytes each.
+    /// A client sends a batch of requests; the server handles all of it and sleeps. Requests with a reply are answered
+    /// with 32 bytes each.
     pub fn send(&mut self, client: ClientId, bytes: &[u8]) -> Served {
         self.send_answered(client, bytes, |_| Answer::default())
     }
 
-    /// The same, where `answer` says what each request is answered with.
+    /// Sends a batch whose requests have the answers of `answer`.
     pub fn send_answered(
         &mut self,
         client: ClientId,
@@ -129,7 +128,7 @@ impl SimulatedServer {
         served
     }
 
-    /// Nothing comes for so long: what the server does meanwhile of its own accord.
+    /// No bytes come for this time: returns the server's work meanwhile.
     pub fn wait(&mut self, time: Micros) -> Served {
         let mut served = Served::default();
         self.now = self.after(time);
@@ -155,10 +154,10 @@ impl SimulatedServer {
         Time::from_nanos(self.now.as_nanos().saturating_add(nanos))
     }
 
-    /// It has done all, and sleeps.
+    /// The server finishes its work, and sleeps.
     fn finish(&mut self) {
         if let Some(busy) = self.model.busy_until() {
-            // A part of a nanosecond is a whole one: else it would be at work still.
+            // The end is rounded up to a nanosecond: otherwise the server would still be at work.
             let busy = Time::from_nanos(busy.as_nanos() + 1);
             self.now = self.now.max(busy);
         }
@@ -169,7 +168,7 @@ impl SimulatedServer {
         self.feed(client, Side::Server, bytes, served, |_| Answer::default());
     }
 
-    /// Takes what one side sent; gives what the server answers.
+    /// Takes one side's bytes; returns the server's answers.
     fn feed(
         &mut self,
         client: ClientId,

@@ -1,4 +1,4 @@
-//! Wakeup: waking the server, by how long it slept, and how long others ran on its processor.
+//! Wakeup: the cost of waking the server, by the length of its sleep, and by the time that others ran on its processor.
 
 pub(crate) mod shared_processor;
 
@@ -8,23 +8,23 @@ use crate::cache::Elapsed;
 use crate::clock::{ServerClock, Time};
 use shared_processor::SharedProcessor;
 
-/// When a server was woken, and after what.
+/// The times of wakeups, and the sleeps before them.
 #[derive(Debug, Default)]
 pub(crate) struct Wakeups {
     pub(crate) processor: SharedProcessor,
-    /// What went before the last wakeup.
+    /// The sleep before the last wakeup.
     prior_sleep: PriorSleep,
     /// For how long others had run on the server's processor when the last batch came.
     worked: Micros,
     /// For how long the server has slept so far while nobody else ran on its processor.
     idled: Micros,
-    /// When the last batch came that woke it.
+    /// The time of the last batch that woke the server.
     woken: Option<Micros>,
 }
 
 impl Wakeups {
-    /// A batch of requests arrives at `time`. Its client got its last answer at `answered`, if it waited for one.
-    /// Gives whether the batch wakes the server.
+    /// A batch of requests arrives at `time`. Its client got its last answer at `answered`, if it waited for one. True
+    /// if the batch wakes the server.
     pub(crate) fn arrive(
         &mut self,
         clock: &mut ServerClock,
@@ -38,15 +38,15 @@ impl Wakeups {
         let Some(slept) = clock.arrive(at) else {
             return false;
         };
-        // Where the server waited for this client alone, it slept for as long as the client took. The recorder's
-        // own time, there and back, is not part of the sleep.
+        // If the server waited for this client alone, it slept for as long as the client took. The recorder's own time,
+        // there and back, is not part of the sleep.
         let slept = client.map_or(slept, |client| Micros(slept.0.min(client.0)));
         self.prior_sleep = PriorSleep {
             slept,
             worked: lately,
         };
         let idle = (slept - lately).0.max(0.0);
-        // How long the server had slept before the first batch is not known.
+        // The server's sleep before the first batch is unknown.
         if idle.is_finite() {
             self.idled += Micros(idle);
         }
@@ -54,7 +54,7 @@ impl Wakeups {
         true
     }
 
-    /// What went before the server's last wakeup.
+    /// The sleep before the server's last wakeup.
     pub(crate) fn prior_sleep(&self) -> PriorSleep {
         self.prior_sleep
     }
@@ -64,7 +64,7 @@ impl Wakeups {
         self.woken.map_or(Micros::ZERO, |woken| busy - woken)
     }
 
-    /// How far the server has come by `now`.
+    /// The server's age at `now`.
     pub(crate) fn elapsed(&self, now: Micros) -> Elapsed {
         Elapsed {
             now,

@@ -266,7 +266,7 @@ fn a_first_use_may_be_several_usual_ones() {
     let mut uses = |text| table.first_uses(&operation(text, 0.0));
     assert_eq!(uses("XTEST:FakeInput event=key"), 7.5);
     assert_eq!(uses("XTEST:FakeInput event=motion"), 1.0);
-    // What stands in for it has this as well.
+    // The substituted operation has this value as well.
     assert_eq!(uses("XTEST:FakeInput event=button"), 7.5);
     assert_eq!(uses("NoOperation"), 1.0);
     assert_eq!(uses("PolyLine"), 1.0);

@@ -1,4 +1,4 @@
-//! The same of what is not a request's: wakeups, replies, events, and what a server does later.
+//! The conditions for figures that belong to no request: wakeups, replies, events, and a server's later work.
 
 use super::amounts::{is_amount, validate_measured};
 use crate::{Clock, Micros, TransportCosts};

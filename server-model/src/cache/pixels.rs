@@ -1,14 +1,14 @@
-//! Which pixels the server uses for the first time since it was idle: they have left its processor's caches, whether
-//! its code has or not.
+//! The pixels that the server uses for the first time since it was idle: they have left its processor's caches, even if
+//! its code has not.
 //!
-//! Pixels are remembered by squares of a drawable: by the one in which an operation begins, since programs draw the
-//! same things at the same places. A new pixmap is warm. A source of a copy is mostly drawn just before: it is cold
-//! where nothing was drawn on its drawable since the server was idle.
+//! Pixels are remembered by squares of a drawable: by the square in which an operation begins, since programs draw the
+//! same things at the same places. A new pixmap is warm. The source of a copy is mostly drawn just before: the source
+//! is cold if nothing was drawn on its drawable since the server was idle.
 
 use x11prof_cost_model::{FastMap, Micros};
 use x11prof_session::{PixelAccess, PixelArea};
 
-/// How many places are remembered. Beyond that all are forgotten.
+/// The most places that are remembered. Beyond the limit all are forgotten.
 const PLACES_LIMIT: usize = 1 << 14;
 /// The side of a place, in pixels.
 const SIDE: i16 = 256;
@@ -17,7 +17,7 @@ const SIDE: i16 = 256;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Place {
     Known(u32, i16, i16),
-    /// All of a pixmap as it was made: the server clears its memory.
+    /// A whole new pixmap: the server clears its memory.
     Made(u32),
     /// All of a drawable.
     All(u32),
@@ -31,7 +31,7 @@ struct Warm {
     pixels: f64,
 }
 
-/// Which pixels were used, and when.
+/// The pixels that were used, and the times.
 #[derive(Debug, Default)]
 pub(crate) struct UsedPixels {
     places: FastMap<Place, Warm>,
@@ -41,13 +41,13 @@ pub(crate) struct UsedPixels {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct ColdPixels {
     pub(crate) pixels: f64,
-    /// For how long the server has been idle since it used them; infinite where it was never seen to use them.
+    /// The server's idle time since it used the pixels; infinite if it never used them.
     pub(crate) idle: Micros,
 }
 
 impl UsedPixels {
-    /// What is cold of what a request reads and of what it writes: what was not used since the server was idle for
-    /// `least`. The server has been idle for `idled` in all by now.
+    /// The cold pixels that a request reads and writes: those not used since the server was idle for `least`. The
+    /// server has been idle for `idled` in all by now.
     pub(crate) fn access(
         &mut self,
         access: PixelAccess,
@@ -163,7 +163,7 @@ mod tests {
             let [read, _] = use_pixels(used, access, idled);
             read.pixels
         };
-        // Nobody knows what was drawn there.
+        // The drawing there is unknown.
         assert_eq!(copy(&mut used, 100.0), 0.0);
         draw(&mut used, area(1, 600, 10.0), 100.0);
         assert_eq!(copy(&mut used, 200.0), 0.0);
@@ -181,7 +181,7 @@ mod tests {
         let first = draw(&mut used, area(1, 0, 1000.0), 100.0);
         assert_eq!(first, cold(1000.0, f64::INFINITY));
         assert_eq!(draw(&mut used, area(1, 3, 1000.0), 150.0).pixels, 0.0);
-        // More of them: those beyond.
+        // A larger area: the pixels beyond the old one are cold.
         let more = draw(&mut used, area(1, 0, 1500.0), 200.0);
         assert_eq!(more, cold(500.0, 50.0));
         let later = draw(&mut used, area(1, 0, 1500.0), 5200.0);

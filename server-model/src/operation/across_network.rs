@@ -1,14 +1,13 @@
-//! What requests cost more across a network that share memory with the server: there the image itself
-//! is sent.
+//! The extra cost across a network of requests that share memory with the server: the image itself is sent.
 
 use x11prof_cost_model::{Cost, Micros};
 
-/// What a request costs more across a network than beside the server.
+/// A request's extra cost across a network compared with the same machine.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Crossing {
-    /// How many requests it is.
+    /// The number of requests.
     pub count: u64,
-    /// Bytes that cross, either way, beyond those that were recorded.
+    /// The additional bytes in both directions, beyond the recorded ones.
     pub bytes: u64,
     /// The server's time beyond the request's, for the image's operation and its bytes.
     pub server: Cost,

@@ -1,10 +1,9 @@
-//! The region that has changed, as X servers keep it: in bands (Xserver, mi/miregion.c). The boxes of a band have the
-//! same top and bottom. Two bands that touch and have the same columns are one. So boxes that overlap in part fall
-//! into more boxes.
+//! The changed region, stored as in X servers: in bands (Xserver, mi/miregion.c). The boxes of a band have the same top
+//! and bottom. Two bands that touch and have the same columns are one. So partly overlapping boxes become more boxes.
 
 use x11prof_session::Changed;
 
-/// How many boxes are kept. When there are more they are counted, and a new region begins.
+/// The most boxes that are kept. Beyond the limit they are counted, and a new region begins.
 const BOXES_LIMIT: usize = 1 << 14;
 
 /// Rows with the same columns.
@@ -65,7 +64,7 @@ impl ChangedRegion {
             self.count();
         }
         let column = (area.left, area.right);
-        // The bands that it meets, and those that it touches above and below: they may become one with it.
+        // The bands that the area meets, and those that touch it above and below: they may merge with it.
         let first = self.bands.partition_point(|band| band.bottom < area.top);
         let end = self.bands.partition_point(|band| band.top <= area.bottom);
         let mut new: Vec<Band> = Vec::with_capacity(2 * (end - first) + 1);
@@ -107,7 +106,7 @@ impl ChangedRegion {
         self.bands.splice(first..end, new);
     }
 
-    /// How many boxes the region has, and how many pixels; forgets it.
+    /// The number of the region's boxes and pixels. Forgets the region.
     pub(crate) fn take(&mut self) -> (u64, u64) {
         self.count();
         std::mem::take(&mut self.counted)

@@ -6,17 +6,17 @@ use x11prof_cost_model::Micros;
 
 use crate::clock::Time;
 
-/// How many stretches are kept until the model has come that far. Beyond that the oldest are counted at once.
+/// The most intervals that are kept until the model has reached them. Beyond the limit the oldest are counted at once.
 const STRETCHES_LIMIT: usize = 1 << 16;
 
 /// A thread that is not the server's ran on the server's processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stretch {
-    /// When it began.
+    /// The beginning of the interval.
     pub from: Time,
-    /// When it ended.
+    /// The end of the interval.
     pub to: Time,
-    /// Whether it ended because the thread had to wait for something.
+    /// True if the interval ended because the thread had to wait.
     pub waits: bool,
 }
 
@@ -25,9 +25,9 @@ pub struct Stretch {
 pub(crate) struct SharedProcessor {
     /// From when to when they ran, in nanoseconds, in order.
     stretches: VecDeque<(u64, u64)>,
-    /// When they had to wait for something, in order: the ends of those stretches.
+    /// The ends, in order, of the intervals that ended in a wait.
     waits: VecDeque<u64>,
-    /// What is counted already, in nanoseconds, and the time until which it is.
+    /// The counted time in nanoseconds, and the time up to which it counts.
     total: u64,
     until: u64,
 }
@@ -62,9 +62,9 @@ impl SharedProcessor {
         Some(Micros::from_nanos(nanos as f64))
     }
 
-    /// Whether a client that the server woke at `since` on its own processor had its next batch ready at `until`
-    /// without waiting for anything: somebody ran, and nobody ran again after a wait. To be asked before `worked` is
-    /// asked for the later time.
+    /// True if a client that the server woke at `since` on its own processor had its next batch ready at `until`
+    /// without a wait: some thread ran, and none ran again after a wait. To be asked before `worked` is asked for the
+    /// later time.
     pub(crate) fn ran_without_a_wait(&self, since: Time, until: Time) -> bool {
         let (since, until) = (since.as_nanos(), until.as_nanos());
         let begun = self.stretches.iter().take_while(|(from, _)| *from < until);
@@ -72,8 +72,8 @@ impl SharedProcessor {
         last.is_some_and(|(from, _)| !self.waits.iter().any(|at| since < *at && at <= from))
     }
 
-    /// For how long they have run until `time`, from the beginning on. To be asked in the order of time. It lacks
-    /// what was not told by then.
+    /// The others' running time from the beginning until `time`. To be asked in the order of time. Intervals that are
+    /// not known by then are missing.
     pub(crate) fn worked(&mut self, time: Time) -> Micros {
         let time = time.as_nanos();
         while let Some(&(since, until)) = self.stretches.front()
@@ -134,7 +134,7 @@ mod tests {
         let processor = shared(&[(20, 30, false), (35, 40, true), (70, 80, true)]);
         assert!(processor.ran_without_a_wait(at(15), at(45)));
         assert!(!processor.ran_without_a_wait(at(15), at(90)));
-        // It waited before the answer, and not again.
+        // The client waited before the answer, and not again.
         assert!(processor.ran_without_a_wait(at(60), at(90)));
         assert!(!processor.ran_without_a_wait(at(85), at(95)));
     }
