@@ -13,6 +13,7 @@ const MIRROR: &str = "http://deb.debian.org/debian";
 const SCRIPT: &str = r#"
 mount -t proc proc "$1/proc"
 mount --rbind /dev "$1/dev"
+mount --rbind /sys "$1/sys"
 exec chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp/home TERM=dumb sh -euxc '
   ! command -v cc rustc cargo
   mkdir -p /tmp/home; cd /tmp/home
