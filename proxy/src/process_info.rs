@@ -101,13 +101,30 @@ pub(crate) fn kernel() -> String {
     )
 }
 
-/// Processors that are online.
+/// The number of processors that are online.
 pub(crate) fn cpus() -> u32 {
-    online(&fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default()).len() as u32
+    online_cpus().len() as u32
+}
+
+/// The processors that are online. A root without /sys still has /proc.
+pub(crate) fn online_cpus() -> Vec<u16> {
+    let text = |path| fs::read_to_string(path).unwrap_or_default();
+    match online(&text("/sys/devices/system/cpu/online")) {
+        none if none.is_empty() => in_stat(&text("/proc/stat")),
+        listed => listed,
+    }
+}
+
+/// The processors with a line `cpu3 …` in /proc/stat.
+fn in_stat(stat: &str) -> Vec<u16> {
+    let words = stat.lines().filter_map(|line| line.split(' ').next());
+    words
+        .filter_map(|word| word.strip_prefix("cpu")?.parse().ok())
+        .collect()
 }
 
 /// The numbers in a list such as `0-3,8`, the kernel's notation for processors.
-pub(crate) fn online(list: &str) -> Vec<u16> {
+fn online(list: &str) -> Vec<u16> {
     list.trim()
         .split(',')
         .filter_map(|range| {
@@ -120,7 +137,12 @@ pub(crate) fn online(list: &str) -> Vec<u16> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ProcessInfo, online, split};
+    use super::{ProcessInfo, in_stat, online, split};
+
+    #[test]
+    fn processors_are_found_without_sys() {
+        assert_eq!(in_stat("cpu  9 8\ncpu0 5 4\ncpu3 4 4\nintr 7\n"), [0, 3]);
+    }
 
     #[test]
     fn the_authority_file_is_blanked() {

@@ -65,8 +65,7 @@ impl WatchedProcesses {
 impl Scheduling {
     /// Starts the capture, which watches nothing yet.
     pub(crate) fn start(tap: Tap) -> Scheduling {
-        let online = fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
-        let opened = Rings::open(&process_info::online(&online))
+        let opened = Rings::open(&process_info::online_cpus())
             .and_then(|rings| Ok((rings.outputs()?, rings)));
         let (outputs, rings) = match opened {
             Ok((outputs, rings)) => (Ok(outputs), Some(rings)),
