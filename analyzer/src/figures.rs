@@ -140,6 +140,7 @@ presentation_delay_ms | ms | latency_ms | Time until that was drawn (INP).
 blocked_ms | ms | latency_ms | Time in which it waited for replies, or for what it sent to be taken.
 ms | ms | | Time at this place, or for this reason.
 actions | number | summary.count | All actions of the kind.
+usual_ms | ms | | The median latency of all actions of the kind.
 every | number | actions | Each so-manieth action of the kind is such an outlier.
 percent | % | 100 | The share of the latencies.
 end_to_end_ms | ms | duration_ms | `wall_ms` of what is reported.

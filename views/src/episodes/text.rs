@@ -174,7 +174,7 @@ fn outliers(of: &OutliersReport) -> String {
         of.count,
         of.actions,
         of.group,
-        latency(of.median_ms)
+        latency(of.usual_ms)
     )
 }
 

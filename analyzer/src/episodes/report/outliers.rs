@@ -27,7 +27,7 @@ pub struct OutliersReport {
     /// The greatest.
     pub max_ms: f64,
     /// The median of all actions of the kind.
-    pub median_ms: f64,
+    pub usual_ms: f64,
 }
 
 impl OutliersReport {
@@ -79,7 +79,7 @@ fn of_kind(
             .map(|every| every as u64),
         min_ms: nanos_ms(least),
         max_ms: nanos_ms(most),
-        median_ms: nanos_ms(percentile(latencies, 0.5)?),
+        usual_ms: nanos_ms(percentile(latencies, 0.5)?),
     };
     Some((took.sum(), of))
 }

@@ -320,7 +320,7 @@ fn keys_far_slower_than_usual_are_told_and_what_queues_behind_them_is_not_to_bla
     );
     // Two actions of each tenth.
     assert_eq!(far.every, Some(11));
-    assert_eq!((far.min_ms, far.max_ms, far.median_ms), (100.0, 100.0, 1.0));
+    assert_eq!((far.min_ms, far.max_ms, far.usual_ms), (100.0, 100.0, 1.0));
     let blamed: Vec<_> = of(50.0)
         .episodes
         .iter()
