@@ -25,7 +25,7 @@ impl CommandError {
         }
     }
 
-    /// It was asked for wrongly: exit status 2.
+    /// An error of usage: exit status 2.
     pub(crate) fn usage(message: impl Display) -> CommandError {
         CommandError {
             message: message.to_string(),
@@ -33,7 +33,7 @@ impl CommandError {
         }
     }
 
-    /// The same of a command whose status 1 is a finding: exit status 2.
+    /// The error of a command whose status 1 is a finding: exit status 2.
     pub(crate) fn into_trouble(self) -> CommandError {
         CommandError { status: 2, ..self }
     }
@@ -74,5 +74,5 @@ pub(crate) fn shown(path: &Path) -> String {
     plain(&path.to_string_lossy()).into_owned()
 }
 
-/// What a command gives back: the status to exit with.
+/// The result of a command: its exit status.
 pub(crate) type Outcome = Result<ExitCode, CommandError>;

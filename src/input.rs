@@ -36,13 +36,13 @@ pub(crate) struct Prices {
     pub(crate) parameters: ServerParameters,
     /// Why they are still another machine's.
     pub(crate) elsewhere: Option<String>,
-    /// That they are another server's: the recorded one, and theirs.
+    /// The recorded server and the prices' server, if they differ.
     pub(crate) other_server: Option<(String, String)>,
 }
 
 impl Prices {
-    /// What there is to doubt about them. On a server time that was `measured` they only divide it, wherever they
-    /// are of.
+    /// The doubts about the prices. On a server time that was `measured` the prices only divide it, whatever their
+    /// server.
     pub(crate) fn doubts(&self, measured: bool) -> Vec<Warning> {
         let machine = self.elsewhere.clone().filter(|_| !measured);
         let server = self.other_server.clone();
@@ -94,8 +94,7 @@ pub(crate) fn named_prices(
     Ok(Prices::on(parameters, &host, Probing::Allowed))
 }
 
-/// The same where the user named none: those that fit the server in the trace best. Says on
-/// standard error which they are.
+/// The prices that fit the server in the trace best, if the user named none. Names them on standard error.
 pub(crate) fn matching_prices(path: &Path, as_measured: bool) -> Result<Prices, CommandError> {
     let mut reader = trace(path)?;
     let started = reader.started().clone();

@@ -12,12 +12,12 @@ use x11prof_xmeasure::{Pin, Target, probe, this_machine};
 
 use crate::saved_parameters;
 
-/// Whether a probe may be made where none is kept: not while something is recorded.
+/// The permission to probe a machine without a kept probe: not during a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Probing {
-    /// It may.
+    /// Probing is allowed.
     Allowed,
-    /// What is kept must do.
+    /// Only kept probes may be used.
     KeptOnly,
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn bring(
     }
 }
 
-/// What brings files of the machine of `parameters` to `host`.
+/// The factors from the machine of `parameters` to `host`.
 fn between(
     parameters: &ServerParameters,
     host: &Host,
@@ -89,14 +89,14 @@ fn between(
     Err(failed)
 }
 
-/// What is kept, and the beginnings of what comes with the program, in this order.
+/// The kept files, then the beginnings of the shipped ones.
 pub(crate) fn known() -> &'static [ServerParameters] {
     static KNOWN: OnceLock<Vec<ServerParameters>> = OnceLock::new();
     KNOWN.get_or_init(|| {
         let kept = saved_parameters::all()
             .into_iter()
             .map(|(_, parameters)| parameters);
-        // Those that come with it are in order: a test reads each.
+        // The shipped files are valid: a test reads each.
         let shipped = built_in().iter().filter_map(|file| file.beginning().ok());
         kept.chain(shipped).collect()
     })

@@ -81,6 +81,6 @@ fn done(arguments: Arguments) -> Outcome {
 
 /// Has a signal do nothing here; programs that we start get it as ever.
 pub(crate) fn ignore(signal: i32) {
-    // Where that fails, it does what it did.
+    // If this fails, the signal keeps its effect.
     let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));
 }

@@ -43,7 +43,7 @@ pub(crate) fn no_such(path: &Path, missing: &Unmatched) -> CommandError {
     ))
 }
 
-/// What was probably meant by a name that no message has; `None` where one has it.
+/// The probable meaning of a name that no message has; `None` if one has it.
 pub(crate) fn misspelt(name: &str) -> Option<String> {
     let known = known_names();
     match known.iter().any(|one| one == name) {

@@ -1,4 +1,4 @@
-//! Where results go: standard output, or the file of `-o`.
+//! The destination of results: standard output, or the file of `-o`.
 
 mod atomic_file;
 mod terminal;
@@ -72,7 +72,7 @@ pub(crate) fn emit_as(
             Some(pager) => {
                 let mut pager = BufWriter::new(pager);
                 let written = write(&mut pager).and_then(|()| Ok(pager.flush()?));
-                // What a closed pager did not take is dropped.
+                // Text that a closed pager did not take is dropped.
                 pager.into_parts().0.finish();
                 written
             }
@@ -100,7 +100,7 @@ pub(crate) fn emit_text(to: Option<&Path>, text: &str) -> Outcome {
     write_text(Access::Usual, to, text)
 }
 
-/// The same, for those whom `access` names.
+/// Writes text for the users whom `access` names.
 pub(crate) fn write_text(access: Access, to: Option<&Path>, text: &str) -> Outcome {
     emit_as(access, to, |out| Ok(out.write_all(text.as_bytes())?))
 }
@@ -130,7 +130,7 @@ pub(crate) fn emit_json(to: Option<&Path>, value: &impl serde::Serialize) -> Out
     write_json(Access::Usual, to, value)
 }
 
-/// The same, for those whom `access` names.
+/// Writes JSON for the users whom `access` names.
 pub(crate) fn write_json(
     access: Access,
     to: Option<&Path>,

@@ -30,7 +30,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// Whether it is all of the recording.
+    /// True if the span is the whole recording.
     pub(crate) fn is_all(&self) -> bool {
         *self == Span::default()
     }
@@ -50,7 +50,7 @@ impl Span {
         (from <= to).then_some((from, to))
     }
 
-    /// That the recording at `path` is over before the part begins.
+    /// The error that the recording at `path` ends before the span begins.
     pub(crate) fn beyond(&self, path: &Path, length: Duration) -> CommandError {
         CommandError::usage(format_args!(
             "{} ends {:.3} s after its start: there is nothing at {} s",
@@ -136,7 +136,7 @@ impl Pass {
             });
             ControlFlow::Continue(())
         })?;
-        // Where it broke off, the last one was after the part.
+        // If the recording broke off, its last record was after the span.
         let start = start.unwrap_or_default();
         let part = span.within(start, last);
         part.ok_or_else(|| span.beyond(&path, last.since(start)))

@@ -46,7 +46,7 @@ fn next(
         }
         match batches.recv() {
             Ok(records) => *batch = records?.into_iter(),
-            // It has read all.
+            // The thread has read everything.
             Err(_) => return Ok(None),
         }
     }
@@ -77,7 +77,7 @@ fn read<R: Read>(mut reader: Reader<R>, sender: &SyncSender<Batch>) {
         if sender.send(Ok(batch)).is_ok()
             && let Err(error) = read
         {
-            // Who does not listen any more need not know.
+            // The receiver may be gone.
             let _ = sender.send(Err(error));
         }
         return;

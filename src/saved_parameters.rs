@@ -9,23 +9,23 @@ use x11prof_cost_model::{Host, ServerParameters};
 
 use crate::error::CommandError;
 
-/// What the files of a machine whose processor is not known are under.
+/// The folder for files of machines with an unknown processor.
 const UNKNOWN: &str = "unknown-machine";
-/// What probes are under, by machine (see `machine`).
+/// The folder of probes, by machine (see `machine`).
 const PROBES: &str = "probes";
 
-/// Where the file of a server on a machine is kept.
+/// The path of the kept file of a server on a machine.
 pub(crate) fn path(host: &Host, server: &str) -> Result<PathBuf, CommandError> {
     Ok(folder()?.join(machine(host)).join(file_name(server)))
 }
 
-/// Where what a probe of that kind of server has measured is kept.
+/// The path of a kept probe of this kind of server.
 pub(crate) fn probe_path(host: &Host, server: &str) -> Result<PathBuf, CommandError> {
     let folder = folder()?.join(PROBES).join(machine(host));
     Ok(folder.join(file_name(server)))
 }
 
-/// What an interrupted calibration leaves beside `path`.
+/// The path of an interrupted calibration's file, beside `path`.
 pub(crate) fn partial(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".partial");

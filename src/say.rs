@@ -1,4 +1,4 @@
-//! What the program says to its user: the one place that writes to standard error.
+//! The program's messages to its user: the one place that writes to standard error.
 //!
 //! Nobody may be there to hear it (a full disk, a reader that has gone): that is no reason to fail,
 //! let alone to take a recorded program down. `eprintln!` would panic, and the lints forbid it.

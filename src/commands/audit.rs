@@ -100,7 +100,7 @@ fn add(
     Ok(())
 }
 
-/// What this program prints for those words, as its users see it.
+/// The program's output for these words, as its users see it.
 fn page(path: &Path, words: &str, cut: f64) -> Result<String, CommandError> {
     let asked = words;
     let failed = |why: &str| CommandError::file(path, format_args!("{asked}: {why}"));

@@ -1,5 +1,5 @@
-//! Where a calibration goes: the file of `-o`, or the one that is kept for this machine and server. That one is
-//! only replaced by one that is as whole.
+//! The destination of a calibration: the file of `-o`, or the file that is kept for this machine and server. The kept
+//! file is only replaced by one that is as complete.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,23 +13,23 @@ use crate::error::{CommandError, Outcome};
 use crate::output::emit_text;
 use crate::saved_parameters;
 
-/// Where it goes, and what is there.
+/// The destination, and the file that exists there.
 pub(super) struct Calibration {
     path: PathBuf,
-    /// Whether x11prof keeps it; else the user named it.
+    /// True if x11prof keeps the file; false if the user named it.
     is_kept: bool,
     /// The whole one that is kept so far.
     before: Option<ServerParameters>,
-    /// What is to be added to.
+    /// The parameters to be extended.
     pub(super) known: Option<ServerParameters>,
 }
 
 impl Calibration {
-    /// Where the calibration of `target` goes that `arguments` ask for.
+    /// Finds the destination of the calibration of `target` for `arguments`.
     ///
     /// # Errors
     ///
-    /// Where there is nothing to add to, and where a whole one would be replaced by a part.
+    /// Fails if there is nothing to extend, and if a part would replace a whole calibration.
     pub(super) fn find(arguments: &Measure, target: &Target) -> Result<Calibration, CommandError> {
         let adds = arguments.resume || arguments.trace.is_some();
         if let Some(path) = &arguments.output {
@@ -81,7 +81,7 @@ impl Calibration {
         Ok(Calibration {
             path,
             is_kept: true,
-            // What is added to something lacks nothing of it.
+            // An extension lacks nothing of the file that it extends.
             before: before.filter(|_| !adds),
             known,
         })
@@ -123,7 +123,7 @@ impl Calibration {
         partial::keep(&self.path, parameters)
     }
 
-    /// Whether it lacks requests that the one that is kept has.
+    /// True if the new file lacks requests of the kept one.
     fn is_worse(&self, newer: &ServerParameters) -> bool {
         let before = self.before.as_ref();
         before.is_some_and(|before| {
@@ -133,7 +133,7 @@ impl Calibration {
     }
 }
 
-/// What was known with what is newly measured. What was known of another machine is brought to this one first.
+/// The known parameters merged with the new ones. Those of another machine are scaled to this one first.
 pub(super) fn with_known(
     known: Option<ServerParameters>,
     newer: ServerParameters,

@@ -52,7 +52,7 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
         elsewhere.push(prices.doubts(false));
         profiles.push(profile.scaled(Scales::new(arguments.scale.iter().cloned())));
     }
-    // What was measured of the recorded server is carried to those that prices of processor time tell of.
+    // The recorded server's measured times are carried to the servers with prices of processor time.
     let here = match carries {
         true => input::recorded_prices(path, arguments.as_measured)?,
         false => None,

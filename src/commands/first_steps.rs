@@ -12,7 +12,7 @@ use crate::args::DEFAULT_TRACE;
 use crate::error::Outcome;
 use crate::output::emit_text;
 
-/// How long the display may take: who types a name waits for nothing.
+/// The longest wait for the display: a user who types only the program's name expects an answer at once.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The number of commands that are named.
 const COMMANDS: usize = 3;
@@ -32,7 +32,7 @@ A display can also be watched as it is, without a recording.
 "
 );
 
-/// What there is to work with.
+/// The recording, display and programs that were found.
 struct Found {
     /// The display's name with the number of its clients, or why there is none.
     display: Result<(String, usize), String>,

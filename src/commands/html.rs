@@ -63,7 +63,7 @@ pub(crate) fn compared(arguments: &Report) -> Compare {
     }
 }
 
-/// What a page has beside the profile.
+/// The parts of a page beside the profile.
 pub(crate) struct PageParts {
     statistics: Statistics,
     episodes: Episodes,
@@ -95,7 +95,7 @@ impl PageParts {
         self.marks.observe(observation);
     }
 
-    /// The same by a pass of its own, for a profile of a part of the recording.
+    /// Reads the parts in a separate pass, for a profile of a part of the recording.
     pub(crate) fn read(arguments: &Report) -> Result<(PageParts, TraceSummary), CommandError> {
         let mut beside = PageParts::new();
         let mut summary = TraceSummary::default();

@@ -23,14 +23,14 @@ pub(crate) fn run(arguments: &Link) -> Outcome {
     }
 }
 
-/// What `record --link` kept in a trace.
+/// The link that `record --link` kept in a trace.
 fn kept(path: &std::path::Path) -> Result<x11prof_trace::Link, CommandError> {
     let mut reader = input::trace(path)?;
     let failed = |error| CommandError::file(path, error);
     while let Some(record) = reader.next().map_err(failed)? {
         match record {
             Record::Control(_, Control::Link(link)) => return Ok(link),
-            // It stands before what the clients say.
+            // The link precedes the clients' messages.
             Record::Block(_) => break,
             _ => {}
         }

@@ -9,7 +9,7 @@ use crate::args::Arguments;
 use crate::error::Outcome;
 use crate::output::emit;
 
-/// What the definitions do not say, in roff (groff_man(7)).
+/// The parts of the manual that the definitions lack, in roff (groff_man(7)).
 const REST: &str = r#".SH EXAMPLES
 .TP
 x11prof record \-\- xterm

@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
     }
     let stop = stopped_by_interrupt()?;
     let bar = bar();
-    // What a server does for its viewer is measured by itself: nobody looks at it until then.
+    // A server's work for its viewer is measured separately: no viewer is connected until then.
     let mut shown = || match &mut server {
         Some(server) => {
             server.show()?;
@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
             Ok(written)
         }
         Err(error @ MeasureError::ServerGone { .. }) => {
-            // What was measured is kept; the failure stays one.
+            // The measurements are kept; the failure stays a failure.
             let mut message = error.to_string();
             if let MeasureError::ServerGone { partial } = error
                 && !partial.requests.is_empty()
@@ -113,7 +113,7 @@ fn plan(arguments: &Measure, known: Option<&ServerParameters>, needed: Vec<Opera
     }
 }
 
-/// Whether the file has the transport of its server on this machine.
+/// True if the file has the transport of its server on this machine.
 fn has_transport_here(known: &ServerParameters) -> bool {
     let measured = known.host.cpu_model == this_machine().cpu_model;
     measured && known.method.brought.is_none() && known.transport.is_some()

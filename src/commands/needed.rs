@@ -1,5 +1,5 @@
-//! What a trace needs that a parameter file lacks: the operations whose price it has only by
-//! substitution or extrapolation, or not at all.
+//! The operations of a trace that a parameter file lacks: it has their prices only by substitution or extrapolation, or
+//! not at all.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! What an interrupted measurement leaves: `FILE.partial`. FILE itself changes only when a
-//! measurement is whole.
+//! The file that an interrupted measurement leaves: `FILE.partial`. FILE itself changes only when a measurement is
+//! complete.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -10,8 +10,7 @@ use crate::error::CommandError;
 use crate::output::emit_text;
 use crate::{input, saved_parameters};
 
-/// What there is to go on with for the file at `path`: its own entries, and over them those that an
-/// interruption has left since.
+/// The entries to continue with for the file at `path`: its own entries, overlaid with those of a later interruption.
 pub(crate) fn known(path: &Path) -> Result<Option<ServerParameters>, CommandError> {
     let read = |path: &Path| input::parameters(&path.to_string_lossy());
     let whole = path.exists().then(|| read(path)).transpose()?;
@@ -54,7 +53,7 @@ pub(crate) fn keep(path: &Path, parameters: &ServerParameters) -> Result<String,
 
 /// The file at `path` is whole, and has what an interruption had left of it.
 pub(crate) fn done(path: &Path) {
-    // One that stays is older than the file, and is not taken again.
+    // A partial file that cannot be removed is older than the file, and is not read again.
     let _ = std::fs::remove_file(saved_parameters::partial(path));
 }
 

@@ -190,7 +190,7 @@ fn tell(live: Option<&Live>, notice: &Notice, serves: bool) {
     }
 }
 
-/// How many bytes may wait, from MiB.
+/// The most bytes that may wait, from MiB.
 fn queue_bytes(mebibytes: Option<u32>) -> usize {
     mebibytes.map_or(DEFAULT_QUEUE_BYTES, |mebibytes| {
         mebibytes as usize * (1 << 20)
@@ -207,7 +207,7 @@ pub(super) fn why(error: RecordError) -> CommandError {
     }
 }
 
-/// What there is to say about a notice; `serves` where no command is recorded.
+/// The text of a notice; `serves` if no command is recorded.
 fn words(notice: &Notice, serves: bool) -> Option<String> {
     match notice {
         Notice::Serving {

@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     if let Some(by) = arguments.by.by() {
         profile = profile.grouped(by);
     }
-    // What was measured of the recorded server is carried to the one that was named.
+    // The recorded server's measured times are carried to the named server.
     let carries = arguments.basis == BasisChoice::Auto
         && !arguments.params.is_empty()
         && prices.parameters.transport.is_some();

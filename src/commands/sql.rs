@@ -9,7 +9,7 @@ use x11prof_collection::schema;
 use crate::args::{Sql, SqlFormat};
 use crate::error::{CommandError, Outcome};
 
-/// What Python's package runs: the views and the query are its arguments.
+/// The program for Python's package: the views and the query are its arguments.
 const PYTHON: &str = include_str!("../../sql/query.py");
 
 /// Runs the query.

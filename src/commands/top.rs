@@ -20,7 +20,7 @@ use crate::live::{self, Live, ViewOptions};
 use crate::output::{emit_json, emit_text, page};
 use crate::pass::{Pass, Span, Step};
 
-/// How long a view that has the terminal may keep what the display says, in bytes.
+/// The most bytes of the display's messages that a view with the terminal may keep.
 const QUEUE: usize = DEFAULT_QUEUE_BYTES / 4;
 
 /// Shows what the clients do.
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Top) -> Outcome {
     }
 }
 
-/// How to attach to the display.
+/// The parameters of attaching to the display.
 fn attaching(arguments: &Top, watch: Watch, time: Option<Duration>) -> AttachConfig {
     AttachConfig {
         target: match &arguments.display {
@@ -112,7 +112,7 @@ fn look_at_display(arguments: &Top) -> Outcome {
     print(arguments, &report, &display(arguments))
 }
 
-/// How the screen is to be.
+/// The options of the screen.
 fn view_options(arguments: &Top, what: String) -> ViewOptions {
     ViewOptions {
         what,
@@ -133,7 +133,7 @@ fn print(arguments: &Top, report: &NowReport, of: &str) -> Outcome {
     emit_text(None, &views::text(report, of, by, Order::Time, &page))
 }
 
-/// How `arguments` want it counted.
+/// The options of counting for `arguments`.
 fn options(arguments: &Top) -> NowOptions {
     NowOptions {
         seconds: arguments.seconds,
@@ -143,7 +143,7 @@ fn options(arguments: &Top) -> NowOptions {
     }
 }
 
-/// What went on in the recording at `path`: at its end, or at the time that was asked for.
+/// The activity in the recording at `path`: at its end, or at the time asked for.
 fn at(arguments: &Top, path: &Path) -> Result<NowReport, CommandError> {
     let prices = match &arguments.params {
         Some(name) => input::named_prices(name, path, false)?,

@@ -161,7 +161,7 @@ impl Live {
 
     /// Waits until the user ends the view.
     pub(crate) fn wait(self) {
-        // It gives back what it knows of the program's words.
+        // The thread returns the program's captured output.
         let captured = self.thread.join().unwrap_or(self.captured);
         if let Some(captured) = captured {
             // The terminal may have gone.

@@ -67,7 +67,7 @@ impl Prices {
                     self.server = Some(server.clone());
                     true
                 }
-                // It comes before any byte.
+                // The record precedes all bytes.
                 Record::Block(_) => true,
                 _ => false,
             };

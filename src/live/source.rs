@@ -98,7 +98,7 @@ impl Growing {
     fn is_written(&self) -> bool {
         match flock(&self.file, FlockOperation::NonBlockingLockShared) {
             Ok(()) => {
-                // Where that fails, closing the file does it.
+                // If this fails, closing the file unlocks it.
                 let _ = flock(&self.file, FlockOperation::Unlock);
                 false
             }

@@ -76,7 +76,7 @@ impl View {
                 WatchEvent::Record(record) => profile.feed(record),
                 WatchEvent::Nothing if self.over.load(Ordering::Relaxed) => break,
                 WatchEvent::Nothing => {}
-                // What came can still be looked at.
+                // The records that have come can still be viewed.
                 WatchEvent::End if !self.source.is_now() && keys.is_some() && !ended => {
                     profile.end();
                     (ended, next_draw) = (true, Instant::now());

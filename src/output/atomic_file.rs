@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, OFlags, linkat};
 use x11prof_proxy::is_being_recorded;
 
-/// Who may read a file.
+/// The users who may read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     /// Whom the user's umask, or the file that was there, lets.
@@ -30,15 +30,14 @@ pub(crate) struct AtomicFile {
 #[derive(Debug)]
 struct Place {
     path: PathBuf,
-    /// What the file is called until then. It has that name all the time where the file system
-    /// has no files without a name.
+    /// The file's name until it is whole. It has this name all the time if the file system has no files without a name.
     before: PathBuf,
 }
 
 impl AtomicFile {
     /// Begins a file that is to be at `path`. What is there stays until [`finish`](AtomicFile::finish).
     pub(crate) fn begin(path: &Path, access: Access) -> io::Result<AtomicFile> {
-        // What a link leads to is replaced, not the link.
+        // A link's target is replaced, not the link.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let there = fs::metadata(&path).ok();
         if there.as_ref().is_some_and(|there| there.is_dir()) {
@@ -109,7 +108,7 @@ impl Write for AtomicFile {
 
 impl Drop for AtomicFile {
     fn drop(&mut self) {
-        // It is there only if it was not finished, and cannot be helped if it stays.
+        // The file is there only if it was not finished, and may stay if it cannot be removed.
         if let Some(place) = &self.place {
             let _ = fs::remove_file(&place.before);
         }
@@ -151,7 +150,7 @@ pub(crate) fn scratch(folder: &Path) -> io::Result<File> {
         std::process::id()
     ));
     let file = create(&folder.join("scratch"), &before, Access::Private)?;
-    // Where the file system has no files without a name.
+    // The file system may have no files without a name.
     match fs::remove_file(&before) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
         _ => Ok(file),

@@ -59,7 +59,7 @@ impl Pager {
                 command.env(name, value);
             }
         }
-        // Where there is no such program the text passes through.
+        // Without such a program the text passes through.
         let mut child = command
             .args([
                 "-c",
@@ -79,7 +79,7 @@ impl Pager {
     /// Waits until the user has seen enough.
     pub(super) fn finish(mut self) {
         drop(self.input.take());
-        // How it ended is the user's business.
+        // The pager's exit status does not matter.
         let _ = self.child.wait();
     }
 }

@@ -107,7 +107,7 @@ pub(super) fn join<W: io::Write>(parts: &VecDeque<Whole>, sink: W) -> Result<W, 
                 writer.write(&record)?;
             }
         }
-        // What the others say of before has just gone by.
+        // The earlier records of the other segments have just passed.
         let Some(next) = rest.next() else { break };
         (reader, skipped) = (next.read()?, next.preamble);
     }

@@ -14,14 +14,14 @@ const DEEPEST: usize = 32;
 /// Why a second name of a file is left out.
 pub(super) const TWICE: &str = "its session is in another file already";
 
-/// What was found, each in the order of its name.
+/// The files that were found, each kind in the order of names.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     /// Recordings.
     pub(crate) traces: Vec<PathBuf>,
     /// Tables, with their names.
     pub(crate) tables: Vec<(&'static str, PathBuf)>,
-    /// What is neither.
+    /// Other files.
     pub(crate) left_out: Vec<LeftOut>,
     /// Device and inode of each file and folder that was found: links and hard links give it more names.
     seen: HashSet<(u64, u64)>,

@@ -1,7 +1,7 @@
 //! `record --episodes-only`: tables of a session while it goes on, without a trace. It has a thread of its own, which
 //! the recording never waits for.
 //!
-//! What is kept names no key, text or title: episodes over their threshold, and how long all of them took.
+//! The tables name no key, text or title: they have episodes over their threshold, and the latencies of all.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -16,11 +16,11 @@ use x11prof_proxy::{Watch, WatchEvent, Watched, watch};
 use super::tables::{Tables, write_session};
 use crate::error::CommandError;
 
-/// How often what is known is written: a killed recorder loses what came after.
+/// The interval between two writes: a killed recorder loses later data.
 const PART: Duration = Duration::from_secs(600);
-/// How long it waits for a record before it looks at the clock.
+/// The longest wait for a record before a look at the clock.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// What a session's files may take together, in bytes; beyond it the oldest parts go.
+/// The most bytes of a session's files together; beyond the limit the oldest parts go.
 const DISK: u64 = 256 << 20;
 
 /// The running tables.
@@ -28,12 +28,12 @@ pub(crate) struct Online {
     thread: JoinHandle<Result<Kept, CommandError>>,
 }
 
-/// What came of it.
+/// The outcome of a session.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     /// Episodes of all lengths.
     pub(crate) episodes: u64,
-    /// Those in the tables.
+    /// The number of episodes in the tables.
     pub(crate) over: u64,
     /// Records that it was too slow for.
     pub(crate) missed: u64,
@@ -158,7 +158,7 @@ impl Writing {
             && let Some((file, bytes)) = self.files.pop_front()
         {
             all -= bytes;
-            // One that somebody took away is gone as well.
+            // The file may have been removed already.
             let _ = fs::remove_file(&file);
         }
         Ok(self)
@@ -179,7 +179,7 @@ mod tests {
     use x11prof_collection::{EpisodeRow, Gather, Session};
     use x11prof_trace::{Reader, Record, Timestamp};
 
-    /// How late context switches may come on a busy machine.
+    /// The largest delay of context switches on a busy machine.
     const LATE: Duration = Duration::from_millis(800);
 
     /// The rows of a recording, by the one driver of all commands; with switches that come `late`.

@@ -1,11 +1,12 @@
-//! How far the reading of many files has come: a bar on standard error, where that is a terminal and it takes longer than a second.
+//! The progress of reading many files: a bar on standard error, if this is a terminal and reading takes longer than a
+//! second.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// What takes no longer shows nothing.
+/// Shorter work shows no bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The bar.

@@ -84,7 +84,7 @@ pub(crate) fn read(found: Found, selection: Selection) -> (Issues, Vec<LeftOut>)
     (issues, left_out)
 }
 
-/// Whether a file of a table is one of ours: those are called by their session, so that the second of a name is a copy.
+/// True if a file of a table is ours: our files are named by their session, so a second file of a name is a copy.
 fn is_of_a_session(name: &OsStr) -> bool {
     let id = name.as_encoded_bytes().get(..16);
     id.is_some_and(|id| id.iter().all(u8::is_ascii_hexdigit))
@@ -122,10 +122,10 @@ fn add_trace(issues: &mut Issues, session: &Session, rows: &[EpisodeRow], latenc
         .for_each(|row| issues.add_latencies(number, row));
 }
 
-/// How many episodes took so long: program, landmark, trigger, the least latency, episodes.
+/// The number of episodes of a latency: program, landmark, trigger, the least latency, episodes.
 type Step = (Option<String>, String, String, u64, u64);
 
-/// What issues need of a file of a table; each row with its session.
+/// The rows of a table's file that issues need, each with its session.
 enum TableRows {
     /// And with its trace.
     Sessions(Vec<(String, String)>),

@@ -18,7 +18,7 @@ use crate::sessions::{Tables, find, write_session};
 /// Writes the tables of every recording. A damaged one is named and left out, the rest goes on.
 pub(super) fn export(arguments: &Export) -> Outcome {
     let mut found = find(std::slice::from_ref(&arguments.trace))?;
-    // What is no recording by its name is one by what the user says.
+    // A file whose name is not that of a recording counts as one if the user names it.
     if arguments.trace.is_file() && found.traces.is_empty() {
         found.traces.push(arguments.trace.clone());
         found.left_out.clear();

@@ -1,4 +1,4 @@
-//! Who reads the records while they come: a view beside the trace, or a ring or tables in its place.
+//! The readers of the records as they come: a view beside the trace, or a ring or tables instead of it.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -24,12 +24,12 @@ pub(super) enum Consumer {
     Tables(Online),
 }
 
-/// What a reader wrote in the place of a trace.
+/// The files that a reader wrote instead of a trace.
 #[derive(Default)]
 pub(super) struct Wrote {
     /// In words; `None` where there is a trace.
     pub(super) words: Option<String>,
-    /// What went wrong with it.
+    /// The reader's failures.
     pub(super) trouble: Vec<String>,
 }
 

@@ -13,11 +13,11 @@ use xtask::run::{cargo, run, target};
 /// One processor does the work, as far as the system lets us say so.
 const CPU: &str = "1";
 const SERVER_CPU: &str = "0";
-/// What we mean to reach on x11perf, through to the price.
+/// The goal on x11perf, up to the price.
 const GOAL: f64 = 5_000_000.0;
 /// The most memory that a report may take, however long the trace.
 const MEMORY_GOAL: u64 = 200 << 20;
-/// How often the long trace repeats the short one's tests.
+/// The number of times that the long trace repeats the short one's tests.
 const LONG: &str = "4";
 /// Rounds of each test for the slower programs.
 const SHORT: &str = "5000";
@@ -180,7 +180,7 @@ fn print_rate(what: &str, requests: f64, seconds: f64, note: &str) {
     );
 }
 
-/// What the `stages` example printed.
+/// The output of the `stages` example.
 struct Stages {
     stages: Vec<Stage>,
     /// Peak of resident memory, in bytes.

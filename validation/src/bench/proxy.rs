@@ -28,7 +28,7 @@ const TESTS: &[(&str, f64, &str)] = &[
     ("getimage10", 0.95, "copy"),
     ("prop", 0.95, "copy"),
 ];
-/// What relays that print are asked for.
+/// The tests for relays that print.
 const QUICK_PRINTED: &[&str] = &["noop", "getimage10", "prop"];
 const SERVER_CPU: &str = "0";
 const CLIENT_CPU: &str = "1";

@@ -11,11 +11,11 @@ use xtask::packages::on_path;
 
 /// The row's name among those of the bench.
 pub(super) const NAME: &str = "start-up";
-/// Where the server and all others may run.
+/// The processors of the server and all others.
 const ANY_CPU: &str = "0-1";
 /// The recorder's display.
 const DISPLAY: u32 = 484;
-/// What a recorded start-up may take longer: the greater of the two.
+/// The extra time that a recorded start-up may take: the greater of the two.
 const MAX_EXTRA_MS: f64 = 1.0;
 const MAX_EXTRA_SHARE: f64 = 0.02;
 /// Turns of each program for each round of the bench.
@@ -67,7 +67,7 @@ pub(super) fn bench(rounds: usize, folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// How long one start-up takes, in milliseconds.
+/// The duration of one start-up, in milliseconds.
 fn run(program: &[&str], way: &Way) -> Result<f64, String> {
     let start = Instant::now();
     let status = Command::new(program[0])

@@ -1,11 +1,11 @@
-//! How long the trace of text and of drawing is, beside the bytes that were relayed.
+//! The length of traces of text and of drawing, beside the bytes that were relayed.
 
 use std::path::Path;
 use std::process::Command;
 
 use xtask::run::target;
 
-/// What is recorded: text in a terminal, and drawing without images.
+/// The recorded sessions: text in a terminal, and drawing without images.
 const SESSIONS: &[(&str, &[&str])] = &[
     ("xterm ls -laR", &["xterm", "-e", "ls -laR /usr/share/doc"]),
     (

@@ -13,7 +13,7 @@ pub(super) struct Way {
     pub(super) display: String,
     pub(super) authority: PathBuf,
     pub(super) relay: Option<Child>,
-    /// It prints what it sees.
+    /// The relay prints the messages.
     pub(super) is_printer: bool,
 }
 

@@ -40,7 +40,7 @@ pub(crate) fn rates(
         .collect()
 }
 
-/// What x11perf calls `test` in its output, which has an order of its own.
+/// The label of `test` in x11perf's output, which has its own order.
 pub(crate) fn label(test: &str) -> Result<String, String> {
     let output = Command::new("x11perf")
         .arg("-labels")

@@ -95,7 +95,7 @@ const TERMS: &[Term] = &[
     }),
 ];
 
-/// How far a program's figures are from the truth.
+/// The errors of a program's figures against the truth.
 struct Errors {
     /// Prices over the kernel's clock.
     ratio: f64,
@@ -163,7 +163,7 @@ fn table(recorded: &[Recorded<'_>], folder: &Path, parameters: &str) -> Result<(
     Ok(())
 }
 
-/// How far each program's ratio is from the middle one, in per cent: that one is the machine's.
+/// The difference between each program's ratio and the median, in per cent: the median is the machine's.
 fn spread(errors: &[Errors]) -> Vec<f64> {
     let middle = median(errors.iter().map(|error| error.ratio.ln()));
     let far = |error: &Errors| 100.0 * ((error.ratio.ln() - middle).abs().exp() - 1.0);

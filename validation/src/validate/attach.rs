@@ -14,15 +14,15 @@ use xtask::run::{cargo, run, target};
 
 /// Runs with and without in turn.
 const PAIRS: usize = 7;
-/// What attaching may cost programs that people use.
+/// The largest accepted cost of attaching for programs that people use.
 const GOAL: f64 = 0.05;
-/// How long the recorder may take to attach and to end.
+/// The recorder must attach and end within this time.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What a server does.
+/// The load of a server.
 struct Load {
     name: &'static str,
-    /// Whether the goal is for it.
+    /// True if the goal applies to the load.
     usual: bool,
     shell: &'static str,
 }
@@ -85,11 +85,11 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
 /// The server's processor time, in milliseconds.
 struct Took {
     load: f64,
-    /// What was asked at the start.
+    /// The processor time of the questions at the start.
     attaching: f64,
 }
 
-/// What part more the server's processor is needed for a load.
+/// The share by which a load takes more of the server's processor.
 fn measured(load: &Load, folder: &Path) -> Result<f64, String> {
     let (mut without, mut with, mut more) = (Vec::new(), Vec::new(), Vec::new());
     let mut asked = Vec::new();
@@ -99,7 +99,7 @@ fn measured(load: &Load, folder: &Path) -> Result<f64, String> {
         let trace = folder.join("trace.mcap");
         let mut took = [0.0; 2];
         let mut attaching = 0.0_f64;
-        // Which of both comes first alternates too.
+        // The order of the two alternates too.
         for attached in [pair % 2 == 0, pair % 2 != 0] {
             let one = once(load, attached.then_some(trace.as_path()))?;
             took[usize::from(attached)] = one.load;
@@ -133,7 +133,7 @@ fn once(load: &Load, trace: Option<&Path>) -> Result<Took, String> {
         .map(|trace| Recorder::attach(&server, trace))
         .transpose()?;
     let before = ran(server.pid())?;
-    // How a program that is ended ends says nothing.
+    // The exit status of a program that is ended has no meaning.
     Command::new("sh")
         .args(["-c", load.shell])
         .env("DISPLAY", server.display())

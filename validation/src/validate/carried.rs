@@ -24,9 +24,9 @@ const SERVERS: [(ServerKind, &str); 4] = [
     (ServerKind::XorgDummy, "xorg-dummy"),
     (ServerKind::Xwayland, "xwayland"),
 ];
-/// How often a program is run for its truth on a server.
+/// The number of runs of a program for its truth on a server.
 const TRUTHS: usize = 2;
-/// How long a server that has nothing left to do is given to clear up after its clients.
+/// The time that an idle server gets to clear up after its clients.
 const SETTLE: Duration = Duration::from_millis(200);
 /// Two truths that differ by this are to be forecast in their order.
 const DIFFER: f64 = 1.15;
@@ -45,7 +45,7 @@ impl Row {
         median(self.truths.iter().copied())
     }
 
-    /// How far `forecast` is from the truth, as a part of it.
+    /// The error of `forecast` as a share of the truth.
     fn error(&self, forecast: f64) -> f64 {
         (forecast / self.truth() - 1.0).abs()
     }
@@ -141,7 +141,7 @@ fn summary<'a>(what: &str, rows: impl Iterator<Item = &'a Row> + Clone) {
     );
 }
 
-/// How many pairs of servers that differ for a program are forecast in their order.
+/// The number of pairs of servers, different for a program, that are forecast in their order.
 fn orders(rows: &[Row]) {
     let (mut right, mut all) = (0, 0);
     for (at, one) in rows.iter().enumerate() {
@@ -183,7 +183,7 @@ pub(super) fn record(program: &Program, trace: &Path) -> Result<(), String> {
     housed(&mut command, home.path())
 }
 
-/// What the kernel charges a server of this kind for a program that nobody records, in milliseconds.
+/// The kernel's charge to a server of this kind for a program that is not recorded, in milliseconds.
 fn truth(program: &Program, kind: ServerKind) -> Result<f64, String> {
     let server = PrivateServer::start(kind).map_err(told)?;
     std::thread::sleep(SETTLE);

@@ -135,12 +135,12 @@ fn name((program, kind): Recorded<'_>) -> String {
     name.replace([' ', '(', ')', '/'], "-")
 }
 
-/// Where the recording of a program is kept.
+/// The path of a program's recording.
 pub(super) fn trace(program: Recorded<'_>, folder: &Path) -> PathBuf {
     folder.join(format!("{}.mcap", name(program)))
 }
 
-/// Where the watcher's times of the same run are.
+/// The path of the watcher's times of the same run.
 pub(super) fn times(program: Recorded<'_>, folder: &Path) -> PathBuf {
     folder.join(format!("{}.times", name(program)))
 }

@@ -87,7 +87,7 @@ fn firefox(file: &Path, place: &Path, round_trips: u64) -> Result<(), String> {
     let programs = folder.join("node_modules/.bin");
     if !programs.exists() {
         std::fs::create_dir_all(&folder).map_err(told)?;
-        // It needs a newer Node.js than Debian has.
+        // The tool needs a newer Node.js than Debian has.
         run(Command::new("npm")
             .args(["install", "--no-audit", "--no-fund", "--prefix"])
             .arg(&folder)

@@ -15,7 +15,7 @@ const PAUSE: u64 = 10_000_000;
 /// A trace in a file without a name.
 pub(super) struct LongTrace {
     file: File,
-    /// How often it has the recording.
+    /// The number of copies of the recording.
     pub(super) copies: u32,
 }
 
@@ -71,7 +71,7 @@ impl LongTrace {
         Ok(LongTrace { file, copies })
     }
 
-    /// Where another process of this user finds it, as long as this value lives.
+    /// The path for another process of this user, valid as long as this value lives.
     pub(super) fn path(&self) -> PathBuf {
         let (process, file) = (std::process::id(), self.file.as_raw_fd());
         PathBuf::from(format!("/proc/{process}/fd/{file}"))
@@ -85,9 +85,9 @@ impl LongTrace {
 
 /// One repetition.
 struct Copy {
-    /// How much later it is than the recording, in nanoseconds.
+    /// The delay of this copy behind the recording, in nanoseconds.
     later: u64,
-    /// What the numbers of its connections begin with.
+    /// The prefix of the numbers of its connections.
     clients: u32,
 }
 

@@ -11,7 +11,7 @@ use super::rates;
 use crate::bench::x_server::XServer;
 use xtask::packages::{DEMO, TEST, ensure};
 
-/// Where the server runs, and x11perf; calibration pins itself.
+/// The processor of the server and of x11perf; calibration pins itself.
 const SERVER_CPU: &str = "1";
 const CLIENT_CPU: &str = "0";
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::long_trace::LongTrace;
 use xtask::run::{cargo, root, run, target};
 
-/// How long the trace is to be by default, in MB of the file.
+/// The default length of the trace, in MB of the file.
 pub(super) const LENGTH: u64 = 1074;
 /// The most memory that a command may take, in KiB.
 pub(super) const GOAL: u64 = 200 << 10;

@@ -17,7 +17,7 @@ mod browser;
 const LARGEST: u64 = 20_000_000;
 /// The longest that a browser may take until all of it is there, in ms.
 const LONGEST: f64 = 3000.0;
-/// How often it is opened.
+/// The number of times that the page is opened.
 const TIMES: usize = 3;
 
 /// Runs the validation.

@@ -5,11 +5,11 @@ use xtask::packages::Needed;
 
 /// A program that ends by itself, at the display in its environment.
 pub(crate) struct Program {
-    /// What it is called in tables.
+    /// The name in tables.
     pub(crate) name: &'static str,
-    /// What is run, by sh, in a folder of its own.
+    /// The command for sh, run in a separate folder.
     pub(crate) shell: &'static str,
-    /// Whether it had no part in making the model.
+    /// True if the program had no part in making the model.
     pub(crate) new: bool,
     needed: Needed,
 }
@@ -34,7 +34,7 @@ impl Program {
     }
 }
 
-/// What all of them need.
+/// The packages of all programs.
 pub(crate) fn packages() -> Vec<Needed> {
     let own = PROGRAMS.iter().map(|program| Needed { ..program.needed });
     let xdotool = Needed {

@@ -22,9 +22,9 @@ use self::test::{Sent, TESTS, Test};
 use super::calibration::calibrate;
 use crate::bench::x_server::XServer;
 
-/// How long the calibration of a turn takes.
+/// The duration of a turn's calibration.
 const FRESH: Duration = Duration::from_secs(14);
-/// How often calibration and x11perf take turns.
+/// The number of turns of calibration and x11perf.
 const TURNS: usize = 3;
 
 /// Compares the prices of `parameters` and of fresh calibrations as `plan` says with x11perf's rates

@@ -13,15 +13,15 @@ use crate::bench::x_server::XServer;
 use xtask::packages::{DEMO, Needed, TEST, ensure};
 use xtask::run::{cargo, run, target};
 
-/// How long the desktop is busy by default.
+/// The default duration of the desktop's work.
 const LENGTH: Duration = Duration::from_secs(300);
-/// What the ring keeps.
+/// The length of the ring in seconds.
 const RING: &str = "60";
 /// The most that it may take.
 const MEMORY_KB: u64 = 100 << 10;
 const DISK: u64 = 300_000_000;
 
-/// What is done on the desktop, over and over.
+/// The desktop's work, repeated.
 const DESKTOP: &str = "
     seq -f 'Line %g: the quick brown fox jumps over the lazy dog' 3000 >text
     printf '%%!PS\\n' >f.ps

@@ -18,7 +18,7 @@ use crate::bench::x_server::XServer;
 use xtask::packages::{DEMO, MORE_PROGRAMS, Needed, TEST, ensure};
 use xtask::run::{cargo, run, target};
 
-/// What is run, for some seconds.
+/// The programs, each run for some seconds.
 const PROGRAMS: [(&str, &[&str]); 4] = [
     ("xterm", &["xterm", "-e", "sleep 2"]),
     ("gtk3-widget-factory", &["gtk3-widget-factory"]),

@@ -16,7 +16,7 @@ const EACH: &str = "1";
 /// what comes before the first line holds the test's preparation as well, and is left out.
 const REPEAT: &str = "3";
 
-/// What one of what a test counts took, in microseconds.
+/// The time of one counted item of a test, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Taken {
     /// By x11perf's own clock.
@@ -27,7 +27,7 @@ pub(super) struct Taken {
     pub(super) busy: f64,
     /// The part of the time in which it could have run but had no processor.
     pub(super) kept: f64,
-    /// How often the server went to sleep.
+    /// The number of the server's sleeps.
     pub(super) wakeups: f64,
 }
 
@@ -124,7 +124,7 @@ impl Seen {
     }
 }
 
-/// How often a process went to sleep so far.
+/// The number of a process's sleeps so far.
 fn sleeps(pid: u32) -> Result<f64, String> {
     let path = format!("/proc/{pid}/status");
     let text = fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;

@@ -16,7 +16,7 @@ pub(super) struct Prices {
     pub(super) busy: Option<f64>,
     /// The server's processor time.
     pub(super) processor: f64,
-    /// That of one wakeup, by a sender on the same processor and on another one.
+    /// The time of one wakeup, by a sender on the same processor and on another one.
     pub(super) wakeup: f64,
     pub(super) wakeup_other: f64,
 }
@@ -45,15 +45,14 @@ impl Prices {
     }
 }
 
-/// What one turn found of a test: what x11perf took in either place, and the prices of a
-/// calibration of that moment.
+/// One turn of a test: x11perf's times in either place, and the prices of a calibration at that moment.
 pub(super) struct Turn {
     pub(super) apart: Taken,
     pub(super) together: Taken,
     pub(super) fresh: Prices,
 }
 
-/// What the columns with the sender on another processor than the server hold.
+/// The heads of the columns with the sender on another processor than the server.
 const APART: &str = "\
 x11perf, µs for one of what it counts, medians of the turns; prices beside it (goal 10 %)
 
@@ -63,7 +62,7 @@ x11perf on another processor than the server; prices on the wall, over
 ours: the part of the time in which the server ran for the calibration's sender
                  (a) busy      (b) wakeups   fresh(a)    (b)     (c)    ours   file(a)    (b)     (c)    ours";
 
-/// The same with both on one.
+/// The heads of the columns with both on one processor.
 const TOGETHER: &str = "
 x11perf on the server's processor; the server's processor time, over the kernel's figure
   (d) the operations and their bytes   (e) with the wakeups that the kernel counted
@@ -95,7 +94,7 @@ pub(super) fn print(tests: &[(&Test, Vec<Turn>)], file: &ServerParameters) {
 fn apart(test: &Test, turns: &[Turn], file: &Prices) {
     let over = |of: &dyn Fn(&Turn) -> f64| median(turns.iter().map(of));
     let off = |of: &dyn Fn(&Turn) -> f64| 100.0 * (over(of) - 1.0);
-    // What was kept from the server by others is time in which it would have worked.
+    // The time that others kept the server from the processor is time in which it would have worked.
     let busy = |turn: &Turn| turn.apart.busy + turn.apart.kept;
     let ran = |turn: &Turn| turn.apart.processor;
     let percent =

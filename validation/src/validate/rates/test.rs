@@ -15,7 +15,7 @@ const IMAGE: &str = "PutImage depth=24 format=ZPixmap gxmode=GXcopy";
 pub(super) struct Test {
     pub(super) name: &'static str,
     pub(super) sends: &'static [Sent],
-    /// What it counts in that: rectangles, characters of lines of 80.
+    /// The number of counted items: rectangles, characters of lines of 80.
     pub(super) counted: f64,
 }
 
@@ -115,8 +115,8 @@ impl Sent {
         prices.price(&operation).server.time.0 + bytes.time.0 * self.bytes
     }
 
-    /// How busy the server was while `parameters` got this request's point on the wall; of several
-    /// points, at the nearest size.
+    /// The server's busy share while `parameters` got this request's point on the wall; of several points, at the
+    /// nearest size.
     pub(super) fn busy(&self, parameters: &ServerParameters) -> Option<f64> {
         let operation = self.operation();
         let mut entries = parameters.requests.iter();
