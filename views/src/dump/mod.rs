@@ -7,7 +7,8 @@ mod show;
 
 use std::io;
 
-use serde_json::{Value as Json, json};
+use serde::Serialize;
+use serde_json::json;
 use x11prof_protocol::{Message, SetupStatus, Value};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
@@ -17,7 +18,7 @@ use x11prof_analyzer::{Observation, Seen, name_matches};
 
 use crate::plain::plain;
 use names::Names;
-use show::{LONGEST_READ, Show};
+use show::{LONGEST_READ, Named, Show, Shown, ShownOperation};
 
 /// How a dump looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -40,6 +41,28 @@ pub struct Dump {
     unmatched: Vec<String>,
     /// The time that the filter ends with has come.
     past: bool,
+    /// The line of JSON that is being written.
+    line: Vec<u8>,
+}
+
+/// A message as a line of JSON. The fields stand in the order of their names.
+#[derive(Serialize)]
+struct Line<'a> {
+    bytes: u64,
+    connection: u32,
+    direction: Option<&'static str>,
+    fields: Option<Shown<'a, 'a>>,
+    has_reply: Option<bool>,
+    kind: &'static str,
+    name: &'a str,
+    /// Known once `fields` is written, which comes before.
+    names: &'a Named<'a>,
+    of: Option<&'a str>,
+    opcode: Option<(u8, u8)>,
+    operation: Option<ShownOperation<'a>>,
+    seconds: f64,
+    sequence: Option<u64>,
+    undecoded: Option<String>,
 }
 
 /// A message in words.
@@ -199,29 +222,38 @@ impl Dump {
             }
             DumpFormat::Json => {
                 let direction = match described.kind {
-                    "malformed" => Json::Null,
-                    _ if to_server => "to-server".into(),
-                    _ => "to-client".into(),
+                    "malformed" => None,
+                    _ if to_server => Some("to-server"),
+                    _ => Some("to-client"),
                 };
-                let ((fields, named), undecoded) = match &fields {
-                    Ok(fields) => (show.json(fields), None),
-                    Err(why) => (Default::default(), Some(why.to_string())),
+                let request = match seen.message {
+                    Message::Request(request) => Some(request),
+                    _ => None,
                 };
-                let (opcode, has_reply) = match seen.message {
-                    Message::Request(request) => (
-                        Some((request.major, request.minor)),
-                        Some(request.has_reply),
-                    ),
-                    _ => (None, None),
-                };
-                let line = json!({
-                    "seconds": seconds, "connection": connection,
-                    "direction": direction, "kind": described.kind, "name": described.name,
-                    "opcode": opcode, "has_reply": has_reply, "of": described.of, "sequence": described.sequence,
-                    "bytes": described.bytes, "fields": fields, "names": named,
-                    "undecoded": undecoded, "operation": seen.operation.map(show::operation),
-                });
-                writeln!(out, "{line}")
+                let named = Named::default();
+                self.line.clear();
+                serde_json::to_writer(
+                    &mut self.line,
+                    &Line {
+                        bytes: described.bytes,
+                        connection,
+                        direction,
+                        fields: (fields.as_ref().ok())
+                            .map(|fields| Shown::new(&show, fields, &named)),
+                        has_reply: request.map(|request| request.has_reply),
+                        kind: described.kind,
+                        name: described.name,
+                        names: &named,
+                        of: described.of,
+                        opcode: request.map(|request| (request.major, request.minor)),
+                        operation: seen.operation.map(ShownOperation),
+                        seconds,
+                        sequence: described.sequence,
+                        undecoded: fields.as_ref().err().map(ToString::to_string),
+                    },
+                )?;
+                self.line.push(b'\n');
+                out.write_all(&self.line)
             }
         }
     }

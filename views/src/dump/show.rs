@@ -1,11 +1,14 @@
 //! A message's fields as text, and as JSON.
 
-use std::fmt::Write as _;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
 
 use compact_str::CompactString;
-use serde_json::{Map, Value as Json, json};
+use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
+use serde_json::Value as Json;
 use x11prof_protocol::Value;
-use x11prof_session::{Effect, Operation, Session, Value as OperationValue};
+use x11prof_session::{Attributes, Effect, Operation, Session, Value as OperationValue};
 
 use super::kinds::{Kind, kind};
 use super::names::Names;
@@ -104,84 +107,146 @@ impl Show<'_> {
             (_, None, Err(_)) => write!(text, "{number}"),
         };
     }
+}
 
-    /// The fields as an object, and the names of the numbers in it by their paths
-    /// (`"rectangles.0.x"`).
-    pub(super) fn json(&self, fields: &Value) -> (Json, Map<String, Json>) {
-        let mut names = Map::new();
-        let json = self.json_value(Kind::Plain, fields, "", &mut names);
-        (json, names)
+/// A value as JSON, written as it is read: objects have their fields in the order of the names.
+#[derive(Clone, Copy)]
+pub(super) struct Shown<'a, 'p> {
+    show: &'a Show<'a>,
+    of: Kind,
+    value: &'a Value,
+    path: Path<'p>,
+    named: &'a Named<'a>,
+}
+
+/// The names of numbers by their paths (`"rectangles.0.x"`).
+pub(super) type Named<'a> = RefCell<BTreeMap<String, &'a str>>;
+
+/// A place among the fields.
+#[derive(Clone, Copy)]
+enum Path<'a> {
+    Root,
+    Field(&'a Path<'a>, &'a str),
+    Item(&'a Path<'a>, usize),
+}
+
+impl<'a> Shown<'a, '_> {
+    /// The fields of a message. Writing them puts the names of the numbers in them into `named`.
+    pub(super) fn new(show: &'a Show<'a>, fields: &'a Value, named: &'a Named<'a>) -> Self {
+        Shown {
+            show,
+            of: Kind::Plain,
+            value: fields,
+            path: Path::Root,
+            named,
+        }
     }
 
-    fn json_value(
-        &self,
-        of: Kind,
-        value: &Value,
-        path: &str,
-        names: &mut Map<String, Json>,
-    ) -> Json {
-        let below = |name: &str| match path {
-            "" => name.to_owned(),
-            path => format!("{path}.{name}"),
-        };
-        match value {
+    /// A value inside this one.
+    fn below<'p>(&self, of: Kind, value: &'a Value, path: Path<'p>) -> Shown<'a, 'p> {
+        let Shown { show, named, .. } = *self;
+        Shown {
+            show,
+            of,
+            value,
+            path,
+            named,
+        }
+    }
+}
+
+impl Serialize for Shown<'_, '_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Show {
+            names,
+            session,
+            message,
+        } = self.show;
+        match self.value {
             Value::Number(number) => {
-                if let Some(name) = u32::try_from(*number)
-                    .ok()
-                    .and_then(|number| self.names.name(self.session, of, number))
-                {
-                    names.insert(path.to_owned(), name.into());
+                let name = u32::try_from(*number).ok();
+                let name = name.and_then(|number| names.name(session, self.of, number));
+                if let Some(name) = name {
+                    self.named.borrow_mut().insert(self.path.to_string(), name);
                 }
-                json_number(*number)
+                match (i64::try_from(*number), u64::try_from(*number)) {
+                    (Ok(number), _) => to.serialize_i64(number),
+                    (_, Ok(number)) => to.serialize_u64(number),
+                    _ => to.collect_str(number),
+                }
             }
-            Value::Real(number) => Json::from(*number),
-            Value::Bool(truth) => Json::from(*truth),
-            Value::Name(name) => Json::from(name.as_str()),
-            Value::Text(text) => Json::from(text.as_str()),
-            Value::List(list) => list
-                .iter()
-                .enumerate()
-                .map(|(index, value)| self.json_value(of, value, &below(&index.to_string()), names))
-                .collect(),
+            Value::Real(number) => to.serialize_f64(*number),
+            Value::Bool(truth) => to.serialize_bool(*truth),
+            Value::Name(name) => to.serialize_str(name),
+            Value::Text(text) => to.serialize_str(text),
+            Value::List(list) => {
+                to.collect_seq(list.iter().enumerate().map(|(index, value)| {
+                    self.below(self.of, value, Path::Item(&self.path, index))
+                }))
+            }
             Value::Fields(fields) => {
                 let of_type = property_type(fields);
-                let values = fields.iter().map(|(name, value)| {
-                    let of = kind(self.message, name, of_type);
-                    let value = self.json_value(of, value, &below(name), names);
-                    (name.to_string(), value)
-                });
-                Json::Object(values.collect())
+                let mut fields: Vec<_> = fields.iter().collect();
+                fields.sort_unstable_by_key(|(name, _)| name);
+                to.collect_map(fields.into_iter().map(|(name, value)| {
+                    let of = kind(message, name, of_type);
+                    let path = Path::Field(&self.path, name);
+                    (name.as_str(), self.below(of, value, path))
+                }))
             }
-            Value::Cut => Json::from("…"),
+            Value::Cut => to.serialize_str("…"),
+        }
+    }
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Path::Field(above, _) | Path::Item(above, _) = self
+            && !matches!(above, Path::Root)
+        {
+            write!(f, "{above}.")?;
+        }
+        match self {
+            Path::Root => Ok(()),
+            Path::Field(_, name) => f.write_str(name),
+            Path::Item(_, index) => write!(f, "{index}"),
         }
     }
 }
 
 /// An operation: its attributes, how many items it has, the paper's op-size, and what it does.
-pub(super) fn operation(operation: &Operation) -> Json {
-    let attributes = operation.attributes.iter().map(|(name, value)| {
-        let value = match value {
-            OperationValue::Name(name) => Json::from(name.as_str()),
-            OperationValue::Number(number) => Json::from(number),
+pub(super) struct ShownOperation<'a>(pub(super) &'a Operation);
+
+impl Serialize for ShownOperation<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let effect = match self.0.effect {
+            Effect::Full => "full",
+            Effect::Nothing => "nothing",
+            Effect::Unknown => "unknown",
         };
-        (name.to_string(), value)
-    });
-    let effect = match operation.effect {
-        Effect::Full => "full",
-        Effect::Nothing => "nothing",
-        Effect::Unknown => "unknown",
-    };
-    json!({
-        "attributes": attributes.collect::<Map<String, Json>>(),
-        "items": operation.items.len(), "op_size": operation.op_size, "effect": effect,
-    })
+        let mut operation = to.serialize_struct("Operation", 4)?;
+        operation.serialize_field("attributes", &ShownAttributes(&self.0.attributes))?;
+        operation.serialize_field("effect", effect)?;
+        operation.serialize_field("items", &self.0.items.len())?;
+        operation.serialize_field("op_size", &self.0.op_size)?;
+        operation.end()
+    }
 }
 
-fn json_number(number: i128) -> Json {
-    match (i64::try_from(number), u64::try_from(number)) {
-        (Ok(number), _) => number.into(),
-        (_, Ok(number)) => number.into(),
-        _ => number.to_string().into(),
+struct ShownAttributes<'a>(&'a Attributes);
+
+impl Serialize for ShownAttributes<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        for (name, value) in self.0.iter() {
+            match value {
+                OperationValue::Name(value) => {
+                    map.serialize_entry(name.as_str(), value.as_str())?
+                }
+                OperationValue::Number(value) => map.serialize_entry(name.as_str(), &value)?,
+            }
+        }
+        map.end()
     }
 }
 
@@ -195,10 +260,11 @@ fn property_type(fields: &[(CompactString, Value)]) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
     use x11prof_protocol::Value;
     use x11prof_session::Session;
 
-    use super::{LONGEST_FIELDS, Show, json};
+    use super::{LONGEST_FIELDS, Named, Show, Shown};
     use crate::dump::names::Names;
 
     #[test]
@@ -220,14 +286,14 @@ mod tests {
             show.text(&fields),
             "mode=REPLACE window=0x400001 property=WM_NAME(39) type=ATOM(4) data=[PRIMARY(1),…]"
         );
-        let (json, named) = show.json(&fields);
+        let named = Named::default();
+        let json = serde_json::to_string(&Shown::new(&show, &fields, &named)).unwrap();
         assert_eq!(
             json,
-            json!({"mode": "REPLACE", "window": 0x40_0001, "property": 39, "type": 4,
-                "data": [1, "…"]})
+            r#"{"data":[1,"…"],"mode":"REPLACE","property":39,"type":4,"window":4194305}"#
         );
         assert_eq!(
-            serde_json::Value::Object(named),
+            json!(named),
             json!({"property": "WM_NAME", "type": "ATOM", "data.0": "PRIMARY"})
         );
     }
