@@ -4,7 +4,7 @@
 use std::io;
 use std::ops::ControlFlow;
 
-use x11prof_cost_model::FastMap;
+use rustc_hash::FxHashMap;
 use x11prof_protocol::{Connection, Extension, Extensions, Input, Message, Room, Side, Symbol};
 use x11prof_session::{ClientId, Observed, Session};
 use x11prof_trace::{
@@ -143,7 +143,7 @@ impl Facts {
 pub struct Pipeline {
     order: ReorderBuffer,
     threads: WatchedThreads,
-    clients: FastMap<ConnectionId, Client>,
+    clients: FxHashMap<ConnectionId, Client>,
     room: Room,
     extensions: Extensions,
     session: Session,
@@ -171,7 +171,7 @@ impl Pipeline {
         Pipeline {
             order: ReorderBuffer::default(),
             threads: WatchedThreads::default(),
-            clients: FastMap::default(),
+            clients: FxHashMap::default(),
             room: Room::default(),
             extensions: Extensions::new(),
             session,

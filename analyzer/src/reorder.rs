@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use x11prof_cost_model::FastMap;
+use rustc_hash::FxHashMap;
 use x11prof_trace::{ConnectionId, Control, Record, Switch, Timestamp, Waiting};
 
 /// For how much of the trace's time records wait where no switches are recorded, or none has come yet.
@@ -38,7 +38,7 @@ pub(crate) struct ReorderBuffer {
     /// In the order of their turns, then of their coming.
     records: VecDeque<(u64, Record)>,
     /// The last turn of each connection.
-    connections: FastMap<ConnectionId, u64>,
+    connections: FxHashMap<ConnectionId, u64>,
     bytes: usize,
     /// By time, then in the order of coming.
     told: BTreeMap<(u64, u64), Told>,

@@ -1,7 +1,8 @@
 //! Reasons to doubt a result, counted, and what can be done about each.
 
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use x11prof_cost_model::{Doubt, FastMap};
+use x11prof_cost_model::Doubt;
 use x11prof_protocol::Symbol;
 
 /// Different warnings kept at most; a trace made to have more gets the rest under no name.
@@ -121,7 +122,7 @@ impl Warning {
 
 /// Warnings about prices, summed up.
 #[derive(Debug, Clone, Default)]
-pub struct Warnings(FastMap<Key, u64>);
+pub struct Warnings(FxHashMap<Key, u64>);
 
 impl Warnings {
     /// Counts a doubt about the price of `request`.

@@ -116,7 +116,7 @@ impl SleepPrices {
     /// Before the first point it grows from nothing.
     fn worked(&self, time: Micros, of: impl Fn(&AfterWork) -> Micros) -> Cost {
         let cost = |point: &AfterWork| Cost::with_spread(of(point), point.spread.unwrap_or(0.0));
-        let Some(shortest) = self.work.first() else {
+        let Some(shortest) = self.work.first().filter(|_| time.0 > 0.0) else {
             return Cost::default();
         };
         let grown = (time.0 / shortest.worked_us.0).clamp(0.0, 1.0);

@@ -4,11 +4,11 @@
 use x11prof_protocol::Symbol;
 use x11prof_session::{Attributes, Effect, Operation};
 
-use crate::hashing::FastMap;
 use crate::interpolate::{Estimate, blend};
 use crate::items::ItemCosts;
 use crate::substitute::{Entry, Resolution, resolve};
 use crate::{Basis, Clock, Cost, Doubt, Micros, Price, ServerParameters, Substitutions};
+use rustc_hash::FxHashMap;
 
 /// Sets of attributes remembered for a request. A program uses a few dozen; a trace that has more
 /// than this pays for finding them again.
@@ -19,7 +19,11 @@ const REMEMBERED_ITEMS: usize = 1024;
 /// Prices operations by a server's parameters.
 #[derive(Debug, Clone)]
 pub struct CostTable {
-    requests: FastMap<Symbol, RequestTable>,
+    tables: Vec<RequestTable>,
+    /// Where the table of each request is.
+    places: FxHashMap<Symbol, usize>,
+    /// The request that was asked for last, and its place: neighbouring requests are often alike.
+    last: Option<(Symbol, Option<usize>)>,
     rules: Substitutions,
 }
 
@@ -29,7 +33,7 @@ struct RequestTable {
     entries: Vec<Entry>,
     /// True if an entry has its own number of usual first uses.
     has_first_uses: bool,
-    found: FastMap<Attributes, usize>,
+    found: FxHashMap<Attributes, usize>,
     resolved: Vec<Resolved>,
     /// The last of these that was asked for: neighbouring requests are often alike.
     last: usize,
@@ -64,10 +68,16 @@ impl CostTable {
         rules: &Substitutions,
         clock: Clock,
     ) -> CostTable {
-        let mut requests: FastMap<Symbol, RequestTable> = FastMap::default();
+        let mut tables: Vec<RequestTable> = Vec::new();
+        let mut places = FxHashMap::default();
         for costs in &parameters.requests {
             if let Some(items) = ItemCosts::new(costs, clock) {
-                let table = requests.entry(Symbol::new(&costs.name)).or_default();
+                let place = places.entry(Symbol::new(&costs.name));
+                let place = *place.or_insert(tables.len());
+                if place == tables.len() {
+                    tables.push(RequestTable::default());
+                }
+                let table = &mut tables[place];
                 table.has_first_uses |= costs.first_uses.is_some();
                 table.entries.push(Entry {
                     attributes: costs.attribute_set(),
@@ -76,13 +86,15 @@ impl CostTable {
                 });
             }
         }
-        for table in requests.values_mut() {
+        for table in &mut tables {
             table
                 .entries
                 .sort_by(|one, other| one.attributes.cmp(&other.attributes));
         }
         CostTable {
-            requests,
+            tables,
+            places,
+            last: None,
             rules: rules.clone(),
         }
     }
@@ -139,8 +151,8 @@ impl CostTable {
 
     /// The first use of `operation` as a multiple of a usual one: 1 if not measured.
     pub fn first_uses(&mut self, operation: &Operation) -> f64 {
-        let has_some = |table: &RequestTable| table.has_first_uses;
-        if !self.requests.get(&operation.request).is_some_and(has_some) {
+        let place = self.place(operation.request);
+        if place.is_none_or(|place| !self.tables[place].has_first_uses) {
             return 1.0;
         }
         let entry = self
@@ -149,9 +161,22 @@ impl CostTable {
         entry.and_then(|entry| entry.first_uses).unwrap_or(1.0)
     }
 
+    /// Where the table of `request` is among all; `None` where it has none.
+    fn place(&mut self, request: Symbol) -> Option<usize> {
+        match self.last {
+            Some((known, place)) if known == request => place,
+            _ => {
+                let place = self.places.get(&request).copied();
+                self.last = Some((request, place));
+                place
+            }
+        }
+    }
+
     /// The entries of an operation's request, and what was found out about its attributes.
     fn resolved(&mut self, operation: &Operation) -> Option<(&[Entry], &mut Resolved)> {
-        let table = self.requests.get_mut(&operation.request)?;
+        let place = self.place(operation.request)?;
+        let table = &mut self.tables[place];
         let attributes = &operation.attributes;
         let alike = |at: usize| {
             let known = table.resolved.get(at);

@@ -5,7 +5,8 @@ mod pixels;
 
 use std::hash::BuildHasher;
 
-use x11prof_cost_model::{Cost, FastMap, Micros, PriorSleep, SleepPrices};
+use rustc_hash::FxHashMap;
+use x11prof_cost_model::{Cost, Micros, PriorSleep, SleepPrices};
 use x11prof_protocol::{Request, Symbol};
 use x11prof_session::{Effect, Operation, Session};
 
@@ -30,7 +31,7 @@ pub(crate) struct Elapsed {
 pub(crate) struct Caches {
     /// When each operation ran last, and for how long others had worked by then: by the request's name
     /// and a hash of the attributes.
-    last_run: FastMap<(Symbol, u64), (Micros, Micros)>,
+    last_run: FxHashMap<(Symbol, u64), (Micros, Micros)>,
     pixels: UsedPixels,
 }
 

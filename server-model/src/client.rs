@@ -11,8 +11,10 @@ use crate::clock::Time;
 /// after more requests than this keeps its full price.
 const PRICED_LIMIT: usize = 4096;
 
-/// A price that an error may still correct.
+/// A price that an error may still correct: that of a request, or of several alike that came one after the other.
+#[derive(Clone, Copy, PartialEq)]
 pub(crate) struct PricedRequest {
+    /// The number of the first of them that may still fail.
     pub(crate) sequence: SequenceNumber,
     pub(crate) request: Symbol,
     pub(crate) server: Cost,
@@ -24,7 +26,8 @@ pub(crate) struct PricedRequest {
 pub(crate) struct Client {
     /// Its latest request.
     pub(crate) latest: SequenceNumber,
-    priced: VecDeque<PricedRequest>,
+    /// With the number of the last request of each.
+    priced: VecDeque<(PricedRequest, SequenceNumber)>,
     /// Wakeups that were charged before their request is known.
     pub(crate) wakeups: Option<Cost>,
     /// The time at which the client got the reply to its latest request, or an event; `None` if it has sent something
@@ -51,40 +54,81 @@ impl Client {
 
     /// The client sent a request with this price.
     pub(crate) fn requested(&mut self, request: PricedRequest) {
-        self.latest = request.sequence;
+        let before = std::mem::replace(&mut self.latest, request.sequence);
         self.answered_at = None;
+        if let Some((alike, last)) = self.priced.back_mut()
+            && *last == before
+            && before.next() == request.sequence
+            && (PricedRequest {
+                sequence: alike.sequence,
+                ..request
+            }) == *alike
+        {
+            *last = request.sequence;
+            return;
+        }
         if self.priced.len() == PRICED_LIMIT {
             self.priced.pop_front();
         }
-        self.priced.push_back(request);
+        self.priced.push_back((request, request.sequence));
     }
 
     /// The server has done all requests before `sequence`: they cannot fail any more.
     pub(crate) fn answered(&mut self, sequence: SequenceNumber) {
         while self
             .priced
-            .front()
-            .is_some_and(|front| front.sequence < sequence)
-        {
-            self.priced.pop_front();
+            .pop_front_if(|(_, last)| *last < sequence)
+            .is_some()
+        {}
+        if let Some((front, _)) = self.priced.front_mut() {
+            front.sequence = front.sequence.max(sequence);
         }
     }
 
     /// The price of the failed request, if it is still known. The price is removed, for a request fails once.
     pub(crate) fn failed(&mut self, sequence: SequenceNumber) -> Option<PricedRequest> {
         self.answered(sequence);
-        let front = self.priced.front()?;
-        (front.sequence == sequence)
-            .then(|| self.priced.pop_front())
-            .flatten()
+        let (front, last) = self.priced.front_mut()?;
+        let failed = (front.sequence == sequence).then_some(*front)?;
+        if sequence == *last {
+            self.priced.pop_front();
+        } else {
+            front.sequence = sequence.next();
+        }
+        Some(failed)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use x11prof_cost_model::Micros;
+    use x11prof_cost_model::{Cost, Micros};
+    use x11prof_protocol::SequenceNumber;
 
-    use super::Client;
+    use super::{Client, PricedRequest};
+
+    #[test]
+    fn each_of_many_alike_may_fail() {
+        let (mut client, number) = (Client::default(), SequenceNumber);
+        for (sequence, request) in (1..=6).zip(["A", "B", "B", "B", "B", "A"]) {
+            client.requested(PricedRequest {
+                sequence: number(sequence),
+                request: request.into(),
+                server: Cost::default(),
+                fixed: Cost::default(),
+            });
+        }
+        assert_eq!(client.priced.len(), 3);
+        let mut failed = |sequence| {
+            let failed = client.failed(number(sequence));
+            failed.map(|failed| (failed.sequence.0, failed.request.as_str()))
+        };
+        assert_eq!(failed(3), Some((3, "B")));
+        assert_eq!(failed(3), None);
+        assert_eq!(failed(2), None);
+        assert_eq!(failed(5), Some((5, "B")));
+        assert_eq!(failed(6), Some((6, "A")));
+        assert_eq!(failed(7), None);
+    }
 
     #[test]
     fn who_has_run_less_runs_first() {

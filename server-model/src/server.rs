@@ -1,6 +1,7 @@
 //! A whole server: it takes batches of requests and the server's answers, and returns charges.
 
-use x11prof_cost_model::{Cost, FastMap, Micros, ServerParameters, Substitutions, TransportPrices};
+use rustc_hash::FxHashMap;
+use x11prof_cost_model::{Cost, Micros, ServerParameters, Substitutions, TransportPrices};
 use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
 use x11prof_session::{ClientId, Operation};
 
@@ -27,7 +28,7 @@ pub struct ServerModel {
     caches: Caches,
     /// `None` if the server does no later work for changes of its screen, or if this is unknown.
     updates: Option<ScreenUpdates>,
-    clients: FastMap<ClientId, Client>,
+    clients: FxHashMap<ClientId, Client>,
     /// The client of the last batch.
     served: Option<ClientId>,
 }
@@ -43,7 +44,7 @@ impl ServerModel {
             clock: ServerClock::default(),
             wakeups: Wakeups::default(),
             caches: Caches::default(),
-            clients: FastMap::default(),
+            clients: FxHashMap::default(),
             served: None,
         }
     }

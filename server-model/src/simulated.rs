@@ -1,7 +1,8 @@
 //! A simulated server: it takes bytes as a real one does, and reports its processor time. A calibration of it must find
 //! the parameters that it was made with.
 
-use x11prof_cost_model::{FastMap, Micros, ServerParameters, Substitutions};
+use rustc_hash::FxHashMap;
+use x11prof_cost_model::{Micros, ServerParameters, Substitutions};
 use x11prof_protocol::{ByteOrder, Connection, Extensions, Input, Message, Request, Side};
 use x11prof_session::{ClientId, Observed, Session};
 
@@ -61,7 +62,7 @@ pub struct SimulatedServer {
     model: ServerModel,
     session: Session,
     extensions: Extensions,
-    connections: FastMap<ClientId, Connection>,
+    connections: FxHashMap<ClientId, Connection>,
     now: Time,
 }
 
@@ -73,7 +74,7 @@ impl SimulatedServer {
             model: ServerModel::new(parameters, &substitutions),
             session: Session::new(),
             extensions: Extensions::new(),
-            connections: FastMap::default(),
+            connections: FxHashMap::default(),
             now: Time::default(),
         }
     }

@@ -1,8 +1,6 @@
 //! Resource ids as keys: who made a resource, and tables of resources bounded in size.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
+use rustc_hash::FxHashMap;
 use x11prof_protocol::{Request, SequenceNumber};
 
 /// One client's connection, as the trace numbers them.
@@ -56,11 +54,11 @@ const TABLE_LIMIT: usize = 1 << 18;
 
 /// Resources of one kind by their ids.
 #[derive(Debug)]
-pub(crate) struct IdMap<V>(HashMap<u32, V, BuildHasherDefault<IdHasher>>);
+pub(crate) struct IdMap<V>(FxHashMap<u32, V>);
 
 impl<V> Default for IdMap<V> {
     fn default() -> IdMap<V> {
-        IdMap(HashMap::default())
+        IdMap(FxHashMap::default())
     }
 }
 
@@ -105,37 +103,6 @@ impl<V> IdMap<V> {
 
     pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
         self.0.values_mut()
-    }
-}
-
-/// Hashes a resource id by one multiplication (Knuth, TAOCP vol. 3, section 6.4): looking up
-/// ids is most of the work on a drawing request.
-#[derive(Debug, Default)]
-pub(crate) struct IdHasher(u64);
-
-impl Hasher for IdHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u32(u32::from(*byte));
-        }
-    }
-
-    fn write_usize(&mut self, word: usize) {
-        self.write_u64(word as u64);
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        self.write_u32((word ^ (word >> 32)) as u32);
-    }
-
-    fn write_u32(&mut self, id: u32) {
-        let product = (self.0 ^ u64::from(id)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        // The table takes its bucket from the low bits, where the product is weakest.
-        self.0 = product ^ (product >> 32);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use x11prof_cost_model::FastMap;
+use rustc_hash::FxHashMap;
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Control};
 
@@ -19,9 +19,9 @@ const AGAIN_WITHIN: u64 = 1_000_000_000;
 #[derive(Debug, Clone, Default)]
 pub(super) struct ClientWaits {
     /// Round trips by request.
-    pub(super) round_trips: FastMap<Symbol, u64>,
+    pub(super) round_trips: FxHashMap<Symbol, u64>,
     /// Those of them that asked the same as within the second before.
-    pub(super) again: FastMap<Symbol, u64>,
+    pub(super) again: FxHashMap<Symbol, u64>,
     /// How long it waited, in nanoseconds.
     pub(super) waited: u64,
 }
@@ -29,9 +29,9 @@ pub(super) struct ClientWaits {
 /// The questions of all clients.
 #[derive(Debug, Default)]
 pub(super) struct Questions {
-    client_waits: FastMap<ConnectionId, ClientWaits>,
+    client_waits: FxHashMap<ConnectionId, ClientWaits>,
     /// When each question was asked last.
-    last: FastMap<ConnectionId, HashMap<u64, u64>>,
+    last: FxHashMap<ConnectionId, HashMap<u64, u64>>,
 }
 
 impl Questions {
@@ -72,7 +72,7 @@ impl Questions {
     }
 
     /// What each client asked so far.
-    pub(super) fn client_waits(&self) -> &FastMap<ConnectionId, ClientWaits> {
+    pub(super) fn client_waits(&self) -> &FxHashMap<ConnectionId, ClientWaits> {
         &self.client_waits
     }
 

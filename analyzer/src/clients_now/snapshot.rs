@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use x11prof_cost_model::FastMap;
+use rustc_hash::FxHashMap;
 use x11prof_session::ResourceKind;
 use x11prof_trace::ConnectionId;
 
@@ -17,8 +17,8 @@ pub(super) type Held = (u64, u64);
 #[derive(Debug, Clone, Default)]
 pub(super) struct Snapshot {
     pub(super) time: u64,
-    pub(super) stacks: FastMap<StackKey, Sum>,
-    pub(super) client_waits: FastMap<ConnectionId, ClientWaits>,
+    pub(super) stacks: FxHashMap<StackKey, Sum>,
+    pub(super) client_waits: FxHashMap<ConnectionId, ClientWaits>,
     pub(super) held: BTreeMap<ConnectionId, BTreeMap<ResourceKind, Held>>,
     /// What the server did for nobody.
     pub(super) own: Share,

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use x11prof_cost_model::FastMap;
+use rustc_hash::FxHashMap;
 use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::across::causes::Causes;
@@ -33,7 +33,7 @@ struct Client {
 #[derive(Debug)]
 pub(crate) struct Follower {
     spans: Spans,
-    clients: FastMap<ConnectionId, Client>,
+    clients: FxHashMap<ConnectionId, Client>,
     /// The clients of each process.
     processes: HashMap<u32, Vec<ConnectionId>>,
     captured: HashMap<u32, bool>,
@@ -109,7 +109,7 @@ impl Follower {
     pub(crate) fn new(spans: Spans) -> Follower {
         Follower {
             spans,
-            clients: FastMap::default(),
+            clients: FxHashMap::default(),
             processes: HashMap::new(),
             captured: HashMap::new(),
             around: Around::default(),

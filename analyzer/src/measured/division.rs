@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-use x11prof_cost_model::{FastMap, Micros};
+use rustc_hash::FxHashMap;
+use x11prof_cost_model::Micros;
 use x11prof_protocol::SequenceNumber;
 use x11prof_trace::ConnectionId;
 
@@ -81,13 +82,13 @@ pub(crate) struct Division<K> {
     /// How much that is.
     waits: u64,
     /// What the first run was for, as far as that is sure.
-    sure: FastMap<K, f64>,
+    sure: FxHashMap<K, f64>,
     /// What the run before was for.
-    last: FastMap<K, f64>,
+    last: FxHashMap<K, f64>,
     /// Runs that wait for their division.
     fit: Fit<K>,
     /// Each client's latest request that has a reply, and whether it is answered.
-    questions: FastMap<ConnectionId, (SequenceNumber, bool)>,
+    questions: FxHashMap<ConnectionId, (SequenceNumber, bool)>,
     /// Whether the server owed an answer when the first run began: then it had waited for a disk or another server,
     /// and not for clients.
     owes: bool,
@@ -111,10 +112,10 @@ impl<K: Divided> Division<K> {
             runs: Runs::of(server),
             waiting: VecDeque::new(),
             waits: 0,
-            sure: FastMap::default(),
-            last: FastMap::default(),
+            sure: FxHashMap::default(),
+            last: FxHashMap::default(),
             fit: Fit::new(),
-            questions: FastMap::default(),
+            questions: FxHashMap::default(),
             owes: false,
             woken_by: None,
             called: false,

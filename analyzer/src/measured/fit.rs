@@ -8,7 +8,8 @@
 
 use std::hash::Hash;
 
-use x11prof_cost_model::{FastMap, Micros};
+use rustc_hash::FxHashMap;
+use x11prof_cost_model::Micros;
 
 use crate::activity::share::Share;
 
@@ -45,7 +46,7 @@ pub(super) struct Fit<K> {
     /// The runs: what is divided, and where its parts end.
     runs: Vec<(Share, usize)>,
     parts: Vec<Part<K>>,
-    kinds: FastMap<K, usize>,
+    kinds: FxHashMap<K, usize>,
     /// What each kind's prices are multiplied by; `None` before the first fit.
     factors: Vec<Option<f64>>,
     /// The last run of the window that has each kind, and how many kinds all its runs have, run by run.
@@ -58,7 +59,7 @@ impl<K: Divided> Fit<K> {
         Fit {
             runs: Vec::new(),
             parts: Vec::new(),
-            kinds: FastMap::default(),
+            kinds: FxHashMap::default(),
             factors: Vec::new(),
             last_runs: Vec::new(),
             kinds_of_runs: 0,

@@ -2,7 +2,8 @@
 //!
 //! What both prices lack is about the same on both servers: cold caches, page faults, this machine's hour.
 
-use x11prof_cost_model::{Cost, FastMap, Micros};
+use rustc_hash::FxHashMap;
+use x11prof_cost_model::{Cost, Micros};
 use x11prof_protocol::Symbol;
 
 use super::sums::Sums;
@@ -23,7 +24,7 @@ pub(super) type MeasuredAndPrice = (Micros, Micros);
 
 /// Measured over priced, on the recorded server.
 pub(super) struct Carried {
-    requests: FastMap<Symbol, f64>,
+    requests: FxHashMap<Symbol, f64>,
     parts: [f64; PARTS.len()],
     /// Of the parts that requests cause, all together: what is charged to requests so stays a part of their total.
     caused: f64,
@@ -48,7 +49,7 @@ impl Carried {
             Some(took.0 / price.0).filter(|ratio| ratio.is_finite() && *ratio > 0.0)
         };
         let requests = requests.filter_map(|(name, both)| Some((name, ratio(both)?)));
-        let requests: FastMap<Symbol, f64> = requests.collect();
+        let requests: FxHashMap<Symbol, f64> = requests.collect();
         let parts = PARTS.map(|part| match part {
             // Not carried: what the recorded server does for nobody is its own.
             TransportPart::Own | TransportPart::Cold | TransportPart::Update => None,

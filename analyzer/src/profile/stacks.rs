@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use x11prof_cost_model::{FastMap, Micros};
+use rustc_hash::FxHashMap;
+use x11prof_cost_model::Micros;
 use x11prof_protocol::Symbol;
 use x11prof_server_model::{Charge, ClientId, TransportPart};
 use x11prof_trace::ConnectionId;
@@ -116,14 +117,14 @@ impl Sum {
 /// The sums of all stacks.
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
-    sums: FastMap<StackKey, Sum>,
+    sums: FxHashMap<StackKey, Sum>,
     /// The price of wakeups that were for a request.
     blamed: Micros,
 }
 
 impl Stacks {
     /// All sums.
-    pub(crate) fn sums(&self) -> &FastMap<StackKey, Sum> {
+    pub(crate) fn sums(&self) -> &FxHashMap<StackKey, Sum> {
         &self.sums
     }
 

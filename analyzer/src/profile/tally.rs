@@ -2,7 +2,8 @@
 
 use std::hash::Hash;
 
-use x11prof_cost_model::{Basis, Cost, FastMap, Micros, Network};
+use rustc_hash::FxHashMap;
+use x11prof_cost_model::{Basis, Cost, Micros, Network};
 use x11prof_server_model::{Charge, Crossing, TransportPart};
 
 use crate::measured::{Rate, Share};
@@ -158,7 +159,7 @@ pub(crate) fn measured(time: Micros, price: Cost) -> Cost {
 #[derive(Debug)]
 pub(crate) struct Tally<K> {
     lines: Vec<(K, Line)>,
-    places: FastMap<K, usize>,
+    places: FxHashMap<K, usize>,
     /// Where the line is that was asked for last: neighbouring charges are often of one key.
     last: usize,
 }
@@ -167,7 +168,7 @@ impl<K> Default for Tally<K> {
     fn default() -> Tally<K> {
         Tally {
             lines: Vec::new(),
-            places: FastMap::default(),
+            places: FxHashMap::default(),
             last: 0,
         }
     }

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use x11prof_cost_model::FastMap;
+use rustc_hash::FxHashMap;
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::ConnectionId;
 
@@ -109,9 +109,9 @@ pub(super) struct Blamed {
 /// The requests that may not be done yet, of all clients.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    clients: FastMap<ConnectionId, Client>,
+    clients: FxHashMap<ConnectionId, Client>,
     /// What is known to be done since the last [`Queue::forget_done`].
-    done: FastMap<ConnectionId, Work>,
+    done: FxHashMap<ConnectionId, Work>,
 }
 
 impl Queue {

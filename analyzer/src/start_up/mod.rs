@@ -8,7 +8,7 @@
 mod first_frame;
 mod report;
 
-use x11prof_cost_model::FastMap;
+use rustc_hash::FxHashMap;
 use x11prof_protocol::Message;
 use x11prof_trace::{Block, ConnectionId, Control, Direction, Opened, Timestamp};
 
@@ -62,7 +62,7 @@ struct Client {
 /// The start-ups of all clients. The pipeline has the one instance.
 #[derive(Debug, Default)]
 pub(crate) struct StartUps {
-    starting: FastMap<ConnectionId, Client>,
+    starting: FxHashMap<ConnectionId, Client>,
     /// How many have been told, and those that are to be told.
     told: usize,
     done: Vec<StartUpReport>,

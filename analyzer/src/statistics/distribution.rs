@@ -5,9 +5,8 @@
 //! TAOCP vol. 2, section 4.2.2). Mode, median and the histogram of a sketch are those of its
 //! cells, which are 1/128 as wide as their values or narrower (`hdrhistogram`).
 
-use std::collections::HashMap;
-
 use hdrhistogram::Histogram as Sketch;
+use rustc_hash::FxHashMap;
 
 /// Different values counted one by one, at most: as many as the paper's histograms have cells.
 const MAX_VALUES: usize = 4096;
@@ -27,7 +26,7 @@ pub struct Distribution {
 
 #[derive(Debug, Clone)]
 enum Values {
-    Exact(HashMap<u64, u64>),
+    Exact(FxHashMap<u64, u64>),
     Sketch(Sketch<u64>),
 }
 
@@ -39,7 +38,7 @@ impl Default for Distribution {
             most: 0,
             mean: 0.0,
             squares: 0.0,
-            values: Values::Exact(HashMap::new()),
+            values: Values::Exact(FxHashMap::default()),
         }
     }
 }
@@ -51,8 +50,11 @@ impl Distribution {
         self.least = self.least.min(value);
         self.most = self.most.max(value);
         let away = value as f64 - self.mean;
-        self.mean += away / self.number as f64;
-        self.squares += away * (value as f64 - self.mean);
+        // Often all values are one; a division takes longer than all else here.
+        if away != 0.0 {
+            self.mean += away / self.number as f64;
+            self.squares += away * (value as f64 - self.mean);
+        }
         self.count(value, 1);
     }
 
@@ -194,7 +196,7 @@ impl Distribution {
     }
 }
 
-fn sketch(counts: &HashMap<u64, u64>) -> Values {
+fn sketch(counts: &FxHashMap<u64, u64>) -> Values {
     // Two digits are always allowed; a histogram that resizes takes any value.
     match Sketch::new(DIGITS) {
         Ok(mut sketch) => {

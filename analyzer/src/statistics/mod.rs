@@ -9,8 +9,7 @@ pub(crate) mod distribution;
 pub(crate) mod histogram;
 pub(crate) mod report;
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::Timestamp;
 
@@ -88,7 +87,7 @@ impl MessageStatistics {
 #[derive(Debug, Default)]
 pub struct Statistics {
     categories: [MessageStatistics; 4],
-    kinds: HashMap<(Category, Symbol), MessageStatistics>,
+    kinds: FxHashMap<(Category, Symbol), MessageStatistics>,
     /// Patterns of the names to report distributions of; all where it is empty.
     only: Vec<String>,
 }

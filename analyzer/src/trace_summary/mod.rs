@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
-use x11prof_cost_model::{FastMap, Micros, Network};
+use rustc_hash::FxHashMap;
+use x11prof_cost_model::{Micros, Network};
 use x11prof_protocol::Message;
 use x11prof_trace::{
     ConnectionId, Control, EmulatedNetwork, Joined, Link, Opened, Reader, Record, Server, Started,
@@ -62,7 +63,7 @@ pub struct TraceSummary {
     connections: Vec<ConnectionSummary>,
     connected: u64,
     /// Where each connection is in the list: those that connect at the same time open in any order.
-    places: FastMap<ConnectionId, usize>,
+    places: FxHashMap<ConnectionId, usize>,
     first_opened: Option<Timestamp>,
     last_activity: Timestamp,
     cpu_clocks: CpuClocks,

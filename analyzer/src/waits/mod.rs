@@ -10,7 +10,7 @@ pub(crate) mod arrival;
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use x11prof_cost_model::FastMap;
+use rustc_hash::FxHashMap;
 use x11prof_protocol::{ByteOrder, Message, Reply, Request, SequenceNumber, Symbol};
 use x11prof_trace::{Block, ConnectionId, Control, Direction, Timestamp};
 
@@ -143,7 +143,7 @@ struct Client {
 /// Follows the questions of all clients.
 #[derive(Debug, Default)]
 pub(crate) struct RoundTripTracker {
-    clients: FastMap<ConnectionId, Client>,
+    clients: FxHashMap<ConnectionId, Client>,
     processes: Processes,
     server: ServerReady,
     /// The times of messages are the server's, in milliseconds: too coarse to hold against context switches.

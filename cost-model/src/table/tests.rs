@@ -225,7 +225,8 @@ fn what_is_remembered_is_bounded_and_changes_no_price() {
         let text = format!("PolyText8 fontname=6x13 depth={depth}");
         assert_eq!(table.price(&operation(&text, 8.0)), first);
     }
-    assert!(table.requests[&"PolyText8".into()].found.len() <= MAX_ATTRIBUTE_SETS);
+    let text = &table.tables[table.places[&"PolyText8".into()]];
+    assert!(text.found.len() <= MAX_ATTRIBUTE_SETS);
 }
 
 #[test]
@@ -248,7 +249,7 @@ fn a_remembered_price_is_that_of_the_same_sizes_alone() {
             assert_eq!(remembers.price(&line), table("sun4-ipc").price(&line));
         }
     }
-    let line = &remembers.requests[&"PolyLine".into()];
+    let line = &remembers.tables[remembers.places[&"PolyLine".into()]];
     let kept = line.resolved.iter().filter_map(|found| found.last.as_ref());
     assert!(kept.count() > 0 && line.resolved.len() == 1);
 }

@@ -5,7 +5,8 @@
 //! same things at the same places. A new pixmap is warm. The source of a copy is mostly drawn just before: the source
 //! is cold if nothing was drawn on its drawable since the server was idle.
 
-use x11prof_cost_model::{FastMap, Micros};
+use rustc_hash::FxHashMap;
+use x11prof_cost_model::Micros;
 use x11prof_session::{PixelAccess, PixelArea};
 
 /// The most places that are remembered. Beyond the limit all are forgotten.
@@ -34,7 +35,7 @@ struct Warm {
 /// The pixels that were used, and the times.
 #[derive(Debug, Default)]
 pub(crate) struct UsedPixels {
-    places: FastMap<Place, Warm>,
+    places: FxHashMap<Place, Warm>,
 }
 
 /// Pixels that are cold.
@@ -114,7 +115,7 @@ impl UsedPixels {
     }
 }
 
-fn room<K, V>(map: &mut FastMap<K, V>) -> &mut FastMap<K, V> {
+fn room<K, V>(map: &mut FxHashMap<K, V>) -> &mut FxHashMap<K, V> {
     if map.len() >= PLACES_LIMIT {
         map.clear();
     }

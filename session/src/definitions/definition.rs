@@ -2,20 +2,19 @@
 //! count otherwise (the paper's action templates).
 
 use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
 
+use rustc_hash::FxHashMap;
 use x11prof_protocol::{Body, Extensions, Request, Symbol};
 
 use crate::definitions::expression::{Bytes, Expression};
 use crate::geometry::target::Effect;
-use crate::ids::IdHasher;
 use crate::operations::operation::{Attribute, Attributes, Operation, Value};
 
 /// Definitions of operations, by the requests that they are about.
 #[derive(Debug, Clone, Default)]
 pub struct Definitions {
     pub(crate) all: Vec<Definition>,
-    pub(crate) by_name: HashMap<Symbol, usize, BuildHasherDefault<IdHasher>>,
+    pub(crate) by_name: FxHashMap<Symbol, usize>,
     pub(crate) by_opcode: HashMap<(Symbol, u8), usize>,
 }
 

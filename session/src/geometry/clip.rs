@@ -124,6 +124,7 @@ impl Area {
     }
 
     /// True if the rectangle contains the pixel at `point`.
+    #[inline]
     pub(crate) fn contains(self, (x, y): Point) -> bool {
         (self.left..self.right).contains(&x) && (self.top..self.bottom).contains(&y)
     }
@@ -146,16 +147,19 @@ impl Area {
 
     /// The length in pixels of the part of a line inside the rectangle; `None` if no part is inside.
     ///
-    /// From 0 to 100 is 100 pixels long. Inside is clipping by Liang and Barsky (1984).
+    /// From 0 to 100 is 100 pixels long.
+    #[inline]
     pub(crate) fn line_inside(self, from: Point, to: Point) -> Option<f64> {
-        let (dx, dy) = (
-            f64::from(to.0) - f64::from(from.0),
-            f64::from(to.1) - f64::from(from.1),
-        );
+        let (dx, dy) = (f64::from(to.0 - from.0), f64::from(to.1 - from.1));
         let length = (dx * dx + dy * dy).sqrt();
-        if self.contains(from) && self.contains(to) {
-            return Some(length);
+        match self.contains(from) && self.contains(to) {
+            true => Some(length),
+            false => Some(length * self.part_inside(from, to)?),
         }
+    }
+
+    /// The share of a line that is inside; clipping by Liang and Barsky (1984).
+    fn part_inside(self, from: Point, to: Point) -> Option<f64> {
         let beside = |a: i32, b: i32, low: i32, high: i32| a.max(b) < low || a.min(b) >= high;
         if beside(from.0, to.0, self.left, self.right)
             || beside(from.1, to.1, self.top, self.bottom)
@@ -163,18 +167,19 @@ impl Area {
             return None;
         }
         let (mut enters, mut leaves) = (0.0_f64, 1.0_f64);
-        for (start, delta, low, high) in [
-            (from.0, dx, self.left, self.right),
-            (from.1, dy, self.top, self.bottom),
+        for (start, end, low, high) in [
+            (from.0, to.0, self.left, self.right),
+            (from.1, to.1, self.top, self.bottom),
         ] {
-            if delta != 0.0 {
-                let at_low = (f64::from(low) - f64::from(start)) / delta;
-                let at_high = (f64::from(high) - f64::from(start)) / delta;
+            if start != end {
+                let [start, end, low, high] = [start, end, low, high].map(f64::from);
+                let at_low = (low - start) / (end - start);
+                let at_high = (high - start) / (end - start);
                 enters = enters.max(at_low.min(at_high));
                 leaves = leaves.min(at_low.max(at_high));
             }
         }
-        (enters <= leaves).then_some(length * (leaves - enters))
+        (enters <= leaves).then_some(leaves - enters)
     }
 }
 

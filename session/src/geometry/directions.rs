@@ -33,6 +33,7 @@ pub(crate) struct Lengths {
 
 impl Lengths {
     /// Adds a line of which `length` is left.
+    #[inline]
     pub(crate) fn add(&mut self, from: Point, to: Point, length: f64) {
         self.all += length;
         if from.1 == to.1 {

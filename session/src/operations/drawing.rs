@@ -151,6 +151,7 @@ fn segments(items: &mut Vec<f64>, lengths: &mut Lengths, area: Area, body: &Body
 }
 
 /// Adds the line between two points.
+#[inline]
 fn line(
     items: &mut Vec<f64>,
     lengths: &mut Lengths,
@@ -205,11 +206,9 @@ fn polygon(items: &mut Vec<f64>, area: Area, body: &Body<'_>) -> bool {
 }
 
 fn rectangles(items: &mut Vec<f64>, target: &DrawTarget<'_>, body: &Body<'_>) -> bool {
-    let mut drawn = false;
-    for rectangle in body.list(8, 8) {
-        drawn |= push_area(items, target.pixels(rectangle_of(&rectangle)));
-    }
-    drawn
+    let rectangles = body.list(8, 8);
+    items.extend(rectangles.map(|rectangle| target.pixels(rectangle_of(&rectangle))));
+    items.iter().any(|pixels| *pixels > 0.0)
 }
 
 fn filled_arcs(items: &mut Vec<f64>, area: Area, body: &Body<'_>, pie: bool) -> bool {

@@ -3,12 +3,9 @@
 //!
 //! Offsets are those of the protocol's and the extensions' encodings, from the first byte after the header.
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
-
+use rustc_hash::FxHashMap;
 use x11prof_protocol::{Body, Event, Request, Symbol};
 
-use crate::ids::IdHasher;
 use crate::rendering::pictures::Pictures;
 use crate::resources::atoms::Atoms;
 
@@ -149,7 +146,7 @@ enum TargetField {
 
 /// The place of the target's id, by request.
 #[derive(Debug)]
-pub(crate) struct Targets(HashMap<Symbol, TargetField, BuildHasherDefault<IdHasher>>);
+pub(crate) struct Targets(FxHashMap<Symbol, TargetField>);
 
 impl Targets {
     pub(crate) fn new() -> Targets {

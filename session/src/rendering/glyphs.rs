@@ -1,12 +1,11 @@
 //! RENDER's glyph sets, with the size of each glyph.
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
+use rustc_hash::FxHashMap;
 use x11prof_protocol::Body;
 
 use x11rb_protocol::protocol::render;
 
-use crate::ids::{By, ClientId, IdHasher, IdMap};
+use crate::ids::{By, ClientId, IdMap};
 
 /// Glyphs kept at most, in all sets together.
 const GLYPHS_LIMIT: usize = 1 << 20;
@@ -32,7 +31,7 @@ impl Glyph {
     }
 }
 
-type GlyphMap = HashMap<u32, Glyph, BuildHasherDefault<IdHasher>>;
+type GlyphMap = FxHashMap<u32, Glyph>;
 
 /// A set of glyphs; several ids may refer to it.
 #[derive(Debug, Default)]

@@ -1,11 +1,8 @@
 //! Atoms and their names.
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
-
+use rustc_hash::FxHashMap;
 use x11prof_protocol::Reply;
 
-use crate::ids::IdHasher;
 use crate::latin1::latin1;
 
 /// Atoms kept at most: a name takes up to 64 KiB on the wire.
@@ -16,7 +13,7 @@ const LONGEST: usize = 256;
 /// The atoms of a display.
 #[derive(Debug, Default)]
 pub(crate) struct Atoms {
-    names: HashMap<u32, Box<str>, BuildHasherDefault<IdHasher>>,
+    names: FxHashMap<u32, Box<str>>,
 }
 
 /// The name of an atom, as in a request to intern it.

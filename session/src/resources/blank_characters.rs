@@ -1,11 +1,7 @@
 //! Characters that draw no pixel, such as spaces: servers draw them faster. QueryFont's reply shows them.
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
-
+use rustc_hash::FxHashMap;
 use x11prof_protocol::{Reply, Symbol};
-
-use crate::ids::IdHasher;
 
 /// Characters, of all fonts together, that are kept at most, a bit each.
 const CHARACTERS_LIMIT: usize = 1 << 24;
@@ -16,7 +12,7 @@ const SPACE: u16 = 0x20;
 /// The fonts with known character metrics, by the names that they were opened by.
 #[derive(Debug, Default)]
 pub(crate) struct BlankCharacters {
-    by_name: HashMap<Symbol, FontBlanks, BuildHasherDefault<IdHasher>>,
+    by_name: FxHashMap<Symbol, FontBlanks>,
     kept: usize,
 }
 

@@ -1,11 +1,9 @@
 //! Fonts: the names that their ids were opened by, and their metrics as replies tell them.
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
-
+use rustc_hash::FxHashMap;
 use x11prof_protocol::{Body, Reply, Symbol};
 
-use crate::ids::{By, ClientId, IdHasher, IdMap};
+use crate::ids::{By, ClientId, IdMap};
 use crate::latin1::latin1;
 use crate::resources::blank_characters::BlankCharacters;
 
@@ -33,8 +31,8 @@ const NAMES_LIMIT: usize = 1 << 14;
 pub(crate) struct Fonts {
     open: IdMap<Font>,
     /// The number of ids that each font is open by, by its name in lower case: names do not differ by case.
-    loaded: HashMap<Symbol, u32, BuildHasherDefault<IdHasher>>,
-    by_name: HashMap<Symbol, FontMetrics, BuildHasherDefault<IdHasher>>,
+    loaded: FxHashMap<Symbol, u32>,
+    by_name: FxHashMap<Symbol, FontMetrics>,
     pub(crate) blank_characters: BlankCharacters,
 }
 
@@ -150,7 +148,7 @@ impl Fonts {
 }
 
 /// One id fewer that the font of this name is open by.
-fn unload(loaded: &mut HashMap<Symbol, u32, BuildHasherDefault<IdHasher>>, name: Symbol) {
+fn unload(loaded: &mut FxHashMap<Symbol, u32>, name: Symbol) {
     if let Some(holders) = loaded.get_mut(&name) {
         *holders = holders.saturating_sub(1);
         if *holders == 0 {

@@ -1,18 +1,18 @@
 //! All live resources that clients made, of every kind, and the changes of the last message. `windows` and `rendering`
 //! describe the resources that are drawn on or with.
 
-use std::collections::{BTreeSet, HashMap};
-use std::hash::BuildHasherDefault;
+use std::collections::BTreeSet;
 
-use crate::ids::{By, ClientId, IdHasher, IdMap};
+use crate::ids::{By, ClientId, IdMap};
 use crate::resources::resource::{Resource, ResourceChange, ResourceKind};
+use rustc_hash::FxHashMap;
 
 /// The resources of a display.
 #[derive(Debug, Default)]
 pub(crate) struct Inventory {
     held: IdMap<Held>,
     /// The resources outside a window that go with it.
-    bound: HashMap<u32, BTreeSet<u32>, BuildHasherDefault<IdHasher>>,
+    bound: FxHashMap<u32, BTreeSet<u32>>,
     changes: Vec<ResourceChange>,
 }
 
