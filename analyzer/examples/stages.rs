@@ -1,8 +1,8 @@
-//! How many requests a second each stage of the analysis takes: `stages TRACE [memory|file] [PARAMETERS]`.
+//! How many requests a second each stage of the analysis takes: `stages TRACE [memory|file|STAGE] [PARAMETERS]`.
 //!
-//! Prints a line a stage: its name, requests, seconds of processor time. Each stage does the work of
-//! those before it as well. The stages in memory begin with the trace's records, the last one with its
-//! file; `file` runs that one only, once, and prints the peak of resident memory as well.
+//! Prints a line a stage: its name, requests, seconds of processor time. Each stage does the work of those that it
+//! needs as well. The stages in memory begin with the trace's records; `file` reads the trace and prices it, once, and
+//! prints the peak of resident memory as well; a STAGE runs once, for who counts its instructions.
 #![allow(clippy::print_stdout, reason = "a command-line tool")]
 
 use std::collections::HashMap;
@@ -10,17 +10,35 @@ use std::error::Error;
 use std::fs::File;
 use std::hint::black_box;
 use std::io::BufReader;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use x11prof_analyzer::{Blocking, Observation, Pipeline, Profile, profile_trace};
+use x11prof_analyzer::{
+    Blocking, EpisodeOptions, Episodes, FRAME_MS, Observation, Pipeline, Profile, RoundTripOptions,
+    RoundTrips, Stalls, Statistics, TraceSummary, profile_trace,
+};
 use x11prof_cost_model::{ServerParameters, Substitutions, built_in};
 use x11prof_protocol::{Connection, Extensions, Input, Message, Side};
 use x11prof_trace::{ConnectionId, Direction, Part, Reader, Record};
 
+/// The stages in memory. `reading` does nothing with the records.
+const STAGES: [&str; 8] = [
+    "framing",
+    "decoding",
+    "operations",
+    "prices",
+    "report",
+    "statistics",
+    "round trips",
+    "episodes",
+];
 /// Rounds of each stage; the fastest counts, for what disturbs only ever slows down.
 const ROUNDS: usize = 3;
 /// Bytes of records that are read ahead, so that reading is not measured and memory is bounded.
 const BATCH: usize = 64 << 20;
+
+/// Whether processor time is measured.
+static TIMED: AtomicBool = AtomicBool::new(true);
 
 type Failure = Box<dyn Error>;
 
@@ -35,49 +53,97 @@ fn main() -> Result<(), Failure> {
         Some(known) => known.parameters()?,
         None => ServerParameters::from_toml(&std::fs::read_to_string(&name)?)?,
     };
-    if what == "memory" {
-        stage("framing", || {
-            let mut frames = Frames::default();
-            let took = batches(&trace, |record| frames.record(record, false))?;
-            Ok((frames.requests, took))
-        })?;
-        stage("decoding", || {
-            let mut frames = Frames::default();
-            let took = batches(&trace, |record| frames.record(record, true))?;
-            Ok((frames.requests, took))
-        })?;
-        stage("operations", || {
-            let (mut pipeline, mut requests) = (Pipeline::new(), 0);
-            let took = batches(&trace, |record| {
-                pipeline.feed(record.clone(), |observation| {
-                    if let Observation::Message(seen) = observation {
-                        requests += u64::from(seen.operation.is_some());
-                    }
-                });
-            })?;
-            Ok((requests, took))
-        })?;
-        stage("prices", || {
-            let (mut pipeline, mut profile) = (Pipeline::new(), profile(&parameters));
-            let took = batches(&trace, |record| {
-                pipeline.feed(record.clone(), |observation| profile.observe(observation));
-            })?;
-            Ok((count(&profile), took))
-        })?;
+    match what.as_str() {
+        "memory" => {
+            for name in STAGES {
+                best(name, || once(name, &trace, &parameters))?;
+            }
+            Ok(())
+        }
+        "file" => {
+            let start = processor_time();
+            let mut profiles = [profile(&parameters)];
+            profile_trace(&mut open(&trace)?, &mut profiles)?;
+            let took = processor_time().saturating_sub(start);
+            print("prices, from the file", count(&profiles[0]), took);
+            println!("peak\t{}", peak()?);
+            Ok(())
+        }
+        stage => {
+            TIMED.store(false, Ordering::Relaxed);
+            let (requests, took) = once(stage, &trace, &parameters)?;
+            print(stage, requests, took);
+            Ok(())
+        }
     }
-    let from_file = || {
-        let start = processor_time();
-        let mut profiles = [profile(&parameters)];
-        profile_trace(&mut open(&trace)?, &mut profiles)?;
-        Ok((count(&profiles[0]), processor_time().saturating_sub(start)))
+}
+
+/// Runs a stage once: how many requests it saw, and what it took.
+fn once(
+    stage: &str,
+    trace: &str,
+    parameters: &ServerParameters,
+) -> Result<(u64, Duration), Failure> {
+    let options = RoundTripOptions {
+        rtt_ms: 30.0,
+        client: None,
+        start_up: false,
     };
-    if what == "file" {
-        let (requests, took) = from_file()?;
-        print("prices, from the file", requests, took);
-        println!("peak\t{}", peak()?);
-        return Ok(());
+    match stage {
+        "reading" | "framing" | "decoding" => {
+            let mut frames = Frames::default();
+            let took = batches(trace, |record| match stage {
+                "reading" => {
+                    black_box(record);
+                }
+                stage => frames.record(record, stage == "decoding"),
+            })?;
+            Ok((frames.requests, took))
+        }
+        "operations" => observed(trace, |_| {}),
+        "prices" => {
+            let mut profile = profile(parameters);
+            observed(trace, |observation| profile.observe(observation))
+        }
+        "report" => {
+            let (mut profile, mut summary) = (profile(parameters), TraceSummary::default());
+            let mut stalls = Stalls::new(parameters, &Substitutions::default(), FRAME_MS);
+            observed(trace, |observation| {
+                summary.observe(observation);
+                profile.observe(observation);
+                stalls.observe(observation);
+            })
+        }
+        "statistics" => {
+            let mut statistics = Statistics::new(Vec::new());
+            observed(trace, |observation| statistics.observe(observation))
+        }
+        "round trips" => {
+            let mut round_trips = RoundTrips::new(&options);
+            observed(trace, |observation| round_trips.observe(observation))
+        }
+        "episodes" => {
+            let mut episodes = Episodes::new(&EpisodeOptions::default());
+            observed(trace, |observation| episodes.observe(observation))
+        }
+        other => Err(format!("no stage is called {other}").into()),
     }
-    stage("prices, from the file", from_file)
+}
+
+/// Hands what the pipeline makes of the trace to `on`.
+fn observed(trace: &str, mut on: impl FnMut(&Observation<'_>)) -> Result<(u64, Duration), Failure> {
+    let (mut pipeline, mut requests) = (Pipeline::new(), 0);
+    let mut on = |observation: &Observation<'_>| {
+        if let Observation::Message(seen) = observation {
+            requests += u64::from(seen.operation.is_some());
+        }
+        on(observation);
+    };
+    let took = batches(trace, |record| pipeline.feed(record.clone(), &mut on))?;
+    let start = processor_time();
+    pipeline.end(&mut on);
+    let took = took + processor_time().saturating_sub(start);
+    Ok((requests, took))
 }
 
 fn open(trace: &str) -> Result<Reader<BufReader<File>>, Failure> {
@@ -85,7 +151,7 @@ fn open(trace: &str) -> Result<Reader<BufReader<File>>, Failure> {
 }
 
 /// Runs a stage a few times and prints its best.
-fn stage(
+fn best(
     name: &str,
     mut run: impl FnMut() -> Result<(u64, Duration), Failure>,
 ) -> Result<(), Failure> {
@@ -128,8 +194,11 @@ fn batches(trace: &str, mut on: impl FnMut(&Record)) -> Result<Duration, Failure
 }
 
 /// Processor time of this thread, the only one: what other processes do on a busy machine does not
-/// count in it.
+/// count in it. None where a stage runs once: valgrind does not run rustix's clock.
 fn processor_time() -> Duration {
+    if !TIMED.load(Ordering::Relaxed) {
+        return Duration::ZERO;
+    }
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(
         time.tv_sec.unsigned_abs(),

@@ -23,7 +23,8 @@ usage: cargo xtask TASK
   demo    install what is missing, build, calibrate a private Xvfb briefly, record xterm listing a
           directory tree in it, and print the execution profile of that recording
   bench   proxy [ROUNDS]: x11perf direct, through x11prof, and through other relays, side by side;
-          analyze: requests per second of each stage of the analysis, beside tshark and xtrace
+          analyze: requests per second of each stage of the analysis, beside tshark and xtrace; with --check its
+          instructions a request, against those kept, with --write to keep them
   validate  ablate: what each term of the model is worth, over the recordings of division;
           carried [half] [PROGRAM…]: forecasts for other servers against the kernel's clocks;
           division [again] [FILE.toml] [PROGRAM…]: how server time is divided, against timed handlers;

@@ -105,7 +105,8 @@ fn record(trace: &Path, command: &[&str]) -> Result<(), String> {
 /// Prints a line for each stage.
 fn measure(name: &str, trace: &Path, parameters: &Path, goal: Option<f64>) -> Result<(), String> {
     println!("{name}");
-    for stage in stages(trace, "memory", parameters)?.stages {
+    let [memory, file] = ["memory", "file"].map(|what| stages(trace, what, parameters));
+    for stage in memory?.stages.into_iter().chain(file?.stages) {
         let rate = stage.requests / stage.seconds;
         let goal = match goal {
             Some(goal) if stage.name == "prices" && rate >= goal => "  (goal met)",
@@ -181,19 +182,20 @@ fn print_rate(what: &str, requests: f64, seconds: f64, note: &str) {
 }
 
 /// The output of the `stages` example.
-struct Stages {
-    stages: Vec<Stage>,
+pub(super) struct Stages {
+    pub(super) stages: Vec<Stage>,
     /// Peak of resident memory, in bytes.
     peak: u64,
 }
 
-struct Stage {
-    name: String,
-    requests: f64,
-    seconds: f64,
+pub(super) struct Stage {
+    pub(super) name: String,
+    pub(super) requests: f64,
+    pub(super) seconds: f64,
 }
 
-fn stages(trace: &Path, what: &str, parameters: &Path) -> Result<Stages, String> {
+/// Runs the `stages` example.
+pub(super) fn stages(trace: &Path, what: &str, parameters: &Path) -> Result<Stages, String> {
     let output = Command::new("taskset")
         .args(["-c", CPU])
         .arg(target().join("release/examples/stages"))

@@ -1,6 +1,7 @@
 //! `cargo xtask bench …`: measurements that take too long for a test.
 
 mod analyze;
+mod instructions;
 mod plain_relay;
 mod proxy;
 mod start_up;
@@ -12,10 +13,18 @@ pub(crate) mod x_server;
 /// Runs the bench that `arguments` names.
 pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
     match arguments.first().map(String::as_str) {
-        Some("analyze") => analyze::bench(),
+        Some("analyze") => match arguments.get(1).map(String::as_str) {
+            None => analyze::bench(),
+            Some("--check") => instructions::check(false),
+            Some("--write") => instructions::check(true),
+            Some(other) => Err(format!("bench analyze [--check|--write], not {other}")),
+        },
         Some("proxy") => proxy::bench(&arguments[1..]),
         // Not for people: the relay that `bench proxy` compares with, as a process of its own.
         Some("plain-relay") => plain_relay::serve(&arguments[1..]),
-        _ => Err("usage: cargo xtask bench analyze | proxy [ROUNDS [TEST…]]".to_owned()),
+        _ => Err(
+            "usage: cargo xtask bench analyze [--check|--write] | proxy [ROUNDS [TEST…]]"
+                .to_owned(),
+        ),
     }
 }

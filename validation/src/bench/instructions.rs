@@ -1,0 +1,139 @@
+//! `cargo xtask bench analyze --check`: requests a second and instructions a request of each stage of the analysis, on
+//! recordings in tests/data. valgrind counts the instructions, whatever else the machine does. `instructions.tsv` has
+//! those that are accepted: a stage that takes over a tenth more is an error, until `--write` changes the file.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::Command;
+use std::thread;
+
+use xtask::packages::{Needed, ensure};
+use xtask::run::{cargo, root, run, target};
+
+use super::analyze::{Stage, stages};
+
+/// Streams of small requests, and the mixtures of programs.
+const RECORDINGS: [&str; 6] = [
+    "x11perf",
+    "xterm",
+    "gtk3-widget-factory",
+    "xclock",
+    "emacs",
+    "featherpad",
+];
+/// What counts the instructions.
+const VALGRIND: &[Needed] = &[Needed {
+    program: "valgrind",
+    package: "valgrind",
+}];
+/// A server whose prices have all that is looked up.
+const PARAMETERS: &str = "xvfb-24";
+/// What comes before every stage: its instructions are taken off.
+const BEFORE: &str = "reading";
+/// By how much a stage may grow unsaid.
+const MARGIN: f64 = 1.1;
+
+/// Instructions a request, by recording and stage.
+type Counts = BTreeMap<(String, String), f64>;
+
+/// Counts, and compares with what is accepted, or accepts all with `write`.
+pub(super) fn check(write: bool) -> Result<(), String> {
+    ensure(&[VALGRIND])?;
+    run(cargo()
+        .args(["build", "--release", "--locked", "-p", "x11prof-analyzer"])
+        .args(["--example", "stages"]))?;
+    let accepted = accepted()?;
+    let counted = thread::scope(|scope| {
+        let counts = RECORDINGS.map(|recording| scope.spawn(move || of(recording)));
+        let joined = counts.map(|count| count.join().map_err(|_| "a count broke off".to_owned()));
+        joined.into_iter().collect::<Result<Vec<_>, String>>()
+    })?;
+    let (mut counts, mut grown) = (Counts::new(), Vec::new());
+    for (recording, stages) in RECORDINGS.into_iter().zip(counted) {
+        println!("{recording}");
+        for (stage, each) in stages? {
+            let key = (recording.to_owned(), stage.name.clone());
+            let was = accepted.get(&key).copied();
+            println!(
+                "  {:<12} {:>12.0} requests/s {each:>8.0} instructions a request ({} accepted)",
+                stage.name,
+                stage.requests / stage.seconds,
+                was.map_or("none".to_owned(), |was| format!("{was:.0}")),
+            );
+            if was.is_none_or(|was| each > was * MARGIN) {
+                grown.push(format!("{recording}, {}", stage.name));
+            }
+            counts.insert(key, each);
+        }
+    }
+    if write {
+        return std::fs::write(path(), text(&counts)).map_err(|error| error.to_string());
+    }
+    match grown.is_empty() {
+        true => Ok(()),
+        false => Err(format!(
+            "over a tenth more instructions than {} accepts (--write changes that): {}",
+            path().display(),
+            grown.join("; ")
+        )),
+    }
+}
+
+fn path() -> PathBuf {
+    root().join("validation/instructions.tsv")
+}
+
+fn text(counts: &Counts) -> String {
+    let mut text = String::new();
+    for ((recording, stage), each) in counts {
+        // Writing to a text does not fail.
+        let _ = writeln!(text, "{recording}\t{stage}\t{each:.0}");
+    }
+    text
+}
+
+fn accepted() -> Result<Counts, String> {
+    let text = std::fs::read_to_string(path()).map_err(|error| error.to_string())?;
+    let count = |line: &str| {
+        let mut words = line.split('\t');
+        let key = (words.next()?.to_owned(), words.next()?.to_owned());
+        Some((key, words.next()?.parse().ok()?))
+    };
+    let counts = text.lines().map(|line| {
+        count(line).ok_or_else(|| format!("{}: not a count: {line}", path().display()))
+    });
+    counts.collect()
+}
+
+/// The stages of a recording, with the instructions a request.
+fn of(recording: &str) -> Result<Vec<(Stage, f64)>, String> {
+    let trace = root().join(format!("tests/data/{recording}.mcap"));
+    let timed = stages(&trace, "memory", PARAMETERS.as_ref())?.stages;
+    let before = instructions(recording, BEFORE)?;
+    let counted = timed.into_iter().map(|stage| {
+        let each = (instructions(recording, &stage.name)? - before) / stage.requests;
+        Ok((stage, each))
+    });
+    counted.collect()
+}
+
+/// The instructions of a stage and of what comes before it.
+fn instructions(recording: &str, stage: &str) -> Result<f64, String> {
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(target().join("release/examples/stages"))
+        .arg(root().join(format!("tests/data/{recording}.mcap")))
+        .args([stage, PARAMETERS])
+        .output()
+        .map_err(|error| format!("cannot run valgrind: {error}"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    // ==PID== Collected : 123456
+    let collected = said
+        .lines()
+        .find_map(|line| line.split_once("Collected : "));
+    let count = collected.and_then(|(_, number)| number.trim().parse().ok());
+    count
+        .filter(|_| output.status.success())
+        .ok_or_else(|| format!("{recording}, {stage}: {said}"))
+}
