@@ -134,7 +134,11 @@ pub fn attach_watchdog(server: Option<u32>) {
     let Ok(mut line) = line.as_fd().try_clone_to_owned().map(UnixStream::from) else {
         return;
     };
-    let mut look = Look::default();
+    // A recorder that has not read yet has had no time to.
+    let mut look = Look {
+        last_read: clock::now(),
+        ..Look::default()
+    };
     let mut pulses = [0; 64];
     loop {
         std::thread::sleep(BEAT);

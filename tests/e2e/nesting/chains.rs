@@ -59,6 +59,8 @@ impl Chain {
             session.said(client, "window");
         }
         (0..count).for_each(|client| drop(session.said(client, "ready")));
+        // The first key of XTEST changes the server's keyboard, of which all clients are told.
+        session.person("key Shift_L");
         session.person("mousemove 50 50");
         session.look(300);
         for round in &delays {
@@ -138,9 +140,7 @@ fn seen(key: &Value, round: &[f64], disturbed_ms: f64) -> Seen {
 
 #[test]
 fn each_link_of_a_chain_is_a_child_and_the_longest_is_blamed() {
-    // On a busy machine a key's episode once ended after 0.3 ms, without its children; why is not known yet.
-    let wrong = wrong_of_a_chain().and_then(|_| wrong_of_a_chain());
-    assert_eq!(wrong, None);
+    assert_eq!(wrong_of_a_chain(), None);
 }
 
 /// What is wrong with the episodes of two rounds of the longest chain.

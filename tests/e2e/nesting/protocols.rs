@@ -42,6 +42,8 @@ fn start(session: &mut Session, all: &[&str]) -> Vec<usize> {
             session.said(*client, "ready");
         }
     }
+    // The first key of XTEST changes the server's keyboard, of which all clients are told.
+    session.person("key Shift_L");
     session.person("mousemove 50 50");
     session.look(300);
     clients
