@@ -3,8 +3,9 @@
 
 use x11prof_trace::{Block, Control, Direction, EmulatedNetwork, Timestamp};
 
-/// The recorder's timers are late by less than this, in nanoseconds.
+/// The recorder's timers are late by less than this, in nanoseconds, and by a few packets' time on the line.
 const LATE: u64 = 500_000;
+const LATE_PACKETS: u64 = 4;
 
 /// The line between the recorder and the server: all connections share each direction.
 #[derive(Debug, Clone, Copy, Default)]
@@ -47,11 +48,15 @@ impl EmulatedLink {
             Direction::ToClient => {
                 let free = time.saturating_sub(network.latency());
                 let from = free.saturating_sub(occupies);
-                // One packet right behind another had to wait for the line.
-                if from > self.free_back.saturating_add(LATE) {
+                // One packet right behind another had to wait for the line. A packet whose timer was late does not
+                // make the next one late: that one's place on the line is known.
+                let late = LATE.saturating_add(LATE_PACKETS.saturating_mul(occupies));
+                self.free_back = if from > self.free_back.saturating_add(late) {
                     self.sent_back = from;
-                }
-                self.free_back = free;
+                    free
+                } else {
+                    free.min(self.free_back.saturating_add(occupies))
+                };
                 self.sent_back
             }
         };
@@ -106,7 +111,10 @@ mod tests {
         assert_eq!(at(&mut link, answer(60)), 39_000);
         // The line had the second packet of a long answer behind the first.
         assert_eq!(at(&mut link, answer(61)), 39_000);
-        assert_eq!(at(&mut link, answer(70)), 49_000);
+        // Nor is one the server's whose timer was late; the next one is in time again.
+        assert_eq!(at(&mut link, answer(65)), 39_000);
+        assert_eq!(at(&mut link, answer(66)), 39_000);
+        assert_eq!(at(&mut link, answer(75)), 54_000);
         let first = Block {
             offset: 0,
             ..block(Direction::ToServer, 100, 1448)
