@@ -27,9 +27,9 @@ const SILENCE: Duration = Duration::from_millis(250);
 /// server's growth counts.
 const STARVED: Duration = Duration::from_secs(1);
 /// The bytes by which the server's memory may grow while bytes wait for the recorder.
-const GROWTH: u64 = 32 << 20;
+const GROWTH: u64 = 16 << 20;
 /// The time between two looks.
-const BEAT: Duration = Duration::from_millis(25);
+const BEAT: Duration = Duration::from_millis(10);
 /// The least time between two pulses of the recorder.
 const PULSE: Duration = Duration::from_millis(20);
 
@@ -155,10 +155,7 @@ pub fn attach_watchdog(server: Option<u32>) {
             return;
         };
         let held = server.and_then(resident);
-        look.patience = match is_stopped() {
-            true => SILENCE,
-            false => STARVED,
-        };
+        look.stopped = is_stopped();
         if let Some(reason) = look.at(clock::now(), has_read, waiting, held) {
             let mut verdict = vec![u8::from(reason == Reason::Grown)];
             verdict.extend(look.last_read.as_nanos().to_ne_bytes());
@@ -188,8 +185,8 @@ fn resident(pid: u32) -> Option<u64> {
 /// The state of a watch from one look to the next.
 #[derive(Debug, Default)]
 struct Look {
-    /// The time for which bytes may wait.
-    patience: Duration,
+    /// The recorder is stopped.
+    stopped: bool,
     last_read: Timestamp,
     /// The server's memory when nothing waited for the recorder.
     base: Option<u64>,
@@ -212,12 +209,13 @@ impl Look {
             self.base = held;
             return None;
         }
-        if now.since(self.last_read) > self.patience {
+        let silent = now.since(self.last_read);
+        if silent > if self.stopped { SILENCE } else { STARVED } {
             return Some(Reason::Silent);
         }
         self.base = self.base.or(held);
-        // The server grows within milliseconds: who has not read since some looks is no slow reader.
-        let reason = match now.since(self.last_read) > 4 * BEAT {
+        // The server grows within milliseconds: who has not read for longer is no slow reader.
+        let reason = match self.stopped || silent > 10 * BEAT {
             true => Reason::Silent,
             false => Reason::Grown,
         };
@@ -232,7 +230,7 @@ impl Look {
 mod tests {
     use x11prof_trace::Timestamp;
 
-    use super::{GROWTH, Look, Reason, SILENCE};
+    use super::{GROWTH, Look, Reason};
 
     fn at(millis: u64) -> Timestamp {
         Timestamp::from_nanos(millis * 1_000_000)
@@ -240,7 +238,7 @@ mod tests {
 
     fn watched() -> Look {
         Look {
-            patience: SILENCE,
+            stopped: true,
             ..Look::default()
         }
     }
@@ -272,6 +270,7 @@ mod tests {
         // A client's pixmaps, while nothing waits for the recorder.
         let base = 1 << 30;
         assert_eq!(look.at(at(25), true, 0, Some(base)), None);
+        look.stopped = false;
         assert_eq!(look.at(at(50), true, 9, Some(base + GROWTH)), None);
         assert_eq!(
             look.at(at(75), true, 9, Some(base + GROWTH + 1)),
