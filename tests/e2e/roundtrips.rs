@@ -169,14 +169,16 @@ fn as_many_as_x11perf_says() {
         .find(|row| row["request"] == "GetProperty")
         .expect("GetProperty");
     // One before them: Xlib reads the resources of the display.
-    assert_eq!(properties["count"], 601, "{properties:#}");
+    // A reply that is there before x11perf gets a processor is not waited for.
+    let near = |count: &Value, all: u64| (all - 5..=all).contains(&count.as_u64().unwrap_or(0));
+    assert!(near(&properties["count"], 601), "{properties:#}");
     // The same property each time: all but the first of those.
     let duplicates = found["duplicates"].as_array().expect("duplicates");
     let again = duplicates
         .iter()
         .find(|row| row["request"] == "GetProperty")
         .expect("GetProperty");
-    assert_eq!(again["count"], 599, "{again:#}");
+    assert!(near(&again["count"], 599), "{again:#}");
 }
 
 #[test]
