@@ -105,10 +105,10 @@ impl Pass {
         })
     }
 
-    /// Hands the recording to `on` as far as `span` needs it, and gives from when to when that part is.
+    /// Hands the recording to `on` up to the end of `span`, and returns the span's first and last time.
     ///
     /// # Errors
-    /// Of the trace; and where the recording is over before `span` begins.
+    /// Errors of the trace; a recording that ends before `span` begins.
     pub(crate) fn run_span(
         self,
         span: Span,

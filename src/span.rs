@@ -9,7 +9,7 @@ use crate::args::seconds;
 use crate::error::{CommandError, shown};
 use crate::pass::{Pass, Span};
 
-/// What of the recording is reported; all of it where nothing is given.
+/// The part of the recording to report; all of it where nothing is given.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct SpanArguments {
     /// Only what came S seconds after the recording's start or later

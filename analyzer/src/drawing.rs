@@ -1,8 +1,8 @@
-//! Which requests draw, and what: the one table of that.
+//! The one table of requests that draw.
 
 use x11prof_protocol::Symbol;
 
-/// What a request draws.
+/// The kind of drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Drawing {
     Shapes,
@@ -14,7 +14,7 @@ pub(crate) enum Drawing {
 }
 
 impl Drawing {
-    /// What a request of this name draws.
+    /// The drawing of a request, by the request's name.
     pub(crate) fn of(request: Symbol) -> Option<Drawing> {
         Some(match request.as_str() {
             "PolyPoint"
@@ -48,7 +48,7 @@ impl Drawing {
         })
     }
 
-    /// Whether it is on the request's target.
+    /// True where the drawing is on the request's target.
     pub(crate) fn is_on_target(self) -> bool {
         self != Drawing::Frames
     }

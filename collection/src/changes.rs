@@ -1,8 +1,9 @@
-//! What is new, worse or fixed between two versions, and whether that is real.
+//! New, worse and fixed issues between two versions, and the certainty of each.
 //!
-//! The figure is time over the threshold for each action of the user, session by session, so that who works longer
-//! with a version makes it no worse. Sessions are those in which the issue's program took part; all issues of a
-//! program are tested together (`analyzer`'s permutation test corrects for their number).
+//! The figure is time over the threshold for each action of the user, session by session: a user who works
+//! longer with a version does not make it worse. The sessions are those in which the issue's program took
+//! part. All issues of a program are tested together (`analyzer`'s permutation test corrects for their
+//! number).
 
 use std::collections::HashMap;
 
@@ -24,7 +25,7 @@ pub(crate) struct Change {
     pub(crate) per_action_ms: [f64; 2],
     /// The chance of such a difference where the versions are the same; `None` where there are too few sessions to tell.
     pub(crate) chance: Option<f64>,
-    /// Whether it occurs in the old version and in the new one.
+    /// True for each version, old and new, in which the issue occurs.
     pub(crate) occurs: [bool; 2],
 }
 
@@ -42,13 +43,13 @@ impl Change {
     }
 }
 
-/// What changed in one program.
+/// The changes in one program.
 pub(crate) struct Changes {
-    /// Of its issues, by their places among those that were given.
+    /// Changes of single issues, by the issue's place among those given.
     pub(crate) of_issue: HashMap<usize, Change>,
-    /// Of all of them together.
+    /// The change of all issues together.
     pub(crate) of_program: Option<Change>,
-    /// Its sessions of the old version and of the new one.
+    /// Sessions of the old version and of the new one.
     pub(crate) sessions: [usize; 2],
     /// Actions of the user in them.
     pub(crate) actions: [u64; 2],

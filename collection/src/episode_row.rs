@@ -3,7 +3,7 @@
 use x11prof_analyzer::{Blamed, Episode, Parts, Thresholds};
 use x11prof_trace::{ConnectionId, Timestamp};
 
-/// How many parts a latency has.
+/// The number of parts of a latency.
 pub(crate) const PARTS: usize = Parts::OWNERS.len();
 
 /// The parts of an episode's latency, as columns, in the order of [`Parts::OWNERS`].
@@ -37,17 +37,18 @@ pub struct EpisodeRow {
     pub trigger: String,
     /// The tree of its intervals, without their times.
     pub pattern: String,
-    /// What the most of it was spent in: a request's round trips, a wait, another client.
+    /// The largest cause of the latency: a request's round trips, a wait, another client.
     pub blame: String,
     /// When it began, since the session's first record.
     pub start: u64,
-    /// How long it took, to the end of all that it led to.
+    /// The latency in nanoseconds, to the end of all episodes that this one led to.
     pub latency: u64,
     /// From what latency on it is perceptible.
     pub threshold: u64,
-    /// Its parts, which add up to the latency. That of other clients is what these took for it after its own client was done.
+    /// The parts of the latency, in nanoseconds; they add up to it. Time of other clients counts from the
+    /// end of this client's own work.
     pub parts: [u64; PARTS],
-    /// How often the client waited for a reply.
+    /// The client's waits for a reply.
     pub round_trips: u64,
     /// Requests sent.
     pub requests: u64,

@@ -18,10 +18,10 @@ pub struct Gather {
     about: About,
 }
 
-/// What is known of the session besides its episodes.
+/// Facts of the session besides its episodes.
 struct About {
     session: Session,
-    /// What the folders said, which counts before the trace's own labels.
+    /// The partition by the folders' names; it takes precedence over the trace's labels.
     folders: Partition,
     labels: Partition,
     /// The label `program`: it stands for that of every client.
@@ -71,7 +71,7 @@ impl Gather {
         self.observe_both(observation, |_| {}, on);
     }
 
-    /// The same; `early` takes each episode before it is known what it made others do.
+    /// As `observe`; `early` takes each episode before its effects on other clients are known.
     pub fn observe_both(
         &mut self,
         observation: &Observation<'_>,
@@ -91,7 +91,7 @@ impl Gather {
         &self.about.session
     }
 
-    /// How long the episodes took that came since this was asked last, of a recording that goes on.
+    /// The latencies since the last call, for a recording that goes on.
     pub fn take_latencies(&mut self) -> Latencies {
         std::mem::take(&mut self.about.latencies)
     }

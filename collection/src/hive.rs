@@ -1,6 +1,6 @@
 //! Hive partitions: what the names of folders say of the files in them, such as `version=1.2/user=ann/date=2026-11-22`.
 
-/// What folders or labels say of a session.
+/// Version, user and date of a session, from folders or labels.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Partition {
     /// The version of the program.
@@ -11,11 +11,11 @@ pub struct Partition {
     pub date: Option<String>,
 }
 
-/// What stands for no value in the name of a folder.
+/// The folder name of a missing value.
 const NONE: &str = "__HIVE_DEFAULT_PARTITION__";
 
 impl Partition {
-    /// What the folders of a path say, the innermost of each name.
+    /// Reads the folders of a path; of two with the same name, the inner one.
     pub fn of(path: &str) -> Partition {
         let mut partition = Partition::default();
         let folders = path.rsplit_once('/').map_or("", |(folders, _)| folders);
@@ -34,7 +34,7 @@ impl Partition {
         partition
     }
 
-    /// The same with what `other` knows where this knows nothing.
+    /// Fills missing values from `other`.
     pub(crate) fn or(self, other: Partition) -> Partition {
         Partition {
             version: self.version.or(other.version),

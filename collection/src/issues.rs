@@ -19,10 +19,10 @@ use crate::hive::Partition;
 const ISSUES_LIMIT: usize = 100_000;
 /// Patterns of an issue told apart at most.
 const PATTERNS_LIMIT: usize = 10_000;
-/// What an issue or a pattern is called that stands for those that are too many.
+/// The name of the sum of all issues, or patterns, beyond the limit.
 const OTHERS: &str = "(others)";
 
-/// Which episodes count.
+/// The choice of episodes that count.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Selection {
     /// The latency in nanoseconds from which an episode counts; each episode's own threshold where `None`.
@@ -49,7 +49,7 @@ pub(crate) struct SessionFacts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Occurrence {
     pub(crate) latency: u64,
-    /// What of it is over the threshold.
+    /// The part of the latency over the threshold.
     pub(crate) over: u64,
     pub(crate) session: SessionNumber,
 }
@@ -67,7 +67,7 @@ pub(crate) struct Worst {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Pattern {
     pub(crate) occurrences: u64,
-    /// What of them is over the threshold.
+    /// The sum of the parts over the threshold.
     pub(crate) over: u64,
     /// The greatest latency.
     pub(crate) worst: u64,
@@ -90,7 +90,7 @@ pub(crate) struct Issue {
 }
 
 impl Issue {
-    /// What its episodes did, the most time over the threshold first; equal ones by their names.
+    /// The patterns, the most time over the threshold first; equal ones by their names.
     pub(crate) fn ranked_patterns(&self) -> Vec<(&str, Pattern)> {
         let patterns = self.patterns.iter();
         let mut list: Vec<_> = patterns.map(|(name, of)| (name.as_str(), *of)).collect();

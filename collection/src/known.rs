@@ -11,23 +11,23 @@ const FORMAT: u32 = 1;
 /// Why a file of known issues cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KnownError {
-    /// It is not TOML, or has keys that it should not have.
+    /// Text that is no TOML, or has unknown keys.
     #[error("no file of known issues: line {line}: {message}")]
     Toml {
         /// Where, from 1.
         line: usize,
-        /// What is wrong.
+        /// The error.
         message: String,
     },
-    /// It is of another version.
+    /// A file of another version.
     #[error("known issues of format {0}; this x11prof reads format {FORMAT}")]
     Format(u32),
     /// An entry says too little or too much.
     #[error("known issue {number}: {why}")]
     Entry {
-        /// Which, from 1.
+        /// The entry's number, from 1.
         number: usize,
-        /// What is wrong.
+        /// The error.
         why: &'static str,
     },
 }
@@ -92,7 +92,7 @@ impl Known {
         Ok(Known(parsed.issue))
     }
 
-    /// What is known of an issue: the first entry that fits.
+    /// The first entry that fits an issue.
     pub(crate) fn of(&self, issue: &Issue) -> Option<&Entry> {
         let fits = |wanted: &Option<String>, text: &str| {
             wanted

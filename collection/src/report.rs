@@ -50,7 +50,7 @@ pub struct IssuesReport {
 /// A file that was left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
-    /// Its name.
+    /// The name of the file.
     pub file: String,
     /// Why.
     pub why: String,
@@ -61,7 +61,7 @@ pub struct LeftOut {
 pub struct ProgramReport {
     /// The program; null where it is not known.
     pub program: Option<String>,
-    /// Its sessions of the old version and of the new one.
+    /// Sessions of the old version and of the new one.
     pub sessions: [usize; 2],
     /// The user's actions in them.
     pub actions: [u64; 2],
@@ -69,14 +69,14 @@ pub struct ProgramReport {
     pub change: Option<ChangeReport>,
 }
 
-/// How long the episodes of a version took.
+/// The distribution of a version's latencies.
 #[derive(Debug, Clone, Serialize)]
 pub struct CurveReport {
     /// The version; null where it is not known.
     pub version: Option<String>,
-    /// Its episodes.
+    /// The number of episodes.
     pub episodes: u64,
-    /// How many took at least so long.
+    /// Counts of episodes by least latency.
     pub points: Vec<PointReport>,
 }
 

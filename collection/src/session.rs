@@ -9,7 +9,7 @@ use crate::hive::Partition;
 /// One recording.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Session {
-    /// The same for every copy of the recording, and for no other: a hash of when and where it was made.
+    /// A hash of the recording's time and place: equal for all copies of it, and for no other recording.
     pub id: String,
     /// The trace, as the user named it.
     pub trace: String,
@@ -17,15 +17,15 @@ pub struct Session {
     pub partition: Partition,
     /// When it began: nanoseconds since 1970, UTC.
     pub started: u64,
-    /// How long it took, in nanoseconds.
+    /// The length of the recording, in nanoseconds.
     pub duration: u64,
     /// Episodes of all its clients.
     pub episodes: u64,
-    /// Whether it ended properly.
+    /// True where the recording ended properly.
     pub complete: bool,
 }
 
-/// How many episodes there were, how long: by program, landmark and trigger, in steps of latency.
+/// Counts of episodes by program, landmark, trigger and step of latency.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Latencies {
     counts: BTreeMap<(Option<String>, String, String, u64), u64>,

@@ -46,10 +46,10 @@ impl TraceTables {
         self.round_trips.episode(episode);
     }
 
-    /// Takes the next observation; rows that are known by now go to `to`.
+    /// Takes the next observation; complete rows go to `to`.
     ///
     /// # Errors
-    /// Those of `to`.
+    /// Errors of `to`.
     pub fn observe(
         &mut self,
         session: &str,
@@ -79,10 +79,10 @@ impl TraceTables {
         Ok(())
     }
 
-    /// The trace is over: the rest of the rows.
+    /// Ends the trace and hands out the remaining rows.
     ///
     /// # Errors
-    /// Those of `to`.
+    /// Errors of `to`.
     pub fn finish(mut self, session: &str, to: &mut Sink<'_>) -> Result<(), TableError> {
         let first = self.first.unwrap_or_default();
         let mut written = Ok(());

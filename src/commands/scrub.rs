@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Scrub) -> Outcome {
 
 /// A trace on its way to a file.
 enum Copy {
-    /// Its first record is to come.
+    /// No record yet.
     Before(AtomicFile),
     Begun(Box<Writer<AtomicFile>>),
 }

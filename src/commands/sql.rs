@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &Sql) -> Outcome {
     ))
 }
 
-/// Its exit status; `None` where there is no such program.
+/// Runs the program and gives its exit status; `None` where there is no such program.
 fn ran(mut command: Command) -> Result<Option<ExitCode>, CommandError> {
     match command.status() {
         Ok(status) => Ok(Some(match status.code() {

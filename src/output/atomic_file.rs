@@ -15,7 +15,7 @@ use x11prof_proxy::is_being_recorded;
 pub(crate) enum Access {
     /// Whom the user's umask, or the file that was there, lets.
     Usual,
-    /// Its owner alone: it holds keystrokes.
+    /// The owner alone may read the file: it holds keystrokes.
     Private,
 }
 

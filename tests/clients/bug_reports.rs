@@ -131,7 +131,7 @@ fn windows(x: &RustConnection, root: Window, n: usize) -> Done {
     Ok(())
 }
 
-/// What the outputs show, of a server that takes long to say.
+/// Asks for the outputs of a server that is stopped for 400 ms.
 fn probe(x: &RustConnection, root: Window, pid: i32) -> Done {
     let server = Pid::from_raw(pid).ok_or("no process")?;
     x.randr_query_version(1, 5)?.reply()?;
@@ -158,7 +158,7 @@ fn capture(x: &RustConnection, root: Window, n: usize) -> Done {
     Ok(())
 }
 
-/// What is under the pointer, asked whenever it moves.
+/// Asks for the window under the pointer at each motion.
 fn motion(x: &RustConnection, root: Window, n: i16) -> Done {
     let window = new_window(x, root, EventMask::POINTER_MOTION | EventMask::EXPOSURE)?;
     x.map_window(window)?;

@@ -1,12 +1,13 @@
-//! Clients that make each other act, with known delays: each takes its time when it is asked, draws, and asks the
-//! next one.
+//! Clients that make each other act, with known delays: each works for its time, draws, and asks the next
+//! one.
 //!
 //!     chain INDEX KINDS ROUNDS
 //!
-//! `KINDS` says how each of the clients is asked, separated by commas: `key` (the first one), `message`
-//! (ClientMessage), `property` (one of the client before it), `selection`, `map` (it is the window manager).
-//! `ROUNDS` are the milliseconds that each takes in each round: `10:300:20,50:10:80`. It computes and sleeps in turn.
-//! It says `window` when its window is there, `ready` when it listens to the one before it, and goes on until it is ended.
+//! `KINDS` says how each client is asked, separated by commas: `key` (the first one), `message`
+//! (ClientMessage), `property` (one of the client before it), `selection`, `map` (the client is the window
+//! manager). `ROUNDS` are milliseconds of work for each client in each round: `10:300:20,50:10:80`. The
+//! client computes and sleeps in turn, prints `window` when its window is there and `ready` when it listens
+//! to the client before it, and runs until it is killed.
 #![allow(clippy::print_stdout, reason = "a program for tests")]
 
 use std::error::Error;
@@ -33,7 +34,7 @@ struct Chain {
     window: Window,
     gc: u32,
     atom: Atom,
-    /// What is mapped where the next one is the window manager.
+    /// The window to map where the next client is the window manager.
     frame: Window,
     round: usize,
 }

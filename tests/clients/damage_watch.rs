@@ -1,15 +1,14 @@
-//! What a person would see: sends input by XTEST, straight to the server, and notes when the last
-//! of what is drawn in response is reported by DAMAGE. It shares no code with x11prof.
+//! Measures the response that a person would see: sends input by XTEST, straight to the server, and notes
+//! the last DAMAGE report of the response. Shares no code with x11prof.
 //!
 //!     damage_watch STEP…
 //!
-//! A step is `key:CODE` or `button:NUMBER` (pressed and, after a look, released), `move:X,Y`,
-//! `settle` (waits until something has been drawn and nothing has been for a while), or `leave-out` (looks
-//! for some seconds at where things move by themselves; from then on, what is drawn there alone is no
-//! response). For each event
-//! there is a JSON object on standard output: `event`, `sent_ns` (CLOCK_MONOTONIC), and `bursts`: the
-//! damage reports after it, a list of [first, last] nanoseconds since it was sent, with a new burst
-//! after each pause of 8 ms.
+//! A step is `key:CODE` or `button:NUMBER` (pressed and, after a look, released), `move:X,Y`, `settle`
+//! (waits until something has been drawn and nothing has been for a while), or `leave-out` (looks for some
+//! seconds for places that change by themselves; from then on, drawing in such a place alone is no
+//! response). Standard output has a JSON object for each event: `event`, `sent_ns` (CLOCK_MONOTONIC), and
+//! `bursts`: the damage reports after it, a list of [first, last] nanoseconds after sending, with a new
+//! burst after each pause of 8 ms.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -34,15 +33,15 @@ use x11rb::protocol::xproto::{
 use x11rb::protocol::xtest::ConnectionExt as _;
 use x11rb::rust_connection::RustConnection;
 
-/// How long a person looks at the response.
+/// A person looks at the response for so long.
 const LOOK: Duration = Duration::from_millis(350);
-/// How long a key or button is held after the last thing that it did, at most for a look.
+/// A key or button is released so long after its last effect; after a look at the latest.
 const HOLD: Duration = Duration::from_millis(120);
 /// A screen that does not change for so long has settled.
 const SETTLED: Duration = Duration::from_millis(400);
 /// The longest that is waited for that.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long a program is looked at to see what moves by itself, once it has started.
+/// Time in which a started program is watched for places that change by themselves.
 const STARTED: Duration = Duration::from_secs(2);
 const MOVES: Duration = Duration::from_secs(4);
 /// A pause in the reports that ends a burst: half a frame of 60 Hz.
@@ -107,7 +106,7 @@ struct Watcher {
     started: bool,
 }
 
-/// Whether `inner` lies within `outer`.
+/// True where `inner` lies within `outer`.
 fn within(inner: Rectangle, outer: Rectangle) -> bool {
     let ends = |at: i16, size: u16| i32::from(at) + i32::from(size);
     inner.x >= outer.x

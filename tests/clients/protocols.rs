@@ -41,7 +41,7 @@ x11rb::atom_manager! {
     }
 }
 
-/// What the desk takes when the window has its size.
+/// The desk's work once the window has its size.
 const RESIZED: Duration = Duration::from_millis(30);
 /// Frames after which the desk's picture is shown.
 const FRAMES: u64 = 12;

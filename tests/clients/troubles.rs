@@ -15,7 +15,7 @@ use x11rb::wrapper::ConnectionExt as _;
 
 /// The side of the picture that is redrawn, where no other is given, and of the pixmaps that are leaked.
 const SIDE: u16 = 100;
-/// How many circles are drawn at once: for a tenth of a second or more.
+/// Circles drawn at once: a tenth of a second of work or more.
 const CIRCLES: u16 = 400;
 
 fn main() -> Result<(), Box<dyn Error>> {

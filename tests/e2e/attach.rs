@@ -13,7 +13,7 @@ use crate::harness::{Finished, Place, Recording, Server, needs, until, wait};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// How often a client says a little.
+/// Bursts of a client, a few requests each.
 const BURSTS: u64 = 300;
 
 /// A recorder that is attached.
@@ -53,7 +53,7 @@ impl Attached {
     }
 }
 
-/// What a trace has of each connection: how many messages of each kind and name.
+/// Messages of a connection by kind and name.
 type Counts = BTreeMap<String, u64>;
 
 /// The counts of a trace's connections but for those of x11prof's own questions, in the order of the counts.

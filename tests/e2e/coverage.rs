@@ -124,7 +124,7 @@ fn glxgears() {
     covered("glxgears", "mesa-utils", &["timeout", "6", "glxgears"]);
 }
 
-/// What our dump says about a recording.
+/// Our dump of a recording.
 #[derive(Default)]
 struct Dumped {
     messages: u64,

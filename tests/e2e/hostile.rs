@@ -9,7 +9,7 @@ use x11prof_trace::{
     Switch, SwitchKind, Timestamp, Writer,
 };
 
-/// What an analysis may take of memory, in kB. What clients held took 150 MB here once.
+/// Memory that an analysis may take, in kB. The resources of clients took 150 MB here once.
 const LIMIT_KB: u32 = 40_000;
 
 /// All that can be asked of a trace, with the default file for its name.
@@ -85,7 +85,7 @@ fn at(micros: u64) -> Timestamp {
     Timestamp::from_nanos(1_000_000_000 + micros * 1000)
 }
 
-/// What a client sent: the bytes, and the number of those left out after them.
+/// Bytes from a client, and the number of bytes left out after them.
 fn block(offset: u64, bytes: &[u8], left_out: Option<u32>) -> Record {
     block_of(
         (ConnectionId(1), Direction::ToServer),
@@ -95,7 +95,7 @@ fn block(offset: u64, bytes: &[u8], left_out: Option<u32>) -> Record {
     )
 }
 
-/// What went this way.
+/// Bytes in one direction.
 fn block_of(
     (connection, direction): (ConnectionId, Direction),
     offset: u64,

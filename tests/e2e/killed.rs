@@ -1,7 +1,7 @@
-//! A recorder that is killed leaves a trace that can be read, without a hole, up to its last moments.
+//! A killed recorder leaves a readable trace, without a hole, up to its last moments.
 //!
-//! How much is missing depends on what else the machine does; the tests of that are ignored here and
-//! run by `cargo xtask validate killed`.
+//! The missing time depends on the load of the machine; tests of that are ignored here and run by `cargo
+//! xtask validate killed`.
 
 use std::io::Write;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::harness::{Place, Recording, Server};
 use rustix::process::Signal;
 use x11prof_trace::{Direction, Reader, Record};
 
-/// What the recorded client sends.
+/// The recorded client's requests.
 #[derive(Clone, Copy)]
 enum Load {
     /// A round trip each millisecond, as a busy program does.

@@ -109,7 +109,7 @@ fn signals_print_the_profile_and_start_it_afresh() {
     rest.join().expect("its last words");
 }
 
-/// What a signal printed.
+/// The output after a signal.
 #[derive(Debug)]
 struct Printed {
     requests: u64,

@@ -8,7 +8,7 @@ use crate::harness::{Finished, Place, Recording, Server, needs, until, wait};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-/// What went on around each mark of a trace.
+/// The surroundings of each mark of a trace.
 fn marks(place: &Place, trace: &Path) -> Vec<Value> {
     let trace = trace.to_str().expect("a plain path");
     let report = place.json(["episodes", "--marks", "--format", "json", trace]);

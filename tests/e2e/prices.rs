@@ -1,4 +1,4 @@
-//! Which prices a report takes, and whether they are this machine's.
+//! The choice of a report's prices, and the warning where they are another machine's.
 
 use std::path::PathBuf;
 

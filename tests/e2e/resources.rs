@@ -1,5 +1,4 @@
-//! What a report says that a program holds in the server is what the server says itself, by the
-//! X-Resource extension.
+//! The resources of a program in a report equal the server's own count, by the X-Resource extension.
 
 use std::collections::BTreeMap;
 use std::os::linux::net::SocketAddrExt;
@@ -32,8 +31,7 @@ const KINDS: [(&str, &str); 12] = [
     ("SyncCounter", "counter"),
 ];
 
-/// How often the server must say the same before it is taken to have read all that the stopped
-/// program had sent.
+/// The server must repeat its answer so often: then it has read all that the stopped program had sent.
 const SAME: usize = 100;
 
 /// X-Resource shares out a pixmap's bytes among those who hold it, the windows whose background
@@ -153,7 +151,7 @@ fn deep_pixmap_bytes(client: &Value) -> u64 {
         .sum()
 }
 
-/// How many of `kind` a client of a report held when it ended.
+/// The number of `kind` that a client of a report held when it ended.
 fn held(client: &Value, kind: &str) -> u64 {
     client["kinds"]
         .as_array()
@@ -168,7 +166,7 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// What the server says that the client of these ids holds, once it keeps saying the same.
+/// The server's count for the client of these ids, once the count stays the same.
 fn settled(server: &RustConnection, base: u32) -> BTreeMap<String, u64> {
     let mut same = 0;
     let mut last = BTreeMap::new();

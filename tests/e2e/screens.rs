@@ -1,5 +1,5 @@
-//! What a person sees: every command's text on a page of 80 columns and on one of 120, over the small recordings of
-//! real programs that are kept in `tests/data`. No line is wider than the page; the first screen has the answer.
+//! Text of every command on pages of 80 and of 120 columns, over the small recordings of real programs in
+//! `tests/data`. No line is wider than the page; the first screen has the answer.
 
 use std::path::Path;
 use std::process::Command;
@@ -23,7 +23,7 @@ fn place() -> Place {
     place
 }
 
-/// What every command is asked for here.
+/// The commands and their arguments.
 const COMMANDS: [&[&str]; 23] = [
     &["report", "--params", "sun4-ipc"],
     &[
@@ -148,7 +148,7 @@ fn bare(text: &str) -> String {
     bare
 }
 
-/// What is typed for a command on a recording.
+/// The arguments for a command on a recording.
 fn typed<'a>(command: &[&'a str], recording: &'a str) -> Vec<&'a str> {
     [&command[..1], &[recording], &command[1..]].concat()
 }

@@ -22,7 +22,7 @@ const REPORTS: [&[&str]; 5] = [
     &["episodes"],
 ];
 
-/// What is in a trace, and can be searched.
+/// The searchable contents of a trace.
 struct Contents {
     /// The bytes of each direction of each connection.
     streams: Vec<Vec<u8>>,
@@ -180,7 +180,7 @@ fn the_trace_itself_is_not_replaced() {
     assert_eq!(std::fs::read(trace).expect("a trace"), bytes);
 }
 
-/// What is typed; the last word has a letter twice in a row.
+/// The typed words; the last one has a letter twice in a row.
 const TYPED: [&str; 3] = ["quixotic", "walnuts", "zeppelin"];
 const TITLE: &str = "Ledger of Münchhausen";
 

@@ -8,7 +8,7 @@ use crate::harness::{Place, Recording, Server, needs};
 use rustix::process::Signal;
 use serde_json::Value;
 
-/// What the four programs do that trouble a display.
+/// The troubles that the four programs make.
 const TROUBLES: [&str; 4] = ["poll", "grab", "leak", "redraw"];
 
 /// A recording of the four programs through the proxy, of more than five seconds.

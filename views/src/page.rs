@@ -1,4 +1,4 @@
-//! What a text is written for: how wide it may be, whether it may have colours, how much of it is wanted.
+//! The size, colours and length of a text.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -14,11 +14,11 @@ const NARROWEST: usize = 40;
 /// The page that a text is written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
-    /// Its width in columns; no line is longer.
+    /// The width in columns; no line is longer.
     pub width: usize,
-    /// Whether it shows colours.
+    /// True where text has colours.
     pub colour: bool,
-    /// Whether it shows everything, not the answer alone.
+    /// True for all results, not the answer alone.
     pub all: bool,
     /// Rows of a table at most.
     pub rows: usize,
@@ -35,7 +35,7 @@ impl Default for Page {
     }
 }
 
-/// How a piece of text stands out where there are colours.
+/// The emphasis of a piece of text, where there are colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     /// Headings and totals.
@@ -49,7 +49,7 @@ pub(crate) enum Style {
 }
 
 impl Page {
-    /// One that shows everything.
+    /// The page with all results.
     pub fn whole(self) -> Page {
         Page {
             all: true,

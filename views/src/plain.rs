@@ -8,7 +8,7 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     without(text, char::is_control)
 }
 
-/// The same, but line feeds stay.
+/// As `plain`, but line feeds stay.
 pub fn plain_lines(text: &str) -> Cow<'_, str> {
     without(text, |c| c.is_control() && c != '\n')
 }

@@ -39,13 +39,13 @@ impl Table {
         table
     }
 
-    /// The same, where a narrow page leaves out these columns, the first of them first.
+    /// Lets a narrow page leave out these columns, the first of them first.
     pub(crate) fn spare<const N: usize>(mut self, columns: [usize; N]) -> Table {
         self.spare = columns.to_vec();
         self
     }
 
-    /// The same with the text of these columns to the left.
+    /// Aligns the text of these columns to the left.
     pub(crate) fn left<const N: usize>(mut self, columns: [usize; N]) -> Table {
         self.left = columns.to_vec();
         self

@@ -68,7 +68,7 @@ fn three(number: f64) -> String {
     }
 }
 
-/// How many decimals a column of milliseconds needs whose largest is `most`.
+/// Decimals for a column of milliseconds whose largest value is `most`.
 pub(crate) fn decimals(most: f64) -> usize {
     match most {
         m if m >= 10_000.0 => 0,

@@ -18,7 +18,7 @@ const KINDS: [(&str, &str); 7] = [
     ("xwayland", "xwayland"),
 ];
 
-/// How long one server may take where nothing else is said, in seconds.
+/// Seconds that one server may take, unless the user says otherwise.
 const LIMIT: &str = "360";
 
 /// Measures the servers that `arguments` name; all where there are none.

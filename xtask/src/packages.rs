@@ -7,7 +7,7 @@ use crate::run::run;
 
 /// A program and where it comes from.
 pub struct Needed {
-    /// What is looked for: a program's name on the PATH, or a file's full path.
+    /// A program's name on the PATH, or a file's full path.
     pub program: &'static str,
     /// Debian's (and Ubuntu's) package.
     pub package: &'static str,
@@ -17,7 +17,7 @@ const fn needed(program: &'static str, package: &'static str) -> Needed {
     Needed { program, package }
 }
 
-/// What the demo runs.
+/// The demo's programs.
 pub const DEMO: &[Needed] = &[
     needed("Xvfb", "xvfb"),
     needed("xterm", "xterm"),
@@ -27,7 +27,7 @@ pub const DEMO: &[Needed] = &[
     ),
 ];
 
-/// What the tests run beside it.
+/// Further programs of the tests.
 pub const TEST: &[Needed] = &[
     needed("x11perf", "x11-apps"),
     needed("xdpyinfo", "x11-utils"),
@@ -69,13 +69,13 @@ pub const TEST: &[Needed] = &[
     ),
 ];
 
-/// What the tests of decoding run beside it: a judge, and programs of many kinds.
+/// Further programs of the tests of decoding: a judge, and clients of many kinds.
 pub const COVERAGE: &[Needed] = &[
     needed("tshark", "tshark"),
     needed("gtk3-widget-factory", "gtk-3-examples"),
 ];
 
-/// What the validation of decoding runs beside it.
+/// Further programs of the validation of decoding.
 pub const MORE_PROGRAMS: &[Needed] = &[
     needed("mousepad", "mousepad"),
     needed("mupdf", "mupdf"),
@@ -187,23 +187,23 @@ pub fn on_path(program: &str) -> bool {
         .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(program).is_file()))
 }
 
-/// What `cargo xtask validate nesting` needs besides: programs that make others act.
+/// Further programs of `cargo xtask validate nesting`: they make others act.
 pub const NESTING: &[Needed] = &[
     needed("ibus-daemon", "ibus"),
     needed("dbus-run-session", "dbus-daemon"),
 ];
 
-/// What `pictures` needs.
+/// Programs of `pictures`.
 pub const PICTURES: &[Needed] = &[needed("chromium", "chromium"), needed("tmux", "tmux")];
 
-/// What `package` needs: a C compiler for the static C library, and what makes and tries Debian packages.
+/// Programs of `package`: a C compiler for the static C library, and Debian's tools.
 pub const PACKAGE: &[Needed] = &[
     needed("musl-gcc", "musl-tools"),
     needed("dpkg-deb", "dpkg"),
     needed("/usr/sbin/debootstrap", "debootstrap"),
 ];
 
-/// What `pictures gallery` records.
+/// Programs of `pictures gallery`.
 pub const GALLERY: &[Needed] = &[
     needed("xdotool", "xdotool"),
     needed("mousepad", "mousepad"),

@@ -1,4 +1,4 @@
-//! How long things take that no record tells, in nanoseconds: one home for the bounds that several analyses share.
+//! Bounds, in nanoseconds, for delays that no record tells. Several analyses share them.
 
 /// The recorder hands on what it read within this: so late the server has what a client wrote, and a record says that
 /// the server answered.

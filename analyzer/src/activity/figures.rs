@@ -14,21 +14,21 @@ use crate::pipeline::Observation;
 /// Processes and connections followed at most.
 const PROCESSES_LIMIT: usize = 1 << 14;
 
-/// What a process is to do with what was delivered to it while it waited.
+/// The work of a process with the data delivered while it waited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Task {
     #[default]
     None,
     /// Events came, and nothing else; it does not run yet.
     Events,
-    /// It runs, woken by them.
+    /// The process runs, woken by events.
     Handling,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Process {
     running: u32,
-    /// It was preempted: it goes on with what it did.
+    /// Preempted: the process goes on with its work.
     preempted: bool,
     task: Task,
 }
@@ -39,20 +39,20 @@ impl Process {
     }
 }
 
-/// What the context switches told.
+/// Sums over the context switches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ActivityFigures {
-    /// How long a thread of any client ran.
+    /// Time in which a thread of any client ran.
     pub clients: Duration,
-    /// How long the server ran.
+    /// Time in which the server ran.
     pub server: Duration,
-    /// How often the server began to run after it had waited.
+    /// Starts of the server after a wait.
     pub server_wakeups: u64,
-    /// How long both did.
+    /// Time in which both ran.
     pub both: Duration,
-    /// How often a client that waited was woken by events alone.
+    /// Wakeups of waiting clients by events alone.
     pub event_wakeups: u64,
-    /// How long clients ran from such a wakeup until they waited again.
+    /// Time of clients from such a wakeup to their next wait.
     pub for_events: Duration,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Activity {
     server: Option<u32>,
     clients: HashMap<ConnectionId, u32>,
     processes: HashMap<u32, Process>,
-    /// How many of them run for events.
+    /// The number of processes that run for events.
     handling: u32,
     since_reading: SinceReading,
     clients_running: u32,
@@ -120,12 +120,12 @@ impl Activity {
         }
     }
 
-    /// What was told so far; `None` where no switches are in the trace.
+    /// The sums so far; `None` where the trace has no switches.
     pub(crate) fn figures(&self) -> Option<ActivityFigures> {
         self.switches.then_some(self.figures)
     }
 
-    /// How long each process ran since its clock was last read; `None` where no switches are in the trace.
+    /// Run times since the last reading of each process's clock; `None` where the trace has no switches.
     pub(crate) fn since_reading(&self) -> Option<&SinceReading> {
         self.switches.then_some(&self.since_reading)
     }
@@ -156,7 +156,7 @@ impl Activity {
         }
     }
 
-    /// Whether there is room for a process, or it has it already.
+    /// True where the process is known, or there is room for one more.
     fn follows(&self, pid: u32) -> bool {
         self.processes.len() < PROCESSES_LIMIT || self.processes.contains_key(&pid)
     }

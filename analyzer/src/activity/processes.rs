@@ -15,9 +15,10 @@ const RESTS_LIMIT: usize = 64;
 
 #[derive(Debug, Default)]
 struct Process {
-    /// How many of its threads run, or could.
+    /// The number of threads that run or are ready.
     could_run: u32,
-    /// How many of its threads are on a processor, since when one is, and for how long one was before.
+    /// Threads on a processor, the time of the latest step, and the time before it with a thread on a
+    /// processor.
     running: u32,
     running_since: u64,
     ran: u64,
@@ -93,13 +94,13 @@ impl Processes {
         }
     }
 
-    /// Whether a process was off the processor after `from`; true where nothing is known of it.
+    /// True where a process was off the processor after `from`, or is not known.
     pub(crate) fn was_off(&self, pid: Option<u32>, from: u64) -> bool {
         let process = pid.and_then(|pid| self.known.get(&pid));
         process.is_none_or(|process| process.off >= from)
     }
 
-    /// Whether a client that last said something, or got an answer, at `last` has rested since, until `now`.
+    /// True where a client has rested between `last`, its latest request or answer, and `now`.
     pub(crate) fn has_rested(&self, pid: Option<u32>, last: u64, now: u64) -> bool {
         let Some(process) = pid.and_then(|pid| self.known.get(&pid)) else {
             return now.saturating_sub(last) >= SILENCE;
@@ -116,7 +117,7 @@ impl Processes {
         Some(process.ran(now))
     }
 
-    /// How long a process rested from `from` until `until`; `None` where nothing is known of it.
+    /// The rests of a process from `from` until `until`; `None` where the process is not known.
     pub(crate) fn rested(&self, pid: Option<u32>, from: u64, until: u64) -> Option<u64> {
         let process = pid.and_then(|pid| self.known.get(&pid))?;
         let rests = process.rests.iter();

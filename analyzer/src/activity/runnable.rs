@@ -1,4 +1,4 @@
-//! How many threads of each process could run: the concurrency of the thesis, section 4.3.4.
+//! The number of ready or running threads of each process: the concurrency of the thesis, section 4.3.4.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ const PROCESSES_LIMIT: usize = 1 << 14;
 /// The threads that run or could, by process.
 #[derive(Debug, Default)]
 pub(crate) struct Runnable {
-    /// Of each process that has been seen to run: how many could, and how many do.
+    /// Threads of each process that has been seen to run: ready or running, and running.
     counts: HashMap<u32, (u64, u64)>,
 }
 
@@ -29,17 +29,17 @@ impl Runnable {
         change(run, before.runs(), now.runs());
     }
 
-    /// Whether a thread of a process has been seen to run.
+    /// True where a thread of the process has been seen to run.
     pub(crate) fn knows(&self, pid: u32) -> bool {
         self.counts.contains_key(&pid)
     }
 
-    /// Whether a thread of a process is on a processor.
+    /// True where a thread of the process is on a processor.
     pub(crate) fn runs(&self, pid: u32) -> bool {
         self.counts.get(&pid).is_some_and(|(_, run)| *run > 0)
     }
 
-    /// How many threads of a process could run.
+    /// The number of ready or running threads of a process.
     pub(crate) fn of(&self, pid: Option<u32>) -> u64 {
         let count = pid.and_then(|pid| self.counts.get(&pid));
         count.map_or(0, |(could, _)| *could)

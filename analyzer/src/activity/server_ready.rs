@@ -14,7 +14,7 @@ const STRETCHES_LIMIT: usize = 1 << 12;
 /// Why the server can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Why {
-    /// Its processor was taken away.
+    /// Another thread got the processor.
     Preempted,
     /// Something came for it.
     Woken,
@@ -26,9 +26,9 @@ pub(crate) struct ServerReady {
     server: Option<u32>,
     /// When something is sent to it is not known.
     attached: bool,
-    /// It waits since then, for what comes as far as is known.
+    /// The beginning of the server's wait, for requests as far as is known.
     waits: Option<u64>,
-    /// It can run since then, and does not.
+    /// The time since which the server is ready, and the reason.
     ready: Option<(u64, Why)>,
     /// From when to when it was so, in the order of time.
     stretches: VecDeque<(u64, u64)>,
@@ -73,7 +73,7 @@ impl ServerReady {
         self.stretches.push_back((since, until));
     }
 
-    /// What it waits in since `since` became known: what comes wakes it from `poll` only.
+    /// Tells the kind of the wait that began at `since`: requests end a wait in `poll` only.
     pub(crate) fn waits(&mut self, tid: u32, since: u64, poll: bool) {
         if Some(tid) == self.server && self.waits == Some(since) && !poll {
             (self.waits, self.ready) = (None, None);
@@ -113,7 +113,7 @@ impl ServerReady {
     }
 }
 
-/// Whether one that has been ready since then, and does not run at `time`, had no processor.
+/// True where a server ready since then, and not running at `time`, had no processor.
 fn counts(since: u64, why: Why, time: u64) -> bool {
     why == Why::Preempted || time.saturating_sub(since) > WOKEN_WITHIN
 }

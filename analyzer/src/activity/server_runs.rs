@@ -22,7 +22,7 @@ pub(crate) struct Run {
     pub(crate) from: u64,
     /// When it waited again; `None` while it goes on.
     pub(crate) to: Option<u64>,
-    /// How long it had waited before; `None` where that was not seen.
+    /// The length of the wait before; `None` where the trace has not all of it.
     pub(crate) slept: Option<u64>,
     nanos: u64,
     stretches: u32,
@@ -44,7 +44,7 @@ struct Reading {
     told: SwitchTotals,
 }
 
-/// What the switches have told so far, of all threads.
+/// Sums over the switches so far, of all threads.
 #[derive(Debug, Clone, Copy, Default)]
 struct SwitchTotals {
     nanos: u64,
@@ -58,9 +58,9 @@ pub(crate) struct Runs {
     server: u32,
     runs: VecDeque<Run>,
     waits_since: Option<u64>,
-    /// Its threads that run, and since when.
+    /// The start of each thread that runs.
     running: HashMap<u32, u64>,
-    /// What threads but the first ran.
+    /// Runs of all threads but the first.
     others_ran: Share,
     told: SwitchTotals,
     /// From when to when its threads ran last, in the order of their ends.
@@ -98,7 +98,7 @@ impl Runs {
         self.runs.pop_front();
     }
 
-    /// What the server's other threads ran.
+    /// Runs of the server's other threads.
     pub(crate) fn others(&self) -> Share {
         self.others_ran
     }
@@ -189,7 +189,7 @@ impl Runs {
         self.last = Some(reading);
     }
 
-    /// How long its threads had run by `time`, which may be before the last switches.
+    /// The threads' run time up to `time`, which may be before the last switches.
     fn told_by(&self, time: u64) -> SwitchTotals {
         let mut told = self.told;
         for &(since, until) in self.stretches.iter().rev() {
@@ -207,7 +207,7 @@ impl Runs {
         told
     }
 
-    /// How long its threads ran from one time to another, as far as that is remembered.
+    /// The threads' run time between two times, as far as the runs are kept.
     pub(crate) fn ran_between(&self, from: u64, to: u64) -> u64 {
         let running = self.running.values().map(|since| (*since, to));
         let all = self.stretches.iter().copied().chain(running);
@@ -215,7 +215,7 @@ impl Runs {
             .sum()
     }
 
-    /// What switches and clock tell of the same stretch, where they differ by more than [`DIFFER`] allows.
+    /// Run time by switches and by clock over the same interval, where they differ by more than [`DIFFER`].
     pub(crate) fn doubt(&self) -> Option<(Micros, Micros)> {
         let (first, last) = (self.first?, self.last?);
         let told = micros(last.told.nanos.saturating_sub(first.told.nanos));
@@ -225,7 +225,7 @@ impl Runs {
         (apart > least.0 && apart > share * told.0.max(clock.0)).then_some((told, clock))
     }
 
-    /// What the clock says beside the switches, between its first reading and its last.
+    /// The factor from switches to the clock, between the clock's first reading and its last.
     pub(crate) fn rate(&self) -> Option<Rate> {
         let (first, last) = (self.first?, self.last?);
         let told = Share {

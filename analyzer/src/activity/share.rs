@@ -5,7 +5,7 @@ use std::ops::{Add, AddAssign};
 use serde::{Deserialize, Serialize};
 use x11prof_cost_model::Micros;
 
-/// What a server time stands on, the best first.
+/// The source of a server time, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
@@ -22,7 +22,7 @@ pub enum Basis {
 pub(crate) struct Share {
     /// Time on a processor by the context switches.
     pub(crate) time: Micros,
-    /// How many stretches on a processor that was, in whole and parts.
+    /// The number of runs, in whole and parts.
     pub(crate) stretches: f64,
 }
 
@@ -56,10 +56,10 @@ impl AddAssign for Share {
 /// begins: what the clock has beyond the switches belongs to the stretches, to each the same.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rate {
-    /// What a share's time is multiplied by: below 1 where the switches tell more than the clock, as
-    /// they do where some were lost.
+    /// Factor on a share's time: below 1 where the switches have more time than the clock, as they do where
+    /// some switches were lost.
     pub(crate) scale: f64,
-    /// What the clock has for each stretch beyond the switches.
+    /// The clock's time beyond the switches, for each run.
     pub(crate) each: Micros,
 }
 

@@ -1,5 +1,5 @@
-//! How long processes ran since the kernel's clock of each was last read: a program that ends is often gone
-//! before its clock can be read again.
+//! Run time of processes since the last reading of each one's kernel clock: a program that ends is often
+//! gone before its clock can be read again.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::activity::threads::Stretch;
 /// Processes followed at most.
 const PROCESSES_LIMIT: usize = 1 << 14;
 
-/// What the context switches tell of the time since the last reading of each process.
+/// Run time by the context switches, since the last reading of each process.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SinceReading {
     /// Nanoseconds by process.
@@ -37,7 +37,7 @@ impl SinceReading {
         }
     }
 
-    /// How long a process ran since its last reading, as far as the switches go.
+    /// The run time of a process since its last reading, as far as the switches go.
     pub(crate) fn of(&self, pid: u32) -> Duration {
         Duration::from_nanos(self.sums.get(&pid).copied().unwrap_or_default())
     }

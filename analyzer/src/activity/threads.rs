@@ -1,15 +1,16 @@
-//! What each thread does, by the context switches: it runs, could run, or waits.
+//! The state of each thread, by the context switches: running, ready or waiting.
 //!
-//! The kernel tells when a thread begins to run and when it stops, and whether it stopped by
-//! itself. It tells two things not at all:
+//! The kernel tells when a thread begins to run, when it stops, and whether it stopped by itself. Two facts
+//! are in no switch:
 //!
-//! - What a thread did before its first switch. If that switch stops it, it was running since
-//!   before the recording; if it starts it, it had waited or was ready. Both are `Unknown`.
-//! - That a thread ended. Its last switch says that it runs. It is taken to have ended when
-//!   another thread runs on its processor.
+//! - The state before a thread's first switch. A switch that stops the thread shows that it ran since
+//!   before the recording; one that starts the thread leaves open whether it waited or was ready. Both are
+//!   `Unknown`.
+//! - The end of a thread. Its last switch says that it runs. The thread counts as ended when another one
+//!   runs on its processor.
 //!
-//! Switches come in the order of their times. One that comes too late to be put in order ends no run before its
-//! beginning.
+//! Switches come in the order of their times. A switch that comes too late to be put in order ends no run
+//! before its beginning.
 
 use std::collections::HashMap;
 
@@ -18,21 +19,21 @@ use x11prof_trace::{Switch, SwitchKind};
 /// Threads followed at most. When there are more, those that wait are forgotten.
 const THREADS_LIMIT: usize = 1 << 14;
 
-/// What a thread does, and since when, in the trace's nanoseconds.
+/// The state of a thread. Times are the trace's nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     /// Nothing is known of it, or it ended.
     Unknown,
-    /// It runs on a processor.
+    /// On a processor.
     Running {
         /// Since when.
         since: u64,
         /// On which.
         cpu: u16,
     },
-    /// It was stopped while it could have run.
+    /// Stopped while it could have run.
     Ready,
-    /// It stopped by itself.
+    /// Stopped by itself.
     Waiting,
 }
 
@@ -41,7 +42,7 @@ impl State {
         matches!(self, State::Running { .. })
     }
 
-    /// Whether it runs or could.
+    /// True where the thread runs or is ready.
     pub(crate) fn could_run(self) -> bool {
         matches!(self, State::Running { .. } | State::Ready)
     }
@@ -66,7 +67,7 @@ pub(crate) struct Stretch {
 }
 
 impl Step {
-    /// How it ran until this step; `None` where it did not run, or goes on.
+    /// The run that this step ends; `None` where the thread did not run, or goes on.
     pub(crate) fn ran(&self) -> Option<Stretch> {
         match (self.before, self.now) {
             (_, State::Running { .. }) => None,
@@ -79,7 +80,7 @@ impl Step {
         }
     }
 
-    /// Whether it began to run.
+    /// True where the thread begins to run.
     pub(crate) fn starts(&self) -> bool {
         self.now.runs() && !self.before.runs()
     }
@@ -151,7 +152,7 @@ impl Threads {
         threads
     }
 
-    /// What the threads of a process do is of no interest from `time` on, but goes on.
+    /// Stops the observation of a process's threads at `time`; they run on.
     pub(crate) fn leave_process(&self, pid: u32, time: u64) -> Vec<Step> {
         let threads = self.of_process(pid).into_iter();
         let left = threads.map(|(tid, before)| Step {
@@ -164,7 +165,7 @@ impl Threads {
         left.collect()
     }
 
-    /// The same is of interest again. Who runs has begun at `time`, as far as that matters.
+    /// Resumes the observation. A running thread counts as started at `time`.
     pub(crate) fn resume_process(&mut self, pid: u32, time: u64) -> Vec<Step> {
         let mut steps = Vec::new();
         for (tid, state) in self.of_process(pid) {

@@ -23,7 +23,7 @@ pub struct BudgetCounts {
 }
 
 impl BudgetCounts {
-    /// Of the clients whose name holds `client`, or whose number it is; of all where it is `None`.
+    /// Counts the clients whose name holds `client`, or whose number it is; all where it is `None`.
     pub fn new(client: Option<&str>) -> BudgetCounts {
         BudgetCounts {
             client: client.map(str::to_owned),
@@ -59,12 +59,12 @@ impl BudgetCounts {
         }
     }
 
-    /// Whether a connection is one of those.
+    /// True where the connection is one of the counted clients'.
     pub(super) fn is_wanted(&self, connection: u32) -> bool {
         self.counted.contains(&ConnectionId(connection))
     }
 
-    /// Whether there was a client to count.
+    /// True where there was a client to count.
     pub fn has_clients(&self) -> bool {
         !self.counted.is_empty()
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// What a program may cost at most. What is not named has no limit.
+/// Limits on a program's costs. Figures without an entry have no limit.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Budget {
@@ -32,13 +32,13 @@ pub struct TotalLimits {
     pub bytes: Option<u64>,
     /// Replies waited for.
     pub round_trips: Option<u64>,
-    /// Of them those that only synchronised (XSync).
+    /// The most round trips that only synchronise (XSync).
     pub synchronisations: Option<u64>,
     /// Questions repeated without need.
     pub duplicates: Option<u64>,
     /// Resources that are held at the end.
     pub resources_left: Option<u64>,
-    /// What round trips add at the latency, in milliseconds.
+    /// Latency added by round trips, in milliseconds.
     pub network_ms: Option<f64>,
     /// The server's time of all clients, as `report` has it, in milliseconds.
     pub server_ms: Option<f64>,
@@ -54,15 +54,15 @@ pub struct StartUpLimits {
     pub bytes: Option<u64>,
     /// Replies waited for.
     pub round_trips: Option<u64>,
-    /// Of them those that only synchronised.
+    /// The most round trips that only synchronise.
     pub synchronisations: Option<u64>,
-    /// What round trips add at the latency, in milliseconds.
+    /// Latency added by round trips, in milliseconds.
     pub network_ms: Option<f64>,
     /// Until the first frame, of the connection that took longest, in milliseconds.
     pub latency_ms: Option<f64>,
 }
 
-/// What is wrong with a file.
+/// An error in a budget file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {what}")]
 pub struct BudgetError {
@@ -146,7 +146,7 @@ impl Budget {
 }
 
 impl BudgetError {
-    /// The same with what may have been meant.
+    /// Adds the name that was probably meant.
     pub fn or_rather(mut self, meant: &str) -> BudgetError {
         self.what.push_str(&format!("; did you mean {meant:?}?"));
         self

@@ -12,7 +12,7 @@ pub struct BudgetLine {
     pub name: String,
     /// The most allowed.
     pub limit: f64,
-    /// What was found.
+    /// The figure found.
     pub found: Found,
 }
 
@@ -21,12 +21,12 @@ pub struct BudgetLine {
 pub enum Found {
     /// The figure.
     Figure(f64),
-    /// It could not be had, for this reason.
+    /// The figure is not available, for this reason.
     None(String),
 }
 
 impl BudgetLine {
-    /// Whether the budget is kept. A figure that could not be had keeps no budget.
+    /// True where the figure is within the limit; a missing figure is not.
     pub fn is_kept(&self) -> bool {
         matches!(self.found, Found::Figure(found) if found <= self.limit)
     }
@@ -154,7 +154,7 @@ impl BudgetVerdict {
         BudgetVerdict { lines }
     }
 
-    /// Whether all limits are kept.
+    /// True where all limits are kept.
     pub fn is_kept(&self) -> bool {
         self.lines.iter().all(BudgetLine::is_kept)
     }

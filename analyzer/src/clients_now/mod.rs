@@ -1,7 +1,8 @@
-//! What each client costs the server now: rates over the last seconds.
+//! Current costs of each client: rates over the last seconds.
 //!
-//! All figures are sums that grow. Snapshots of them are kept for as long as the window is; a rate is what came between
-//! the oldest and the newest. So a recording that goes on, one that is read, and a part of it are counted alike.
+//! All figures are growing sums. Snapshots of them are kept for the length of the window; a rate is the
+//! difference between the oldest and the newest. So a running recording, a finished one, and a part of it
+//! are counted alike.
 
 mod questions;
 pub(crate) mod report;
@@ -30,18 +31,18 @@ const SNAPSHOTS: u64 = 8;
 /// Stacks kept; beyond that those go in which nothing came during the window.
 const STACKS: usize = 20_000;
 
-/// How a window is counted.
+/// The window's settings.
 #[derive(Debug, Clone, Copy)]
 pub struct NowOptions {
     /// Over how much of the latest time rates are.
     pub seconds: f64,
-    /// How long one client may hold the server unnoticed.
+    /// Time that one client may hold the server without being listed.
     pub frame_ms: f64,
     /// Where server times come from.
     pub basis: BasisOption,
 }
 
-/// What the clients of a display do now.
+/// Current activity of a display's clients.
 pub struct ClientsNow {
     window: u64,
     pub(crate) summary: TraceSummary,
@@ -51,7 +52,7 @@ pub struct ClientsNow {
     questions: Questions,
     connected: BTreeSet<ConnectionId>,
     snapshots: VecDeque<Snapshot>,
-    /// Whether the window has begun to move.
+    /// True once the window has begun to move.
     begun: bool,
     now: u64,
 }
@@ -78,7 +79,7 @@ impl ClientsNow {
         }
     }
 
-    /// Whether what requests change on the screen matters to its prices.
+    /// True where the prices depend on changes of the screen.
     pub fn knows_updates(&self) -> bool {
         self.profile.knows_updates()
     }

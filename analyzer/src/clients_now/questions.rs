@@ -1,4 +1,4 @@
-//! How often each client waits for an answer, for how long, and which question it asks again and again.
+//! Waits of each client for answers: number, time, and the questions that it repeats.
 
 use std::collections::HashMap;
 
@@ -12,17 +12,18 @@ use crate::waits::{Answer, How};
 /// Clients, and questions of one, that are told apart at most.
 const CLIENTS: usize = 4096;
 const DIFFERENT: usize = 1024;
-/// The same question within this is asked again: a program that asks less often costs little. In nanoseconds.
+/// A question within this time of an equal one is a repetition, in nanoseconds: slower repetition costs
+/// little.
 const AGAIN_WITHIN: u64 = 1_000_000_000;
 
-/// What a client asked, so far.
+/// Round trips of a client so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ClientWaits {
     /// Round trips by request.
     pub(super) round_trips: FxHashMap<Symbol, u64>,
-    /// Those of them that asked the same as within the second before.
+    /// Round trips with an equal one within the second before.
     pub(super) again: FxHashMap<Symbol, u64>,
-    /// How long it waited, in nanoseconds.
+    /// Time waited, in nanoseconds.
     pub(super) waited: u64,
 }
 
@@ -71,7 +72,7 @@ impl Questions {
         }
     }
 
-    /// What each client asked so far.
+    /// The waits of each client so far.
     pub(super) fn client_waits(&self) -> &FxHashMap<ConnectionId, ClientWaits> {
         &self.client_waits
     }

@@ -1,4 +1,4 @@
-//! What the clients of a display do now, as a document (docs/JSON.md).
+//! Current activity of the clients, as a document (docs/JSON.md).
 
 use std::collections::BTreeMap;
 
@@ -7,30 +7,30 @@ use serde::Serialize;
 use crate::measured::Basis;
 use crate::stalls::report::StallLine;
 
-/// What each client cost the server during some seconds. Rates are for a second, times are milliseconds.
+/// Costs of each client over the last seconds. Rates are per second, times are milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NowReport {
     /// The version of this layout: 1.
     pub format: u32,
-    /// How long it was watched.
+    /// The length of the interval.
     pub seconds: f64,
     /// When that ended, since the first record.
     pub at_s: f64,
-    /// What server times stand on: measured, or modelled.
+    /// The source of server times: measured, or modelled.
     pub basis: Basis,
     /// Whose prices divide them, or are all there is.
     pub prices: String,
     /// The server's time, for all clients and for none.
     pub server_ms_per_s: f64,
-    /// Of that, what it did for none.
+    /// The part of the server's time that was for no client.
     pub own_ms_per_s: f64,
     /// Requests of all clients.
     pub requests_per_s: f64,
     /// The clients that are connected, or were meanwhile, the one that costs the server most first.
     pub clients: Vec<ClientNow>,
-    /// The same by window.
+    /// Rates by window.
     pub windows: Vec<RowNow>,
-    /// The same by request.
+    /// Rates by request.
     pub requests: Vec<RowNow>,
     /// Who held the server for longer than a frame meanwhile, and who waited.
     pub stalls: Vec<StallLine>,
@@ -41,19 +41,19 @@ pub struct NowReport {
 pub struct ClientNow {
     /// The number of its connection; null for what is nobody's.
     pub client: Option<u32>,
-    /// Its process's name, where that is known.
+    /// The name of the process; a number where that is not known.
     pub name: String,
-    /// Its process.
+    /// The process id.
     pub pid: Option<u32>,
-    /// Its command line.
+    /// The command line.
     pub command: Vec<String>,
     /// The server's time for it.
     pub server_ms_per_s: f64,
-    /// Its requests.
+    /// Requests.
     pub requests_per_s: f64,
-    /// How often it waited for an answer.
+    /// Waits for an answer.
     pub round_trips_per_s: f64,
-    /// How long it did.
+    /// Time waited for answers.
     pub waited_ms_per_s: f64,
     /// Bytes in both directions.
     pub bytes_per_s: f64,
@@ -61,35 +61,35 @@ pub struct ClientNow {
     pub mostly: Option<RateNow>,
     /// The question that it asked again and again, where it asked one ten times a second or more.
     pub polls: Option<RateNow>,
-    /// What it holds in the server, by kind.
+    /// Resources held in the server, by kind.
     pub held: BTreeMap<String, HeldNow>,
-    /// What it grabbed meanwhile.
+    /// Grabs during the interval.
     pub grabs: Vec<GrabNow>,
     /// Whom it waited for.
     pub waits_for: Vec<WaitNow>,
 }
 
-/// How often a request came.
+/// The rate of a request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RateNow {
-    /// Its name.
+    /// The name of the request.
     pub request: String,
-    /// How often.
+    /// The rate.
     pub per_s: f64,
 }
 
 /// Resources of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct HeldNow {
-    /// How many.
+    /// The number held.
     pub count: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// How many more.
+    /// The growth of the number.
     pub count_per_s: f64,
-    /// How many bytes more.
+    /// The growth of the bytes.
     pub bytes_per_s: f64,
-    /// Whether it held more at the end of each quarter of the time than at its beginning.
+    /// True where the number grew in each quarter of the interval.
     pub grows: bool,
 }
 
@@ -102,7 +102,7 @@ pub struct GrabNow {
     pub since_ms: f64,
     /// For how long, so far.
     pub held_ms: f64,
-    /// Whether it goes on.
+    /// True where the grab goes on.
     pub goes_on: bool,
 }
 
@@ -111,14 +111,14 @@ pub struct GrabNow {
 pub struct WaitNow {
     /// Who held it.
     pub client: String,
-    /// How long it waited.
+    /// Time waited.
     pub waited_ms: f64,
 }
 
 /// A window, or a kind of request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RowNow {
-    /// What it is called.
+    /// The name of the window or request.
     pub name: String,
     /// Whose it is; of several clients the one that cost most.
     pub client: String,
@@ -126,7 +126,7 @@ pub struct RowNow {
     pub server_ms_per_s: f64,
     /// Requests.
     pub requests_per_s: f64,
-    /// How often a client waited for an answer; null where that is not told apart.
+    /// Waits for an answer; null where they are not known by row.
     pub round_trips_per_s: Option<f64>,
     /// Bytes in both directions.
     pub bytes_per_s: f64,

@@ -25,7 +25,7 @@ const NOTHING: f64 = 1e-3;
 /// The name of what is nobody's.
 const SERVER: &str = "(server)";
 
-/// What came of one client, on one window, of one kind.
+/// Messages and costs of one client, on one window, of one kind.
 struct RowTotals {
     client: Option<ConnectionId>,
     name: String,
@@ -38,7 +38,7 @@ struct RowTotals {
 }
 
 impl RowTotals {
-    /// Whether one of its names holds this text, in capitals or not.
+    /// True where one of the names holds this text, in capitals or not.
     fn holds(&self, text: &str) -> bool {
         let names = [&self.name, &self.window, &self.request];
         names.into_iter().any(|name| holds(name, text))
@@ -71,7 +71,7 @@ impl Row {
 }
 
 impl ClientsNow {
-    /// What came during the window; with a `filter` only that of clients, windows and requests whose name holds it.
+    /// The report of the window; with a `filter` only clients, windows and requests whose name holds it.
     pub fn report(&mut self, filter: Option<&str>) -> NowReport {
         let now = self.snapshot();
         // Before the first record it is no time since then.
@@ -112,7 +112,7 @@ impl ClientsNow {
         }
     }
 
-    /// What came between two snapshots, for a second.
+    /// Rates between two snapshots, per second.
     fn came(&self, first: &Snapshot, now: &Snapshot, seconds: f64) -> Vec<RowTotals> {
         let rate = self.profile.rate();
         let of = |(key, sum): (&_, &crate::profile::stacks::Sum)| {
@@ -233,7 +233,7 @@ impl ClientsNow {
         }
     }
 
-    /// What a client holds; of one that is gone, what it held before.
+    /// The resources of a client; of one that is gone, the resources before its end.
     fn held(&self, id: ConnectionId, now: &Snapshot, seconds: f64) -> BTreeMap<String, HeldNow> {
         let alive: Vec<&Snapshot> = self
             .snapshots
@@ -326,7 +326,7 @@ impl ClientsNow {
     }
 }
 
-/// Whether there were more after each quarter of the time than before it.
+/// True where each quarter of the time ends with a larger count than it begins with.
 fn grows(counts: impl Iterator<Item = u64>) -> bool {
     let counts: Vec<u64> = counts.collect();
     let last = counts.len().saturating_sub(1);

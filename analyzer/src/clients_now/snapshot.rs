@@ -10,7 +10,7 @@ use super::questions::ClientWaits;
 use crate::measured::Share;
 use crate::profile::stacks::{StackKey, Sum};
 
-/// How many resources of one kind a client holds, and their bytes.
+/// The number of a client's resources of one kind, and their bytes.
 pub(super) type Held = (u64, u64);
 
 /// The sums at `time`, in the trace's nanoseconds.
@@ -20,7 +20,7 @@ pub(super) struct Snapshot {
     pub(super) stacks: FxHashMap<StackKey, Sum>,
     pub(super) client_waits: FxHashMap<ConnectionId, ClientWaits>,
     pub(super) held: BTreeMap<ConnectionId, BTreeMap<ResourceKind, Held>>,
-    /// What the server did for nobody.
+    /// The server's runs for no client.
     pub(super) own: Share,
 }
 

@@ -1,4 +1,4 @@
-//! What clients do now, over synthetic traces.
+//! Current activity of clients, over synthetic traces.
 
 use x11prof_cost_model::Substitutions;
 

@@ -23,7 +23,7 @@ const FORMAT: u32 = 1;
 pub struct Comparison {
     /// The version of this layout: 1.
     pub format: u32,
-    /// What was recorded.
+    /// The recording.
     #[serde(default)]
     pub trace: Option<TraceReport>,
     /// The servers, in the order asked for; each once for each network.
@@ -44,7 +44,7 @@ pub struct ComparedServer {
     pub name: String,
     /// The clock that its times are on; null where nothing was priced.
     pub clock: Option<Clock>,
-    /// What its times stand on.
+    /// The source of the times.
     pub basis: Basis,
     /// The model of processor that they are of; null where the file names none.
     pub machine: Option<String>,
@@ -82,13 +82,13 @@ pub struct ComparedServer {
 /// A kind of request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ComparedRequest {
-    /// Its name.
+    /// The name of the request.
     pub name: String,
-    /// How many.
+    /// The number of requests.
     pub count: u64,
-    /// Whether every server here can price all of them.
+    /// True where every server here has prices for all of them.
     pub comparable: bool,
-    /// What it costs on each server, in their order.
+    /// The cost on each server, in the servers' order.
     pub servers: Vec<RequestOnServer>,
 }
 
@@ -101,14 +101,14 @@ pub struct RequestOnServer {
     pub server_ms: f64,
     /// The network's part.
     pub network_ms: f64,
-    /// Of that server's total.
+    /// Percent of the server's total.
     pub percent_of_time: f64,
     /// With the transport that they caused, as in a report.
     #[serde(default)]
     pub charged_ms: f64,
     /// True for the fewest requests that together take half of all requests' time on that server.
     pub dominates: bool,
-    /// How many of them have no price there.
+    /// Requests without a price there.
     pub unpriced: u64,
 }
 
@@ -164,7 +164,7 @@ impl Comparison {
         }
     }
 
-    /// Whether all times are of one machine, as far as is known: a faster machine is no faster server.
+    /// True where all times are of one machine, as far as is known: a faster machine is no faster server.
     pub fn is_of_one_machine(&self) -> bool {
         let mut machines = self.servers.iter().map(|server| &server.machine);
         let first = machines.next();
@@ -193,7 +193,7 @@ impl Comparison {
     }
 }
 
-/// Whether the server's parameters say what messages themselves cost.
+/// True where the server's parameters have prices of messages.
 fn knows_transport(report: &ProfileReport) -> bool {
     let mut warnings = report.warnings.iter();
     warnings.all(|warning| warning.kind != WarningKind::NoTransport)

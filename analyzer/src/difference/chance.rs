@@ -1,12 +1,12 @@
-//! Whether differences between two groups of runs are more than chance.
+//! The chance of differences between two groups of runs.
 //!
 //! Each figure has Welch's t (Welch 1947: groups of unequal spread), and all of them together one
-//! permutation test of the largest (Westfall & Young 1993, single-step maxT; Ge, Dudoit & Speed 2003, algorithm
-//! 4.1). Were the versions the same, each division of the runs into two groups would be as likely as the one that was
-//! made; so a figure's p is the part of the divisions in which *any* figure has a t as large as its own. That
-//! corrects for the number of figures whatever depends on what among them, where Bonferroni's or Holm's correction
-//! would need many more runs. statrs has neither; its Mann-Whitney U alone can tell nothing of
-//! four runs each among a hundred figures.
+//! permutation test of the largest (Westfall & Young 1993, single-step maxT; Ge, Dudoit & Speed 2003,
+//! algorithm 4.1). For equal versions, every division of the runs into two groups is as likely as the
+//! actual one. So a figure's p is the part of the divisions in which *any* figure has a t as large as its
+//! own. The test corrects for the number of figures also where they depend on each other; Bonferroni's or
+//! Holm's correction would need many more runs. statrs has neither test; its Mann-Whitney U alone can tell
+//! nothing of four runs each among a hundred figures.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -55,7 +55,7 @@ fn fewest(first: usize, second: usize) -> f64 {
     same / ways(first + second, first)
 }
 
-/// How many runs of each version it takes at least to tell a difference from chance.
+/// The fewest runs of each version that can tell a difference from chance.
 pub(crate) fn fewest_runs() -> usize {
     (1..).find(|&runs| fewest(runs, runs) <= LEVEL).unwrap_or(1)
 }
@@ -224,7 +224,8 @@ mod tests {
         assert_eq!(interval(&[1.0, 1.0], &[3.0, 3.0]), Some((2.0, 2.0)));
     }
 
-    /// Of a hundred figures of the same program one or more seems real in one of twenty comparisons.
+    /// Comparisons of a program with itself, a hundred figures each: one in twenty may seem to find a
+    /// difference.
     #[test]
     fn chance_is_kept_to_one_in_twenty_however_many_figures_there_are() {
         let mut random = 88_172_645_463_325_252_u64;

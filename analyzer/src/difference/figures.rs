@@ -14,7 +14,7 @@ use crate::resources::Resources;
 use crate::resources::report::ResourceReport;
 use crate::trace_summary::TraceSummary;
 
-/// What a figure is a figure of.
+/// The kind of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Quantity {
@@ -73,7 +73,7 @@ impl Quantity {
         }
     }
 
-    /// Its name for people.
+    /// The name for people.
     pub fn name(self) -> &'static str {
         match self {
             Quantity::Requests => "requests",
@@ -112,14 +112,14 @@ impl Quantity {
 /// A quantity as a whole, or of one name.
 pub(crate) type Subject = (Quantity, Option<String>);
 
-/// What is kept of one recording.
+/// The figures of one recording.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figures {
     /// The trace, as the user named it.
     pub path: String,
     /// The command that was recorded, where there was one.
     pub command: Vec<String>,
-    /// What its server times stand on.
+    /// The source of the server times.
     pub basis: Basis,
     /// Changes of the protocol that the recorder made (`record --try`).
     pub fixes: Vec<String>,
@@ -153,7 +153,7 @@ impl FiguresOfRun {
         }
     }
 
-    /// Whether the pass is to follow what requests change on the screen.
+    /// True where the pass is to follow changes of the screen.
     pub fn knows_updates(&self) -> bool {
         self.profile.knows_updates()
     }

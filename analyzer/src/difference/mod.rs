@@ -1,7 +1,7 @@
-//! What changed between two versions of a program, from one or more recordings of each.
+//! Changes between two versions of a program, from one or more recordings of each.
 //!
-//! [`figures`] takes one recording through the pipeline and keeps a few hundred figures of it; [`chance`] tells
-//! which differences are more than chance; the result is a document (docs/JSON.md).
+//! [`figures`] takes one recording through the pipeline and keeps a few hundred figures; [`chance`] finds
+//! the differences that are more than chance; the result is a document (docs/JSON.md).
 
 pub(crate) mod chance;
 pub(crate) mod figures;

@@ -1,4 +1,4 @@
-//! What changed, as a document (docs/JSON.md).
+//! Changes between two versions, as a document (docs/JSON.md).
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,14 +12,14 @@ use crate::measured::Basis;
 /// The version of the JSON.
 const FORMAT: u32 = 1;
 
-/// What changed between two versions.
+/// Changes between two versions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Difference {
     /// The version of this layout.
     pub format: u32,
     /// The recordings of the old version.
     pub old: SideReport,
-    /// Those of the new one.
+    /// The recordings of the new version.
     pub new: SideReport,
     /// The chance below which a difference counts as real.
     pub level: f64,
@@ -38,7 +38,7 @@ pub struct SideReport {
     pub traces: Vec<String>,
     /// The command that was recorded first.
     pub command: Vec<String>,
-    /// What the server's times stand on; null where that is not the same in all of them.
+    /// The source of the server's times; null where the recordings differ in it.
     pub basis: Option<Basis>,
     /// Changes that the recorder made in all of them (`record --try`).
     pub fixes: Vec<String>,
@@ -47,9 +47,9 @@ pub struct SideReport {
 /// One figure of both versions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DifferenceRow {
-    /// What it is a figure of.
+    /// The kind of figure.
     pub quantity: Quantity,
-    /// Of which kind; null for all kinds together.
+    /// The kind of request, event or resource; null for all together.
     pub name: Option<String>,
     /// Counted, not timed: the same program does the same again where nothing but itself decides it.
     pub count: bool,
@@ -59,19 +59,19 @@ pub struct DifferenceRow {
     pub new: ValuesReport,
     /// The new mean less the old one.
     pub change: f64,
-    /// The same as a part of the old mean; null where that is 0.
+    /// The change as a percentage of the old mean; null where that is 0.
     pub percent: Option<f64>,
-    /// The same as a part of all of this quantity in the version that has more of it.
+    /// The change as a percentage of all of this quantity in the version that has more of it.
     pub percent_of_all: f64,
     /// The change with 95 % of confidence; null where a version has one recording only.
     pub low: Option<f64>,
-    /// The same.
+    /// The upper bound of the same interval.
     pub high: Option<f64>,
-    /// The same in all recordings of each version; null where a version has one only.
+    /// True where the value is equal in all recordings of each version; null where a version has one only.
     pub steady: Option<bool>,
     /// The chance of a change as clear in any figure, were the versions the same; null where the recordings are too few.
     pub chance: Option<f64>,
-    /// Whether that is below `level`.
+    /// True where `chance` is below `level`.
     pub real: Option<bool>,
 }
 
@@ -80,7 +80,7 @@ pub struct DifferenceRow {
 pub struct ValuesReport {
     /// Recordings that have it.
     pub runs: usize,
-    /// Its mean.
+    /// The mean.
     pub mean: f64,
     /// The least.
     pub low: f64,
@@ -117,7 +117,7 @@ impl SideReport {
 }
 
 impl Difference {
-    /// What changed from the old version's recordings to the new one's; each has one at least.
+    /// Compares the old version's recordings with the new one's; each has one at least.
     pub fn new(old: &[Figures], new: &[Figures]) -> Difference {
         let (old_side, new_side) = (SideReport::of(old), SideReport::of(new));
         // Measured times and modelled ones are not compared.

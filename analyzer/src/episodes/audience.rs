@@ -13,7 +13,7 @@ const MAX_CLIENTS: usize = 10_000;
 /// Episodes held at most.
 const MAX_HELD: usize = 4096;
 
-/// Which clients those are, and what came of others so far.
+/// The clients with an audience, and the episodes of others so far.
 #[derive(Debug, Default)]
 pub(crate) struct Audience {
     has: HashSet<ConnectionId>,

@@ -3,17 +3,17 @@
 /// Why a client does not run in the middle of an episode (thesis, section 4.3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Cause {
-    /// It could run, and another thread does.
+    /// The thread is ready, and another one has the processor.
     Processor,
-    /// It sleeps of its own will.
+    /// The thread sleeps.
     Sleeping,
-    /// It waits for another of its threads: a lock, a condition.
+    /// The thread waits for another one of the client: a lock, a condition.
     Synchronisation,
-    /// It waits for a file: a disk, or a page of it.
+    /// The thread waits for a file: a disk, or a page of it.
     File,
-    /// It waits in poll: for its next frame, a timer, another program.
+    /// The thread waits in poll: for its next frame, a timer, another program.
     Poll,
-    /// It waits for a process, a pipe, or for what the trace does not tell.
+    /// The thread waits for a process, a pipe, or for something that is not in the trace.
     Elsewhere,
 }
 
@@ -22,10 +22,10 @@ pub enum Cause {
 pub enum ServerCause {
     /// The client waits for a reply, or for what it sent to be taken.
     Reply,
-    /// The same, while another client has grabbed the server.
+    /// The client waits while another one has grabbed the server.
     Grabbed,
-    /// It draws what was asked last.
+    /// The server draws the last requests.
     Drawing,
-    /// It could run, and no processor was free for it.
+    /// The server is ready, and no processor is free.
     Processor,
 }

@@ -1,4 +1,4 @@
-//! What changed between two versions.
+//! The change between two versions.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ pub struct ChangeReport {
     pub change: Option<&'static str>,
     /// Time over the threshold for each action of the user, in the old version.
     pub old_per_action_ms: f64,
-    /// The same in the new one.
+    /// Milliseconds over the threshold for each action in the new version.
     pub new_per_action_ms: f64,
     /// The chance of such a difference where the versions are the same; null where there are too few sessions to tell.
     pub chance: Option<f64>,

@@ -25,11 +25,11 @@ pub struct IssueReport {
     pub landmark: String,
     /// Where most of the time of each episode went.
     pub blame: String,
-    /// What its episodes did: the tree of intervals with the most time over the threshold.
+    /// The pattern with the most time over the threshold: a tree of intervals.
     pub pattern: String,
-    /// Its patterns, the most time over the threshold first, twenty at most.
+    /// Patterns, the most time over the threshold first, twenty at most.
     pub patterns: Vec<PatternReport>,
-    /// How many patterns there are.
+    /// The number of all patterns.
     pub pattern_count: usize,
     /// Sessions in which it occurred.
     pub sessions: usize,
@@ -43,9 +43,9 @@ pub struct IssueReport {
     pub median_ms: f64,
     /// The greatest.
     pub worst_ms: f64,
-    /// What is over the threshold in each, all together: the list is ordered by this.
+    /// The sum over all episodes of the time over the threshold; the list is ordered by this.
     pub total_over_threshold_ms: f64,
-    /// What its time is made of.
+    /// The parts of the time.
     pub parts: IssueParts,
     /// Why clients did not run, and what they waited for: each cause's time.
     pub causes: BTreeMap<&'static str, f64>,
@@ -61,13 +61,13 @@ pub struct IssueReport {
     pub first_version: Option<String>,
     /// The last version seen with it.
     pub last_version: Option<String>,
-    /// Its figures by version.
+    /// Figures by version.
     pub by_version: Vec<ByVersion>,
-    /// How many of its episodes took at least this long.
+    /// The distribution of latencies.
     pub distribution: Vec<PointReport>,
-    /// What changed between the compared versions; null where there are not two.
+    /// The change between the compared versions; null unless there are two.
     pub change: Option<ChangeReport>,
-    /// What the file of known issues says; null where nothing.
+    /// The entry in the file of known issues; null where there is none.
     pub known: Option<KnownReport>,
     /// The worst episode of it.
     pub example: Example,
@@ -82,11 +82,11 @@ pub struct PatternReport {
     pub occurrences: u64,
     /// The greatest latency.
     pub worst_ms: f64,
-    /// What is over the threshold in each, all together.
+    /// The sum over all episodes of the time over the threshold.
     pub total_over_threshold_ms: f64,
 }
 
-/// What an issue's time is made of, in milliseconds.
+/// The parts of an issue's time, in milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct IssueParts {
     /// Until the client began.
@@ -114,13 +114,13 @@ pub struct ByVersion {
     pub occurrences: usize,
     /// Their median.
     pub median_ms: f64,
-    /// What is over the threshold, all together.
+    /// The sum over all episodes of the time over the threshold.
     pub total_over_threshold_ms: f64,
-    /// The same for each action of the user in this version of the program; null where there was none.
+    /// The sum divided by the user's actions in this version of the program; null where there was none.
     pub per_action_ms: Option<f64>,
 }
 
-/// What is known of an issue.
+/// The file of known issues about one issue.
 #[derive(Debug, Clone, Serialize)]
 pub struct KnownReport {
     /// Why it is accepted.
@@ -132,11 +132,11 @@ pub struct KnownReport {
 /// An episode to look at.
 #[derive(Debug, Clone, Serialize)]
 pub struct Example {
-    /// Its trace.
+    /// The trace's path.
     pub trace: String,
     /// When it began, in seconds since the trace's first record.
     pub at_s: f64,
-    /// How long it took.
+    /// The latency.
     pub latency_ms: f64,
     /// The number of its client's connection.
     pub client: u32,

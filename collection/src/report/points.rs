@@ -1,4 +1,4 @@
-//! How many episodes took at least so long.
+//! Distributions: counts of episodes by least latency.
 
 use serde::Serialize;
 
@@ -9,11 +9,11 @@ use crate::curve::EDGES_MS;
 pub struct PointReport {
     /// A latency.
     pub at_least_ms: u64,
-    /// How many episodes took that long or longer.
+    /// Episodes with that latency or more.
     pub count: u64,
 }
 
-/// How many of these, by latency in nanoseconds, took at least so long; from the first step on that is longer than none.
+/// Counts, by step, the episodes with at least that latency in nanoseconds; steps without any are left out.
 pub(super) fn points(of: impl Iterator<Item = (u64, u64)>) -> Vec<PointReport> {
     let mut counts = [0_u64; EDGES_MS.len()];
     for (latency, count) in of {

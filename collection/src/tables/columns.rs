@@ -1,6 +1,6 @@
-//! What tables are made of: columns of integers and of text.
+//! Columns of tables: integers and text.
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// INT64.
@@ -12,20 +12,20 @@ pub enum Kind {
 /// A column.
 #[derive(Debug, Clone, Copy)]
 pub struct Column {
-    /// Its name. The end `_ns` says nanoseconds.
+    /// The name. The ending `_ns` says nanoseconds.
     pub name: &'static str,
-    /// What it holds.
+    /// The type.
     pub kind: Kind,
-    /// Whether a value may be missing.
+    /// True where values may be missing.
     pub optional: bool,
 }
 
 /// A table.
 #[derive(Debug, Clone, Copy)]
 pub struct Schema {
-    /// Its name, and that of its folder.
+    /// The name of the table and of its folder.
     pub name: &'static str,
-    /// Its columns. Version, user and date are no columns of the files: their folders say them.
+    /// The columns. Version, user and date are in the folders' names, not in the files.
     pub columns: &'static [Column],
 }
 

@@ -18,21 +18,21 @@ pub enum TableError {
     /// The file is no Parquet file, or a damaged one, or the disk failed.
     #[error("{0}")]
     Parquet(#[from] parquet::errors::ParquetError),
-    /// What it says of itself cannot be.
+    /// A file that contradicts itself.
     #[error("it is damaged: what it says of itself cannot be")]
     Damaged,
     /// The file cannot be opened or written.
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    /// It is a table of something else.
+    /// A table of another kind.
     #[error("no table of x11prof's {table}: it has no column `{column}`")]
     Column {
         /// The table.
         table: &'static str,
-        /// What it lacks.
+        /// The missing column.
         column: &'static str,
     },
-    /// It is of a later version.
+    /// A table of a later version.
     #[error("tables of version {0}; this x11prof reads version {version}", version = schema::VERSION)]
     Version(String),
 }

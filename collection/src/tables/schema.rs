@@ -60,7 +60,7 @@ pub const EPISODES: Schema = Schema {
     ],
 };
 
-/// How many episodes there were of each kind in each step of latency: all of them.
+/// Counts of all episodes by kind and step of latency.
 pub const LATENCIES: Schema = Schema {
     name: "latencies",
     columns: &[
@@ -101,7 +101,7 @@ pub const ROUND_TRIPS: Schema = Schema {
     ],
 };
 
-/// What clients held in the server, by kind.
+/// Resources of clients in the server, by kind.
 pub const RESOURCES: Schema = Schema {
     name: "resources",
     columns: &[

@@ -44,7 +44,7 @@ fn table(rows: u64) -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// What is read of a file.
+/// Reads all rows of a file.
 fn read(file: Vec<u8>) -> Result<Vec<EpisodeRow>, TableError> {
     let mut rows = Vec::new();
     Rows::open(&EPISODES, Bytes::from(file))?.each(|cells| {

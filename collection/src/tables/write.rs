@@ -35,7 +35,7 @@ impl<W: Write + Send> TableWriter<W> {
     /// An empty table, to be written to `out`.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn new(schema: &'static Schema, out: W) -> Result<TableWriter<W>, TableError> {
         let fields = schema
             .columns
@@ -62,7 +62,7 @@ impl<W: Write + Send> TableWriter<W> {
     /// Adds a row: a cell for each column, in their order.
     ///
     /// # Errors
-    /// Those of the file.
+    /// Errors of the file.
     pub fn row<'a>(&mut self, cells: impl IntoIterator<Item = Cell<'a>>) -> Result<(), TableError> {
         for (values, cell) in self.columns.iter_mut().zip(cells) {
             match (values, cell) {
@@ -84,10 +84,10 @@ impl<W: Write + Send> TableWriter<W> {
         }
     }
 
-    /// Writes what is left, and the file's end.
+    /// Writes the remaining rows, and the file's end.
     ///
     /// # Errors
-    /// Those of the file.
+    /// Errors of the file.
     pub fn finish(mut self) -> Result<W, TableError> {
         self.flush()?;
         Ok(self.file.into_inner()?)
@@ -115,8 +115,9 @@ impl<W: Write + Send> TableWriter<W> {
     }
 }
 
-/// What is read of every session is small, and has Snappy, which begins at once. zstd asks what the processor is when
-/// it begins, for each column of each file: under a hypervisor that was two thirds of the time of reading ten thousand sessions.
+/// Small tables, read of every session, have Snappy, which starts at once. zstd asks for the processor's
+/// kind at each start, for each column of each file: under a hypervisor that was two thirds of the time of
+/// reading ten thousand sessions.
 fn compression(schema: &Schema) -> Result<Compression, TableError> {
     let small = [&SESSIONS, &EPISODES, &LATENCIES];
     Ok(match small.iter().any(|one| one.name == schema.name) {

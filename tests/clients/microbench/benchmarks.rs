@@ -12,7 +12,7 @@ use crate::screen::{FRAME, SECOND, Screen};
 use crate::truth::{Handling, Truth, now};
 use crate::work::{Work, calibrate, spend};
 
-/// How long after the last action the program stays, quiet, so that the action's end is a silence.
+/// The program stays so long after its last action, quiet, so that the action ends with a silence.
 const STAY: Duration = Duration::from_millis(200);
 /// The time between the end of a timer's handling and its next firing.
 const PERIOD: Duration = Duration::from_millis(150);
@@ -134,7 +134,7 @@ impl Bench {
         Ok(self.truth.write()?)
     }
 
-    /// Whether all times are used up.
+    /// True once all times are used up.
     pub(crate) fn is_done(&self) -> bool {
         self.times.is_empty()
     }

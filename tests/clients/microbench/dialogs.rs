@@ -63,7 +63,7 @@ impl Bench {
         Ok(())
     }
 
-    /// The same with widgets; Tab goes from one to the next, Return closes.
+    /// A dialog with widgets; Tab goes from one to the next, Return closes.
     pub(crate) fn built_in(&mut self, begin: u64) -> Result<(), Box<dyn Error>> {
         let dialog = self.opens(begin, EventMask::KEY_PRESS)?;
         let mut widgets = Vec::new();

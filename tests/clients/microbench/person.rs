@@ -1,10 +1,10 @@
-//! What a person does with each benchmark, as arguments of xdotool.
+//! The person's actions for each benchmark, as arguments of xdotool.
 
 use std::time::Duration;
 
 use crate::benchmarks::Benchmark;
 
-/// How long a person looks before going on.
+/// A person looks so long before going on.
 const LOOK: Duration = Duration::from_millis(150);
 
 /// The arguments; `WINDOW` stands for the window that the program names.

@@ -1,4 +1,4 @@
-//! What each handling took, as the program itself sees it: one JSON object a line.
+//! The length of each handling, as the program itself sees it: one JSON object a line.
 
 use std::fs::File;
 use std::io::Write;
@@ -23,7 +23,7 @@ pub(crate) fn processor() -> u64 {
     read(ClockId::ThreadCPUTime)
 }
 
-/// How often the kernel has switched away from this thread because it waited; 0 where it does not say.
+/// The kernel's count of voluntary switches of this thread; 0 where the kernel does not say.
 fn switches() -> u64 {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     let mut lines = status.lines();

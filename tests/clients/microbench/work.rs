@@ -1,4 +1,4 @@
-//! What a handler does with its time.
+//! The work of a handler.
 
 use std::error::Error;
 use std::time::Duration;

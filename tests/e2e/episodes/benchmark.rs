@@ -28,7 +28,7 @@ pub(crate) const BENCHMARKS: [&str; 11] = [
     "built-in-dialog",
 ];
 
-/// How far apart the handler and the analysis may see the handling begin.
+/// The largest difference between the beginning of a handling by the handler and by the analysis.
 const NEAR_MS: f64 = 4.0;
 
 /// A program that has nothing to do for so long is quiet.
@@ -47,12 +47,12 @@ pub(crate) struct Truth {
     pub(crate) round_trips: u64,
     /// Switches away from its thread because it waited, by the kernel's count.
     pub(crate) switches: u64,
-    /// It could run and did not, by the kernel's clock: while it was preempted, and from being woken
-    /// until it ran.
+    /// The program was ready and had no processor, by the kernel's clock: preempted, or woken and not yet
+    /// running.
     pub(crate) queued_ms: f64,
-    /// What another of its threads computed beside it because of it.
+    /// Another of its threads computed for this handling at the same time.
     pub(crate) beside_ms: f64,
-    /// What the toolkit says that it took, where it does.
+    /// The toolkit's own times, where it has them.
     pub(crate) toolkit: Option<InToolkit>,
 }
 
@@ -61,8 +61,8 @@ pub(crate) struct Truth {
 pub(crate) struct InToolkit {
     pub(crate) begin_ms: f64,
     pub(crate) end_ms: f64,
-    /// It begins at the server's time in the event, in the middle of that millisecond; else when the toolkit
-    /// begins to dispatch it.
+    /// True where the toolkit begins at the server's time in the event (in the middle of that millisecond),
+    /// false where it begins with its dispatch.
     pub(crate) from_event: bool,
 }
 
@@ -90,7 +90,7 @@ pub(crate) struct Episode {
     pub(crate) waiting_ms: f64,
     pub(crate) client_ms: f64,
     pub(crate) off_cpu_ms: f64,
-    /// Of that, could run and did not.
+    /// The part in which it was ready and had no processor.
     pub(crate) processor_ms: f64,
     pub(crate) server_ms: f64,
     pub(crate) network_ms: f64,
@@ -120,7 +120,7 @@ impl Episode {
         largest.map_or("", |(name, _)| name)
     }
 
-    /// Its parts together.
+    /// The sum of the parts.
     pub(crate) fn parts_ms(&self) -> f64 {
         self.waiting_ms + self.client_ms + self.off_cpu_ms + self.server_ms + self.network_ms
     }
@@ -134,12 +134,13 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// What the handling took by the analysis.
+    /// The length of the handling by the analysis.
     pub(crate) fn ours_ms(&self) -> f64 {
         self.episode.latency_ms - self.episode.waiting_ms
     }
 
-    /// How far it is off what the toolkit says of the same stretch; what the handler says, where it does not.
+    /// The difference from the toolkit's time for the same interval; from the handler's, where there is no
+    /// other.
     pub(crate) fn toolkit_error_ms(&self) -> f64 {
         match self.truth.toolkit {
             Some(toolkit) if toolkit.from_event => self.episode.latency_ms - toolkit.latency_ms(),
@@ -148,13 +149,13 @@ impl Pair {
         }
     }
 
-    /// How far that is off.
+    /// The difference from the handler's time.
     pub(crate) fn error_ms(&self) -> f64 {
         self.ours_ms() - self.truth.latency_ms
     }
 }
 
-/// What a run gave.
+/// The results of a run.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) benchmark: String,
@@ -200,12 +201,12 @@ impl Run {
         }
     }
 
-    /// The same of a benchmark in a toolkit, whose handlers begin when it has read and found out what came: the
-    /// episode that shares the most time with each handling. The first handling, in which a program loads and
-    /// compiles what it needs, is left out.
+    /// Pairs of a benchmark in a toolkit, whose handlers begin after it has read and dispatched the event:
+    /// the episode that shares the most time with each handling. The first handling is left out: in it, a
+    /// program loads and compiles its code.
     ///
     /// # Errors
-    /// Words for people where one has none.
+    /// Words for people where a handling has no episode.
     pub(crate) fn pairs_in_toolkit(&self) -> Result<Vec<Pair>, String> {
         let shared = |truth: &Truth, episode: &Episode| {
             truth.end_ms().min(episode.end_ms()) - truth.begin_ms.max(episode.handled_ms())
@@ -248,7 +249,7 @@ pub(crate) fn run(server: &Server, benchmark: &str, work: &str, times_ms: &[u64]
     run_in(Toolkit::None, server, benchmark, work, times_ms)
 }
 
-/// The same with the benchmark as it is in a toolkit.
+/// Runs the benchmark as written for a toolkit.
 pub(crate) fn run_in(
     toolkit: Toolkit,
     server: &Server,
@@ -368,7 +369,7 @@ fn truths(file: &Path, beginning: u64) -> Vec<Truth> {
     lines.collect()
 }
 
-/// What a toolkit says of a handling.
+/// The toolkit's times of a handling.
 fn in_toolkit(truth: &Value, beginning: u64) -> Option<InToolkit> {
     let since = |nanos: u64| (nanos as f64 - beginning as f64) / 1e6;
     let event = truth["event_ms"].as_u64();

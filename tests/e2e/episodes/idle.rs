@@ -11,9 +11,9 @@ use super::table::keep;
 use super::toolkits::Toolkit;
 use crate::harness::{Disturbance, Place, Recording, Server, alone, wait};
 
-/// How long a program may take to start.
+/// A program starts within this time.
 const START: Duration = Duration::from_secs(6);
-/// How long the user does nothing.
+/// The user does nothing for so long.
 const IDLE: Duration = Duration::from_secs(60);
 /// A tick of the tickers.
 const TICK_MS: f64 = 15.0;

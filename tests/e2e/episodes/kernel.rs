@@ -1,4 +1,4 @@
-//! What the kernel counted: how long the threads of a client ran, straight from a trace's switches.
+//! Processor time of a client's threads, added up straight from a trace's switches.
 
 use std::collections::HashMap;
 use std::io::BufReader;
@@ -16,7 +16,7 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
-    /// Those of a trace.
+    /// Reads a trace.
     pub(crate) fn of(trace: &Path) -> Kernel {
         let file = std::fs::File::open(trace).expect("a trace");
         let mut reader = Reader::new(BufReader::new(file)).expect("a trace");

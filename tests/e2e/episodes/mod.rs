@@ -17,7 +17,7 @@ use crate::harness::Server;
 use benchmark::{Pair, Run, run};
 use figures::{median, quantile};
 
-/// How long handlers take here; the long ones are in `cargo xtask validate episodes`.
+/// Lengths of the handlings; longer ones are in `cargo xtask validate episodes`.
 const TIMES_MS: [u64; 4] = [30, 45, 60, 90];
 /// The most that the middle one of the latencies may be off.
 const MEDIAN_MS: f64 = 1.0;

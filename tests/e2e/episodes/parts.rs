@@ -1,9 +1,9 @@
-//! How far the parts of an episode are from what its program measured of itself.
+//! Differences between an episode's parts and the program's own measurements.
 //!
-//! The kernel's clock of a thread begins before a switch to the thread, its record of the switch comes
-//! after it (docs/EPISODES.md): the two differ by what one switch takes, which is taken off
-//! here, once a switch. It has to be small, and where the processors are ours alone the same for all
-//! handlings.
+//! The kernel's clock of a thread begins before a switch to the thread, the record of the switch comes
+//! after it (docs/EPISODES.md). The two differ by the length of one switch, which is subtracted here for
+//! each switch. That length has to be small, and equal for all handlings where the processors are ours
+//! alone.
 
 use super::benchmark::Pair;
 use super::figures::median;
@@ -15,7 +15,7 @@ const MISSED: f64 = 0.02;
 /// A handling with fewer switches than this tells little of what one takes.
 const ENOUGH: u64 = 50;
 
-/// What a switch takes in these handlings, in milliseconds; 0 where they have few.
+/// The length of a switch in these handlings, in milliseconds; 0 where they have few.
 pub(crate) fn switch_ms(pairs: &[&Pair]) -> f64 {
     let enough = pairs.iter().filter(|pair| pair.truth.switches >= ENOUGH);
     let each: Vec<f64> = enough
@@ -29,8 +29,8 @@ pub(crate) fn switch_ms(pairs: &[&Pair]) -> f64 {
     median(&each).clamp(0.0, SWITCH_MS)
 }
 
-/// How far the worst of the parts is off, where a switch takes `switch_ms`: processor time, time off
-/// the processor, waiting for the server.
+/// The largest error of a part, where a switch takes `switch_ms`: processor time, time off the processor,
+/// waiting for the server.
 pub(crate) fn part_error_ms(Pair { truth, episode }: &Pair, switch_ms: f64) -> f64 {
     let switches = truth.switches as f64 * switch_ms;
     // What neither computed nor slept nor waited for the server did not get a processor.
@@ -50,16 +50,16 @@ pub(crate) fn part_error_ms(Pair { truth, episode }: &Pair, switch_ms: f64) -> f
     errors.into_iter().map(f64::abs).fold(0.0, f64::max)
 }
 
-/// How far a value is from a range.
+/// The distance of a value from a range.
 fn outside(value: f64, from: f64, to: f64) -> f64 {
     value - value.clamp(from, to)
 }
 
-/// How many more or fewer round trips the analysis sees than it may.
+/// The round trips that the analysis sees beyond the most, or below the least, that there may be.
 ///
-/// A reply that is there before its client waits for it is no round trip to the analysis. How often the
-/// client waited the kernel says, and that is the least that there may be, but for those of the time in
-/// which the client was kept from its processor.
+/// A reply that is there before its client waits for it is no round trip to the analysis. The least is the
+/// number of the client's waits by the kernel, less those of the time in which the client was ready and had
+/// no processor.
 pub(crate) fn missed_round_trips(Pair { truth, episode }: &Pair) -> f64 {
     let all = truth.round_trips as f64;
     let waits = truth.round_trips.min(truth.switches) as f64;

@@ -18,7 +18,7 @@ use crate::harness::{Place, Recording, Server, alone, needs, wait};
 struct Program {
     name: &'static str,
     toolkit: &'static str,
-    /// What has to be on the PATH, and the package that has it.
+    /// A program on the PATH, and its package.
     needs: (&'static str, &'static str),
     words: &'static [&'static str],
     /// Seconds that it takes to start.
@@ -140,7 +140,7 @@ const PROGRAMS: &[Program] = &[
 ];
 const SPRITES: &str = "/usr/libexec/installed-tests/SDL2/testspriteminimal";
 
-/// What a person does, and for how many milliseconds he then looks.
+/// A person's actions, and the milliseconds of the look after each.
 const ACTIONS: &[(&str, u64)] = &[
     ("mousemove 200 200", 600),
     ("click 1", 700),

@@ -1,5 +1,5 @@
-//! What is seen on the screen: the time from an XTEST event to the last DAMAGE report of the
-//! response, which a client that shares no code with x11prof takes, beside the episode's latency.
+//! The response on the screen: the time from an XTEST event to the last DAMAGE report, taken by a client
+//! that shares no code with x11prof, beside the episode's latency.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -16,7 +16,7 @@ const BEFORE_MS: f64 = 2.0;
 /// A server that has to wait for a processor takes the event late; the next is sent after 120 ms.
 const AFTER_MS: f64 = 100.0;
 
-/// What followed an event.
+/// The response to an event.
 #[derive(Debug)]
 pub(crate) struct Seen {
     pub(crate) event: String,
@@ -26,7 +26,7 @@ pub(crate) struct Seen {
     pub(crate) episode: Option<Episode>,
 }
 
-/// How what was seen relates to the episode.
+/// The relation of the drawing on the screen to the episode.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Meaning {
     /// One burst of drawing: the response. Seen, and ours.
@@ -40,7 +40,7 @@ pub(crate) enum Meaning {
     NoEpisode,
 }
 
-/// What several frames in a row are.
+/// The meaning of several frames in a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Frames {
     /// Drawing that takes the server longer than a frame: the program moves nothing by itself.
@@ -182,7 +182,7 @@ impl Compared {
         compared
     }
 
-    /// How many mean the same.
+    /// The number of events whose drawing and episode agree.
     pub(crate) fn same(&self) -> usize {
         self.differences_ms.len()
     }

@@ -159,7 +159,7 @@ fn steps(words: &[&str], more: impl Iterator<Item = String>) -> Vec<String> {
         .collect()
 }
 
-/// Whether `cargo xtask validate episodes screen` was given a word of this name, or none.
+/// True where `cargo xtask validate episodes screen` was given a word of this name, or none.
 fn is_named(name: &str) -> bool {
     let named = std::env::var("X11PROF_EPISODES_BENCHMARKS").unwrap_or_default();
     let mut words = named.split_whitespace();
@@ -295,7 +295,7 @@ const WIDGETS: [&str; 17] = [
     "button:1",
 ];
 
-/// The same in GTK 4, where nothing is looked for: the pointer goes over buttons, and presses them.
+/// The widgets of GTK 4, whose places are not looked for: the pointer goes over buttons, and presses them.
 const WIDGETS_4: [&str; 9] = [
     "leave-out",
     "move:150,130",

@@ -21,8 +21,8 @@ fn wanted() -> Vec<Toolkit> {
 /// A handling with the work that it did.
 type Done = (&'static str, &'static str, Pair);
 
-/// Whether the culprit is what the handler spent its time on; none where it did not measure that, where it is
-/// not most of what the toolkit did, and where two parts may be the largest.
+/// True where the culprit is the handler's longest activity. `None` where the handler has not measured
+/// that, where the handler is not most of the toolkit's time, and where two parts may be the largest.
 fn right(toolkit: Toolkit, (_, work, pair): &Done) -> Option<bool> {
     let truth = &pair.truth;
     let of_all = truth.toolkit.map_or(0.0, |toolkit| toolkit.latency_ms());

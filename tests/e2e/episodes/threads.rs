@@ -5,7 +5,7 @@ use super::figures::{median, quantile};
 use super::toolkits::Toolkit;
 use crate::harness::Server;
 
-/// How long handlers take here.
+/// Lengths of the handlings.
 const TIMES_MS: [u64; 5] = [20, 40, 30, 60, 90];
 /// The most that the middle one of the latencies may be off, in milliseconds: what a toolkit does before the
 /// handler that measures is called, and after, is in it.

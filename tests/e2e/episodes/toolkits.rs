@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use crate::harness::examples::example;
 use crate::harness::{Finished, Place, Recording, keep, needs, side_by_side};
 
-/// What a benchmark is written in.
+/// The toolkit of a benchmark.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Toolkit {
     /// None: the protocol itself, in Rust.
@@ -19,7 +19,7 @@ pub(crate) enum Toolkit {
     Gtk,
 }
 
-/// Those with benchmarks of their own.
+/// The toolkits with benchmarks of their own.
 pub(crate) const TOOLKITS: [Toolkit; 3] = [Toolkit::Swing, Toolkit::Tk, Toolkit::Gtk];
 
 impl Toolkit {
@@ -100,7 +100,7 @@ pub(crate) fn classes() -> &'static Path {
     })
 }
 
-/// What to add to the clock of the day for CLOCK_MONOTONIC, in microseconds.
+/// CLOCK_MONOTONIC less the clock of the day, in microseconds.
 fn monotonic_us() -> i64 {
     use rustix::time::{ClockId, clock_gettime};
     let read = |clock| {

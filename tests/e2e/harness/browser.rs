@@ -54,7 +54,7 @@ impl Browser {
         post(&format!("{}/url", self.session), &json!({ "url": url }));
     }
 
-    /// What a function's body returns in the page.
+    /// Runs the body of a function in the page and gives its result.
     pub(crate) fn run(&self, script: &str) -> Value {
         let script = json!({ "script": script, "args": [] });
         post(&format!("{}/execute/sync", self.session), &script)

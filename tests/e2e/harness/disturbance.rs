@@ -1,5 +1,5 @@
-//! What others on the machine did to the programs of a test, by the kernel's own record: a time that a test compares
-//! may be off by as much.
+//! Disturbance of a test's programs by others on the machine, from the kernel's own records: a bound for
+//! the error of the times that a test compares.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ pub(crate) struct Disturbance {
     busy_ms: f64,
     ours_ms: f64,
     kept_ms: f64,
-    /// Of programs that may have ended, as it was last seen.
+    /// The largest value seen, for programs that may have ended.
     most_kept_ms: f64,
 }
 
@@ -54,12 +54,13 @@ impl Disturbance {
     }
 }
 
-/// How long all threads of these processes could have run and had no processor so far, in milliseconds.
+/// Milliseconds so far in which threads of these processes were ready and had no processor.
 pub(crate) fn kept_waiting_ms(pids: &[u32]) -> f64 {
     pids.iter().map(|pid| schedstat_ms(*pid)[1]).sum()
 }
 
-/// How long the threads of a process ran, and how long they waited for a processor (proc(5), schedstat).
+/// Milliseconds in which the threads of a process ran, and in which they waited for a processor (proc(5),
+/// schedstat).
 fn schedstat_ms(pid: u32) -> [f64; 2] {
     let mut sums = [0.0; 2];
     let threads = fs::read_dir(format!("/proc/{pid}/task"));
@@ -72,7 +73,7 @@ fn schedstat_ms(pid: u32) -> [f64; 2] {
     sums
 }
 
-/// How long these processes, this one and all that it has waited for have run.
+/// Milliseconds in which these processes, this one and its ended children ran.
 fn ours_ms(pids: &[u32]) -> f64 {
     let others: f64 = pids.iter().map(|pid| schedstat_ms(*pid)[0]).sum();
     let stat = fs::read_to_string("/proc/self/stat").expect("this process");
@@ -82,13 +83,13 @@ fn ours_ms(pids: &[u32]) -> f64 {
     others + steps * STEP_MS
 }
 
-/// How long the processors were not idle, those of a host that had them meanwhile counted as busy.
+/// Milliseconds in which the processors were busy; time taken by the host counts as busy.
 fn busy_ms() -> f64 {
     // user, nice, system, idle, waiting, interrupts, soft interrupts, stolen
     processors_ms(&[0, 1, 2, 5, 6, 7])
 }
 
-/// How long the processors have been there.
+/// Milliseconds of all processors so far.
 fn all_ms() -> f64 {
     processors_ms(&[0, 1, 2, 3, 4, 5, 6, 7])
 }

@@ -17,7 +17,7 @@ pub(crate) fn needs(program: &str, package: &str) {
     );
 }
 
-/// What a program did.
+/// The results of a program.
 pub(crate) struct Finished {
     pub(crate) shown: String,
     pub(crate) output: Output,
@@ -70,7 +70,7 @@ impl Finished {
         self.output.status.code()
     }
 
-    /// Its standard output, if it succeeded.
+    /// The standard output; fails unless the program succeeded.
     pub(crate) fn succeeded(&self) -> String {
         assert!(self.output.status.success(), "{self}");
         self.stdout()

@@ -95,7 +95,7 @@ impl Server {
         }
     }
 
-    /// Its process.
+    /// The process id.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }

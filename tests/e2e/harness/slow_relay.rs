@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// How it is slow.
+/// The kind of slowness.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Slow {
     /// Bytes take so long each way.

@@ -20,7 +20,7 @@ static TURNS: Mutex<Turns> = Mutex::new(Turns {
 static CHANGED: Condvar = Condvar::new();
 
 thread_local! {
-    /// How many turns side by side this test has, and how many alone.
+    /// Turns that this test holds, side by side and alone.
     static HELD: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct Problem {
     pub(crate) program: &'static str,
     pub(crate) landmark: &'static str,
     pub(crate) version: &'static str,
-    /// What the blame has to contain, one of them.
+    /// Words of which the blame has to contain one.
     pub(crate) blame: &'static [&'static str],
 }
 
@@ -46,7 +46,7 @@ pub(crate) const PROBLEMS: [Problem; 4] = [
     },
 ];
 
-/// What decides a session.
+/// The choices that make a session.
 pub(crate) struct Session {
     pub(crate) program: &'static str,
     pub(crate) version: &'static str,
@@ -58,7 +58,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Its recording in `folder`.
+    /// The recording in `folder`.
     pub(crate) fn trace(&self, folder: &Path) -> PathBuf {
         let name = format!("{}-{}-{}.mcap", self.program, self.version, self.number);
         folder.join(name)
@@ -138,7 +138,7 @@ impl Session {
         wish
     }
 
-    /// What the person does, in xdotool's words.
+    /// The person's actions, in xdotool's words.
     fn person(&self, chance: &mut Chance) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
         let mut say = |text: &str| words.extend(text.split(' ').map(str::to_owned));

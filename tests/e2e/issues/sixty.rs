@@ -57,7 +57,7 @@ fn record(mut sessions: Vec<Session>, folder: &Path) {
     });
 }
 
-/// Whether an issue is of a problem.
+/// True where an issue is that of a problem.
 fn is_of(issue: &Value, problem: &Problem) -> bool {
     let text = |field: &str| issue[field].as_str().unwrap_or_default();
     let mut blames = problem.blame.iter();

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::session::{Report, Session, number, of_others, text};
 
-/// How each client of a chain is asked, and what each takes in each round, in milliseconds.
+/// The kinds of a chain's clients, and the milliseconds of each in each round.
 struct Chain {
     kinds: &'static str,
     rounds: &'static str,
@@ -30,7 +30,7 @@ const CHAINS: &[Chain] = &[
     },
 ];
 
-/// What a link may take beside its delay: a wakeup and a drawing.
+/// Time that a link may take beside its delay: a wakeup and a drawing.
 const OFF_MS: f64 = 25.0;
 
 struct Seen {
@@ -143,7 +143,7 @@ fn each_link_of_a_chain_is_a_child_and_the_longest_is_blamed() {
     assert_eq!(wrong_of_a_chain(), None);
 }
 
-/// What is wrong with the episodes of two rounds of the longest chain.
+/// The first error in the episodes of two rounds of the longest chain.
 fn wrong_of_a_chain() -> Option<String> {
     let (report, delays) = CHAINS[3].run(2);
     match compared(&report, &delays) {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::session::{Report, Session, number, of_others, text};
 use crate::harness::needs;
 
-/// Whether an episode or a child is of a program.
+/// True where an episode or a child is of a program.
 fn is_of(of: &Value, program: &str) -> bool {
     text(of, "client_name").starts_with(program)
 }
@@ -272,7 +272,7 @@ fn typing_through_an_input_method_has_it_as_a_child() -> Result<(), String> {
     expect(&report, "xterm", &[("ibus-x11", "SendEvent")])
 }
 
-/// What our input method sleeps for each key.
+/// Our input method sleeps so long for each key.
 const INPUT_METHOD_MS: f64 = 200.0;
 
 #[test]

@@ -5,16 +5,17 @@ use serde_json::Value;
 use super::session::{Report, Session, number, of_others, text};
 use crate::harness::examples::example;
 
-/// What those take that the desk asks, in milliseconds (tests/clients/protocols.rs).
+/// The work of the clients that the desk asks, in milliseconds (tests/clients/protocols.rs).
 const RESIZES: f64 = 180.0;
 const THEMED: [f64; 2] = [160.0, 60.0];
 const PIECE: f64 = 40.0;
 const PIECES: f64 = 4.0;
-/// What the desk takes for a window that has its size; when it has its picture shown: 12 frames of Present's clock.
+/// The desk's work for a window that has its size; for one whose picture is shown: 12 frames of Present's
+/// clock.
 const RESIZED: f64 = 30.0;
 const SHOWN: f64 = 12.0 * 1000.0 / 60.0;
 
-/// What all may take more where nobody else uses the processors.
+/// Time that all may take beyond that where nobody else uses the processors.
 const OFF_MS: f64 = 60.0;
 
 /// The episode of the desk that a key began. No client of the recording asks what is on the keys.

@@ -32,7 +32,7 @@ pub(crate) struct Session {
 
 struct Client {
     child: Child,
-    /// What it says.
+    /// The standard output.
     lines: Option<BufReader<ChildStdout>>,
 }
 
@@ -112,7 +112,7 @@ impl Session {
         }
     }
 
-    /// What a person does, past the recorder.
+    /// A person's actions, past the recorder.
     pub(crate) fn person(&self, words: &str) {
         let words: Vec<&str> = words.split_whitespace().collect();
         Finished::of(self.server.client("xdotool").args(words)).succeeded();
@@ -242,7 +242,7 @@ impl Report {
         list.iter().collect()
     }
 
-    /// What x11prof says with more arguments.
+    /// The text of `episodes` with more arguments.
     pub(crate) fn with(&self, words: &[&str]) -> String {
         let trace = self.trace.to_string_lossy();
         self.place.ok(["episodes", &*trace].iter().chain(words))

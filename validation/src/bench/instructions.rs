@@ -22,14 +22,14 @@ const RECORDINGS: [&str; 6] = [
     "emacs",
     "featherpad",
 ];
-/// What counts the instructions.
+/// The program that counts instructions.
 const VALGRIND: &[Needed] = &[Needed {
     program: "valgrind",
     package: "valgrind",
 }];
 /// A server whose prices have all that is looked up.
 const PARAMETERS: &str = "xvfb-24";
-/// What comes before every stage: its instructions are taken off.
+/// The stage that every other stage includes; its instructions are subtracted.
 const BEFORE: &str = "reading";
 /// By how much a stage may grow unsaid.
 const MARGIN: f64 = 1.1;

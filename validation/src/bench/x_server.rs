@@ -42,12 +42,12 @@ impl XServer {
         }
     }
 
-    /// Its display, such as `:3`.
+    /// The display, such as `:3`.
     pub(crate) fn display(&self) -> String {
         format!(":{}", self.number)
     }
 
-    /// Its process.
+    /// The process id.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }

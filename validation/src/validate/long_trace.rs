@@ -77,7 +77,7 @@ impl LongTrace {
         PathBuf::from(format!("/proc/{process}/fd/{file}"))
     }
 
-    /// Its length in bytes.
+    /// The length in bytes.
     pub(super) fn len(&self) -> u64 {
         self.file.metadata().map_or(0, |meta| meta.len())
     }

@@ -9,7 +9,7 @@ use super::outcome::Audit;
 use super::pages::Pages;
 use super::said::number;
 
-/// What must hold.
+/// The checks of all pages, one a line.
 pub(super) const CHECKS: &str = include_str!("checks.txt");
 
 /// A check, as `checks.txt` has it. Figures that a recording does not have are passed over.
@@ -18,7 +18,7 @@ pub(super) struct Check<'a> {
     /// The list for whose elements it must hold, where it is one of elements.
     each: Option<&'a str>,
     kind: Kind,
-    /// What is compared, for people.
+    /// The name of the compared figure, for people.
     pub(super) figure: &'a str,
     /// The paths.
     sides: Vec<&'a str>,
@@ -34,7 +34,7 @@ enum Kind {
     Said,
 }
 
-/// What two figures may differ by that are the same: sums of many that were rounded.
+/// The largest difference between two equal figures: sums of many rounded parts.
 fn apart(here: f64, there: f64) -> f64 {
     1e-5 + 1e-6 * here.abs().max(there.abs())
 }

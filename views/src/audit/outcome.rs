@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Audit {
     /// Checks that hold.
     pub held: usize,
-    /// Those that do not.
+    /// The checks that fail.
     pub violations: Vec<Violation>,
     /// Figures of checks that found nothing to compare in this recording.
     pub idle: Vec<&'static str>,
@@ -31,7 +31,7 @@ impl fmt::Display for Violation {
 }
 
 impl Audit {
-    /// How many checks were made.
+    /// The number of checks made.
     pub(super) fn made(&self) -> usize {
         self.held + self.violations.len()
     }

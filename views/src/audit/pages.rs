@@ -16,7 +16,7 @@ pub struct Pages(pub(super) BTreeMap<String, Page>);
 pub(crate) enum Page {
     /// Figures by their names; of a CSV file a list of its lines.
     Figures(Value),
-    /// What is for people, on one line.
+    /// Text for people, on one line.
     Words(String),
 }
 

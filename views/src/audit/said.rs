@@ -3,9 +3,9 @@
 /// A number as it is printed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Number {
-    /// Its value, of a time in milliseconds.
+    /// The value; times are in milliseconds.
     pub(super) value: f64,
-    /// How far the figure may be away: half a step of its last digit.
+    /// Half a step of the last printed digit.
     bound: f64,
 }
 

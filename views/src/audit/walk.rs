@@ -1,4 +1,4 @@
-//! What holds for every page: no share over 100 %, nothing below zero, quantiles in their order.
+//! Rules for every page: no share over 100 %, nothing below zero, quantiles in their order.
 
 use serde_json::Value;
 

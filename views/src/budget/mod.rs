@@ -9,7 +9,7 @@ use crate::page::Style;
 use crate::plain::plain;
 use crate::units::counted;
 
-/// What is over first, then how much is not.
+/// The limits that are over, a count, then the limits that are kept.
 pub fn text(verdict: &BudgetVerdict, page: &Page) -> String {
     let mut out = String::new();
     let over: Vec<&BudgetLine> = verdict
@@ -34,7 +34,7 @@ pub fn text(verdict: &BudgetVerdict, page: &Page) -> String {
     out
 }
 
-/// The same as JUnit XML: a test case for each limit of the recording `name`.
+/// The verdict as JUnit XML: a test case for each limit of the recording `name`.
 pub fn junit(verdict: &BudgetVerdict, name: &str) -> String {
     let over = verdict.lines.iter().filter(|line| !line.is_kept()).count();
     let mut out = format!(

@@ -1,4 +1,4 @@
-//! What the clients of a display do now: the answer in sentences, rows for a screen, and both as text.
+//! Current activity of a display's clients: the answer in sentences, rows for a screen, and both as text.
 
 mod answer;
 mod rows;

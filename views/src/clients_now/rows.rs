@@ -6,7 +6,7 @@ use super::name;
 use crate::plain::plain;
 use crate::units::{bytes, number};
 
-/// What rows are of.
+/// The subject of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum By {
     /// Clients.
@@ -18,7 +18,7 @@ pub enum By {
     Request,
 }
 
-/// What rows are sorted by.
+/// The order of the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Order {
     /// The most time of the server first.
@@ -145,7 +145,7 @@ fn rates(sums: &[f64; 5], trips: bool) -> [String; 4] {
     ]
 }
 
-/// What is most remarkable about a client.
+/// The most remarkable fact about a client, in a few words.
 fn what(client: &ClientNow, report: &NowReport) -> String {
     let of_server = client.grabs.iter().any(|grab| grab.what == "server");
     let holds = report.stalls.iter().any(|one| {

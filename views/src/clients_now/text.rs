@@ -1,4 +1,4 @@
-//! What the clients do now, as text.
+//! Current activity of the clients, as text.
 
 use x11prof_analyzer::{Basis, NowReport};
 
@@ -55,7 +55,7 @@ pub fn text(report: &NowReport, of: &str, by: By, order: Order, page: &Page) -> 
     text
 }
 
-/// What the server's times stand on.
+/// The source of the server's times.
 pub fn basis(report: &NowReport) -> String {
     let prices = plain(&report.prices);
     match report.basis {

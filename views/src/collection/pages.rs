@@ -200,7 +200,7 @@ pub fn issue(report: &IssuesReport, of: &IssueReport, example: Option<&EpisodeRe
     )
 }
 
-/// What its episodes did: its patterns.
+/// The patterns of an issue's episodes.
 fn patterns(of: &IssueReport) -> String {
     let rows: String = of
         .patterns

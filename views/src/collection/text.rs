@@ -62,7 +62,7 @@ pub fn text(report: &IssuesReport, details: bool, page: &Page) -> String {
     text
 }
 
-/// What is to be known first.
+/// The first lines: sessions, episodes, the worst issue, changes.
 pub(super) fn verdict(report: &IssuesReport) -> Vec<String> {
     let users = match report.users {
         0 => String::new(),
@@ -138,7 +138,7 @@ fn table(issues: &[&IssueReport], report: &IssuesReport, details: bool, page: &P
     text
 }
 
-/// What an issue is, in a line: the action, the program, the blame, and the versions where there are several.
+/// An issue in one line: action, program, blame, and the versions where there are several.
 fn about(of: &IssueReport, report: &IssuesReport) -> String {
     let program = of.program.as_deref().unwrap_or("unknown program");
     let versions = match of.versions.as_slice() {
@@ -163,7 +163,7 @@ fn about(of: &IssueReport, report: &IssuesReport) -> String {
     )
 }
 
-/// What the episodes of an issue did, and where one is to be seen.
+/// The patterns of an issue, its figures by version, and an example.
 fn details_of(of: &IssueReport, report: &IssuesReport, page: &Page) -> String {
     let shown = of.patterns.iter().take(PATTERNS);
     let mut lines: Vec<String> = shown
@@ -204,7 +204,7 @@ fn details_of(of: &IssueReport, report: &IssuesReport, page: &Page) -> String {
         .collect()
 }
 
-/// What changed, in a word.
+/// The kind of change, in a word.
 pub(super) fn change(of: Option<&ChangeReport>) -> &'static str {
     of.and_then(|of| of.change).unwrap_or("")
 }

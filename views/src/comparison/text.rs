@@ -8,7 +8,7 @@ use crate::profile::{doubts_of, network_words, scaled_text};
 use crate::table::Table;
 use crate::units::{counted, decimals, duration};
 
-/// What stands where there is no price.
+/// Stands in place of a missing price.
 const NO_PRICE: &str = "no price";
 /// A server's column is at most this wide.
 const COLUMN: usize = 15;
@@ -35,7 +35,7 @@ pub fn text(comparison: &Comparison, page: &Page) -> String {
     text
 }
 
-/// What a server's column is called: by its name; by the network as well where there are several.
+/// The columns' names: the server, and the network where there are several.
 fn labels(comparison: &Comparison) -> Vec<String> {
     let several = comparison.fastest().len() > 1;
     let mut networks = Vec::new();
@@ -132,7 +132,7 @@ fn verdict(comparison: &Comparison, page: &Page) -> String {
     text
 }
 
-/// What a server may take for all requests, as its prices allow; what was measured is one figure.
+/// The bounds of a server's time by its prices; one figure where it was measured.
 fn range(of: &ComparedServer) -> String {
     match (duration(of.low_ms), duration(of.high_ms)) {
         (low, high) if low == high => low,

@@ -1,4 +1,4 @@
-//! What changed between two versions: text and CSV.
+//! Changes between two versions: text and CSV.
 
 use x11prof_analyzer::{Difference, DifferenceRow, Quantity, SideReport};
 
@@ -66,7 +66,7 @@ pub fn text(difference: &Difference, page: &Page) -> String {
     text
 }
 
-/// What is to be known first, in at most five lines.
+/// The answer, in at most five lines.
 fn verdict(difference: &Difference, page: &Page) -> String {
     let (old, new) = (difference.old.traces.len(), difference.new.traces.len());
     let changed = difference.rows.iter().filter(|row| row.change != 0.0);
@@ -111,7 +111,7 @@ fn verdict(difference: &Difference, page: &Page) -> String {
     text
 }
 
-/// What users lose most by: the action that takes longer by the most.
+/// The action that became slower by the most.
 fn lost(difference: &Difference) -> String {
     let rows = difference.rows.iter();
     let slower = rows.filter(|row| {
@@ -230,7 +230,7 @@ fn cells(row: &DifferenceRow) -> [String; 4] {
     ]
 }
 
-/// How sure the change is.
+/// The certainty of a change.
 fn certainty(row: &DifferenceRow) -> String {
     let said = match (row.real, row.steady) {
         (Some(true), _) => "yes",

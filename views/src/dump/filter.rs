@@ -1,42 +1,42 @@
-//! Which messages a dump shows.
+//! The selection of messages in a dump.
 
 use x11prof_trace::ConnectionId;
 
 use x11prof_analyzer::name_matches;
 
-/// Which messages are shown; by default all.
+/// The messages to show; by default all.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DumpFilter {
-    /// Those of this connection only.
+    /// Messages of this connection only.
     pub connection: Option<ConnectionId>,
-    /// Those whose name one of these patterns matches; all where there is none. `*` stands for
-    /// any characters, `?` for one. An error is found by its request's name as well.
+    /// Messages whose name matches one of these patterns; all where there is none. `*` stands for any
+    /// characters, `?` for one. An error also has its request's name.
     pub messages: Vec<String>,
-    /// Those from this many seconds after the start on.
+    /// Messages from this many seconds after the start on.
     pub from: Option<f64>,
-    /// Those up to this many seconds after the start.
+    /// Messages up to this many seconds after the start.
     pub to: Option<f64>,
 }
 
 impl DumpFilter {
-    /// Whether a line of `connection` (`None`: of the whole trace) at `seconds` is shown.
+    /// True where a line of `connection` (`None`: of the whole trace) at `seconds` is shown.
     pub(super) fn place(&self, connection: Option<ConnectionId>, seconds: f64) -> bool {
         (self.connection.is_none() || connection == self.connection)
             && self.from.is_none_or(|from| seconds >= from)
             && !self.past(seconds)
     }
 
-    /// Whether nothing from `seconds` on is shown.
+    /// True where nothing from `seconds` on is shown.
     pub(super) fn past(&self, seconds: f64) -> bool {
         self.to.is_some_and(|to| seconds > to)
     }
 
-    /// Whether what is no message is shown.
+    /// True where lines that are no message are shown.
     pub(super) fn shows_control(&self) -> bool {
         self.messages.is_empty()
     }
 
-    /// Whether a message of one of these names is shown.
+    /// True where a message with one of these names is shown.
     pub(super) fn message<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> bool {
         self.messages.is_empty()
             || names.into_iter().any(|name| {

@@ -1,6 +1,6 @@
-//! What the numbers in a message's fields stand for, by the names of the fields.
+//! The meaning of numbers in a message's fields, by the fields' names.
 
-/// What a number is.
+/// The meaning of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A number.
@@ -11,8 +11,8 @@ pub(super) enum Kind {
     Atom,
 }
 
-/// What the numbers in `field` of the message `message` are. `of_type` is the property type beside
-/// them, for a property's data.
+/// The meaning of the numbers in `field` of the message `message`. `of_type` is the type of a property, for
+/// its data.
 pub(super) fn kind(message: &str, field: &str, of_type: Option<u32>) -> Kind {
     match field {
         // Protocol, appendix B: the predefined atoms ATOM is 4, WINDOW 33; other ids between.
@@ -50,7 +50,7 @@ const fn lengths(mut of: [u32; 128], names: &[&str]) -> [u32; 128] {
     of
 }
 
-/// Whether a search is worth it; for most coordinates it is not.
+/// A quick test by length and first letter: most fields, such as coordinates, are in neither list.
 fn may_be_listed(field: &str) -> bool {
     let first = field.as_bytes().first().map(|first| usize::from(*first));
     let lengths = first.and_then(|first| LENGTHS.get(first)).copied();

@@ -20,7 +20,7 @@ use crate::plain::plain;
 use names::Names;
 use show::{LONGEST_READ, Named, Show, Shown, ShownOperation};
 
-/// How a dump looks.
+/// The form of a dump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum DumpFormat {
     /// For people and for grep: seconds, connection, direction, message, fields by name.
@@ -86,7 +86,7 @@ impl Dump {
         }
     }
 
-    /// Whether nothing that follows can be shown: the time that the filter ends with has passed.
+    /// True once the time that ends the filter has passed.
     pub fn is_over(&self) -> bool {
         self.past
     }

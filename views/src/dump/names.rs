@@ -1,6 +1,6 @@
-//! What ids are called: the names of windows and fonts, and the kinds of other resources, as the
-//! session tells them. What was freed may still be spoken of, so they are kept here until the id
-//! is given to another.
+//! Names of ids: windows and fonts by their names, other resources by their kinds, as the session tells
+//! them. The name of a freed resource stays until its id is given to another, since messages may still
+//! mention the id.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ const NAMES_LIMIT: usize = 1 << 16;
 /// A resource.
 #[derive(Default)]
 struct Resource {
-    /// What it is; `None` where its creation is not in the trace.
+    /// `None` where the creation is not in the trace.
     kind: Option<ResourceKind>,
     /// The name that the client gave it.
     name: Option<String>,

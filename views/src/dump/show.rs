@@ -16,14 +16,14 @@ use crate::plain::plain;
 
 /// The fields of a message in a line of text are cut off at this many bytes.
 pub(super) const LONGEST_FIELDS: usize = 1000;
-/// What is read of the fields for that: more than enough to fill the line.
+/// Bytes of a message's fields that are decoded: more than enough to fill the line.
 pub(super) const LONGEST_READ: usize = 1 << 12;
 
 /// Shows the fields of one message.
 pub(super) struct Show<'a> {
     /// The names known.
     pub(super) names: &'a Names,
-    /// Which knows those of atoms.
+    /// Has the names of atoms.
     pub(super) session: &'a Session,
     /// The message's name.
     pub(super) message: &'a str,

@@ -1,4 +1,4 @@
-//! What looks across episodes, for people.
+//! Figures across episodes, for people.
 
 use x11prof_analyzer::EpisodesReport;
 

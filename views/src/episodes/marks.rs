@@ -1,4 +1,4 @@
-//! What went on around each mark of the user.
+//! The messages and episodes around each mark of the user.
 
 use x11prof_analyzer::{EpisodesReport, MarkReport, MarkedEpisode, MarkedStall};
 

@@ -9,7 +9,7 @@ use crate::page::Style;
 use crate::plain::plain;
 use crate::units::counted;
 
-/// What of the report is shown.
+/// The parts of the report to show.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Show {
     /// The longest episodes, two lines each, instead of landmarks.
@@ -20,7 +20,7 @@ pub struct Show {
     pub each_key: bool,
     /// Utilisation and latency over time.
     pub chart: bool,
-    /// What went on around each of the user's marks instead of landmarks.
+    /// The surroundings of each of the user's marks, instead of landmarks.
     pub marks: bool,
 }
 
@@ -68,7 +68,7 @@ pub fn text(report: &EpisodesReport, show: &Show, page: &Page) -> String {
     text
 }
 
-/// What was slow of what the user did, for a page that begins with something else; nothing where the user did nothing.
+/// The user's slow actions, for a page that begins with something else; nothing where the user did nothing.
 pub fn verdict_lines(report: &EpisodesReport) -> Vec<String> {
     let page = Page {
         width: usize::MAX,
@@ -100,7 +100,7 @@ fn verdict(report: &EpisodesReport, page: &Page) -> String {
     text
 }
 
-/// How many actions, how long they took, and what took the time.
+/// The number of actions, their latencies, and the causes of these.
 fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
     let summary = &report.summary;
     let (input, rest): (Vec<_>, Vec<_>) =
@@ -196,7 +196,7 @@ fn worst_of_input(report: &EpisodesReport, page: &Page) -> Option<String> {
     ))
 }
 
-/// What the figures may be wrong about, and how to mend it.
+/// Reasons to doubt the figures, and how to remove them.
 fn doubts(report: &EpisodesReport, page: &Page) -> String {
     let mut text = String::new();
     let mut doubt = |line: &str| {

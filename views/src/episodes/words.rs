@@ -1,4 +1,4 @@
-//! How the text on episodes writes numbers, names and shares.
+//! Numbers, names and shares in the text on episodes.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use x11prof_analyzer::{CausesReport, LocationReport, PartsReport, percent};
@@ -25,7 +25,7 @@ pub(super) fn latency(ms: f64) -> String {
     }
 }
 
-/// How much wider the page is than the narrowest that has all columns.
+/// Columns of the page beyond the narrowest width that fits all of a table's columns.
 pub(super) fn spare(page: &Page) -> usize {
     page.columns().saturating_sub(WIDTH)
 }
@@ -45,7 +45,7 @@ pub(super) fn fit(text: &str, width: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// How many rows of a table are left out, and where they are.
+/// The number of rows left out of a table, and the place that has them.
 pub(super) fn left_out(more: usize, place: &str) -> String {
     match more {
         0 => String::new(),
@@ -53,7 +53,7 @@ pub(super) fn left_out(more: usize, place: &str) -> String {
     }
 }
 
-/// What a part is called.
+/// The printed name of a part.
 pub(super) fn part(culprit: &str) -> &str {
     match culprit {
         "off_cpu" => "off CPU",
@@ -62,7 +62,7 @@ pub(super) fn part(culprit: &str) -> &str {
     }
 }
 
-/// What took the time, the most first, as much as there is room for: `client code 61 %, drawing 30 %`.
+/// The causes of the latency, the largest first, as many as fit: `client code 61 %, drawing 30 %`.
 pub(super) fn causes(
     before: &str,
     parts: &PartsReport,

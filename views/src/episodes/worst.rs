@@ -124,12 +124,12 @@ fn chain(blame: &BlameReport, of: &EpisodeReport, page: &Page, text: &mut String
     text.push_str(&page.wrap(&line, indent.len()));
 }
 
-/// Whether two links that follow each other are one to a person.
+/// True where a person would read two successive links as one.
 fn is_like(one: &PathReport, other: &PathReport) -> bool {
     (one.kind, one.connection, &one.request) == (other.kind, other.connection, &other.request)
 }
 
-/// What an episode led to, inclusive and exclusive.
+/// The episodes that an episode led to, with inclusive and exclusive time.
 fn nested(children: &[ChildReport], depth: usize, page: &Page, text: &mut String) {
     for child in children {
         let indent = " ".repeat((12 + 2 * depth).min(page.columns() / 2));
@@ -148,7 +148,7 @@ fn nested(children: &[ChildReport], depth: usize, page: &Page, text: &mut String
     }
 }
 
-/// Of another client: which, and the request that made it act.
+/// The other client and the request that made it act; empty for the same client.
 fn led_to(child: &ChildReport) -> String {
     let name = child.client_name.as_deref();
     let request = child.request.as_deref().unwrap_or_default();

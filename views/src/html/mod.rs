@@ -34,10 +34,10 @@ const SCRIPTS: [&str; 8] = [
     include_str!("../../assets/html/js/main.js"),
 ];
 
-/// What a page shows.
+/// The contents of a page.
 #[derive(Debug)]
 pub struct Page<'a> {
-    /// What the page is called.
+    /// The title.
     pub title: &'a str,
     /// Letters and digits that nobody knew when the trace was made: a browser runs the page's scripts by them, and no
     /// script that came out of a trace.
@@ -50,7 +50,7 @@ pub struct Page<'a> {
     pub doubts: Vec<String>,
     /// The profile, with resources and grabs.
     pub report: &'a ProfileReport,
-    /// The same on other servers, where some were named.
+    /// The profile on other servers, where some were named.
     pub compare: Option<&'a Comparison>,
     /// Sizes and times between messages, with histograms.
     pub stats: &'a StatisticsReport,
@@ -60,7 +60,7 @@ pub struct Page<'a> {
     pub roundtrips: &'a RoundTripsReport,
     /// The time over other networks.
     pub sweep: Sweep,
-    /// How many episodes have their messages.
+    /// The number of episodes whose messages are on the page.
     pub with_messages: usize,
 }
 

@@ -1,5 +1,5 @@
-//! What of the results is in a page's file: what the page shows, and no more. A long trace has results of many
-//! megabytes, which a browser would have to read before it shows anything.
+//! The parts of the results that a page shows. The results of a long trace have many megabytes, which a
+//! browser would have to read before it shows anything.
 
 use serde::Serialize;
 use x11prof_analyzer::{
@@ -29,7 +29,7 @@ struct Trace<'a> {
     connection_count: u64,
 }
 
-/// What a client held.
+/// The resources that a client held.
 #[derive(Debug, Serialize)]
 struct Client<'a> {
     name: &'a str,
@@ -262,7 +262,7 @@ impl<'a> RoundTrips<'a> {
     }
 }
 
-/// What is not on the page, in words: nothing where all is.
+/// Sentences on the results left out of the page; none where all are there.
 pub(super) fn thinned(
     report: &ProfileReport,
     episodes: &EpisodesReport,

@@ -1,4 +1,4 @@
-//! What a connection to a display is like: text.
+//! The properties of a connection to a display: text.
 
 use x11prof_analyzer::{LinkReport, SpreadReport};
 

@@ -1,4 +1,4 @@
-//! What requests cost several servers, as the paper's Table 1: text and CSV.
+//! The prices of requests on several servers, as in the paper's Table 1: text and CSV.
 
 use serde::Serialize;
 use x11prof_cost_model::{PriceTable, PricedRequest, ServerPrice};

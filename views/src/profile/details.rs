@@ -1,4 +1,4 @@
-//! What the first screen leaves out: transport by its parts, events, who ran when, how prices were found.
+//! Details beyond the first screen: transport by its parts, events, runs, sources of prices.
 
 use x11prof_analyzer::{Basis, ProfileReport, RequestReport, percent};
 
@@ -72,7 +72,7 @@ fn table<'a>(
     format!("\n{}", table.on(page))
 }
 
-/// What there is to judge the figures by.
+/// Figures by which to judge the others.
 fn figures(report: &ProfileReport, page: &Page) -> String {
     let total = &report.total;
     let sum = |part: fn(&RequestReport) -> u64| report.requests.iter().map(part).sum::<u64>();

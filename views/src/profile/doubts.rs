@@ -35,7 +35,7 @@ pub(crate) fn of_warnings(warnings: &[Warning], page: &Page) -> String {
     text
 }
 
-/// What there is to doubt, and what mends it or what it means.
+/// A doubt, and its remedy or its meaning.
 pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
     let of = |noun| counted(count, noun);
     let measure = "`x11prof measure --for TRACE`";

@@ -1,4 +1,4 @@
-//! How the time is divided between clients and server, as Table 8 of the paper.
+//! The division of time between clients and server, as in Table 8 of the paper.
 
 use std::fmt::{self, Write};
 

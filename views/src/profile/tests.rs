@@ -5,7 +5,7 @@ use x11prof_analyzer::{Comparison, ProfileReport};
 
 use crate::Page;
 
-/// What is in a snapshot below its head.
+/// The JSON in a snapshot, below its head.
 fn of_snapshot<T: DeserializeOwned>(snapshot: &str) -> T {
     let json = &snapshot[snapshot.find("\n{").unwrap()..];
     serde_json::from_str(json).unwrap()

@@ -114,7 +114,7 @@ fn start_up(report: &ProfileReport) -> Option<String> {
     ))
 }
 
-/// What it would be over a network: the one that was given, else a usual one.
+/// The start-up's time over a network: the given one, else a usual one.
 fn abroad(report: &ProfileReport, of: &StartUpReport) -> Option<String> {
     let (name, speed, rtt) = match has_network(report) {
         true => (
@@ -153,7 +153,7 @@ fn who(report: &ProfileReport) -> String {
     }
 }
 
-/// What the network adds: `Over 188 kB/s, 50.0 ms: 14.0 s more (278 round trips 13.9 s, …)`.
+/// The time that the network adds: `Over 188 kB/s, 50.0 ms: 14.0 s more (278 round trips 13.9 s, …)`.
 fn over(report: &ProfileReport) -> Option<String> {
     if !has_network(report) {
         return None;
@@ -197,7 +197,7 @@ pub(crate) fn basis_word(of: Basis) -> &'static str {
     }
 }
 
-/// What the server's time stands on.
+/// The source of the server's time.
 fn basis(report: &ProfileReport) -> String {
     let name = plain(&report.server.name);
     match report.server.basis {
@@ -215,7 +215,7 @@ fn basis(report: &ProfileReport) -> String {
     }
 }
 
-/// What the calibration allows, where that is more than a hundredth.
+/// The bounds by the calibration, where they are more than a hundredth apart.
 fn bounds(report: &ProfileReport) -> String {
     let total = &report.total;
     if total.high_ms - total.low_ms <= 0.01 * total.time_ms {
@@ -228,7 +228,7 @@ fn bounds(report: &ProfileReport) -> String {
     )
 }
 
-/// Whether a network was given: without one, its columns say nothing.
+/// True where a network was given; else its columns say nothing.
 pub(crate) fn has_network(report: &ProfileReport) -> bool {
     report.network.bytes_per_second.is_some() || report.network.rtt_ms > 0.0
 }

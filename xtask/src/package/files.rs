@@ -41,7 +41,7 @@ impl Stage {
         Ok(path)
     }
 
-    /// The same, compressed without a time.
+    /// Writes a file compressed, without a time stamp.
     pub(super) fn put_compressed(&self, path: &str, bytes: &[u8]) -> Result<(), String> {
         let path = self.put(path, bytes, 0o644)?;
         run(Command::new("gzip").args(["-9nf"]).arg(&path))

@@ -16,7 +16,7 @@ use files::Stage;
 /// The program runs wherever the kernel does: nothing of it comes from the machine's own libraries.
 const TARGET: &str = "x86_64-unknown-linux-musl";
 
-/// What is packaged, and how.
+/// The package to make.
 struct Package {
     /// The sources.
     tree: PathBuf,
@@ -139,7 +139,7 @@ impl Package {
         Ok(build.join(TARGET).join("release/x11prof"))
     }
 
-    /// What the Debian package has, under one folder, for any other system.
+    /// The Debian package's files under one folder, for other systems.
     fn tarball(&self, stage: &Stage) -> Result<String, String> {
         let name = format!("x11prof-{}-x86_64-linux.tar.gz", self.version);
         run(Command::new("tar")

@@ -18,7 +18,7 @@ const EDITS: &str = "sleep 2; xdotool mousemove 300 300 click 1; sleep 0.5
     xdotool key --delay 60 --repeat 10 Next; sleep 0.5
     xdotool type --delay 60 'The quick brown fox. '; sleep 1";
 
-/// Of five toolkits: GTK 3, Qt 5, Motif, Xt, and none.
+/// Programs of five toolkits: GTK 3, Qt 5, Motif, Xt, and none.
 const PROGRAMS: [Program; 5] = [
     Program {
         name: "mousepad",

@@ -16,14 +16,14 @@ const PROGRAMS: [(&str, &[&str]); 4] = [
     ("player", &["leak"]),
     ("eyes", &["poll"]),
 ];
-/// What is on the screen once each is found out.
+/// Text on the screen once `top` has found each of the four troubles.
 const FOUND: [&str; 4] = [
     "costs the server",
     "grabbed the server",
     "grow by",
     "polls:",
 ];
-/// How long that may take.
+/// The time allowed for that.
 const PATIENCE: Duration = Duration::from_secs(40);
 const COLUMNS: usize = 80;
 

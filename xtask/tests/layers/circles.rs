@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What each file, or folder, imports.
+/// The imports of each file, or folder.
 pub(crate) type Imports = BTreeMap<String, BTreeSet<String>>;
 
 /// The circles: the largest sets in which each imports each of the others, directly or not. Each

@@ -10,11 +10,11 @@ use crate::circles::Imports;
 type Module = Vec<String>;
 
 struct File {
-    /// Its path under `src`.
+    /// The path under `src`.
     name: String,
     /// The paths that it uses, without those that only show something under another name.
     uses: Vec<Module>,
-    /// What it shows of other modules, by the name under which it does.
+    /// Re-exports: the modules by the names under which others see them.
     shows: BTreeMap<String, Module>,
 }
 
@@ -69,13 +69,13 @@ impl Crate {
         read
     }
 
-    /// What each file imports of this crate.
+    /// The imports of each file within this crate.
     pub(crate) fn imports(&self) -> &Imports {
         &self.imports
     }
 
-    /// The same by the folders right under `src`. A file beside a folder of its name belongs to it;
-    /// other files right under `src` are left out.
+    /// Imports between the folders right under `src`. A file belongs to the folder of its name; other files
+    /// right under `src` are left out.
     pub(crate) fn folder_imports(&self) -> Imports {
         let folders = self.imports.keys().filter_map(|file| file.split_once('/'));
         let folders: BTreeSet<&str> = folders.map(|(folder, _)| folder).collect();
@@ -213,7 +213,7 @@ fn code(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What a statement uses, and whether it shows that to others.
+/// The path of a `use` statement, and true where it is public.
 fn use_tree(statement: &str) -> Option<(bool, &str)> {
     let at = statement.rfind("use ")?;
     let before = statement[..at].trim_end();

@@ -8,12 +8,12 @@ use crate::episodes::cause::{Cause, ServerCause};
 use crate::episodes::episode::Episode;
 use crate::episodes::owner::Owner;
 
-/// What time was spent in, as results name it.
+/// The owner of a part of the latency, as results name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum BlameKind {
     /// The client whose episode it is.
     Client,
-    /// The same client: it handled what came before.
+    /// The same client, with the handling of earlier input.
     Queue,
     /// Another client, which that one made act, or waited for.
     OtherClient,
@@ -50,14 +50,14 @@ impl BlameKind {
     }
 }
 
-/// What is to be known of an episode to blame somebody for a link of its chain.
+/// Facts about an episode by which a link of its chain is blamed.
 #[derive(Debug)]
 pub(crate) struct Whole {
     whose: ConnectionId,
     /// The clients that could run for longer than they ran: theirs is a want of processors. Else a preempted client is one
     /// that works.
     crowded: Vec<ConnectionId>,
-    /// What it waited before it began was mostly for the handling of something else.
+    /// The wait before the episode began was mostly for the handling of something else.
     queued: bool,
 }
 
@@ -93,7 +93,7 @@ pub(crate) struct Blame {
     /// The request that was waited for, or that made another client act.
     pub(crate) request: Option<Symbol>,
     pub(crate) nanos: u64,
-    /// Those of them in which it could run and no processor was free.
+    /// The part in which the client or server was ready and no processor was free.
     pub(crate) ready: u64,
 }
 

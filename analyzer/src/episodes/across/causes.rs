@@ -1,9 +1,9 @@
-//! Which request led to an event of another client: the latest that bears the same sign, if the server can have
-//! handled it when it sent the event.
+//! Finds the request that led to another client's event: the latest with the same sign that the server can
+//! have handled before it sent the event.
 //!
-//! The protocol does not name the request that an event comes of. The server sends the event as it handles the
-//! request (protocol, section 9: replies and events are in the order of the requests), so it is delivered right
-//! after: before the server rests, and before the requester gets anything that the server sent later.
+//! The protocol does not name the request that an event comes of. The server sends the event as it handles
+//! the request (protocol, section 9: replies and events are in the order of the requests). So the event is
+//! delivered before the server rests, and before the requester gets any later message of the server.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -18,7 +18,7 @@ use crate::activity::delays::HANDED_ON_WITHIN;
 const MAX_CAUSES: usize = 4096;
 /// A server that nothing shows to have handled a request has done so by then, in nanoseconds.
 const HANDLED_WITHIN: u64 = 1_000_000_000;
-/// What the server sent has been delivered by then: the relay may have to wait for a processor.
+/// A message of the server is delivered within this time: the relay may have to wait for a processor.
 const DELIVERED_WITHIN: u64 = 50_000_000;
 /// The server's clock counts milliseconds.
 const TICK: u64 = 1_000_000;
@@ -52,7 +52,7 @@ pub(crate) struct Causes {
     first: u64,
     /// Their numbers by sign.
     signs: HashMap<Sign, VecDeque<u64>>,
-    /// Those that the server may not have handled, by client.
+    /// Requests that the server may not have handled, by client.
     unhandled: HashMap<ConnectionId, VecDeque<u64>>,
 }
 
@@ -128,8 +128,8 @@ impl Causes {
         }
     }
 
-    /// What led to an event with one of these signs that `client` got at `time`, and that happened by `by` as the
-    /// server's clock has it; `None` where nothing that is known did, or the client itself.
+    /// The cause of an event with one of these signs that `client` got at `time`, and that happened by `by`
+    /// on the server's clock. `None` where no known request or the client itself caused the event.
     pub(crate) fn find(
         &self,
         time: u64,

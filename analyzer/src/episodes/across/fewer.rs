@@ -3,14 +3,14 @@
 
 /// A stretch of time that is something, in nanoseconds.
 pub(super) trait Stretch: Copy {
-    /// Whether both are the same thing.
+    /// True where both have the same owner and reason.
     fn is_like(&self, other: &Self) -> bool;
 
     fn start(&self) -> u64;
 
     fn nanos(&self) -> u64;
 
-    /// It lies there, and is so long.
+    /// Sets start and length.
     fn lies(&mut self, start: u64, nanos: u64);
 }
 

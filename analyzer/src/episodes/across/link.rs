@@ -1,4 +1,4 @@
-//! Which request of which episode led to an event of another client.
+//! The link from one episode's request to an event of another client.
 
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
@@ -18,7 +18,7 @@ pub(crate) struct Standing {
     pub(crate) root: EpisodeId,
     /// The one that led to it; itself where it is the root.
     pub(crate) parent: EpisodeId,
-    /// How many are above it.
+    /// The number of episodes above this one.
     pub(crate) depth: usize,
 }
 
@@ -53,7 +53,8 @@ pub(crate) struct Link {
 }
 
 impl Link {
-    /// Whether nothing comes of the request until another client acts: it is redirected to that one, or asks it.
+    /// True where the request has no effect until another client acts: the request is redirected to that
+    /// client, or asks it.
     pub(crate) fn is_awaited(&self) -> bool {
         matches!(
             self.request.as_str(),

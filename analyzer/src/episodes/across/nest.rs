@@ -12,7 +12,7 @@ use crate::episodes::episode::{Child, Episode, Owner, Trigger};
 const MAX_HELD: usize = 4096;
 /// Episodes of a tree, beyond which what is led to begins a tree of its own.
 const MAX_EPISODES: usize = 64;
-/// How often it is looked which trees are complete, in nanoseconds of the trace.
+/// Time between searches for complete trees, in nanoseconds of the trace.
 const LOOK_EVERY: u64 = 10_000_000;
 
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ impl Nest {
         self.held += 1;
     }
 
-    /// Whether it is time to look at `time` which trees are complete.
+    /// True where the next search for complete trees is due.
     pub(crate) fn is_due(&self, time: u64) -> bool {
         self.held > 0 && time.saturating_sub(self.looked) >= LOOK_EVERY || self.held > MAX_HELD
     }
@@ -120,7 +120,7 @@ fn assembled(mut all: HashMap<EpisodeId, Episode>) -> Vec<Episode> {
     done.collect()
 }
 
-/// What is known of an episode has gone into its path.
+/// Drops the steps of an episode whose path is made.
 fn without_steps(mut episode: Episode) -> Episode {
     episode.steps = Default::default();
     episode.fed = Vec::new();

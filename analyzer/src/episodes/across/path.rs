@@ -133,7 +133,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a client that does this may be waiting for another one.
+/// True where the client may be waiting for another one.
 fn waits(owner: Owner) -> bool {
     matches!(
         owner,

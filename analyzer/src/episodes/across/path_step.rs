@@ -43,7 +43,7 @@ impl PathStep {
 }
 
 impl Stretch for PathStep {
-    /// Of the same client, with the same owner and reason.
+    /// True for the same client with the same owner and reason.
     fn is_like(&self, other: &PathStep) -> bool {
         let key = |of: &PathStep| (of.client, of.owner, of.request, of.asked, of.by);
         key(self) == key(other)

@@ -17,7 +17,7 @@ const MAX_ANCESTORS: usize = 8;
 /// Alarms, and windows whose damage is reported, known at most.
 const MAX_WATCHED: usize = 4096;
 
-/// What happens.
+/// The effect of a request, or the kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Happening {
     /// A window is mapped.
@@ -51,7 +51,7 @@ pub(crate) enum Happening {
     Counter,
 }
 
-/// What request and event have in common.
+/// The properties that a request and its event share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Sign {
     pub(crate) kind: Happening,
@@ -80,7 +80,7 @@ pub(crate) struct Act {
     pub(crate) sign: Sign,
 }
 
-/// What the signs of some events depend on: the counters of alarms, the windows whose damage is reported.
+/// The server's objects that some events depend on: counters of alarms, windows whose damage is reported.
 #[derive(Debug, Default)]
 pub(crate) struct Watched {
     alarms: HashMap<u32, u32>,

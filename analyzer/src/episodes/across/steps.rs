@@ -46,7 +46,7 @@ impl Stretch for Step {
     }
 }
 
-/// What becomes known of steps whose owner changes: the request that was asked, or who had grabbed the server.
+/// The known cause of steps whose owner changes: the request, or the client that had grabbed the server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Of {
     Request(Option<Symbol>),

@@ -13,7 +13,7 @@ const OFTEN: u32 = 3;
 const TURNS: u32 = 16;
 const SELDOM: u32 = 4;
 
-/// What threads wait for while all do.
+/// The common wait of all threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct JointWait {
     /// Poll where all wait for X or for work; `None` where it is not known of one of them.
@@ -31,7 +31,7 @@ pub(super) struct KnownThread {
     pub(super) wait: Option<Place>,
     pub(super) reads: u32,
     pub(super) writes: u32,
-    /// It was seen in poll, or waiting for anything but time, while the client waited for no reply.
+    /// Seen in poll, or waiting for anything but time, while the client waited for no reply.
     pub(super) polls: bool,
     pub(super) waits: bool,
     places: Vec<KnownPlace>,
@@ -48,14 +48,14 @@ pub(super) struct KnownThread {
 #[derive(Debug)]
 struct KnownPlace {
     place: Place,
-    /// How often it was seen there.
+    /// The number of waits in this place.
     seen: u32,
-    /// How often events of devices came meanwhile, and how often they woke it.
+    /// Events of devices during these waits, and wakeups by them.
     device_events: u32,
     device_wakeups: u32,
-    /// How often any event woke it.
+    /// Wakeups by any event.
     wakeups: u32,
-    /// It was seen there without a time at which the wait ends.
+    /// At least one wait there had no time limit.
     without_timeout: bool,
 }
 
@@ -77,12 +77,12 @@ impl KnownThread {
         }
     }
 
-    /// Whether it runs, could run or has just run.
+    /// True where the thread runs, is ready, or ran a moment ago.
     pub(super) fn ran_lately(&self, time: u64) -> bool {
         self.now.could_run() || time.saturating_sub(self.since) <= WOKEN_WITHIN
     }
 
-    /// It is seen in a place.
+    /// Adds a wait in a place.
     pub(super) fn seen(&mut self, place: Place) {
         self.wait = Some(place);
         if !self.places.iter().any(|one| one.place == place) {
@@ -123,7 +123,7 @@ impl KnownThread {
         }
     }
 
-    /// What came woke it where it waits.
+    /// Adds a wakeup by a message.
     pub(super) fn woken(&mut self) {
         if let Some(place) = self.wait
             && let Some(one) = self.at(place)
@@ -132,9 +132,9 @@ impl KnownThread {
         }
     }
 
-    /// Whether its wait for a condition is in the middle of something, and may be a sleep (Java's are such
-    /// waits): it always ends at a time and never because something came, and elsewhere the thread waits
-    /// without one, again and again.
+    /// True where a wait for a condition may be a sleep in the middle of work (Java's sleeps are such
+    /// waits): waits in this place always end by a time limit and never by a message, and elsewhere the
+    /// thread waits without a limit again and again.
     fn sleeps(&self, place: Place) -> bool {
         let mut places = self.places.iter();
         let for_time =
@@ -145,14 +145,14 @@ impl KnownThread {
             && others.any(|one| one.without_timeout && self.frequents(one.place))
     }
 
-    /// Whether it has been seen in a place again and again, or what came has woken it there.
+    /// True where the thread often waits in this place, or messages have woken it there.
     pub(super) fn frequents(&self, place: Place) -> bool {
         let mut places = self.places.iter();
         places.any(|one| one.place == place && (one.seen >= OFTEN || one.wakeups > 0))
     }
 
-    /// Whether it is a loop that looks after everything between its sleeps: it was seen sleeping again and again, and
-    /// seldom waiting for anything else.
+    /// True for a loop that works between its sleeps: the thread sleeps again and again, and seldom waits
+    /// otherwise.
     pub(super) fn sleeps_between_turns(&self) -> bool {
         let seen = |sleeps: bool| -> u32 {
             let places = self.places.iter();
@@ -163,14 +163,14 @@ impl KnownThread {
         asleep >= TURNS && seen(false).saturating_mul(SELDOM) <= asleep
     }
 
-    /// Whether events wake it where it waits for this: the wait is for work.
+    /// True where events have woken the thread from this wait: the wait is for work.
     pub(super) fn proven(&self, place: Place) -> bool {
         // Nothing wakes a sleep.
         let mut places = self.places.iter();
         place.wait != Wait::Sleep && places.any(|one| one.place == place && one.is_for_work())
     }
 
-    /// What its wait means for the client, for which it speaks alone (`sole`) or with others.
+    /// The meaning of the thread's wait for the client, for which it speaks alone (`sole`) or with others.
     pub(super) fn meaning(&self, sole: bool) -> JointWait {
         let Some(place) = self.wait else {
             return JointWait {

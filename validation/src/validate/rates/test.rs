@@ -77,7 +77,7 @@ pub(super) const TESTS: [Test; 5] = [
 ];
 
 impl Test {
-    /// Of several repetitions, what a request took in the one with the median rate.
+    /// The medians over several repetitions, for all requests that the test counts.
     pub(super) fn middle(&self, taken: &[Taken]) -> Taken {
         let each = |of: fn(&Taken) -> f64| median(taken.iter().map(of));
         Taken {

@@ -136,7 +136,7 @@ fn kind(
 pub(super) struct Marked<'a> {
     pub(super) kind: Kind,
     pub(super) name: &'a str,
-    /// Its fields' numbers, in the order of the kind's fields; a text has none.
+    /// Numbers in the order of the kind's fields; a text has none.
     pub(super) numbers: [u64; 3],
     pub(super) text: StringHandle,
 }

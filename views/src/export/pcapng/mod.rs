@@ -135,7 +135,7 @@ impl PcapNg {
         self.data(block, way, &payload, out)
     }
 
-    /// Whether a gap is filled with zeros, of which there are not too many then.
+    /// Decides whether to fill a gap with zeros: only short gaps, and only so many zeros in all.
     fn fills(&mut self, len: u64) -> bool {
         let fills = len <= LONGEST_FILLED && self.filled.saturating_add(len) <= MOST_FILLED;
         let counted = if fills {

@@ -16,13 +16,13 @@ pub(super) enum Track {
     Marks,
     /// A client's, with its others within.
     Client(ConnectionId),
-    /// Its episodes: those in this lane.
+    /// The episodes in this lane.
     Episodes(ConnectionId, usize),
-    /// Its requests without a reply.
+    /// Requests without a reply.
     Requests(ConnectionId),
-    /// Its requests with a reply: those in this lane.
+    /// Requests with a reply in this lane.
     RoundTrips(ConnectionId, usize),
-    /// What the server sent it.
+    /// Messages from the server.
     FromServer(ConnectionId),
     /// A count over time.
     Count(Counted),
@@ -34,7 +34,7 @@ const LANE_BITS: u32 = 24;
 const KIND_BITS: u32 = 4;
 
 impl Track {
-    /// Its number in the file: the client's, the kind's, the lane's.
+    /// The track's number in the file, made from client, kind and lane.
     pub(super) fn uuid(self) -> u64 {
         let of = |client: ConnectionId, kind: u64, lane: usize| {
             let client = (u64::from(client.0) + 1) << (LANE_BITS + KIND_BITS);
@@ -66,7 +66,7 @@ impl Track {
         }
     }
 
-    /// Its place among its siblings.
+    /// The track's place among its siblings.
     fn rank(self) -> i32 {
         match self {
             Track::Server | Track::Client(_) | Track::Runs | Track::Episodes(..) => 0,
@@ -78,7 +78,7 @@ impl Track {
         }
     }
 
-    /// What the file says of it; `name` is a client's.
+    /// The track's entry in the file; `name` is a client's.
     pub(super) fn descriptor(self, name: &str) -> TrackDescriptor {
         let lane_of = |what: &str, lane: usize| match lane {
             0 => what.to_owned(),

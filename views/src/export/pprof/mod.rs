@@ -15,7 +15,7 @@ use x11prof_analyzer::{Stack, TraceSummary};
 
 use proto::{Function, Line, Location, Profile, Sample, ValueType};
 
-/// What a sample has, with its unit.
+/// The values of a sample, with their units.
 const SAMPLE_TYPES: [(&str, &str); 4] = [
     ("server_time", "nanoseconds"),
     ("requests", "count"),

@@ -15,7 +15,7 @@ struct Count {
     value: u64,
     /// When it changed last.
     at: Timestamp,
-    /// What was written last, and when.
+    /// The last value written, and its time.
     written: Option<(u64, Timestamp)>,
 }
 

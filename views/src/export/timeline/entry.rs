@@ -1,4 +1,4 @@
-//! What a timeline is made of.
+//! The entries of a timeline.
 
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
@@ -14,7 +14,7 @@ pub(in crate::export) enum Entry {
     RoundTrip {
         client: ConnectionId,
         request: SentRequest,
-        /// Which of those that the client waited for at the same time, from 0.
+        /// The row, from 0: round trips at the same time are in different rows.
         lane: usize,
         /// When the answer had been read.
         answered: Timestamp,
@@ -29,7 +29,7 @@ pub(in crate::export) enum Entry {
         at: Timestamp,
         name: Symbol,
         bytes: u64,
-        /// Its number, where the client sent a request after it and before the next one.
+        /// The event's id, where a request followed before the next event.
         led_to: Option<u64>,
     },
     /// A mark of the user, with its text.
@@ -53,7 +53,7 @@ pub(in crate::export) struct SentRequest {
     pub(in crate::export) responds_to: Option<u64>,
 }
 
-/// What is counted.
+/// A counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(in crate::export) enum Counted {
     /// Runs of the server so far.
@@ -62,7 +62,7 @@ pub(in crate::export) enum Counted {
     Client(ConnectionId, Of),
 }
 
-/// What is counted of a client.
+/// A counter of one client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(in crate::export) enum Of {
     /// Bytes to the server so far.
@@ -73,7 +73,7 @@ pub(in crate::export) enum Of {
     Resources,
 }
 
-/// What a mark is called in a timeline.
+/// The printed name of a mark.
 pub(in crate::export) fn named_mark(text: &str) -> &str {
     match text {
         "" => "mark",

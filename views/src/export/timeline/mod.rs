@@ -44,7 +44,7 @@ pub(super) struct Timeline {
 }
 
 impl Timeline {
-    /// What the trace tells of itself.
+    /// The summary of the trace.
     pub(super) fn summary(&self) -> &TraceSummary {
         &self.summary
     }
