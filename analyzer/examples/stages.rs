@@ -1,8 +1,10 @@
-//! How many requests a second each stage of the analysis takes: `stages TRACE [memory|file|STAGE] [PARAMETERS]`.
+//! Measures the requests a second of each stage of the analysis: `stages TRACE [memory|file|STAGE]
+//! [PARAMETERS]`.
 //!
-//! Prints a line a stage: its name, requests, seconds of processor time. Each stage does the work of those that it
-//! needs as well. The stages in memory begin with the trace's records; `file` reads the trace and prices it, once, and
-//! prints the peak of resident memory as well; a STAGE runs once, for who counts its instructions.
+//! Prints a line a stage: its name, requests, seconds of processor time. The work of a stage includes the
+//! stages that it needs. The stages in memory begin with the trace's records; `file` reads the trace and
+//! prices it, once, and prints the peak of resident memory as well. A STAGE runs once, for a program that
+//! counts instructions.
 #![allow(clippy::print_stdout, reason = "a command-line tool")]
 
 use std::collections::HashMap;
@@ -37,7 +39,7 @@ const ROUNDS: usize = 3;
 /// Bytes of records that are read ahead, so that reading is not measured and memory is bounded.
 const BATCH: usize = 64 << 20;
 
-/// Whether processor time is measured.
+/// True where processor time is measured.
 static TIMED: AtomicBool = AtomicBool::new(true);
 
 type Failure = Box<dyn Error>;

@@ -9,7 +9,8 @@ pub(crate) enum Drawing {
     Text,
     Copies,
     Images,
-    /// An image that is ready, on a window that is not the request's target: a swap of buffers, a frame of a video.
+    /// An image that is ready, on a window that is not the request's target: a swap of buffers, a frame of
+    /// a video.
     Frames,
 }
 

@@ -1,5 +1,5 @@
-//! The link that the recorder emulated (`record --net`): when the server got what the recorder read off a client, and
-//! when the server sent what the recorder read later.
+//! The link that the recorder emulated (`record --net`): when the server got what the recorder read off a
+//! client, and when the server sent what the recorder read later.
 
 use x11prof_trace::{Block, Control, Direction, EmulatedNetwork, Timestamp};
 
@@ -13,7 +13,8 @@ pub(crate) struct EmulatedLink {
     network: Option<EmulatedNetwork>,
     /// When the line to the server is free again.
     free: u64,
-    /// When the line from the server was free again, and when the server sent what occupied the line until then.
+    /// When the line from the server was free again, and when the server sent what occupied the line until
+    /// then.
     free_back: u64,
     sent_back: u64,
 }
@@ -26,7 +27,8 @@ impl EmulatedLink {
         }
     }
 
-    /// When the server got the bytes of this read, or sent the bytes. Without a link that is when the recorder read.
+    /// When the server got the bytes of this read, or sent the bytes. Without a link that is when the
+    /// recorder read.
     pub(crate) fn at_server(&mut self, block: &Block) -> Timestamp {
         let Some(network) = &self.network else {
             return block.time;
@@ -48,8 +50,8 @@ impl EmulatedLink {
             Direction::ToClient => {
                 let free = time.saturating_sub(network.latency());
                 let from = free.saturating_sub(occupies);
-                // One packet right behind another had to wait for the line. A packet whose timer was late does not
-                // make the next one late: that one's place on the line is known.
+                // One packet right behind another had to wait for the line. A packet whose timer was late
+                // does not make the next one late: that one's place on the line is known.
                 let late = LATE.saturating_add(LATE_PACKETS.saturating_mul(occupies));
                 self.free_back = if from > self.free_back.saturating_add(late) {
                     self.sent_back = from;

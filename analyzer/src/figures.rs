@@ -1,15 +1,16 @@
-//! The figures of all pages: name, unit, of which whole each is a part, and what it is. docs/FIGURES.md is made from this table.
+//! The figures of all pages: name, unit, of which whole each is a part, and what it is. docs/FIGURES.md is
+//! made from this table.
 
 /// A figure that some page prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FigureDefinition {
-    /// Its name in JSON; with the object that it is in, where others of that name are something else.
+    /// The name in JSON; with the object around it where others of that name differ.
     pub name: &'static str,
-    /// Its unit.
+    /// The unit.
     pub unit: &'static str,
     /// The figure that all of its kind add up to, or that it is no larger than; empty where there is none.
     pub part_of: &'static str,
-    /// What it is, in one sentence.
+    /// The meaning, in one sentence.
     pub means: &'static str,
 }
 

@@ -1,7 +1,7 @@
-//! What landmarks, windows and places are called: made of titles, of which a session may have any number.
+//! Names of landmarks, windows and places. They are made of titles, of which a session may have any number.
 //!
-//! A `Symbol` lives as long as the program, and there is room for some ten thousand of them. A label lives as long as
-//! whoever has it.
+//! A `Symbol` lives as long as the program, and there is room for some ten thousand of them. A label lives
+//! as long as its owner.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub struct Label(Arc<str>);
 
 impl Label {
-    /// Of this text.
+    /// A label of this text.
     pub fn new(text: &str) -> Label {
         Label(text.into())
     }

@@ -1,9 +1,9 @@
-//! From a trace to results: the one forward pass over its records, the prices of what is seen
-//! in it, the execution profile, the comparison of servers. How results look is `views`' to say.
+//! From a trace to results: the one forward pass over its records, the prices of what is seen in it, the
+//! execution profile, the comparison of servers. How results look is `views`' to say.
 //!
-//! Pure: it takes records and returns values. It opens no file, reads no clock and prints nothing. What a message means is `protocol`'s and
-//! `session`'s to say and what it costs is `cost-model`'s; here they are put together in the
-//! order of the trace, in bounded memory.
+//! Pure: it takes records and returns values. It opens no file, reads no clock and prints nothing. What a
+//! message means is `protocol`'s and `session`'s to say and what it costs is `cost-model`'s; here they are
+//! put together in the order of the trace, in bounded memory.
 
 mod activity;
 mod budget;

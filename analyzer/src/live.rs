@@ -1,5 +1,5 @@
-//! A recording while it goes on: records in; the profile of what came so far, and what the clients do now, out; and a
-//! fresh start at any time.
+//! A recording while it goes on: records in; the profile of what came so far, and what the clients do now,
+//! out; and a fresh start at any time.
 
 use x11prof_cost_model::{Network, ServerParameters, Substitutions};
 use x11prof_trace::{Record, Timestamp};
@@ -59,12 +59,12 @@ impl LiveProfile {
         self.pipeline.follow_changes(self.clients.knows_updates());
     }
 
-    /// What the clients do now; with a `filter` only what has that in a name.
+    /// The current activity of the clients; with a `filter` only names that hold it.
     pub fn now(&mut self, filter: Option<&str>) -> NowReport {
         self.clients.report(filter)
     }
 
-    /// What came so far; `path` names the trace, and with `held` it has resources, grabs and stalls.
+    /// The profile so far; `path` names the trace, and `held` adds resources, grabs and stalls.
     pub fn report(&mut self, path: &str, network: &Network, held: bool) -> ProfileReport {
         let ClientsNow {
             summary,

@@ -1,5 +1,5 @@
-//! What a trace that begins in the middle says of before (docs/FORMAT.md), as the framer and the
-//! session take it, and the same the other way round.
+//! Converts a trace's records on the time before it (docs/FORMAT.md) to the framer's and the session's
+//! form, and back.
 
 use x11prof_protocol::{ByteOrder, Joint, SequenceNumber};
 use x11prof_session::{
@@ -10,7 +10,7 @@ use x11prof_trace::{
     Joined,
 };
 
-/// How a connection goes on.
+/// The state of a connection in the middle, for the framer.
 pub(crate) fn joint(joined: &Joined) -> Joint {
     Joint {
         order: match joined.byte_order {
@@ -27,7 +27,7 @@ pub(crate) fn joint(joined: &Joined) -> Joint {
     }
 }
 
-/// The same as a record.
+/// The state of a connection as a record.
 pub(crate) fn joined(connection: ConnectionId, joint: &Joint, under_way: [u64; 2]) -> Joined {
     Joined {
         connection,
@@ -98,7 +98,7 @@ pub(crate) fn tell(session: &mut Session, existing: &Existing) {
     }
 }
 
-/// What a session knows to exist, as records.
+/// All objects that a session knows, as records.
 pub(crate) fn existing(session: &Session) -> Vec<Existing> {
     let text = |name: &Option<Box<str>>| name.as_deref().map(str::to_owned);
     let all = Existing {
@@ -167,7 +167,7 @@ fn drawable(recorded: &x11prof_trace::ExistingDrawable) -> ExistingDrawable {
     }
 }
 
-/// The same as a record.
+/// A drawable as a record.
 fn recorded(drawable: ExistingDrawable) -> x11prof_trace::ExistingDrawable {
     x11prof_trace::ExistingDrawable {
         id: drawable.id,

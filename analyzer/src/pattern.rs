@@ -1,9 +1,9 @@
-//! What a user types to name messages (as `dump`, `stats` and the what-ifs take it) and clients.
+//! Patterns that a user types for names of messages (`dump`, `stats`, what-ifs) and clients.
 
 use x11prof_trace::Opened;
 
-/// Whether `pattern` matches all of `name`: `*` stands for any characters, `?` for one. Each `*` takes as little as it can, and more when
-/// what follows does not match.
+/// True where `pattern` matches all of `name`: `*` stands for any characters, `?` for one. Each `*` takes
+/// as few characters as it can, and more where the rest does not match.
 pub fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut in_name) = (0, 0);
@@ -31,7 +31,7 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
-/// Whether a user means this client by its number or a part of its name.
+/// True where the user gave this client's number or a part of its name.
 pub(crate) fn means(typed: &str, opened: &Opened) -> bool {
     let name = opened.name.as_deref().unwrap_or_default();
     typed.parse() == Ok(opened.connection.0) || name.contains(typed)

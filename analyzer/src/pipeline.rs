@@ -25,7 +25,7 @@ use crate::waits::RoundTripTracker;
 /// (`-maxclients`); a trace that opens more than this without closing any is not one of a server.
 const MAX_CONNECTIONS: usize = 4096;
 
-/// What an analysis gets to see, in the order of time.
+/// A fact of the trace, handed to analyses in the order of time.
 #[derive(Debug, Clone, Copy)]
 pub enum Observation<'a> {
     /// Bytes were read off a socket; the messages that end in them follow.
@@ -43,7 +43,7 @@ pub enum Observation<'a> {
         /// The state of the display after that.
         session: &'a Session,
     },
-    /// What threads did since the message before.
+    /// Changes of threads' states since the message before.
     Switches(&'a [Step]),
     /// The server changed hands: who has grabbed it now.
     Grabbed(Timestamp, Option<ConnectionId>),
@@ -76,7 +76,7 @@ impl Client {
     }
 }
 
-/// What is worked out once for all analyses, and handed on to them.
+/// Facts that are worked out once for all analyses.
 #[derive(Default)]
 struct Facts {
     round_trips: RoundTripTracker,
@@ -138,8 +138,8 @@ impl Facts {
     }
 }
 
-/// The state of the pass, one of each: the records that wait for their turn, the threads, a framer for each connection,
-/// the session, the list of extensions, the round trips, the start-ups.
+/// The state of the pass, one of each: the records that wait for their turn, the threads, a framer for each
+/// connection, the session, the list of extensions, the round trips, the start-ups.
 pub struct Pipeline {
     order: ReorderBuffer,
     threads: WatchedThreads,
@@ -281,7 +281,7 @@ impl Pipeline {
         )
     }
 
-    /// The same with all records that `next` gives, until `on` breaks off.
+    /// Feeds all records of `next`, until `on` breaks off.
     pub fn run_until(
         &mut self,
         mut next: impl FnMut() -> Result<Option<Record>, TraceError>,
@@ -313,7 +313,7 @@ impl Pipeline {
         }
     }
 
-    /// The same with `records`.
+    /// Feeds `records`, then ends.
     pub fn run_records(
         &mut self,
         records: impl IntoIterator<Item = Record>,
@@ -364,8 +364,8 @@ impl Pipeline {
         }
     }
 
-    /// Whether another pass could go on from here with all connections: none is in the first bytes of a message
-    /// or of its setup.
+    /// True where another pass could continue all connections from here: none is within the first bytes of
+    /// a message or of its setup.
     pub fn can_go_on_elsewhere(&self) -> bool {
         let told = |client: &Client| {
             client.seen == [Some(0), Some(0)]
@@ -375,7 +375,8 @@ impl Pipeline {
         self.clients.values().all(told)
     }
 
-    /// How another pass can go on from here: what exists, then how each connection continues.
+    /// Records from which another pass can continue: all existing objects, then the state of each
+    /// connection.
     pub fn middle(&self) -> Vec<Control> {
         let mut records: Vec<Control> = middle::existing(&self.session)
             .into_iter()

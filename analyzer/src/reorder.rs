@@ -1,8 +1,9 @@
-//! Records in the order of time: context switches, and what threads were seen to wait in, between the messages of their
-//! time.
+//! Records in the order of time: context switches, and what threads were seen to wait in, between the
+//! messages of their time.
 //!
-//! The recorder reads the kernel's switches every few milliseconds, so that they stand in a trace after the messages of
-//! that time. Messages of several connections may be out of order by some microseconds; those of one are not.
+//! The recorder reads the kernel's switches every few milliseconds, so that they stand in a trace after the
+//! messages of that time. Messages of several connections may be out of order by some microseconds; those
+//! of one are not.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,28 +12,29 @@ use x11prof_trace::{ConnectionId, Control, Record, Switch, Timestamp, Waiting};
 
 /// For how much of the trace's time records wait where no switches are recorded, or none has come yet.
 const LATE: u64 = 50_000_000;
-/// The same where switches are recorded. The recorder reads them every few milliseconds, but on a busy machine it waits
-/// for a processor itself, for 0.8 s where there was work for four times as many as it had. Nothing is known of what
-/// comes before its switches: a client that waited in poll was taken to wait for the server.
+/// The limit where switches are recorded. The recorder reads them every few milliseconds; on a busy machine
+/// it waits for a processor itself, for 0.8 s with four times the work that the machine can do. A record
+/// that comes before its switches would be misread: a client that waited in poll was taken to wait for the
+/// server.
 const LATEST: u64 = 2_000_000_000;
-/// Batches of switches after which all is told of the first one's time. The recorder reads the rings of the processors one
-/// after the other, and asks what a thread waits in at its next reading: two batches later at most, and what it
-/// learns comes after a third.
+/// Batches of switches after which all is told of the first one's time. The recorder reads the rings of the
+/// processors one after the other, and asks what a thread waits in at its next reading: two batches later
+/// at most, and what it learns comes after a third.
 const BATCHES: usize = 4;
 /// Bytes, records and switches that wait at most.
 const MAX_BYTES: usize = 4 << 20;
 const MAX_RECORDS: usize = 1 << 14;
 const MAX_SWITCHES: usize = 1 << 16;
 
-/// What is told later than it happened.
+/// A record that comes later than its time.
 #[derive(Debug)]
 enum Told {
     Switch(Switch),
-    /// What a thread waits in, right after the switch since which the thread waits.
+    /// The place in which a thread waits; it follows the switch that began the wait.
     Waiting(Waiting),
 }
 
-/// What waits for its turn.
+/// Records that wait for their turn.
 #[derive(Debug, Default)]
 pub(crate) struct ReorderBuffer {
     /// In the order of their turns, then of their coming.
@@ -117,8 +119,7 @@ impl ReorderBuffer {
         self.until = self.until.max(until);
     }
 
-    /// It is `time` now, and nothing more has come. What has been told may be all there is to tell; on a busy machine
-    /// more comes late.
+    /// It is `time` now, and no record has come since. Late records may still come on a busy machine.
     pub(crate) fn until(&mut self, time: Timestamp) {
         let before = |late| time.as_nanos().saturating_sub(late);
         self.known(before(LATEST));
@@ -155,7 +156,7 @@ impl ReorderBuffer {
         None
     }
 
-    /// What happened until then besides messages.
+    /// The next switches or wait up to `until`.
     fn next_told(&mut self, until: u64) -> Option<Record> {
         let mut switches = Vec::new();
         loop {
@@ -226,7 +227,7 @@ mod tests {
         Record::Control(time, Control::Waiting(waiting))
     }
 
-    /// What has its turn: `m`essages, `s`witches, `w`aits, and their times.
+    /// The order of records: `m`essages, `s`witches, `w`aits, with their times.
     fn order(records: Vec<Record>) -> String {
         let (mut buffer, mut order) = (ReorderBuffer::default(), Vec::new());
         for record in records {

@@ -19,14 +19,13 @@ pub struct Seen<'a> {
     pub message: &'a Message<'a>,
     /// A request as an operation in the state of the session; `None` for other messages.
     pub operation: Option<&'a Operation>,
-    /// What a request acts on; `None` where it has no target that is known, and for other
-    /// messages.
+    /// The target of a request; `None` where it is not known, and for other messages.
     pub target: Option<Target>,
     /// The question that a reply or an error answers, and whether its client waited.
     pub(crate) answer: Option<&'a Answer<'a>>,
     /// The client is starting.
     pub(crate) starting: bool,
-    /// What a request changes on the screen, where the pass follows that and it is known.
+    /// The change of the screen by a request, where the pass follows changes and this one is known.
     pub changed: Option<&'a Change>,
     /// The extensions known so far, to decode with.
     pub extensions: &'a Extensions,

@@ -1,5 +1,5 @@
-//! Who has grabbed the server. While one client has it, another's GrabServer waits like any request of others, and
-//! is done when the first one lets go. The pipeline has the one instance.
+//! Who has grabbed the server. While one client has it, another's GrabServer waits like any request of
+//! others, and is done when the first one lets go. The pipeline has the one instance.
 
 use std::collections::VecDeque;
 
@@ -44,7 +44,8 @@ impl ServerGrab {
         }
     }
 
-    /// A client sends UngrabServer, or its connection ends: one that still waits lets go as soon as it has it.
+    /// A client sends UngrabServer, or its connection ends: one that still waits lets go as soon as it has
+    /// it.
     pub(crate) fn release(&mut self, client: ConnectionId) {
         if self.by == Some(client) {
             self.by = self.waiting.pop_front();

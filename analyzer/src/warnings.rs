@@ -8,7 +8,7 @@ use x11prof_protocol::Symbol;
 /// Different warnings kept at most; a trace made to have more gets the rest under no name.
 const MAX_WARNINGS: usize = 10_000;
 
-/// What a warning is about.
+/// The subject of a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WarningKind {
@@ -24,7 +24,7 @@ pub enum WarningKind {
     OtherClock,
     /// The parameter file has no transport costs: transport counts as no server time.
     NoTransport,
-    /// They failed so late that their price could not be corrected.
+    /// Requests that failed so late that their price could not be corrected.
     Uncorrected,
     /// Replies to requests that the trace does not show.
     UnpairedReply,
@@ -42,7 +42,8 @@ pub enum WarningKind {
     /// The parameters are of another machine and could not be brought to the recorded one; `from` says
     /// why.
     OtherMachine,
-    /// The recorder changed requests to try what a change of the program would gain; `from` says which change.
+    /// The recorder changed requests to try what a change of the program would gain; `from` says which
+    /// change.
     Tried,
     /// No parameters of the recorded server are known; those of another one, `to`, stand in.
     OtherServer,
@@ -53,13 +54,14 @@ pub enum WarningKind {
     Attached,
     /// Connections that began before the recording: what they had set up by then is known in part.
     Joined,
-    /// The server's context switches and its clock tell different times of the same stretch; `from` says which.
+    /// The server's context switches and its clock tell different times of the same stretch; `from` says
+    /// which.
     ClocksDiffer,
     /// The recorder reported trouble; `from` says what.
     Trouble,
 }
 
-/// What is counted together.
+/// The key of a count.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Key {
     kind: WarningKind,
@@ -70,27 +72,27 @@ struct Key {
 /// A warning with its count (DESIGN, section 3).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
-    /// What it is about.
+    /// The subject.
     pub kind: WarningKind,
     /// The request, where it is about one.
     pub request: Option<String>,
     /// The attribute, where it is about one.
     pub attribute: Option<String>,
-    /// What was there.
+    /// The value in the trace.
     pub from: Option<String>,
-    /// What stood in for it.
+    /// The value in its place.
     pub to: Option<String>,
-    /// How often.
+    /// The number.
     pub count: u64,
 }
 
 impl Warning {
-    /// That parameters are another machine's still, and why.
+    /// Parameters are still another machine's, for the reason given.
     pub fn other_machine(why: String) -> Warning {
         Warning::general(WarningKind::OtherMachine, Some(why), 1)
     }
 
-    /// That no parameters of the server `from` are known, and those of `to` stand in.
+    /// There are no parameters of the server `from`; those of `to` are in their place.
     pub fn other_server(from: String, to: String) -> Warning {
         Warning {
             to: Some(to),
@@ -98,7 +100,7 @@ impl Warning {
         }
     }
 
-    /// That images which requests share with the server are priced as sent: N bytes more.
+    /// Images in memory shared with the server are priced as sent: N bytes more.
     pub(crate) fn sent(request: Symbol, count: u64, bytes: u64) -> Warning {
         Warning {
             request: Some(request.to_string()),

@@ -23,7 +23,8 @@ const RESOLUTION: f64 = 1e-6;
 pub(crate) struct Change {
     /// Milliseconds over the threshold for each action, in the old version and in the new one.
     pub(crate) per_action_ms: [f64; 2],
-    /// The chance of such a difference where the versions are the same; `None` where there are too few sessions to tell.
+    /// The chance of such a difference where the versions are the same; `None` where there are too few
+    /// sessions to tell.
     pub(crate) chance: Option<f64>,
     /// True for each version, old and new, in which the issue occurs.
     pub(crate) occurs: [bool; 2],

@@ -61,7 +61,8 @@ pub struct EpisodeRow {
 }
 
 impl EpisodeRow {
-    /// The row of `episode`, in a session whose first record is of the time `first`; `name` knows the processes of clients.
+    /// The row of `episode`, in a session whose first record is of the time `first`; `name` knows the
+    /// processes of clients.
     pub(crate) fn of<'a>(
         episode: &Episode,
         program: Option<&str>,

@@ -61,8 +61,8 @@ impl Gather {
         }
     }
 
-    /// Takes the next observation of a pass, and hands out the episodes that are complete by now, with what is known
-    /// of the session: its id and its trace.
+    /// Takes the next observation of a pass, and hands out the episodes that are complete by now, with what
+    /// is known of the session: its id and its trace.
     pub fn observe(
         &mut self,
         observation: &Observation<'_>,

@@ -1,4 +1,5 @@
-//! Hive partitions: what the names of folders say of the files in them, such as `version=1.2/user=ann/date=2026-11-22`.
+//! Hive partitions: what the names of folders say of the files in them, such as
+//! `version=1.2/user=ann/date=2026-11-22`.
 
 /// Version, user and date of a session, from folders or labels.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]

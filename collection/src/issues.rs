@@ -1,13 +1,14 @@
 //! Issues: episodes of equal program, landmark and blame, of any number of sessions, added up in one pass.
 //!
-//! LagHunter's issue is a landmark (the thesis, section 5.4). The blame tells apart what is wrong there. The tree of
-//! intervals does not: what one handler does varies with what is on the screen, and is one bug. It is counted below.
+//! LagHunter's issue is a landmark (the thesis, section 5.4). The blame tells apart what is wrong there.
+//! The tree of intervals does not: what one handler does varies with what is on the screen, and is one bug.
+//! It is counted below.
 //!
-//! An episode that another client's led to is no issue of its own: the latency of that one has its time, and the blame names it.
-//! Else one wait of a user would count twice.
+//! An episode that another client's led to is no issue of its own: the latency of that one has its time,
+//! and the blame names it. Else one wait of a user would count twice.
 //!
-//! Kept are 24 bytes for each episode over its threshold, since a median to the digit needs all latencies, and a few
-//! hundred for each session, issue and pattern.
+//! Kept are 24 bytes for each episode over its threshold, since a median to the digit needs all latencies,
+//! and a few hundred for each session, issue and pattern.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -163,7 +164,8 @@ impl Issues {
         self.sessions.get(session.0 as usize)
     }
 
-    /// The sessions in which a program took part, with the actions of the user in it; by their ids, whatever came first.
+    /// The sessions in which a program took part, with the actions of the user in it; by their ids,
+    /// whatever came first.
     pub(crate) fn of_program(&self, program: Option<&str>) -> Vec<(SessionNumber, u64)> {
         let program = program.map(str::to_owned);
         let numbered = (0..).map(SessionNumber).zip(&self.sessions);

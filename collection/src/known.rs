@@ -59,8 +59,8 @@ impl Known {
     /// Reads a file's text.
     ///
     /// # Errors
-    /// Where it is no such file, or an entry says which issue it is about by nothing, or what is known of it by
-    /// nothing.
+    /// Where it is no such file, or an entry says which issue it is about by nothing, or what is known of
+    /// it by nothing.
     pub fn parse(file: &str) -> Result<Known, KnownError> {
         let parsed: Result<File, toml::de::Error> = toml::from_str(file);
         let parsed = parsed.map_err(|error| {

@@ -1,9 +1,11 @@
-//! Many sessions together (after LagHunter: Jovic, Adamoli & Hauswirth 2011; the thesis, chapters 5 and 6): the same
-//! problem of many users, sessions and versions is one *issue*, and issues are ranked by what users suffer.
+//! Many sessions together (after LagHunter: Jovic, Adamoli & Hauswirth 2011; the thesis, chapters 5 and 6):
+//! the same problem of many users, sessions and versions is one *issue*, and issues are ranked by what
+//! users suffer.
 //!
-//! `gather` takes one trace through the pipeline and hands out a row for each episode; `tables` writes such rows
-//! as Parquet and reads them again (docs/TABLES.md); `issues` adds the rows of any number of sessions up in one pass; `report` is the
-//! result (docs/JSON.md). Pure: files are opened, and named where they are damaged, by whoever calls.
+//! `gather` takes one trace through the pipeline and hands out a row for each episode; `tables` writes such
+//! rows as Parquet and reads them again (docs/TABLES.md); `issues` adds the rows of any number of sessions
+//! up in one pass; `report` is the result (docs/JSON.md). Pure: files are opened, and named where they are
+//! damaged, by whoever calls.
 
 mod changes;
 mod curve;

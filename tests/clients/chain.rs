@@ -110,8 +110,8 @@ impl Chain {
         Ok(self.x.intern_atom(false, name.as_bytes())?.reply()?.atom)
     }
 
-    /// The window of a client that has said `window`. Nothing waits for one here: a program that sleeps between looks
-    /// rests in its sleep, and its handlers' sleeps look the same.
+    /// The window of a client that has said `window`. Nothing waits for one here: a program that sleeps
+    /// between looks rests in its sleep, and its handlers' sleeps look the same.
     fn window_of(&self, index: usize) -> Outcome<Window> {
         let selection = self.selection(index)?;
         match self.x.get_selection_owner(selection)?.reply()?.owner {

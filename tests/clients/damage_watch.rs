@@ -155,7 +155,8 @@ impl Watcher {
         Ok(())
     }
 
-    /// Waits until the program has drawn something, if it has not before, and then has drawn nothing for a while.
+    /// Waits until the program has drawn something, if it has not before, and then has drawn nothing for a
+    /// while.
     fn settle(&mut self) -> Result<(), Box<dyn Error>> {
         let end = now() + u64::try_from(PATIENCE.as_nanos())?;
         let mut last = if self.started {

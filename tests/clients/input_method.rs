@@ -1,9 +1,10 @@
-//! A small input method (the X Input Method Protocol 1.0 over X, transport 0.0): it takes each key that a client
-//! forwards, sleeps, and gives it back.
+//! A small input method (the X Input Method Protocol 1.0 over X, transport 0.0): it takes each key that a
+//! client forwards, sleeps, and gives it back.
 //!
 //!     input_method MS
 //!
-//! Clients find it with `XMODIFIERS=@im=x11prof`. It knows as much as Xlib asks for, of clients of its own byte order.
+//! Clients find it with `XMODIFIERS=@im=x11prof`. It knows as much as Xlib asks for, of clients of its own
+//! byte order.
 #![allow(clippy::print_stdout, reason = "a program for tests")]
 
 use std::collections::HashMap;

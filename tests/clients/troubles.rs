@@ -1,4 +1,5 @@
-//! Programs that trouble a desktop, for a minute at most: `troubles poll | grab | leak | hog | redraw [SIDE]`.
+//! Programs that trouble a desktop, for a minute at most: `troubles poll | grab | leak | hog | redraw
+//! [SIDE]`.
 #![allow(clippy::print_stdout, reason = "a program for tests")]
 
 use std::error::Error;

@@ -1,4 +1,5 @@
-//! An attached recorder that is stopped, or told no more: the server stays as it was, and the hole is in the recording.
+//! An attached recorder that is stopped, or told no more: the server stays as it was, and the hole is in
+//! the recording.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};

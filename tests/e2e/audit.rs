@@ -16,8 +16,8 @@ fn recordings() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Contradictions that are known and not mended yet, by recording. x11perf's frames wait in the server's queue and overlap;
-/// its halves are measured by switches, the whole by the server's clock.
+/// Contradictions that are known and not mended yet, by recording. x11perf's frames wait in the server's
+/// queue and overlap; its halves are measured by switches, the whole by the server's clock.
 const KNOWN: [(&str, &str); 2] = [
     ("x11perf.mcap", "frames after each other"),
     ("x11perf.mcap", "server time of two halves"),

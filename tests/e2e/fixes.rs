@@ -1,5 +1,5 @@
-//! `record --try`: what a change of a program would gain, over a connection that takes its time; and `record --net`, which
-//! makes a connection take its time.
+//! `record --try`: what a change of a program would gain, over a connection that takes its time; and
+//! `record --net`, which makes a connection take its time.
 
 use std::io::Write;
 use std::time::Duration;
@@ -26,7 +26,8 @@ fn intern(order: Order, name: &str) -> Vec<u8> {
     bytes
 }
 
-/// Asks a hundred atoms twice, one after the other and then all at once, with other requests around: all replies.
+/// Asks a hundred atoms twice, one after the other and then all at once, with other requests around: all
+/// replies.
 fn ask(client: &mut Client) -> Vec<Vec<u8>> {
     let names: Vec<String> = (0..ATOMS).map(|n| format!("X11PROF_KNOWN_{n}")).collect();
     let order = client.order;

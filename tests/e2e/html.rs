@@ -1,5 +1,5 @@
-//! The page of `report --format html`, in a browser (chromium and chromedriver): it needs no network, and what a person does with
-//! it works.
+//! The page of `report --format html`, in a browser (chromium and chromedriver): it needs no network, and
+//! what a person does with it works.
 
 use crate::harness::browser::Browser;
 use crate::harness::{Place, needs};

@@ -1,5 +1,5 @@
-//! `record --ring`: the last seconds are written down when something happens, and can be read without what came
-//! before.
+//! `record --ring`: the last seconds are written down when something happens, and can be read without what
+//! came before.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -38,8 +38,9 @@ impl Recorder {
     }
 }
 
-/// The messages of a trace that are not setups: the connection's process, then kind, name, number and length. A
-/// connection that ended before the server was asked for its process has none, as the other recorder's first has.
+/// The messages of a trace that are not setups: the connection's process, then kind, name, number and
+/// length. A connection that ended before the server was asked for its process has none, as the other
+/// recorder's first has.
 fn messages(place: &Place, trace: &Path) -> BTreeMap<u64, Vec<String>> {
     let trace = trace.to_str().expect("a plain path");
     let dumped = place.ok(["dump", "--format", "json", trace]);

@@ -1,5 +1,5 @@
-//! `roundtrips` on public bug reports, each remade as a small client (`tests/clients/bug_reports.rs`): the cause is in
-//! the first three lines. Counts beside those that are known.
+//! `roundtrips` on public bug reports, each remade as a small client (`tests/clients/bug_reports.rs`): the
+//! cause is in the first three lines. Counts beside those that are known.
 
 use crate::harness::examples::example;
 use crate::harness::{Finished, Place, Server, needs};

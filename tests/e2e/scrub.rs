@@ -1,5 +1,5 @@
-//! A recording can be shown to a stranger: in its scrubbed copy is no word that was typed or shown, no title and no
-//! path, and every report has the same figures.
+//! A recording can be shown to a stranger: in its scrubbed copy is no word that was typed or shown, no
+//! title and no path, and every report has the same figures.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -130,8 +130,8 @@ fn figures(place: &Place, trace: &Path, words: &[&str]) -> Value {
             Value::String(text) => text.clear(),
             Value::Array(values) => values.iter_mut().for_each(without_names),
             Value::Object(members) => {
-                // A copy says that it is one, and has no arguments. Each press of a key is a landmark and a place by
-                // itself, for the key is not told; `groups` has them all as one.
+                // A copy says that it is one, and has no arguments. Each press of a key is a landmark and a
+                // place by itself, for the key is not told; `groups` has them all as one.
                 for member in ["records", "command", "landmarks", "places"] {
                     members.remove(member);
                 }

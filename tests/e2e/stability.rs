@@ -1,5 +1,5 @@
-//! Names that scripts rely on (docs/STABILITY.md): the commands and options, and the fields of JSON documents. New ones
-//! may come; a line of tests/data/promised that is no longer true is a broken promise.
+//! Names that scripts rely on (docs/STABILITY.md): the commands and options, and the fields of JSON
+//! documents. New ones may come; a line of tests/data/promised that is no longer true is a broken promise.
 
 use std::collections::BTreeSet;
 

@@ -226,8 +226,9 @@ pub(crate) fn row(out: &mut Writer<Vec<u8>>, row: &impl Serialize) {
     let _ = out.serialize(row);
 }
 
-/// The table's text. Names in a trace may hold any bytes: a terminal obeys control characters, and a spreadsheet takes
-/// what begins with one of `=+-@` for a formula, so an apostrophe comes before such a name.
+/// The table's text. Names in a trace may hold any bytes: a terminal obeys control characters, and a
+/// spreadsheet takes what begins with one of `=+-@` for a formula, so an apostrophe comes before such a
+/// name.
 pub(crate) fn text(out: Writer<Vec<u8>>) -> String {
     let written = out.into_inner().unwrap_or_default();
     let mut table = WriterBuilder::new();

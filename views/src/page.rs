@@ -84,8 +84,8 @@ impl Page {
         text.lines().map(fold).collect()
     }
 
-    /// `text` in lines of the page's width; all but the first are indented by `indent`. A word that is longer than
-    /// a line is cut.
+    /// `text` in lines of the page's width; all but the first are indented by `indent`. A word that is
+    /// longer than a line is cut.
     pub(crate) fn wrap(&self, text: &str, indent: usize) -> String {
         let width = self.columns();
         let mut out = String::new();

@@ -12,8 +12,8 @@ const NAME: usize = 24;
 /// Bars are this wide at least and at most.
 const BARS: (usize, usize) = (8, 24);
 
-/// A table with its first column to the left and all others to the right, and perhaps bars at its end. Where the
-/// page is narrow, the first column is cut, then those columns go that are needed least.
+/// A table with its first column to the left and all others to the right, and perhaps bars at its end.
+/// Where the page is narrow, the first column is cut, then those columns go that are needed least.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     headings: Vec<String>,

@@ -1,5 +1,5 @@
-//! `cargo xtask calibrate [--time-limit SECONDS] [KIND…]`: measures private servers of every kind on this machine, and
-//! writes the parameter files that come with the program.
+//! `cargo xtask calibrate [--time-limit SECONDS] [KIND…]`: measures private servers of every kind on this
+//! machine, and writes the parameter files that come with the program.
 
 use std::fs;
 use std::path::Path;

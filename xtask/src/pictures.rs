@@ -1,6 +1,6 @@
-//! `cargo xtask pictures`: the pictures in docs/pictures: the page of a recording in tests/data, its part on episodes, the
-//! report in a terminal, and `top` on a display with four programs that trouble it. `cargo xtask pictures gallery`: the
-//! pages in docs/gallery.
+//! `cargo xtask pictures`: the pictures in docs/pictures: the page of a recording in tests/data, its part
+//! on episodes, the report in a terminal, and `top` on a display with four programs that trouble it. `cargo
+//! xtask pictures gallery`: the pages in docs/gallery.
 
 mod display;
 mod gallery;

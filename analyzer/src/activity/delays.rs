@@ -1,7 +1,7 @@
 //! Bounds, in nanoseconds, for delays that no record tells. Several analyses share them.
 
-/// The recorder hands on what it read within this: so late the server has what a client wrote, and a record says that
-/// the server answered.
+/// The recorder hands on what it read within this: so late the server has what a client wrote, and a record
+/// says that the server answered.
 pub(crate) const HANDED_ON_WITHIN: u64 = 200_000;
 /// Who is woken runs within this where a processor is free: the kernel may have to wake that first.
 pub(crate) const WOKEN_WITHIN: u64 = 1_000_000;

@@ -1,5 +1,5 @@
-//! When a process was last off the processor, whether all its threads waited for long, and when the server fell
-//! asleep, as far as waiting for a reply is concerned.
+//! When a process was last off the processor, whether all its threads waited for long, and when the server
+//! fell asleep, as far as waiting for a reply is concerned.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -110,8 +110,8 @@ impl Processes {
         rested || process.idle_since.is_some_and(|since| long((since, now)))
     }
 
-    /// For how long at least one thread of a process has been on a processor by `now`, as far as its switches tell;
-    /// `None` where nothing is known of it.
+    /// For how long at least one thread of a process has been on a processor by `now`, as far as its
+    /// switches tell; `None` where nothing is known of it.
     pub(crate) fn ran(&self, pid: Option<u32>, now: u64) -> Option<u64> {
         let process = pid.and_then(|pid| self.known.get(&pid))?;
         Some(process.ran(now))

@@ -5,7 +5,8 @@ use x11prof_trace::{Control, Timestamp};
 use crate::activity::server_runs::Runs;
 use crate::pipeline::Observation;
 
-/// Hands out the runs of the recorded server's thread that speaks with the clients, as far as context switches tell.
+/// Hands out the runs of the recorded server's thread that speaks with the clients, as far as context
+/// switches tell.
 #[derive(Debug, Default)]
 pub struct ServerRuns {
     runs: Option<Runs>,

@@ -1,7 +1,7 @@
 //! When the recorded server could run and did not: no processor was free for it.
 //!
-//! The kernel tells when it takes the processor away from a thread. That a thread is woken it does not tell: a
-//! server that waits can run from when something has been sent to it.
+//! The kernel tells when it takes the processor away from a thread. That a thread is woken it does not
+//! tell: a server that waits can run from when something has been sent to it.
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,8 @@ enum Why {
     Woken,
 }
 
-/// The stretches in which the server's first thread, which speaks with the clients, was ready and did not run.
+/// The stretches in which the server's first thread, which speaks with the clients, was ready and did not
+/// run.
 #[derive(Debug, Default)]
 pub(crate) struct ServerReady {
     server: Option<u32>,
@@ -93,8 +94,8 @@ impl ServerReady {
         counts(since, why, time).then_some(since)
     }
 
-    /// For how long what it said had been waiting for the recorder at `time`, since `from` at the earliest: it has waited since
-    /// it said that, so the recorder had no processor.
+    /// For how long what it said had been waiting for the recorder at `time`, since `from` at the earliest:
+    /// it has waited since it said that, so the recorder had no processor.
     pub(crate) fn said_before(&self, from: u64, time: u64) -> u64 {
         let waited = self.waits.map(|since| time.saturating_sub(since.max(from)));
         waited
@@ -102,7 +103,8 @@ impl ServerReady {
             .unwrap_or(0)
     }
 
-    /// For how long it was ready and did not run between two times, in nanoseconds, of which `to` is not past.
+    /// For how long it was ready and did not run between two times, in nanoseconds, of which `to` is not
+    /// past.
     pub(crate) fn between(&self, from: u64, to: u64) -> u64 {
         let now = self.since(to).map(|since| (since, to));
         let all = self.stretches.iter().rev().copied();

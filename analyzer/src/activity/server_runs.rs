@@ -8,8 +8,9 @@ use x11prof_cost_model::Micros;
 use crate::activity::share::{Rate, Share};
 use crate::activity::threads::{State, Step};
 
-/// Switches and clock differ where they are further apart than this share of the larger and this time: a clock that is
-/// read while its process runs may be a tick of 4 ms late, and of each switch some microseconds lie on either side.
+/// Switches and clock differ where they are further apart than this share of the larger and this time: a
+/// clock that is read while its process runs may be a tick of 4 ms late, and of each switch some
+/// microseconds lie on either side.
 const DIFFER: (f64, Micros) = (0.1, Micros(5000.0));
 /// Runs kept until they are divided; with more, the oldest are joined.
 const RUNS_LIMIT: usize = 1 << 14;

@@ -1,4 +1,5 @@
-//! The threads of a pass: what each switch, and each end of a process, tells of them. The pipeline has the one instance.
+//! The threads of a pass: what each switch, and each end of a process, tells of them. The pipeline has the
+//! one instance.
 
 use std::collections::{HashMap, HashSet};
 
@@ -35,8 +36,8 @@ impl WatchedThreads {
         tell(&self.steps, on);
     }
 
-    /// A control record was handed on. A process is no client once its last connection has ended, and most have exited:
-    /// the kernel tells no switch of a thread that exits.
+    /// A control record was handed on. A process is no client once its last connection has ended, and most
+    /// have exited: the kernel tells no switch of a thread that exits.
     pub(crate) fn control(&mut self, time: Timestamp, control: &Control, on: impl FnMut(&[Step])) {
         match control {
             Control::Server(server) => self.server = server.pid,

@@ -20,13 +20,13 @@ const DIVISIONS: usize = 5000;
 pub struct Sample<'a> {
     /// The values.
     pub values: &'a [f64],
-    /// The step in which the figure is told. A figure that is the same in all runs is known to that step only,
-    /// and its spread is taken as that of rounding: a twelfth of the step's square (Sheppard 1898).
+    /// The step in which the figure is told. A figure that is the same in all runs is known to that step
+    /// only, and its spread is taken as that of rounding: a twelfth of the step's square (Sheppard 1898).
     pub resolution: f64,
 }
 
-/// For each sample the chance of a t as large in any of them; `first` is the size of the first group. `None` where no
-/// division could be below [`LEVEL`].
+/// For each sample the chance of a t as large in any of them; `first` is the size of the first group.
+/// `None` where no division could be below [`LEVEL`].
 pub fn chances(samples: &[Sample<'_>], first: usize) -> Option<Vec<f64>> {
     let runs = samples.first()?.values.len();
     if fewest(first, runs - first) > LEVEL {
@@ -67,8 +67,8 @@ fn ways(all: usize, chosen: usize) -> f64 {
         .product()
 }
 
-/// Hands each division of `runs` into two groups to `on`, the first of `first` runs; of very many a part, the one
-/// that was made among them.
+/// Hands each division of `runs` into two groups to `on`, the first of `first` runs; of very many a part,
+/// the one that was made among them.
 fn divisions(runs: usize, first: usize, mut on: impl FnMut(&[bool])) {
     let mut division: Vec<bool> = (0..runs).map(|run| run < first).collect();
     if ways(runs, first) <= DIVISIONS as f64 {
@@ -120,7 +120,8 @@ impl Sample<'_> {
     }
 }
 
-/// The difference of two groups' means with 95 % of confidence: from, to. `None` where a group has one value only.
+/// The difference of two groups' means with 95 % of confidence: from, to. `None` where a group has one
+/// value only.
 pub(crate) fn interval(first: &[f64], second: &[f64]) -> Option<(f64, f64)> {
     if first.len() < 2 || second.len() < 2 {
         return None;

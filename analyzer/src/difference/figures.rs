@@ -48,7 +48,8 @@ pub enum Quantity {
     Episodes,
     /// The episodes' latencies in milliseconds.
     EpisodeMs,
-    /// The mean latency of an action of the user in milliseconds, by the kind of action and the class of window.
+    /// The mean latency of an action of the user in milliseconds, by the kind of action and the class of
+    /// window.
     ActionMs,
 }
 
@@ -137,8 +138,8 @@ pub struct FiguresOfRun {
 }
 
 impl FiguresOfRun {
-    /// Nothing seen yet; `profile` has the prices that divide the server's time. With `client` it is the episodes of
-    /// clients whose name holds that, and nothing else.
+    /// Nothing seen yet; `profile` has the prices that divide the server's time. With `client` it is the
+    /// episodes of clients whose name holds that, and nothing else.
     pub fn new(profile: Profile, client: Option<&str>) -> FiguresOfRun {
         let options = EpisodeOptions {
             client: client.map(str::to_owned),

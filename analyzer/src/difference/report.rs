@@ -23,7 +23,8 @@ pub struct Difference {
     pub new: SideReport,
     /// The chance below which a difference counts as real.
     pub level: f64,
-    /// Recordings of each version that it takes to tell a difference from chance; `real` is null where there are fewer.
+    /// Recordings of each version that it takes to tell a difference from chance; `real` is null where
+    /// there are fewer.
     pub fewest_runs: usize,
     /// Figures that differ and are real.
     pub real: Option<usize>,
@@ -69,7 +70,8 @@ pub struct DifferenceRow {
     pub high: Option<f64>,
     /// True where the value is equal in all recordings of each version; null where a version has one only.
     pub steady: Option<bool>,
-    /// The chance of a change as clear in any figure, were the versions the same; null where the recordings are too few.
+    /// The chance of a change as clear in any figure, were the versions the same; null where the recordings
+    /// are too few.
     pub chance: Option<f64>,
     /// True where `chance` is below `level`.
     pub real: Option<bool>,
@@ -138,7 +140,8 @@ impl Difference {
                 both.then(|| (subject, [before, after].concat(), first))
             })
             .collect();
-        // A figure that a recording lacks takes no part in the test: its runs cannot be divided like the others'.
+        // A figure that a recording lacks takes no part in the test: its runs cannot be divided like the
+        // others'.
         let whole = |values: &[f64]| values.len() == old.len() + new.len();
         let samples: Vec<Sample<'_>> = found
             .iter()

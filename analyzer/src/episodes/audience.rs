@@ -1,5 +1,5 @@
-//! Whose episodes somebody waits for: those of clients that show something, or that get events of devices. A program that
-//! plays the user, or that lives only to ask the server something, does neither.
+//! Whose episodes somebody waits for: those of clients that show something, or that get events of devices.
+//! A program that plays the user, or that lives only to ask the server something, does neither.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -48,8 +48,8 @@ impl Audience {
         }
     }
 
-    /// Hands out an episode, or holds it until its client shows something. What such a client makes others do counts for
-    /// itself.
+    /// Hands out an episode, or holds it until its client shows something. What such a client makes others
+    /// do counts for itself.
     pub(crate) fn take(&mut self, mut episode: Episode, on: &mut impl FnMut(Episode)) {
         let has = |client| self.has.contains(&client) || self.has.len() >= MAX_CLIENTS;
         if let Some(link) = &episode.link {

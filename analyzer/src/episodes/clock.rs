@@ -10,7 +10,7 @@ const SAME_CLOCK: u32 = 1000;
 /// The longest that an event may have been on its way.
 const OLDEST: u32 = 60_000;
 
-/// How the server's milliseconds lie on the recording's clock.
+/// The offset of the server's milliseconds from the recording's clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ServerTime {
     same: bool,

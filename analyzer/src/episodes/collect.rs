@@ -33,7 +33,7 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    /// One that also looks for the user's own events.
+    /// A collector that also looks for the user's own events.
     pub(crate) fn new(definitions: EventDefinitions) -> Collector {
         Collector {
             matcher: Matcher::new(definitions),

@@ -14,14 +14,14 @@ pub(crate) struct Stretch {
     pub(crate) start: u64,
 }
 
-/// What stretches cover.
+/// The union of intervals.
 #[derive(Debug, Default)]
 pub(crate) struct Covered {
     /// Beginnings and ends, none of which touch.
     open: BTreeMap<u64, u64>,
     total: u64,
     settled: Vec<Stretch>,
-    /// What lies before is settled.
+    /// Intervals before this time are settled.
     until: u64,
 }
 

@@ -1,6 +1,6 @@
-//! Events that a client makes itself: it shows, hides or moves a window, and the pointer is in another one without
-//! anybody moving it, or other windows are seen more or less. The server sends them while it handles the request, so they
-//! bear its sequence number.
+//! Events that a client makes itself: it shows, hides or moves a window, and the pointer is in another one
+//! without anybody moving it, or other windows are seen more or less. The server sends them while it
+//! handles the request, so they bear its sequence number.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -40,7 +40,8 @@ impl Crossings {
         }
     }
 
-    /// Whether a client has made an event itself that it got at `time`, after the request of this number.
+    /// True where the client itself caused an event that it got at `time`, after the request of this
+    /// number.
     pub(crate) fn made(
         &self,
         time: u64,

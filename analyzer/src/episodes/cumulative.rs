@@ -8,7 +8,7 @@ pub(crate) const STEPS: [f64; 16] = [
     5000.0,
 ];
 
-/// How many of `latencies`, which are nanoseconds, are at least `ms`.
+/// The number of `latencies`, in nanoseconds, of at least `ms`.
 pub(crate) fn at_least(latencies: &Distribution, ms: f64) -> u64 {
     let least = (ms * 1e6) as u64;
     let counts = latencies.counts();

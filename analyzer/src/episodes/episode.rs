@@ -13,7 +13,7 @@ use super::tree::Tree;
 use super::user::tag::Tags;
 use crate::label::Label;
 
-/// What began an episode (thesis, section 4.3.2).
+/// The stimulus of an episode (thesis, section 4.3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Trigger {
     /// An event of a device: the user did something.
@@ -41,8 +41,8 @@ impl Trigger {
 /// Shorter children are their parent's: they would print as 0.0 ms.
 pub(crate) const SHORTEST_CHILD: u64 = 1_000_000;
 
-/// What an episode led to: a part of its handling that an event of its own doing began, or an episode of
-/// another client.
+/// An effect of an episode: a part of its handling begun by an event that its own requests caused, or an
+/// episode of another client.
 #[derive(Debug, Clone)]
 pub struct Child {
     /// The client, of an episode of another one.
@@ -53,12 +53,12 @@ pub struct Child {
     pub landmark: Label,
     /// When it was delivered.
     pub start: Timestamp,
-    /// From there to the next event that is not within it, or to the last request of the episode; of an episode
-    /// of another client, to the end of all that it led to. In nanoseconds.
+    /// From there to the next event that is not within it, or to the last request of the episode; of an
+    /// episode of another client, to the end of all that it led to. In nanoseconds.
     pub latency: u64,
-    /// The same without its children.
+    /// The latency without the children's.
     pub exclusive: u64,
-    /// What its own requests led to.
+    /// Effects of the child's own requests.
     pub children: Vec<Child>,
 }
 
@@ -69,7 +69,7 @@ impl Child {
     }
 }
 
-/// What is left of a latency without these children of it, in nanoseconds.
+/// The rest of a latency without these children, in nanoseconds.
 pub(crate) fn without(latency: u64, children: &[Child]) -> u64 {
     let children = children.iter().map(|child| child.latency);
     latency.saturating_sub(children.fold(0, u64::saturating_add))
@@ -82,7 +82,7 @@ pub enum Unsure {
     WaitForThread,
     /// Another process writes on the client's connection.
     AnotherProcess,
-    /// It drew frame after frame and never waited for X in between.
+    /// The client drew frame after frame and never waited for X in between.
     NeverWaits,
 }
 
@@ -109,17 +109,17 @@ pub struct Episode {
     pub(crate) id: EpisodeId,
     /// The client.
     pub client: ConnectionId,
-    /// What it was about: the trigger, the window, the key or button.
+    /// The landmark: trigger, window, and key or button.
     pub landmark: Label,
     /// The kind of action and the class of the window.
     pub group: Symbol,
-    /// What began it.
+    /// The kind of stimulus.
     pub trigger: Trigger,
     /// When it began.
     pub start: Timestamp,
-    /// What its time is made of; together its latency.
+    /// The parts of the latency; they add up to it.
     pub parts: Parts,
-    /// How often the client waited for a reply.
+    /// The client's waits for a reply.
     pub round_trips: u64,
     /// Requests sent.
     pub requests: u64,
@@ -135,8 +135,8 @@ pub struct Episode {
     pub(crate) waited_idle: u64,
     /// Why it may have ended elsewhere.
     pub unsure: Option<Unsure>,
-    /// What it had to handle of its own doing before its response was complete, such as the
-    /// Expose of a window that it mapped; and the episodes of other clients that it led to.
+    /// Effects within the latency: events caused by the client's own requests, such as the Expose of a
+    /// window that it mapped, and episodes of other clients.
     pub children: Vec<Child>,
     /// Nanoseconds of its latency that are its children's.
     pub(crate) of_children: u64,
@@ -148,11 +148,11 @@ pub struct Episode {
     pub(crate) steps: Steps,
     /// When its stimulus was delivered.
     pub(crate) delivered: Option<u64>,
-    /// What of the user's own events it starts and ends, and the resources that it makes.
+    /// The user's own events that the episode starts and ends, and the resources that it makes.
     pub(crate) tags: Tags,
     /// The chain of waits from its beginning to its end.
     pub(crate) path: Vec<PathStep>,
-    /// Its intervals without their times: what its pattern is told by.
+    /// The intervals without their times, which decide the pattern.
     pub(crate) tree: Tree,
     /// The number of its pattern, from 1; `None` before it has one, and where there are too many.
     pub pattern: Option<u64>,
@@ -162,17 +162,18 @@ pub struct Episode {
     pub(crate) drawn: Option<Label>,
     /// Nanoseconds from its last request until that was drawn, those on the way to the server among them.
     pub(crate) presentation: u64,
-    /// Whether context switches told the parts, or the wire alone.
+    /// True where the parts come from context switches, false where from the wire alone.
     pub scheduled: bool,
 }
 
 impl Episode {
-    /// Nanoseconds from its beginning to the end of all that it led to, in other clients as well: what a user waits for.
+    /// Nanoseconds from its beginning to the end of all that it led to, in other clients as well: what a
+    /// user waits for.
     pub fn latency(&self) -> u64 {
         self.parts.total()
     }
 
-    /// What of its latency passed until its own client was done.
+    /// The part of the latency up to the end of the client's own work.
     pub(crate) fn of_client(&self) -> u64 {
         self.latency().saturating_sub(self.parts.of(Owner::Others))
     }
@@ -189,13 +190,13 @@ impl Episode {
         all.saturating_sub(self.presentation)
     }
 
-    /// Its latency without that of its children.
+    /// The latency without the children's.
     pub fn exclusive(&self) -> u64 {
         self.latency().saturating_sub(self.of_children)
     }
 
-    /// The request of another client that made it act: one that waits for it to act, if there is one among those
-    /// that its parent sent, else the first.
+    /// The request of another client that made it act: one that waits for it to act, if there is one among
+    /// those that its parent sent, else the first.
     pub fn asked(&self) -> Option<Symbol> {
         let link = self.link.as_ref()?;
         let same = self.fed.iter().filter(|fed| fed.from == link.from);
@@ -205,18 +206,18 @@ impl Episode {
         Some(awaited.next().unwrap_or(link).request)
     }
 
-    /// Whether an episode of another client led to it, whose latency has its time.
+    /// True where another client's episode led to this one: that episode's latency has the time.
     pub fn is_led_to(&self) -> bool {
         self.link.is_some()
     }
 
-    /// What it did, without times: what patterns are told by.
+    /// The intervals without times, as text: equal for episodes of one pattern.
     pub fn shape(&self) -> String {
         self.tree.to_string()
     }
 
-    /// The same over a network: its requests' bytes, and the latency for each of its round trips
-    /// (Xprof's equation 7, with the blocking that was observed).
+    /// The episode over a network: adds the bytes of its requests, and the latency for each of its round
+    /// trips (Xprof's equation 7, with the observed blocking).
     pub(crate) fn over(&self, network: &Network) -> Episode {
         let mut episode = self.clone();
         let time = network.time(self.bytes, self.round_trips);

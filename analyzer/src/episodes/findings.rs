@@ -45,18 +45,18 @@ pub(crate) struct ByTrigger {
 pub struct Unmatched {
     /// `client` or `landmark`.
     pub what: &'static str,
-    /// What was asked for.
+    /// The name that the user gave.
     pub wanted: String,
     /// The names that there are.
     pub known: Vec<String>,
 }
 
-/// What was found.
+/// Sums over the episodes of a trace, and the longest ones.
 #[derive(Debug)]
 pub struct Findings {
     pub(crate) options: EpisodeOptions,
     names: BTreeMap<ConnectionId, String>,
-    /// The same without the numbers.
+    /// The names without the numbers.
     programs: BTreeMap<ConnectionId, String>,
     /// The recording's first record.
     pub(crate) first: Option<Timestamp>,
@@ -90,7 +90,7 @@ pub struct Findings {
     pub(crate) covered: Covered,
     /// The time in which one went on that the user began: he waited.
     pub(crate) waits: Covered,
-    /// What the network that was asked for adds to all latencies, and to those of the user's.
+    /// The network's addition to all latencies, and to those of the user's actions.
     pub(crate) added: [u64; 2],
     /// The time of clients that were busy, by their state.
     pub(crate) busy: Busy,
@@ -103,7 +103,7 @@ pub struct Findings {
     landmarks_seen: BTreeSet<Label>,
 }
 
-/// Whether a name contains what was typed, in capitals or not.
+/// True where the name contains the typed text, in capitals or not.
 fn holds(name: &str, typed: &str) -> bool {
     name.to_lowercase().contains(&typed.to_lowercase())
 }
@@ -232,7 +232,7 @@ impl Findings {
         name.unwrap_or_else(|| format!("client {}", client.0))
     }
 
-    /// What was asked for and is not there; where nothing at all was recorded, nothing is missing.
+    /// The name given by the user that matches nothing; `None` for an empty recording.
     pub fn unmatched(&self) -> Option<Unmatched> {
         if let Some(wanted) = &self.options.client
             && !self.names.is_empty()
@@ -279,7 +279,7 @@ impl Findings {
         names.iter().any(|name| holds(name.as_str(), wanted))
     }
 
-    /// Whether a person perceives that it took time.
+    /// True where a person perceives the latency.
     pub(crate) fn is_perceptible(&self, episode: &Episode) -> bool {
         let threshold = self
             .options
@@ -288,8 +288,8 @@ impl Findings {
         self.counts(episode) && episode.latency() as f64 >= threshold * 1e6
     }
 
-    /// Whether it counts: what led to an episode of another client has its time already. Where a client or a landmark is
-    /// asked for, what is led to is there without that.
+    /// True where the episode counts. The time of an episode that another client's led to is in that
+    /// client's latency already; where the user asks for a client or a landmark, both count.
     pub(crate) fn counts(&self, episode: &Episode) -> bool {
         let of = &self.options;
         of.client.is_some() || of.landmark.is_some() || !episode.is_led_to()
@@ -376,12 +376,13 @@ impl Findings {
         }
     }
 
-    /// How many episodes count.
+    /// The number of episodes that count.
     pub fn count(&self) -> u64 {
         self.number
     }
 
-    /// How many of the episodes kept the user began at a client from `start` to `end`, and how long they took together.
+    /// The number and total latency of the kept episodes that the user began at a client from `start` to
+    /// `end`.
     pub(crate) fn input_within(
         &self,
         client: ConnectionId,
@@ -410,7 +411,7 @@ impl Findings {
     }
 }
 
-/// Its pattern has its shape; of thousands of episodes it would take much memory.
+/// Drops the tree of an episode, which its pattern has: thousands of trees would take much memory.
 fn without_shape(mut episode: Episode) -> Episode {
     episode.tree = Tree::new(episode.group);
     episode.tags = Default::default();

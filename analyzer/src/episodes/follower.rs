@@ -42,7 +42,7 @@ pub(crate) struct Follower {
     nest: Nest,
 }
 
-/// What is around the clients.
+/// The state outside the clients.
 #[derive(Debug, Default)]
 struct Around {
     server: ServerActivity,
@@ -128,8 +128,8 @@ impl Follower {
         self.around.server.ready.attached();
     }
 
-    /// Takes the next occurrence. Hands out the episodes that are complete with it, each by itself (`alone`), and
-    /// those that with all that they led to are.
+    /// Takes the next occurrence. Hands out the episodes that are complete with it, each by itself
+    /// (`alone`), and those that with all that they led to are.
     pub(crate) fn happened(
         &mut self,
         time: u64,
@@ -213,7 +213,7 @@ impl Follower {
         self.settle(time, alone, on);
     }
 
-    /// What other clients did that the events of a delivery come of.
+    /// The requests of other clients that caused the events of a delivery.
     fn links(&mut self, time: u64, id: ConnectionId, delivery: &Delivery) -> Vec<Option<Link>> {
         let Follower {
             causes,

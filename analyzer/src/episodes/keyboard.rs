@@ -1,8 +1,8 @@
-//! Which key has which code: the keyboard as the server described it to any client of the trace
-//! (GetKeyboardMapping, XkbGetMap), most of which ask for it when they start.
+//! Names of keys by their codes: the keyboard as the server described it to any client of the trace
+//! (GetKeyboardMapping, XkbGetMap). Most clients ask when they start.
 //!
-//! A key is called by the keysym of its first group that it has without modifiers, or with Shift where that is held. The
-//! last answer holds, also after a MappingNotify: clients that care ask anew then.
+//! A key has the name of its first group's keysym without modifiers, or with Shift where that is held. The
+//! last answer holds, also after a MappingNotify: clients that depend on the keyboard ask again then.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ use crate::pipeline::Seen;
 const MAX_PENDING: usize = 1024;
 /// XkbGetMap's reply: the fixed part.
 const MAP: usize = 40;
-/// Its bits of `present` (XKB protocol, SETofMAPPART).
+/// A bit of `present` (XKB protocol, SETofMAPPART).
 const KEY_TYPES: u16 = 1;
 const KEY_SYMS: u16 = 2;
 
@@ -60,13 +60,13 @@ impl Keyboard {
         }
     }
 
-    /// What the key with this code is called, alone or with Shift, where the trace tells.
+    /// The name of the key with this code, alone or with Shift; `None` where the trace does not tell.
     pub(crate) fn key(&self, code: u32, shifted: bool) -> Option<Symbol> {
         let [alone, with_shift] = self.names.get(&u8::try_from(code).ok()?)?;
         with_shift.filter(|_| shifted).or(*alone)
     }
 
-    /// Whether the key changes what others mean, and says nothing alone.
+    /// True where the key only changes the meaning of others.
     pub(crate) fn is_modifier(&self, code: u32) -> bool {
         let name = self.key(code, false).map_or("", Symbol::as_str);
         let sided = name.strip_suffix("_L").or(name.strip_suffix("_R"));

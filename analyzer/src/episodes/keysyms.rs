@@ -1,5 +1,5 @@
-//! What keysyms are called (X11 protocol, appendix A; keysymdef.h): printable ones by the character that
-//! they stand for, others by name.
+//! Names of keysyms (X11 protocol, appendix A; keysymdef.h): printable ones by their character, others by
+//! name.
 
 /// Names of punctuation, from the space to the slash, as X has them.
 const PUNCTUATION: [(u32, &str); 33] = [

@@ -1,7 +1,7 @@
-//! Kinds of requests, as far as the shape of an episode depends on them.
+//! Kinds of requests that shape an episode's tree.
 //!
-//! What a client makes and frees to draw with (GCs, pixmaps, glyphs, regions) is no kind: whether it
-//! makes it now or kept it from last time would make two patterns of one action.
+//! Objects for drawing (GCs, pixmaps, glyphs, regions) have no kind: making such an object now or keeping
+//! it from last time would make two patterns of one action.
 
 use x11prof_protocol::Symbol;
 
@@ -60,7 +60,7 @@ impl Kinds {
         Kinds(1 << kind)
     }
 
-    /// Whether it draws, on a window or on what is copied to one later.
+    /// True for drawing on a window, or on a drawable that is copied to a window later.
     pub(crate) fn draws(self) -> bool {
         self.0 & DRAWING != 0
     }

@@ -11,7 +11,7 @@ use crate::statistics::distribution::Distribution;
 /// Landmarks told apart at most; those after them are one.
 const MAX_LANDMARKS: usize = 2000;
 
-/// What those are called.
+/// The name of the sum of all landmarks beyond the limit.
 const OTHERS: &str = "(others)";
 
 /// The episodes of one landmark, in nanoseconds.

@@ -48,7 +48,7 @@ impl Location {
         all
     }
 
-    /// The same without the request or the window.
+    /// The location without the request or the window.
     pub(crate) fn like(self) -> Location {
         match self {
             Location::RoundTrips(_) => Location::Of(Owner::Server(ServerCause::Reply)),
@@ -57,7 +57,7 @@ impl Location {
         }
     }
 
-    /// Its kind, as results name it.
+    /// The kind, as results name it.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Location::Drawing(_) | Location::Of(Owner::Server(ServerCause::Drawing)) => "drawing",

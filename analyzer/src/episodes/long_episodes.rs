@@ -14,15 +14,16 @@ const MAX_STARTS: usize = 1 << 16;
 /// Long episodes, and all of them by class.
 #[derive(Debug, Default)]
 pub(crate) struct LongEpisodes {
-    /// Beginning and latency of those that are perceptible or above the least of the thresholds; which they are.
+    /// Beginning and latency of those that are perceptible or above the least of the thresholds; which they
+    /// are.
     long: Vec<(u64, u64, bool)>,
     /// Episodes and nanoseconds by class.
     pub(crate) classes: [(u64, u64); EDGES.len()],
 }
 
 impl LongEpisodes {
-    /// An episode that began at `start` and took `latency`, in nanoseconds; `long` if that is over the general
-    /// threshold, `perceptible` if over its own.
+    /// An episode that began at `start` and took `latency`, in nanoseconds; `long` if that is over the
+    /// general threshold, `perceptible` if over its own.
     pub(crate) fn add(&mut self, start: u64, latency: u64, long: bool, perceptible: bool) {
         let ms = latency as f64 / 1e6;
         if (long || perceptible || ms > THRESHOLDS[0]) && self.long.len() < MAX_STARTS {
@@ -34,8 +35,8 @@ impl LongEpisodes {
         *total = total.saturating_add(latency);
     }
 
-    /// How many took longer than these milliseconds, or (`None`) than their own threshold, and the nanoseconds from the beginning of each to
-    /// that of the next, in the order of their beginnings: they end in another.
+    /// The number of episodes longer than `above_ms`, or (`None`) than their own threshold, and the
+    /// nanoseconds between their beginnings. Sorts them by their beginnings: they ended in another order.
     pub(crate) fn apart(&self, above_ms: Option<f64>) -> (u64, Distribution) {
         let above = self.long.iter().filter(|(_, nanos, perceptible)| {
             above_ms.map_or(*perceptible, |above| *nanos as f64 / 1e6 > above)

@@ -1,9 +1,9 @@
-//! One client as a state machine: what it handles, what waits to be handled, and who owns the
+//! One client as a state machine: the episode that it handles, the stimuli that wait, and the owner of the
 //! time meanwhile.
 //!
-//! A client is quiet when no reply is outstanding, nothing delivered is unread, and the threads that
-//! speak for it wait for X or for work. Without context switches it is quiet when the wire is silent.
-//! Here is what it is; [`messages`] has what comes and goes, and [`threads`] what its threads do.
+//! A client is quiet when no reply is outstanding, nothing delivered is unread, and the threads that speak
+//! for it wait for X or for work. Without context switches it is quiet when the wire is silent. This file
+//! has the state; [`messages`] and [`threads`] have the changes.
 
 mod messages;
 mod threads;
@@ -46,29 +46,29 @@ impl Spans {
 #[derive(Debug)]
 pub(crate) struct Machine {
     client: ConnectionId,
-    /// Episodes that it has ended.
+    /// The number of episodes that have ended.
     ended: u64,
-    /// Its process.
+    /// The process id.
     pub(crate) pid: Option<u32>,
     threads: ClientThreads,
-    /// Those of its threads that speak for it, as one.
+    /// The state of all threads that speak for the client, as of one.
     thread: Thread,
     outstanding: VecDeque<(SequenceNumber, Symbol)>,
-    /// Since when there is one.
+    /// The beginning of the wait for the outstanding replies.
     asked_at: u64,
-    /// The first and the last request that draws of those that the server is not known to have handled.
+    /// The first and the last drawing request that the server may not have handled yet.
     undrawn: Option<(SequenceNumber, SequenceNumber)>,
-    /// The request that was answered last.
+    /// The latest request that was answered.
     answered: Option<Symbol>,
     answered_at: u64,
     open: Option<Open>,
     waiting: Queue,
     spans: Spans,
-    /// Whose time it is until the relay has taken what the client wrote.
+    /// The owner of the time until the relay has taken the client's requests.
     taking: Owner,
-    /// When the server has got what it sent last.
+    /// The time at which the server has got the latest request.
     arrives: u64,
-    /// The first request since it was last quiet: events from there on are its own doing.
+    /// The first request since the client was last quiet: later events may answer its own requests.
     busy_from: Option<SequenceNumber>,
     /// When it last drew without a stimulus.
     last_frame: Option<u64>,
@@ -76,12 +76,12 @@ pub(crate) struct Machine {
     last_end: u64,
     /// The server has answered its setup.
     set_up: bool,
-    /// Its threads last woke from a wait that is taken to be in the middle of a handling.
+    /// The threads last woke from a wait in the middle of a handling, as far as is known.
     mid_way: bool,
     names: Names,
 }
 
-/// What is about no event.
+/// Landmarks of episodes without an event.
 #[derive(Debug, Clone)]
 struct Names {
     startup: About,
@@ -133,13 +133,14 @@ impl Machine {
         }
     }
 
-    /// It was there before: the server let it in long ago, and of its start nothing is known.
+    /// The client connected long before the recording: its start is not known.
     pub(crate) fn joined(&mut self) {
         self.open.take_if(|open| open.starts_up());
         self.set_up = true;
     }
 
-    /// The switches of its process are recorded from `time` on: it runs, or waits until the server lets it in.
+    /// The switches of its process are recorded from `time` on: it runs, or waits until the server lets it
+    /// in.
     pub(crate) fn captured(&mut self, time: u64) {
         match (self.thread, self.set_up) {
             (Thread::Unknown, true) => self.runs(),
@@ -182,7 +183,7 @@ impl Machine {
         self.asked_at
     }
 
-    /// What it does now, as an episode.
+    /// The id of the current episode.
     fn id(&self) -> EpisodeId {
         EpisodeId {
             client: self.client,
@@ -244,8 +245,8 @@ impl Machine {
         }
     }
 
-    /// Whether the server still draws what it was sent before the question whose reply is outstanding: a local round trip alone
-    /// does not take that long.
+    /// True where the server still draws requests from before the outstanding question: a local round trip
+    /// alone does not take that long.
     fn server_draws(&self, time: u64) -> bool {
         let (Some((question, _)), Some((drawing, _))) = (self.outstanding.front(), self.undrawn)
         else {
@@ -256,7 +257,7 @@ impl Machine {
             && time.saturating_sub(self.asked_at) >= BRIEF
     }
 
-    /// Whether what the client does at `time` may still be the response of `open`: it has not been quiet for
+    /// True where requests at `time` may still be the response of `open`: the client has not been quiet for
     /// long since its last request.
     fn lingers(&self, open: &Open, time: u64) -> bool {
         let now = match self.thread {

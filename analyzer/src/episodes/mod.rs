@@ -73,7 +73,7 @@ pub use thresholds::{ThresholdError, Thresholds};
 pub use user::definition::{EventDefinition, EventDefinitions};
 pub use user::file::EventFileError;
 
-/// What a user can choose.
+/// The user's choices.
 #[derive(Debug, Clone)]
 pub struct EpisodeOptions {
     /// The latency from which an episode is perceptible, by trigger.
@@ -149,12 +149,13 @@ impl Episodes {
         self.observe_both(observation, |_| {}, |_| {});
     }
 
-    /// The same; hands out each episode once it is complete, before it is known what it made others do.
+    /// As `observe`, but hands out each episode at its end, before its effects on other clients are known.
     pub fn observe_early(&mut self, observation: &Observation<'_>, early: impl FnMut(&Episode)) {
         self.observe_both(observation, early, |_| {});
     }
 
-    /// The same; `early` takes each episode once it is complete, `on` once it is known what it made others do.
+    /// As `observe`; `early` takes each episode at its end, `on` once its effects on other clients are
+    /// known.
     pub fn observe_both(
         &mut self,
         observation: &Observation<'_>,
@@ -210,7 +211,7 @@ impl Episodes {
         self.finish_with(|_| {})
     }
 
-    /// The same; hands out each episode that ends with the trace.
+    /// As `finish`; hands out each episode that ends with the trace.
     pub fn finish_with(mut self, mut on: impl FnMut(&Episode)) -> Findings {
         let Episodes {
             collector,

@@ -1,6 +1,7 @@
-//! Modal phases (LiLa, section 3.3): a client shows a window that is transient for another one or modal, or grabs the
-//! pointer or the keyboard, as a menu does, until that is over. What the user does meanwhile are episodes of their
-//! own, and what he thinks is nobody's: no part of it is charged to the episode that began the phase.
+//! Modal phases (LiLa, section 3.3): a client shows a window that is transient for another one or modal, or
+//! grabs the pointer or the keyboard, as a menu does, until that is over. What the user does meanwhile are
+//! episodes of their own, and what he thinks is nobody's: no part of it is charged to the episode that
+//! began the phase.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,12 +18,12 @@ const MAX_OPEN: usize = 4096;
 /// Phases kept, the first ones.
 const MAX_PHASES: usize = 10_000;
 
-/// How a phase is known.
+/// The evidence for a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum How {
     /// The window is transient for another one (ICCCM, WM_TRANSIENT_FOR).
     Transient,
-    /// It says that it is modal (EWMH, _NET_WM_STATE_MODAL).
+    /// The window has the state modal (EWMH, _NET_WM_STATE_MODAL).
     Modal,
     /// The pointer or the keyboard is grabbed.
     Grab,
@@ -43,14 +44,14 @@ impl How {
 pub(crate) struct Phase {
     pub(crate) client: ConnectionId,
     pub(crate) how: How,
-    /// What its window is called.
+    /// The name of the window.
     pub(crate) window: Option<String>,
     pub(crate) start: Timestamp,
     /// `None` while it goes on.
     pub(crate) end: Option<Timestamp>,
 }
 
-/// What is grabbed.
+/// The grabbed device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Grabbed {
     Pointer,
@@ -68,7 +69,7 @@ struct Grab {
 /// The modal phases of a trace.
 #[derive(Debug, Default)]
 pub(crate) struct Modal {
-    /// What windows say of themselves that are not mapped.
+    /// Properties of windows that are not mapped yet.
     hints: HashMap<u32, How>,
     windows: BTreeMap<u32, Phase>,
     grabs: HashMap<ConnectionId, Grab>,

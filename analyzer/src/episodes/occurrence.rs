@@ -1,4 +1,4 @@
-//! What the state machines of episodes live on: what happened, each with its time.
+//! The input of the episodes' state machines: happenings of a trace, each with its time.
 
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Waiting};
@@ -29,7 +29,7 @@ pub(crate) enum Occurrence {
         since: u64,
         place: Place,
     },
-    /// Whether the switches of a process are recorded.
+    /// Context switches of a process are recorded, or not.
     Captured { pid: u32, switches: bool },
     /// A thread changed its state.
     Step(Step),
@@ -41,7 +41,7 @@ pub(crate) enum Occurrence {
     Sent(ConnectionId, Sent),
 }
 
-/// What a thread waits in.
+/// The kind of a thread's wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wait {
     /// For a descriptor: poll, select, epoll.
@@ -56,18 +56,18 @@ pub(crate) enum Wait {
     Other,
 }
 
-/// What a thread waits in, and for which thing.
+/// The kind of a thread's wait, and its object.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) wait: Wait,
     /// A futex's address, the number of another system call; 0 of poll and of what is not known.
     pub(crate) at: u64,
-    /// Of a wait for a condition, whether it ends at a time at the latest; `None` of others.
+    /// For a wait for a condition: true where it has a time limit; else `None`.
     pub(crate) timed: Option<bool>,
 }
 
 impl PartialEq for Place {
-    /// It is the same place, with a time or without.
+    /// Equal places, with a time limit or without.
     fn eq(&self, other: &Place) -> bool {
         (self.wait, self.at) == (other.wait, other.at)
     }
@@ -98,7 +98,7 @@ impl Place {
     }
 }
 
-/// How many descriptors a call of poll or select (x86-64) waits for.
+/// The number of descriptors of a call to poll or select (x86-64).
 fn descriptors(waiting: &Waiting) -> Option<u64> {
     let at = match waiting.syscall {
         // poll, ppoll.
@@ -150,8 +150,8 @@ impl Wait {
                 7 | 23 | 232 | 270 | 271 | 281 | 441 => Wait::Poll,
                 35 | 230 => Wait::Sleep,
                 202 | 449 => Wait::Lock,
-                // pread64, pwrite64, fsync, fdatasync, getdents64, openat, newfstatat, statx. A read or a write
-                // may be one of a pipe.
+                // pread64, pwrite64, fsync, fdatasync, getdents64, openat, newfstatat, statx. A read or a
+                // write may be one of a pipe.
                 17 | 18 | 74 | 75 | 217 | 257 | 262 | 332 => Wait::File,
                 _ => Wait::Other,
             }
@@ -159,7 +159,7 @@ impl Wait {
     }
 }
 
-/// What an episode is about.
+/// The subject of an episode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct About {
     /// The event, its key or button, its window.
@@ -169,7 +169,7 @@ pub(crate) struct About {
 }
 
 impl About {
-    /// One that is a group of its own.
+    /// A subject that is a group of its own.
     pub(crate) fn alone(name: &str) -> About {
         About {
             landmark: Label::new(name),
@@ -183,9 +183,9 @@ impl About {
 pub(crate) struct Arrival {
     pub(crate) stimulus: Stimulus,
     pub(crate) about: About,
-    /// What a request of another client bears that led to it.
+    /// Signs that a causing request of another client would have.
     pub(crate) signs: Vec<Sign>,
-    /// What of the user's own events it starts and ends.
+    /// The user's own events that it starts and ends.
     pub(crate) tags: Tags,
     /// When it happened by the server's clock, in milliseconds, of those whose stimulus does not tell.
     pub(crate) millis: Option<u32>,
@@ -199,7 +199,7 @@ pub(crate) type Shown = (u32, u32);
 pub(crate) struct Delivery {
     /// The requests that were answered.
     pub(crate) answered: Vec<SequenceNumber>,
-    /// How many of them the client waited for.
+    /// The number of answers that the client waited for.
     pub(crate) round_trips: u64,
     /// The events.
     pub(crate) events: Vec<Arrival>,
@@ -220,23 +220,23 @@ pub(crate) struct Sent {
     pub(crate) arrived_at: u64,
     /// The first of them.
     pub(crate) first: Option<SequenceNumber>,
-    /// Those that the protocol answers, with their names.
+    /// Requests that the protocol answers, with their names.
     pub(crate) questions: Vec<(SequenceNumber, Symbol)>,
     pub(crate) kinds: Kinds,
-    /// The first and the last that draw, on whatever it is.
+    /// The first and the last drawing request, on any drawable.
     pub(crate) drawing: Option<(SequenceNumber, SequenceNumber)>,
     /// The window that is drawn on last, where it is known.
     pub(crate) drawn: Option<Label>,
     /// Something is drawn on a window, or a window shown or moved.
     pub(crate) draws: bool,
-    /// The same of a window that is not another client's.
+    /// Draws on, shows or moves a window of this client.
     pub(crate) shows: bool,
-    /// What other clients may get events for.
+    /// Requests that may cause events of other clients.
     pub(crate) acts: Vec<Act>,
-    /// What of the user's own events they start and end.
+    /// The user's own events that the requests start and end.
     pub(crate) tags: Tags,
     /// The last picture shown with Present.
     pub(crate) shown: Option<Shown>,
-    /// It wants to be told when such pictures are on the screen.
+    /// The client asks for an event once such pictures are on the screen.
     pub(crate) is_told: bool,
 }

@@ -32,7 +32,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// What is left without `first`, which it holds.
+    /// The difference to `first`, an earlier sum of the same.
     fn without(&self, first: &Tally) -> Tally {
         Tally {
             parts: self.parts.without(&first.parts),
@@ -48,7 +48,7 @@ impl Tally {
     }
 }
 
-/// An episode up to something that it has shown.
+/// The episode up to one of its pictures.
 #[derive(Debug, Clone, Copy)]
 struct Shown {
     end: u64,
@@ -56,50 +56,50 @@ struct Shown {
     round_trips: u64,
     requests: u64,
     bytes: u64,
-    /// When its client went on after that, and the time until then.
+    /// The time at which the client went on, and the sums until then.
     resumed: (u64, Tally),
 }
 
-/// An episode whose client has begun with it.
+/// An episode that its client has begun to handle.
 #[derive(Debug, Clone)]
 pub(crate) struct Open {
     pub(crate) stimulus: Option<Stimulus>,
     about: About,
     trigger: Trigger,
     start: u64,
-    /// When its client began with it.
+    /// The time at which the client began to handle it.
     pub(crate) begun: u64,
-    /// Up to where `until_sent` and `since_sent` go.
+    /// The end of the time in `until_sent` and `since_sent`.
     pub(crate) since: u64,
-    /// Up to the last request.
+    /// Sums up to the last request.
     until_sent: Tally,
-    /// From there on.
+    /// Sums from the last request on.
     since_sent: Tally,
-    /// `since_sent` as it was when the client first fell quiet.
+    /// `since_sent` when the client first fell quiet.
     at_quiet: Option<(u64, Tally)>,
-    /// For how long it has been quiet since its last request, all together.
+    /// Time in which the client was quiet since its last request.
     quiet_for: u64,
-    /// For how long it has been quiet, all together, until something else than bytes for it ended that.
+    /// Time in which the client was quiet, up to the first wakeup that no bytes caused.
     ticked_for: u64,
-    /// When it last sent something.
+    /// The time of the last request.
     pub(crate) last_sent: Option<u64>,
     pub(crate) draws: bool,
-    /// When it first sent something.
+    /// The time of the first request.
     first_sent: Option<u64>,
-    /// For how long what was sent last was on an emulated link.
+    /// Time of the last request on an emulated link.
     on_the_way: u64,
-    /// How many frames it has drawn, and when the last one began.
+    /// The number of frames drawn, and the beginning of the last one.
     frames: u64,
     last_drawn: Option<u64>,
-    /// Its pictures after which its client waited for a time of its own, and then drew the next.
+    /// Pictures after which the client waited by itself and then drew the next one.
     shown: Vec<Shown>,
-    /// It has waited so since this picture.
+    /// The picture after which the client waits by itself now.
     paused: Option<Shown>,
-    /// It is a frame of an animation.
+    /// The episode is a frame of an animation.
     is_frame: bool,
-    /// A frame that it had asked to be told of has come.
+    /// An event that the client had asked for as the beginning of a frame has come.
     pub(crate) ticked: bool,
-    /// What its press pressed went up while it was quiet, before anything had shown.
+    /// The pressed key or button was released while the client was quiet, before any drawing.
     pub(crate) released: bool,
     pub(crate) round_trips: u64,
     pub(crate) requests: u64,
@@ -107,19 +107,19 @@ pub(crate) struct Open {
     pub(crate) events: u64,
     pub(crate) scheduled: bool,
     starts_up: bool,
-    /// For how long its stimulus waited while its client handled nothing.
+    /// Time in which the stimulus waited while the client handled nothing.
     pub(crate) waited_idle: u64,
-    /// Why it may have ended elsewhere.
+    /// A reason why the end may be elsewhere.
     pub(crate) unsure: Option<Unsure>,
     outline: Outline,
-    /// The request of another client that led to it.
+    /// The request of another client that led to this episode.
     pub(crate) link: Option<Link>,
-    /// Events of other clients that came meanwhile.
+    /// Events caused by other clients during the handling.
     fed: Vec<Link>,
     steps: Steps,
-    /// When its stimulus was delivered.
+    /// The delivery of the stimulus.
     pub(crate) delivered: Option<u64>,
-    /// What of the user's own events it starts and ends.
+    /// The user's own events that the episode starts and ends.
     pub(crate) tags: Tags,
     /// The window that was drawn on last.
     drawn: Option<Label>,
@@ -174,7 +174,7 @@ impl Open {
         }
     }
 
-    /// Its client has waited for work since `since`: from the delivery on it could have begun.
+    /// The client has waited for work since `since`: it could have begun at the delivery.
     pub(crate) fn could_begin(&mut self, since: u64) {
         let delivered = self.delivered.unwrap_or(self.begun);
         let ready = self.begun.saturating_sub(delivered.max(since));
@@ -185,19 +185,19 @@ impl Open {
         }
     }
 
-    /// Where it stands among those that led to each other, with this number among those of its client.
+    /// The episode's place in the tree of episodes that led to each other.
     pub(crate) fn standing(&self, id: EpisodeId) -> Standing {
         Standing::of(id, self.link.as_ref())
     }
 
-    /// An event came that another client's request led to, while this was handled.
+    /// An event caused by another client came during the handling.
     pub(crate) fn fed(&mut self, link: Link) {
         if self.fed.len() < MAX_FED {
             self.fed.push(link);
         }
     }
 
-    /// The beginning of a client, which counts whatever comes of it.
+    /// The start of a client, which counts even without a request.
     pub(crate) fn start_up(about: About, time: u64) -> Open {
         Open {
             starts_up: true,
@@ -205,9 +205,8 @@ impl Open {
         }
     }
 
-    /// Time passes until `time` with this owner, with the number of threads that could run, while events wait
-    /// and a reply is outstanding, or not; `asks` is the request that a reply is awaited of, which the server has not come to yet
-    /// where it still `draws`.
+    /// Adds the time until `time` with its owner and the number of threads that could run. `asks` is the
+    /// request whose reply is outstanding; with `draws`, the server still draws earlier requests.
     pub(crate) fn pass(
         &mut self,
         time: u64,
@@ -229,7 +228,7 @@ impl Open {
         self.since = self.since.max(time);
     }
 
-    /// While it waited for a reply another client had grabbed the server for so long.
+    /// Another client had grabbed the server for the last `nanos` of the wait for a reply.
     pub(crate) fn grabbed(&mut self, nanos: u64, by: Option<ConnectionId>) {
         let asked = Owner::Server(ServerCause::Reply);
         let grabbed = Owner::Server(ServerCause::Grabbed);
@@ -238,7 +237,7 @@ impl Open {
             .change_last(nanos, &[asked], grabbed, Of::Client(by));
     }
 
-    /// The reply that it gets had left the server for so long: on the way, or while the recorder had no processor.
+    /// The reply left the server `nanos` ago: it was on the way, or the recorder had no processor.
     pub(crate) fn had_left(&mut self, nanos: u64, owner: Owner) {
         let since = self.last_sent.unwrap_or(self.begun);
         let nanos = nanos.min(self.since.saturating_sub(since));
@@ -248,8 +247,9 @@ impl Open {
             .change_last(nanos, &[asked], owner, Of::Request(None));
     }
 
-    /// What arrives now was on the way for up to `nanos` of the time that its sender has waited: they
-    /// are this owner's, but for those in which nobody had a processor for it (`unserved`). It `asks` this, or nothing.
+    /// An arriving message was on the way for up to `nanos` of its sender's wait: gives this time to
+    /// `owner`, except `unserved`, in which no processor was free for the server. `asks` is the message's
+    /// request.
     pub(crate) fn on_the_way(
         &mut self,
         nanos: u64,
@@ -291,7 +291,7 @@ impl Open {
         self.quiet_for = 0;
     }
 
-    /// Whether it is the beginning of its client.
+    /// True for the start of a client.
     pub(crate) fn starts_up(&self) -> bool {
         self.starts_up
     }
@@ -300,25 +300,25 @@ impl Open {
         self.stimulus.is_none() && self.trigger == Trigger::Output
     }
 
-    /// Whether nobody asked for it, and it shows already: it is done when its client waits, whatever for.
+    /// True where the episode has no stimulus and has drawn: any wait of the client ends it.
     pub(crate) fn is_done(&self) -> bool {
         self.stimulus.is_none() && !self.starts_up && self.draws
     }
 
-    /// Whether it is about an event that nobody waits for, and that need not be drawn.
+    /// True where the episode's event is one that nobody waits for, and that need not be drawn.
     pub(crate) fn gives_way(&self) -> bool {
         let crossing = self.stimulus.is_some_and(|one| one.is_crossing());
         let about = self.stimulus.is_some() && self.trigger == Trigger::Asynchronous;
         (crossing || about) && self.link.is_none_or(|link| !link.is_awaited())
     }
 
-    /// Whether it is an action of the user that has drawn nothing yet: what it asked to be told of is the frame to
-    /// draw in.
+    /// True for an action of the user without drawing so far: the next frame event that the client asked
+    /// for is the time to draw.
     pub(crate) fn awaits_its_frame(&self) -> bool {
         self.is_input() && !self.draws && !self.ticked
     }
 
-    /// Whether it is the tick of a frame that is drawn, and another frame begins at `time`.
+    /// True for the tick of a drawn frame when another frame begins at `time`.
     pub(crate) fn ticks_again(&self, time: u64, frame: u64) -> bool {
         self.is_tick()
             && self
@@ -338,7 +338,7 @@ impl Open {
         next
     }
 
-    /// It has drawn at `time`: again, where half a `frame` has passed since it last counted.
+    /// The client drew at `time`: a new frame, where half a `frame` has passed since the last one.
     pub(crate) fn drew(&mut self, time: u64, frame: u64) {
         if self
             .last_drawn
@@ -351,7 +351,7 @@ impl Open {
         self.paused = None;
     }
 
-    /// Its client waits for a time of its own, or for another thread, since `since`.
+    /// The client waits by itself, or for another thread, since `since`.
     pub(crate) fn pauses(&mut self, since: u64) {
         self.not_quiet_since(since);
         if let Some(end) = self.last_sent.filter(|_| self.draws) {
@@ -366,7 +366,7 @@ impl Open {
         }
     }
 
-    /// Its client goes on after a pause.
+    /// The client goes on after a pause.
     pub(crate) fn resumes(&mut self, time: u64) {
         if let Some(shown) = &mut self.paused {
             let mut all = self.until_sent;
@@ -375,7 +375,8 @@ impl Open {
         }
     }
 
-    /// Its client has waited since `since` for less than is known by name: right after drawing, it may be for its next frame.
+    /// The client has waited since `since`, for too short a time to know the kind of wait. Right after
+    /// drawing, the wait may be for the next frame.
     pub(crate) fn pauses_briefly(&mut self, since: u64, brief: u64) {
         let sent = self.last_sent.unwrap_or_default();
         match since.saturating_sub(sent) < brief {
@@ -384,8 +385,8 @@ impl Open {
         }
     }
 
-    /// Where it has drawn frame after frame, with pauses of its client's own, it ends with the first: what is left is the
-    /// next frame of an animation, which is `about` this.
+    /// Where it has drawn frame after frame, with pauses of its client's own, it ends with the first: what
+    /// is left is the next frame of an animation, which is `about` this.
     pub(crate) fn next_frame(&mut self, about: About) -> Option<Open> {
         let enough = if self.is_frame {
             1
@@ -429,12 +430,13 @@ impl Open {
         Some(next)
     }
 
-    /// Whether it has drawn frame after frame, and its client was not quiet after the last of them.
+    /// True where the client drew frame after frame and was not quiet after the last of them.
     pub(crate) fn never_waits(&self) -> bool {
         self.at_quiet.is_none() && self.frames >= MANY_FRAMES
     }
 
-    /// Whether what began it told of the same; `stimulus` is then counted in it, and what it is about, if that says more.
+    /// True where `stimulus` repeats the episode's own. Counts it, and takes its landmark where that says
+    /// more.
     pub(crate) fn knows(&mut self, stimulus: &Stimulus, about: &About, tags: &Tags) -> bool {
         let Some(known) = self.stimulus.filter(|known| stimulus.repeats(known)) else {
             return false;
@@ -447,7 +449,8 @@ impl Open {
         true
     }
 
-    /// What the user did before anything came of it is what it is about.
+    /// Takes the stimulus `waiting` as the episode's own, if the user caused it and the episode has shown
+    /// nothing yet.
     pub(crate) fn is_of(&mut self, waiting: &Waiting) {
         let shown = self.first_sent.is_some_and(|sent| sent < waiting.start);
         let modifier = self.stimulus.is_some_and(|of| of.modifier) && !waiting.stimulus.modifier;
@@ -460,7 +463,7 @@ impl Open {
         self.delivered = Some(waiting.delivered);
     }
 
-    /// It has to handle something of its own doing, which answers the request of this number.
+    /// An event that answers the client's own request of this number begins a child.
     pub(crate) fn child(&mut self, about: About, time: u64, answers: Option<SequenceNumber>) {
         self.outline.child(about, time, answers);
     }
@@ -471,12 +474,12 @@ impl Open {
         self.at_quiet.get_or_insert((time, self.since_sent));
     }
 
-    /// What seemed to be quiet from `time` on was not.
+    /// The client was not quiet from `time` on after all.
     pub(crate) fn not_quiet_since(&mut self, time: u64) {
         self.at_quiet.take_if(|(since, _)| *since >= time);
     }
 
-    /// It was quiet for so long, until bytes came for it (`fed`) or something else ended that.
+    /// The client was quiet for so long, until bytes (`fed`) or something else ended that.
     pub(crate) fn rested(&mut self, nanos: u64, fed: bool) {
         self.quiet_for = self.quiet_for.saturating_add(nanos);
         if !fed {
@@ -484,8 +487,8 @@ impl Open {
         }
     }
 
-    /// Whether something that is drawn now, when no bytes have come for it, is still its response: it has drawn
-    /// nothing yet, and has not waited for longer than a `tick`. A clock that goes on ticking is nobody's response.
+    /// True where drawing without new bytes may still be this response: the episode has drawn nothing yet,
+    /// and has not waited for longer than a `tick`. A ticking clock is nobody's response.
     pub(crate) fn may_draw(&self, tick: u64) -> bool {
         !self.draws && (self.starts_up || self.ticked_for <= tick)
     }
@@ -505,18 +508,18 @@ impl Open {
         (self.trigger, self.about) = (Trigger::Output, about);
     }
 
-    /// Whether the user began it.
+    /// True where the user began the episode.
     pub(crate) fn is_input(&self) -> bool {
         self.trigger == Trigger::Input
     }
 
-    /// Whether a key, button or finger that went down began it.
+    /// True where a pressed key, button or finger began the episode.
     pub(crate) fn is_press(&self) -> bool {
         let shape = self.stimulus.map(|stimulus| stimulus.shape);
         shape == Some(Shape::Press)
     }
 
-    /// Whether anybody would miss it: it has a stimulus, or did something.
+    /// True where the episode counts: it has a stimulus or requests.
     pub(crate) fn counts(&self) -> bool {
         self.stimulus.is_some() || self.requests > 0 || self.starts_up
     }

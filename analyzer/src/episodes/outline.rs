@@ -1,7 +1,7 @@
-//! What an open episode does, as a tree: its handling, and within it that of events of its own doing.
+//! The tree of an open episode: its handling, and within it the events that its own requests caused.
 //!
-//! An event is within another one where it answers a request that was sent while that was handled: its
-//! sequence number says so. What comes after the last request belongs to no response.
+//! An event is within another one if it answers a request that was sent while that one was handled, by its
+//! sequence number. Events after the last request belong to no response.
 
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::Timestamp;
@@ -27,7 +27,7 @@ struct Node {
     landmark: Label,
     depth: usize,
     start: u64,
-    /// Its first request.
+    /// The first request.
     first: Option<SequenceNumber>,
     tree: Tree,
 }
@@ -51,7 +51,7 @@ pub(crate) struct Outline {
     pending: Pending,
 }
 
-/// What a finished episode did.
+/// The tree of a finished episode.
 pub(crate) struct Outlined {
     pub(crate) tree: Tree,
     pub(crate) children: Vec<Child>,
@@ -151,7 +151,7 @@ impl Outline {
         }
     }
 
-    /// It has to handle an event of its own doing, which answers the request of this number.
+    /// Begins a child: an event that answers the client's own request of this number.
     pub(crate) fn child(&mut self, about: About, time: u64, answers: Option<SequenceNumber>) {
         if self.nodes.len() > MAX_CHILDREN {
             return;

@@ -13,9 +13,9 @@ pub enum Owner {
     OffCpu(Cause),
     /// The server works for it, or is asked.
     Server(ServerCause),
-    /// It is on the way between them.
+    /// On the way between client and server.
     Network,
-    /// Its client is done, and other clients do what it led to.
+    /// The client is done; other clients handle its effects.
     Others,
 }
 
@@ -69,7 +69,7 @@ impl Parts {
         }
     }
 
-    /// What is left without `first`, which they hold.
+    /// The difference to `first`, an earlier sum of the same.
     pub(crate) fn without(mut self, first: &Parts) -> Parts {
         for (part, first) in self.0.iter_mut().zip(first.0) {
             *part = part.saturating_sub(first);

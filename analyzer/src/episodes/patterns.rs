@@ -1,6 +1,6 @@
-//! Patterns: episodes whose trees of intervals have the same shape (the thesis, chapter 4), added up in bounded
-//! memory. A landmark that is slow among others of its group that are not is a pattern of its own: one key of all that are
-//! typed.
+//! Patterns: episodes whose trees of intervals have the same shape (the thesis, chapter 4), added up in
+//! bounded memory. One slow landmark in a group of fast ones is a pattern of its own: for example one key
+//! among all typed ones.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,13 +13,13 @@ use super::tree::Tree;
 use crate::label::Label;
 use crate::statistics::distribution::Distribution;
 
-/// Trees of a landmark told apart at most; then trees alone, and those after them are one.
+/// Pairs of tree and landmark at most. The next 500 trees count without a landmark, all others as one.
 const MAX_OF_LANDMARKS: usize = 2000;
 const MAX_PATTERNS: usize = MAX_OF_LANDMARKS + 500;
 /// Locations told apart in a pattern; what is elsewhere counts with its like.
 const MAX_LOCATIONS: usize = 64;
 
-/// Which episodes of a pattern are perceptible (LagAlyzer).
+/// The share of a pattern's episodes that are perceptible (LagAlyzer).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Occurrence {
     Always,
@@ -56,7 +56,7 @@ pub(crate) struct Pattern {
     pub(crate) number: u64,
     /// `None` of those that are too many.
     pub(crate) tree: Option<Tree>,
-    /// That of all its episodes, where it is slow and the others of the group are not.
+    /// The landmark of all episodes, where it is slow and the others of its group are not.
     pub(crate) landmark: Option<Label>,
     pub(crate) trigger: Trigger,
     pub(crate) latencies: Distribution,
@@ -191,7 +191,8 @@ impl Patterns {
         Some(pattern.number).filter(|number| *number > 0)
     }
 
-    /// No more come: landmarks of one tree are one pattern, except those that are slow alone. Says the new number of each.
+    /// No more come: landmarks of one tree are one pattern, except those that are slow alone. Says the new
+    /// number of each.
     pub(crate) fn settle(&mut self) -> HashMap<u64, u64> {
         let alone = self.slow_alone();
         self.numbers.clear();
@@ -219,7 +220,8 @@ impl Patterns {
         numbers
     }
 
-    /// Landmarks, with their groups, that are slow more than once and mostly, where the others of the group mostly are not.
+    /// Landmarks, with their groups, that are slow more than once and mostly, where the others of the group
+    /// mostly are not.
     fn slow_alone(&self) -> HashSet<(Option<Symbol>, Label)> {
         let mut groups: HashMap<_, HashMap<_, (u64, u64)>> = HashMap::new();
         for of in &self.list {

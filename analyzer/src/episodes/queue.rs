@@ -1,4 +1,4 @@
-//! What waits to be handled by a client, with what a person sees as one put together.
+//! Stimuli that wait for their client. Several that are one to a person are one here.
 
 use std::collections::VecDeque;
 
@@ -11,8 +11,8 @@ use super::user::tag::Tags;
 /// Stimuli that wait at most; those after them are handled with the last one.
 const MAX_STIMULI: usize = 1024;
 
-/// Events that come within this come together, where their client has not begun with the first: the relay may have read
-/// them apart. In nanoseconds.
+/// Events that come within this come together, where their client has not begun with the first: the relay
+/// may have read them apart. In nanoseconds.
 const TOGETHER: u64 = 1_000_000;
 
 /// A stimulus that its client has not begun with, times in nanoseconds.
@@ -27,12 +27,12 @@ pub(crate) struct Waiting {
     pub(crate) events: u64,
     /// The request of another client that led to it.
     pub(crate) link: Option<Link>,
-    /// What of the user's own events it starts and ends.
+    /// The user's own events that the stimulus starts and ends.
     pub(crate) tags: Tags,
 }
 
 impl Waiting {
-    /// Whether what came right before it is part of it.
+    /// True where the stimulus before is part of this one.
     fn is_after(&self, last: &Waiting) -> bool {
         let trigger = last.stimulus.trigger;
         if self.stimulus.trigger == Trigger::Input {
@@ -50,17 +50,17 @@ impl Waiting {
         self.stimulus.modifier && self.stimulus.shape == Shape::Press
     }
 
-    /// Whether another client waits for it to be handled.
+    /// True where another client waits for the handling.
     fn is_awaited(&self) -> bool {
         self.link.is_some_and(|link| link.is_awaited())
     }
 }
 
-/// What was read together.
+/// The stimuli that a client has read at once.
 #[derive(Debug, Default)]
 pub(crate) struct Read {
     pub(crate) events: u64,
-    /// What led to them.
+    /// The requests that led to them.
     pub(crate) links: Vec<Link>,
     pub(crate) tags: Tags,
     /// The first that the user did.
@@ -76,13 +76,13 @@ impl Queue {
         self.0.is_empty()
     }
 
-    /// Whether the user did one of them.
+    /// True where the user caused one of them.
     pub(crate) fn has_input(&self) -> bool {
         let mut all = self.0.iter();
         all.any(|one| one.stimulus.trigger == Trigger::Input)
     }
 
-    /// Whether another client waits for one of them.
+    /// True where another client waits for one of them.
     pub(crate) fn has_awaited(&self) -> bool {
         self.0.iter().any(Waiting::is_awaited)
     }
@@ -129,7 +129,7 @@ impl Queue {
         read
     }
 
-    /// Whether what `stimulus` releases waits.
+    /// True where the press that `stimulus` releases waits.
     pub(crate) fn holds_press_of(&self, stimulus: &Stimulus) -> bool {
         self.0.iter().any(|one| stimulus.releases(&one.stimulus))
     }
@@ -146,7 +146,8 @@ impl Queue {
         events
     }
 
-    /// Whether `stimulus` is one with another that waits, the last or what it releases; it is then counted there.
+    /// Counts `stimulus` with the last one, or with the press that it releases, where they are one to a
+    /// person; true if so.
     pub(crate) fn takes(&mut self, stimulus: &Stimulus, link: Option<Link>, tags: &Tags) -> bool {
         let full = self.0.len() >= MAX_STIMULI;
         let press = self
@@ -164,8 +165,8 @@ impl Queue {
         .is_some()
     }
 
-    /// Whether one that waits has told of the same; `stimulus` is then counted there, and what it is about, if that says
-    /// more.
+    /// Counts `stimulus` with a waiting one that it repeats, and takes its landmark where that says more;
+    /// true if so.
     pub(crate) fn knows(&mut self, stimulus: &Stimulus, about: &About, tags: &Tags) -> bool {
         let mut all = self.0.iter_mut();
         let Some(known) = all.find(|one| stimulus.repeats(&one.stimulus)) else {

@@ -15,7 +15,7 @@ const FORMAT: u32 = 1;
 pub struct Figure {
     /// The mean over the recordings that have it.
     pub mean: f64,
-    /// Its standard deviation (of a sample); null of fewer than two recordings.
+    /// The standard deviation (of a sample); null for fewer than two recordings.
     pub standard_deviation: Option<f64>,
 }
 
@@ -31,7 +31,7 @@ impl Figure {
     }
 }
 
-/// What several recordings have in common.
+/// Figures over several recordings.
 #[derive(Debug, Clone, Serialize)]
 pub struct RepeatedReport {
     /// The version of this layout.
@@ -40,7 +40,7 @@ pub struct RepeatedReport {
     pub traces: Vec<String>,
     /// Episodes of a recording.
     pub count: Figure,
-    /// Those over their threshold.
+    /// Episodes over their threshold.
     pub perceptible: Figure,
     /// The time in which at least one episode went on.
     pub in_episode_ms: Figure,
@@ -55,13 +55,13 @@ pub struct RepeatedReport {
 /// A landmark of several recordings. Its figures are over the recordings that have it.
 #[derive(Debug, Clone, Serialize)]
 pub struct RepeatedLandmark {
-    /// Its name.
+    /// The name.
     pub landmark: String,
     /// The recordings that have it.
     pub recordings: u64,
-    /// Its episodes in a recording.
+    /// Episodes in a recording.
     pub count: Figure,
-    /// Those over their threshold.
+    /// Episodes over their threshold.
     pub perceptible: Figure,
     /// Their mean latency.
     pub mean_ms: Figure,
@@ -74,7 +74,7 @@ pub struct RepeatedLandmark {
 }
 
 impl RepeatedReport {
-    /// What these reports say together.
+    /// Puts these reports together.
     pub fn new(reports: &[EpisodesReport]) -> RepeatedReport {
         let figure = |of: fn(&EpisodesReport) -> f64| {
             let values: Vec<f64> = reports.iter().map(of).collect();

@@ -34,7 +34,7 @@ pub use user::{EventTypeReport, ResourceUse};
 /// The version of the JSON.
 const FORMAT: u32 = 1;
 
-/// What `x11prof episodes` found.
+/// The results of `x11prof episodes`.
 #[derive(Debug, Clone, Serialize)]
 pub struct EpisodesReport {
     /// The version of this layout.
@@ -63,7 +63,7 @@ pub struct EpisodesReport {
     pub series: SeriesReport,
     /// The share of all latency, by the episodes' duration.
     pub durations: Vec<DurationReport>,
-    /// How far apart long episodes begin (the latency-benchmark paper's Table 2).
+    /// Times between the beginnings of long episodes (the latency-benchmark paper's Table 2).
     pub long_apart: Vec<ApartReport>,
     /// The episodes, in the order of time; with `--worst` the longest first.
     pub episodes: Vec<EpisodeReport>,

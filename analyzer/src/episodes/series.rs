@@ -10,7 +10,7 @@ const MAX_STEPS: usize = 1000;
 /// The first length of a step, in nanoseconds: the paper's.
 const FIRST_STEP: u64 = 1_000_000;
 
-/// What happened in a step of time; times in nanoseconds.
+/// Sums over a step of time, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Step {
     /// Processor time of the clients.
@@ -44,7 +44,7 @@ pub(crate) struct Series {
     steps: Vec<Step>,
     /// Whose threads run, and since when.
     running: HashMap<u32, (u32, u64)>,
-    /// Whether any switch was recorded.
+    /// True where the trace has context switches.
     pub(crate) switches: bool,
 }
 
@@ -74,7 +74,7 @@ impl Series {
         self.origin.get_or_insert(time);
     }
 
-    /// Its beginning, the length of its steps and the steps.
+    /// The beginning, the length of a step, and the steps.
     pub(crate) fn steps(&self) -> (u64, u64, &[Step]) {
         (self.origin.unwrap_or(0), self.length, &self.steps)
     }

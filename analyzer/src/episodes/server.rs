@@ -224,7 +224,7 @@ impl ServerActivity {
         }
     }
 
-    /// How long the server worked on what was sent at `sent`; `None` where it still may.
+    /// The server's time for a request sent at `sent`; `None` where the server may still work on it.
     fn tail(&self, sent: u64, now: u64) -> Option<u64> {
         if !self.switches {
             return Some(0);

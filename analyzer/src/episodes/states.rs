@@ -4,14 +4,14 @@
 //! A client is busy while an episode of it goes on: so the states are added up with the episodes' parts,
 //! and the two cannot contradict each other.
 
-/// What is so while a client handles something.
+/// The state of a client that handles something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct BusyState {
     /// Events of the user have come that it has not begun with.
     pub(crate) events: bool,
-    /// It waits for a reply.
+    /// Waiting for a reply.
     pub(crate) outstanding: bool,
-    /// It waits for a file.
+    /// Waiting for a file.
     pub(crate) file: bool,
 }
 
@@ -35,7 +35,7 @@ impl Busy {
         }
     }
 
-    /// What is left without `first`, which it holds.
+    /// The difference to `first`, an earlier sum of the same.
     pub(crate) fn without(mut self, first: &Busy) -> Busy {
         for (time, first) in self.0.iter_mut().zip(first.0) {
             *time = time.saturating_sub(first);

@@ -1,12 +1,11 @@
-//! What an event asks of its client: events as stimuli, with what decides whether two of them are
-//! one to a person.
+//! Events as stimuli, with the properties that decide whether two of them are one to a person.
 
 use x11prof_protocol::{Event, SequenceNumber, Symbol};
 use x11prof_session::event_window;
 
 use super::episode::Trigger;
 
-/// What a key or button event is about.
+/// The key, button, finger or atom of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Detail {
     /// Nothing of the kind.
@@ -21,12 +20,12 @@ pub(crate) enum Detail {
     Atom(u32),
 }
 
-/// How events of one kind follow each other.
+/// The place of an event in a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// A key or button went down.
     Press,
-    /// It went up.
+    /// A key or button went up.
     Release,
     /// One of many that stand for one movement.
     Motion,
@@ -174,8 +173,8 @@ impl Stimulus {
         (self.trigger, self.shape, self.detail) = (Trigger::Input, shape, detail);
     }
 
-    /// Whether it tells once more of what `earlier` told: a raw event of the device beside that of a window, or of
-    /// each of several devices.
+    /// True for a second report of the stimulus `earlier`: a raw event of the device beside that of a
+    /// window, or of each of several devices.
     pub(crate) fn repeats(&self, earlier: &Stimulus) -> bool {
         let another = self.name != earlier.name || self.window != earlier.window;
         self.trigger == Trigger::Input
@@ -186,17 +185,19 @@ impl Stimulus {
             && self.server_time == earlier.server_time
     }
 
-    /// Whether it is a device's, whatever window has the focus or the pointer (XI2 protocol, "RawEvent").
+    /// True for a device's own event, which is independent of focus and pointer window (XI2 protocol,
+    /// "RawEvent").
     pub(crate) fn is_raw(&self) -> bool {
         self.name.as_str().starts_with("Raw")
     }
 
-    /// Whether the pointer is in another window.
+    /// True where the pointer entered or left a window.
     pub(crate) fn is_crossing(&self) -> bool {
         self.trigger == Trigger::Input && self.shape == Shape::Other
     }
 
-    /// Of a crossing with this mode (protocol, EnterNotify): the user moves nothing where a grab begins or ends.
+    /// Takes a crossing with this mode (protocol, EnterNotify) for no input where a grab begins or ends:
+    /// the user moves nothing then.
     fn crosses(&mut self, mode: Option<&u8>) {
         // NotifyGrab, NotifyUngrab; XINotifyPassiveGrab, XINotifyPassiveUngrab.
         if self.is_crossing() && mode.is_some_and(|mode| matches!(mode, 1 | 2 | 4 | 5)) {
@@ -209,8 +210,8 @@ impl Stimulus {
         self.shape == Shape::Release && press.shape == Shape::Press && self.detail == press.detail
     }
 
-    /// Whether a person sees this and `earlier`, which its client has not begun with, as one:
-    /// a movement that goes on, a key that repeats.
+    /// True where `earlier` waits and a person sees both as one: a movement that goes on, a key that
+    /// repeats.
     pub(crate) fn continues(&self, earlier: &Stimulus) -> bool {
         let same = self.name == earlier.name
             && self.window == earlier.window

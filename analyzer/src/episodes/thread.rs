@@ -1,22 +1,21 @@
-//! The threads of a client that speak for it as one, and who owns the time while it is so.
+//! The threads that speak for a client, as one, and the owner of their time.
 
 use super::cause::{Cause, ServerCause};
 use super::episode::Owner;
 use super::occurrence::Wait;
 use crate::activity::delays::WOKEN_WITHIN;
 
-/// What the threads do together that speak for a client.
+/// The common state of the threads that speak for a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Thread {
-    /// Nothing is known of it.
+    /// Not known.
     Unknown,
     Running,
-    /// It could run.
+    /// Ready to run, without a processor.
     Preempted,
-    /// It waits since then; in what, if it was asked (poll: for X or for work), which may be no more than
-    /// assumed; whether bytes came for it meanwhile, and
-    /// when they were all that it had asked for; when the relay last took something that it had
-    /// written long before.
+    /// All wait, since `since`. `wait` is the kind of the wait, `unsure` where that is assumed. `fed`:
+    /// bytes have come since. `answered`: the time at which all asked replies had come. `taken`: the latest
+    /// time at which the relay took bytes written long before.
     Blocked {
         since: u64,
         wait: Option<Wait>,
@@ -35,7 +34,8 @@ impl Thread {
             Thread::Unknown | Thread::Running => Owner::Client,
             Thread::Preempted => Owner::OffCpu(Cause::Processor),
             Thread::Blocked { .. } if outstanding => Owner::Server(ServerCause::Reply),
-            // Being woken by the reply is part of the round trip, as long as it takes where a processor is free.
+            // Being woken by the reply is part of the round trip, as long as it takes where a processor is
+            // free.
             Thread::Blocked {
                 answered: Some(at), ..
             } if time.saturating_sub(at) <= WOKEN_WITHIN => Owner::Server(ServerCause::Reply),

@@ -2,7 +2,7 @@
 
 use super::episode::Trigger;
 
-/// What is wrong with a threshold on the command line.
+/// An error in a threshold on the command line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}: expected MS, or TRIGGER=MS with one of input, output, asynchronous, keyboard, mouse")]
 pub struct ThresholdError(String);
@@ -13,11 +13,11 @@ pub struct ThresholdError(String);
 pub struct Thresholds {
     /// In general.
     pub general: f64,
-    /// Of each trigger, in the order of `Trigger::ALL`; `None`: the general one.
+    /// Thresholds by trigger, in the order of `Trigger::ALL`; `None` for the general one.
     triggers: [Option<f64>; 3],
-    /// Of keys.
+    /// The threshold for keys.
     pub keyboard: f64,
-    /// Of the pointer.
+    /// The threshold for the pointer.
     pub mouse: f64,
 }
 

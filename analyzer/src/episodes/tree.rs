@@ -1,8 +1,9 @@
 //! The tree of intervals of an episode without their times (the thesis, chapter 4).
 //!
 //! A node is what was handled, with the kinds of its requests, the requests whose reply it waited for, and
-//! why else it waited. How often it did each, and in which order, is no part of it: 3 and 300 round trips of one
-//! request are the same code. Children come in their order; equal ones that follow each other are one.
+//! why else it waited. How often it did each, and in which order, is no part of it: 3 and 300 round trips
+//! of one request are the same code. Children come in their order; equal ones that follow each other are
+//! one.
 
 use std::fmt;
 
@@ -65,12 +66,12 @@ impl Tree {
         }
     }
 
-    /// It sends requests of these kinds.
+    /// Adds requests of these kinds.
     pub(crate) fn sends(&mut self, kinds: Kinds) {
         self.kinds.add(kinds);
     }
 
-    /// It waits for the reply to a request of this name.
+    /// Adds a wait for the reply to a request of this name.
     pub(crate) fn asks(&mut self, request: Symbol) {
         if let Err(at) = self.asked.binary_search(&request)
             && self.asked.len() < MAX_REQUESTS
@@ -79,12 +80,12 @@ impl Tree {
         }
     }
 
-    /// It waits for something else.
+    /// Adds a wait for something else.
     pub(crate) fn waits(&mut self, cause: Cause) {
         self.causes.add(cause);
     }
 
-    /// What `other` does, it does itself.
+    /// Adds all of `other` to this node.
     pub(crate) fn absorb(&mut self, other: Tree) {
         self.kinds.add(other.kinds);
         other.asked.into_iter().for_each(|one| self.asks(one));
@@ -92,7 +93,7 @@ impl Tree {
         other.children.into_iter().for_each(|one| self.child(one));
     }
 
-    /// It has a child.
+    /// Adds a child, unless the last one is equal.
     pub(crate) fn child(&mut self, child: Tree) {
         if self.children.last() != Some(&child) {
             self.children.push(child);
@@ -108,7 +109,7 @@ impl fmt::Display for Tree {
 }
 
 impl Tree {
-    /// The same of one landmark, which is named in place of its group.
+    /// The text with this landmark's name in place of its group's.
     pub(crate) fn of(&self, landmark: &str) -> impl fmt::Display {
         fmt::from_fn(move |f| self.called(landmark, f))
     }
@@ -122,7 +123,7 @@ impl Tree {
         Ok(())
     }
 
-    /// What it did itself.
+    /// The node's own requests and waits.
     fn node(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kinds: Vec<&str> = self.kinds.names().collect();
         let asked: Vec<&str> = self.asked.iter().map(|one| one.as_str()).collect();

@@ -1,4 +1,4 @@
-//! What windows are called, and which requests show something: by what the session knows.
+//! Names of windows, and requests that change the screen, from the session's state.
 
 use x11prof_protocol::Request;
 use x11prof_session::{DrawableKind, Session, Target};
@@ -9,8 +9,7 @@ use crate::pipeline::Seen;
 /// The longest part of a name that is taken, in bytes.
 const LONGEST: usize = 60;
 
-/// Whether a request changes what is on the screen: it draws on a window, or shows, moves or
-/// hides one.
+/// True for a request that changes the screen: it draws on a window, or shows, moves or hides one.
 pub(crate) fn shows(seen: &Seen<'_>, request: &Request<'_>) -> bool {
     if let Some(drawing) = Drawing::of(request.name) {
         return !drawing.is_on_target() || target(seen).is_some();
@@ -35,13 +34,14 @@ pub(crate) fn target(seen: &Seen<'_>) -> Option<u32> {
     (drawable.kind == DrawableKind::Window).then_some(id)
 }
 
-/// Whether the window that a request acts on is its client's own or nobody's, as the root is.
+/// True where the target window is the client's own or nobody's, as the root is.
 pub(crate) fn is_own(seen: &Seen<'_>) -> bool {
     let of = target(seen).and_then(|id| seen.session.id_range(id));
     of.is_none_or(|range| range.client.0 == seen.connection.0)
 }
 
-/// A window and its ancestors, those that lie beside their parent last: nobody sees them (Swing types into one).
+/// A window and its ancestors, those that lie beside their parent last: nobody sees them (Swing types into
+/// one).
 fn seen(session: &Session, window: u32) -> impl Iterator<Item = u32> + '_ {
     let beside = move |id: &u32| {
         session.drawable(*id).is_some_and(|one| {
@@ -62,8 +62,8 @@ pub(crate) fn class(session: &Session, window: u32) -> Option<&str> {
     ancestry.find_map(|id| session.window_names(id)?.class.as_deref().map(brief))
 }
 
-/// What a window is called: class and first title of the nearest of it and its ancestors that has
-/// a title or a class; a title that only repeats the class is left out.
+/// The name of a window: class and first title of the nearest of the window and its ancestors that has
+/// either. A title that only repeats the class is left out.
 pub(crate) fn name(session: &Session, window: u32) -> Option<String> {
     seen(session, window).find_map(|id| {
         let names = session.window_names(id)?;

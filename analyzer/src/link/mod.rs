@@ -1,4 +1,4 @@
-//! What a connection to a display is like, and what may be the cause: from what was measured (`trace::Link`).
+//! Properties of a connection to a display and their likely causes, from measurements (`trace::Link`).
 
 mod steps;
 
@@ -15,11 +15,11 @@ const LOCAL: f64 = 2.0;
 const FAR: f64 = 5.0;
 /// Bytes a second below which whole windows take longer than that: 100 Mbit/s, 8 MB (1920×1080) in 0.7 s.
 const NARROW: f64 = 12.5e6;
-/// Two writes take this much longer than one where an acknowledgement is waited for, in milliseconds: Linux delays
-/// it 40 (tcp(7), TCP_QUICKACK; TCP_DELACK_MIN), others up to 200, RFC 1122 allows 500.
+/// Two writes take this much longer than one where an acknowledgement is waited for, in milliseconds: Linux
+/// delays it 40 (tcp(7), TCP_QUICKACK; TCP_DELACK_MIN), others up to 200, RFC 1122 allows 500.
 const DELAYED: f64 = 25.0;
 
-/// What a connection is like. Times are milliseconds.
+/// Properties of a connection. Times are milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkReport {
     /// The version of this layout.
@@ -40,14 +40,14 @@ pub struct LinkReport {
     pub to_server_bytes_per_second: Option<f64>,
     /// Speed back.
     pub to_client_bytes_per_second: Option<f64>,
-    /// What is to be known of it, the gravest first.
+    /// Findings, the gravest first.
     pub findings: Vec<LinkFinding>,
 }
 
 /// A distribution of times.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SpreadReport {
-    /// How many.
+    /// The number.
     pub count: usize,
     /// The least; null where there are none.
     pub min_ms: Option<f64>,
@@ -62,17 +62,17 @@ pub struct SpreadReport {
 /// Something about a connection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkFinding {
-    /// Its name.
+    /// The kind.
     pub kind: LinkKind,
-    /// What is so.
+    /// The finding in words.
     pub what: String,
-    /// What can be done; null where nothing is to be done.
+    /// The remedy; null where there is none to take.
     pub advice: Option<Cow<'static, str>>,
     /// Where it is known from.
     pub source: Option<Cow<'static, str>>,
 }
 
-/// What a finding is about.
+/// The kind of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LinkKind {
@@ -80,7 +80,7 @@ pub enum LinkKind {
     Steps,
     /// A small request after another waits for an acknowledgement.
     DelayedAcknowledgement,
-    /// It carries little a second.
+    /// A low speed.
     Narrow,
     /// Round trips take long.
     Far,
@@ -108,7 +108,7 @@ impl SpreadReport {
 }
 
 impl LinkReport {
-    /// What was measured, judged.
+    /// Judges the measurements.
     pub fn new(link: &Link) -> LinkReport {
         let round_trips = SpreadReport::of(link.round_trips_ns.iter().copied());
         let lengths = link.paced.iter();

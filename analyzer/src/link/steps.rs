@@ -1,22 +1,24 @@
-//! Whether replies come in steps: at the ticks of a timer somewhere on the way.
+//! Finds out whether replies come in steps: at the ticks of a timer somewhere on the way.
 
 use x11prof_trace::RoundTrip;
 
-/// Steps that are looked for, in milliseconds: below, they cannot be told from noise; above, pauses are too short.
+/// Steps that are looked for, in milliseconds: below, they cannot be told from noise; above, pauses are too
+/// short.
 const SHORTEST: f64 = 4.0;
 const LONGEST: f64 = 60.0;
 /// From one step to the next that is looked at.
 const RESOLUTION: f64 = 0.05;
 /// Round trips that it takes.
 const FEWEST: usize = 20;
-/// Of replies at random times the figure below is 0 with a standard deviation of 1/√(2n), a tenth of 48; this is seven of
-/// them, so that a hundred steps looked at do not find one where none is.
+/// The least figure that counts as steps. Replies at random times have 0 with a standard deviation of
+/// 1/√(2n), a tenth of 48; this is seven of them, so that a test of a hundred step lengths finds none by
+/// chance.
 const CLEAR: f64 = 0.7;
 
 /// The step in milliseconds; `None` where there is none.
 ///
-/// Requests were sent after pauses of random length. Where a timer lets replies through, what lies between two of them
-/// is a multiple of its period all the same; elsewhere it is anything.
+/// Requests were sent after pauses of random length. Where a timer lets replies through, what lies between
+/// two of them is a multiple of its period all the same; elsewhere it is anything.
 pub(super) fn step(paced: &[RoundTrip]) -> Option<f64> {
     if paced.len() < FEWEST {
         return None;

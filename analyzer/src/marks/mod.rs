@@ -12,13 +12,14 @@ use x11prof_trace::Control;
 use crate::activity::threads::Step;
 use crate::pipeline::Observation;
 
-/// How long before a mark counts as around it, in nanoseconds: a person feels a delay, wonders, and finds the key.
+/// Time before a mark that counts as around it, in nanoseconds: a person feels a delay, wonders, and finds
+/// the key.
 pub(crate) const BEFORE: u64 = 5_000_000_000;
-/// How long after it does.
+/// Time after a mark that counts as around it.
 pub(crate) const AFTER: u64 = 1_000_000_000;
 /// Marks kept; of others only the number is known.
 const MARKS_LIMIT: usize = 1000;
-/// What was before is known by stretches of this length.
+/// Sums before a mark are kept for intervals of this length.
 const SLICE: u64 = 100_000_000;
 /// Slices kept: what is told of a time may come this much later as well.
 const SLICES: u64 = (BEFORE + AFTER) / SLICE + 10;
@@ -42,16 +43,16 @@ impl Mark {
         self.time.saturating_add(AFTER)
     }
 
-    /// How much of a stretch is around the mark.
+    /// The nanoseconds of an interval that are around the mark.
     fn shares(&self, from: u64, to: u64) -> u64 {
         to.min(self.to()).saturating_sub(from.max(self.from()))
     }
 }
 
-/// What was in a stretch of time.
+/// Sums over one interval.
 #[derive(Debug, Clone, Copy, Default)]
 struct Slice {
-    /// Its number, from the clock's beginning.
+    /// The interval's number, from the clock's beginning.
     number: u64,
     server: u64,
     requests: u64,
@@ -68,7 +69,7 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// Whether the user has marked anything.
+    /// True where the user has set no mark.
     pub fn is_empty(&self) -> bool {
         self.marks.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What went on around each mark: its episodes and stalls.
+//! The episodes and stalls around each mark.
 
 use super::{Mark, Marks};
 use crate::episodes::{EpisodeReport, EpisodesReport, MarkReport, MarkedEpisode, MarkedStall};

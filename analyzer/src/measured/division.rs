@@ -13,30 +13,30 @@ use crate::activity::server_runs::{Run, Runs};
 use crate::activity::share::{Rate, Share};
 use crate::activity::threads::Step;
 
-/// What the server tells of its own work (RECORD), it tells in the run that does it. The recorder may be this late to
-/// read it. In nanoseconds.
+/// The server reports its own work (RECORD) in the run that does it. The recorder may read the report this
+/// much later. In nanoseconds.
 const TOLD_LATE: u64 = 2_000_000;
-/// How much work waits for its run. Beyond that, all that waits belongs to the next run.
+/// Work that waits for its run, at most. Beyond that, all waiting work belongs to the next run.
 const WAITING_LIMIT: u64 = 1 << 16;
-/// How far back equal work of the same moment is looked for: each request has a few charges.
+/// Waiting works that are searched for an equal one of the same moment: each request has a few charges.
 const ALIKE: usize = 4;
 
-/// What tells how long the server ran.
+/// The source of the server's run times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Source {
     /// Nothing.
     #[default]
     None,
-    /// Its context switches, and its clock.
+    /// The server's context switches, and its clock.
     Switches,
-    /// Its clock alone: all of its time is divided as one run.
+    /// The server's clock alone: all of its time is divided as one run.
     Clock,
 }
 
-/// How the recording shows that the server ran for something.
+/// Evidence that the server ran for a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Evidence {
-    /// It came for the server.
+    /// The message came for the server.
     In,
     /// The server answered a request, or updated its screen.
     Answer,
@@ -64,9 +64,9 @@ pub(crate) struct Work<K> {
 /// Runs for nobody.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct UnclaimedRuns {
-    /// How many.
+    /// The number.
     pub(crate) runs: u64,
-    /// What they took.
+    /// Their time.
     pub(crate) share: Share,
 }
 
@@ -77,24 +77,25 @@ pub(crate) struct Division<K> {
     /// The server itself tells what it did (docs/FORMAT.md, "Attached").
     told: bool,
     runs: Runs,
-    /// What belongs to no run yet, in the order of time; equal work of one moment is one with a count.
+    /// Work that belongs to no run yet, in the order of time; equal works of one moment are one with a
+    /// count.
     waiting: VecDeque<(Work<K>, u64)>,
-    /// How much that is.
+    /// The number of waiting works.
     waits: u64,
-    /// What the first run was for, as far as that is sure.
+    /// Work that belongs to the first run for sure.
     sure: FxHashMap<K, f64>,
-    /// What the run before was for.
+    /// Work of the previous run.
     last: FxHashMap<K, f64>,
     /// Runs that wait for their division.
     fit: Fit<K>,
     /// Each client's latest request that has a reply, and whether it is answered.
     questions: FxHashMap<ConnectionId, (SequenceNumber, bool)>,
-    /// Whether the server owed an answer when the first run began: then it had waited for a disk or another server,
-    /// and not for clients.
+    /// True where the server owed an answer when the first run began: it had waited for a disk or another
+    /// server then, not for clients.
     owes: bool,
-    /// What woke it.
+    /// The work that woke the server.
     woken_by: Option<K>,
-    /// Whether anything came for it.
+    /// True where a message came for the run.
     called: bool,
     /// Runs in which only a part of a message had come.
     carried: Share,
@@ -104,7 +105,7 @@ pub(crate) struct Division<K> {
 }
 
 impl<K: Divided> Division<K> {
-    /// Of the server with this process id.
+    /// A division of the runs of the server with this process id.
     pub(crate) fn of(server: u32) -> Division<K> {
         Division {
             source: Source::None,
@@ -146,7 +147,7 @@ impl<K: Divided> Division<K> {
         self.told = true;
     }
 
-    /// How long after a run ended its work may be seen.
+    /// Work may be seen this much after the end of its run.
     fn late(&self) -> u64 {
         if self.told {
             TOLD_LATE
@@ -225,8 +226,8 @@ impl<K: Divided> Division<K> {
         *self.sure.entry(key).or_default() += price.0;
     }
 
-    /// Divides the runs that were over by `now`. All work until then was told. A wakeup costs what `wakeup` says for
-    /// its sleep, and has the key that `woken` makes of the work that woke the server.
+    /// Divides the runs that were over by `now`. All work until then was told. A wakeup costs what `wakeup`
+    /// says for its sleep, and has the key that `woken` makes of the work that woke the server.
     pub(crate) fn settle(
         &mut self,
         now: u64,
@@ -263,8 +264,8 @@ impl<K: Divided> Division<K> {
         }
     }
 
-    /// Takes what came shortly before the run ended, where that belongs to it: it does if other work that came
-    /// explains the next run.
+    /// Takes what came shortly before the run ended, where that belongs to it: it does if other work that
+    /// came explains the next run.
     fn take_last(&mut self, to: u64, next: Option<u64>) {
         let soon = next.filter(|next| next.saturating_sub(to) <= HANDED_ON_WITHIN);
         let explained = soon.is_some_and(|next| {
@@ -370,20 +371,20 @@ impl<K: Divided> Division<K> {
         }
     }
 
-    /// What the server's other threads ran.
+    /// Runs of the server's other threads.
     pub(crate) fn threads(&self) -> Share {
         self.runs.others()
     }
 
-    /// What the server's switches and its clock tell, where they differ.
+    /// The server's run time by switches and by clock, where they differ.
     pub(crate) fn doubt(&self) -> Option<(Micros, Micros)> {
         self.runs
             .doubt()
             .filter(|_| self.source == Source::Switches)
     }
 
-    /// How shares become the kernel's time. `credited` is all that was handed out. `None` where neither switches nor
-    /// the clock tell it.
+    /// The rate from shares to the kernel's time. `credited` is the sum of all shares handed out. `None`
+    /// where neither switches nor the clock tell the time.
     pub(crate) fn rate(&self, credited: Share) -> Option<Rate> {
         match self.source {
             Source::Switches => Some(self.runs.rate().unwrap_or(Rate::PLAIN)),

@@ -1,10 +1,11 @@
 //! Corrects the prices by the recording's own runs before they divide them.
 //!
 //! A price may be another machine's, or lack what this program meets: cold memory, pages that the kernel
-//! clears. Runs of different mixtures show that. Each kind of work gets a factor for its prices: the factors at
-//! which the runs' times are most likely, found by expectation maximisation. For a mixture of non-negative parts
-//! that is the multiplicative rule of Lucy (1974) and of Shepp & Vardi (1982). It starts at the prices and stays
-//! there where runs tell nothing: kinds that always come together are divided by their prices.
+//! clears. Runs of different mixtures show that. Each kind of work gets a factor for its prices: the
+//! factors at which the runs' times are most likely, found by expectation maximisation. For a mixture of
+//! non-negative parts that is the multiplicative rule of Lucy (1974) and of Shepp & Vardi (1982). It starts
+//! at the prices and stays there where runs tell nothing: kinds that always come together are divided by
+//! their prices.
 
 use std::hash::Hash;
 
@@ -13,21 +14,21 @@ use x11prof_cost_model::Micros;
 
 use crate::activity::share::Share;
 
-/// How many kinds of work, run by run, are fitted and divided at once: enough to tell them apart, in bounded memory.
-/// Work of one kind may have many keys, which change nothing but the memory.
+/// Kinds of work, summed over runs, that are fitted and divided at once: enough to tell the kinds apart, in
+/// bounded memory. Work of one kind may have many keys, which cost memory only.
 const WINDOW: usize = 1 << 16;
 const PARTS_LIMIT: usize = 8 * WINDOW;
-/// Steps of the fit. Few leave prices as they were. With many the noise of single runs decides, most of all for kinds
-/// that seldom come (docs/ACCURACY.md, "Is the division right?").
+/// Steps of the fit. Few leave prices as they were. With many the noise of single runs decides, most of all
+/// for kinds that seldom come (docs/ACCURACY.md, "Is the division right?").
 const STEPS: usize = 30;
 
-/// The weight of the factors before a window, as a share of the weight of its runs. Without it a kind that seldom
-/// decides a run would lose all of its time to one that does.
+/// The weight of the factors before a window, as a share of the weight of its runs. Without it a kind that
+/// seldom decides a run would lose all of its time to one that does.
 const PRIOR: f64 = 0.1;
 
-/// What can be divided.
+/// Work that can be divided.
 pub(crate) trait Divided: Copy + Eq + Hash {
-    /// The same for all work whose prices may be wrong in the same way.
+    /// The kind: prices of one kind may all be wrong by one factor.
     fn kind(self) -> Self;
 }
 
@@ -47,7 +48,7 @@ pub(super) struct Fit<K> {
     runs: Vec<(Share, usize)>,
     parts: Vec<Part<K>>,
     kinds: FxHashMap<K, usize>,
-    /// What each kind's prices are multiplied by; `None` before the first fit.
+    /// The factor of each kind's prices; `None` before the first fit.
     factors: Vec<Option<f64>>,
     /// The last run of the window that has each kind, and how many kinds all its runs have, run by run.
     last_runs: Vec<Option<usize>>,
@@ -84,7 +85,7 @@ impl<K: Divided> Fit<K> {
         self.runs.push((share, self.parts.len()));
     }
 
-    /// Whether the window is full.
+    /// True where the window is full.
     pub(super) fn is_full(&self) -> bool {
         self.kinds_of_runs >= WINDOW || self.parts.len() >= PARTS_LIMIT
     }
@@ -125,7 +126,8 @@ impl<K: Divided> Fit<K> {
         sums
     }
 
-    /// Gives new kinds the factor that all prices together have in the window. Returns the factors of all kinds.
+    /// Gives new kinds the factor that all prices together have in the window. Returns the factors of all
+    /// kinds.
     fn begin(&mut self, sums: &[f64]) -> Vec<f64> {
         let took: Micros = self.runs.iter().map(|(share, _)| share.time).sum();
         let priced: f64 = sums.iter().sum();

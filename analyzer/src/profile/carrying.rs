@@ -1,6 +1,8 @@
-//! Times of another server than the recorded one: its prices, times what was measured here over prices here.
+//! Times on another server than the recorded one: the other server's prices, times measured time over price
+//! on the recorded one.
 //!
-//! What both prices lack is about the same on both servers: cold caches, page faults, this machine's hour.
+//! Costs that are in neither price are about the same on both servers: cold caches, page faults, this
+//! machine's hour.
 
 use rustc_hash::FxHashMap;
 use x11prof_cost_model::{Cost, Micros};
@@ -19,24 +21,26 @@ const CAUSED: [TransportPart; 4] = [
     TransportPart::Error,
 ];
 
-/// What something took, and its price.
+/// A measured time, and the price of the same.
 pub(super) type MeasuredAndPrice = (Micros, Micros);
 
 /// Measured over priced, on the recorded server.
 pub(super) struct Carried {
     requests: FxHashMap<Symbol, f64>,
     parts: [f64; PARTS.len()],
-    /// Of the parts that requests cause, all together: what is charged to requests so stays a part of their total.
+    /// The ratio of all parts that requests cause: so the time charged to requests stays a part of their
+    /// total.
     caused: f64,
-    /// Of all that has a price: for what has none here.
+    /// The ratio of everything with a price, for requests without a ratio of their own.
     all: f64,
-    /// Of the other server's requests together: for groups of them, which so add up to the same.
+    /// The ratio of the other server's requests together, for groups of requests: so groups add up to the
+    /// same total.
     groups: f64,
 }
 
 impl Carried {
-    /// From what each request and each part of transport took on the recorded server, and its price there, to the
-    /// other server's sums.
+    /// From what each request and each part of transport took on the recorded server, and its price there,
+    /// to the other server's sums.
     pub(super) fn new(
         requests: impl Iterator<Item = (Symbol, MeasuredAndPrice)>,
         parts: impl Fn(TransportPart) -> MeasuredAndPrice,
@@ -130,7 +134,8 @@ mod tests {
     #[test]
     fn what_is_charged_to_requests_is_a_part_of_transport() {
         let cost = |us: f64| Cost::exact(Micros(us));
-        // There a wakeup costs 10 and a reply 30; here wakeups took twice their price, replies a tenth, setups ten times.
+        // There a wakeup costs 10 and a reply 30; here wakeups took twice their price, replies a tenth,
+        // setups ten times.
         let mut there = Sums::default();
         there.transport[index(TransportPart::Wakeup)].server = cost(10.0);
         there.transport[index(TransportPart::Reply)].server = cost(30.0);

@@ -1,5 +1,5 @@
-//! Which window a pixmap's pixels end in: that to which it is first copied. Programs draw into a pixmap, copy it
-//! to a window, and free it; its drawing is the window's.
+//! Finds the window that shows a pixmap: the one that the pixmap is first copied to. Programs draw into a
+//! pixmap, copy it to a window, and free it; its drawing is the window's.
 
 use std::collections::HashMap;
 
@@ -52,7 +52,7 @@ impl Copies {
         self.lives.get(&drawable).copied()
     }
 
-    /// What is drawn in `from` is copied to `to`.
+    /// The contents of `from` are copied to `to`.
     pub(crate) fn copied(&mut self, from: DrawableKey, to: DrawableKey) {
         let Some(life) = self.life(from) else { return };
         let goes = match self.life(to) {
@@ -75,7 +75,7 @@ impl Copies {
     }
 }
 
-/// What `request` copies from, and to; nothing where it copies nothing. A picture stands for its drawable.
+/// The sources and the target of a copying request; a picture stands for its drawable.
 pub(crate) fn copied(session: &Session, request: &Request<'_>) -> Option<([Option<u32>; 2], u32)> {
     let body = Body::of(request);
     let picture = |at| session.picture_drawable(body.u32(at)?);

@@ -1,7 +1,7 @@
-//! Another key than the request's name: whose time it is by client, window, drawable or atom.
+//! The profile by client, window, drawable or atom, beside the request's name.
 //!
-//! What an answer costs is charged to the group of the request that it answers, an event to that
-//! of the window it was sent to.
+//! The cost of an answer belongs to the group of its request, that of an event to the window it was sent
+//! to.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -23,7 +23,7 @@ const MAX_DRAWABLES: usize = 100_000;
 /// Requests of a connection whose groups are kept until they are answered.
 const RECENT: usize = 4096;
 
-/// What a profile is broken down by, beside the requests' names.
+/// The key of a breakdown, beside the requests' names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum By {
     /// The client's connection.
@@ -65,7 +65,7 @@ pub(crate) enum GroupKey {
     Others,
 }
 
-/// What is known of a window or a pixmap.
+/// Properties of a window or pixmap.
 #[derive(Debug, Clone, Default)]
 struct Description {
     pixmap: bool,

@@ -12,7 +12,7 @@ use crate::pipeline::{Observation, Seen};
 use crate::recorded_server::recorded_server;
 use x11prof_server_model::{Charge, ClientId, TransportPart};
 
-/// What a charge's share of a run is added to.
+/// The sums that a charge's share of a run is added to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub(super) request: Option<Symbol>,
@@ -20,7 +20,7 @@ pub(super) struct Key {
     pub(super) part: Option<TransportPart>,
     pub(super) event: Option<Symbol>,
     pub(super) group: Option<GroupKey>,
-    /// Whose it is; `None` where it is nobody's.
+    /// The client; `None` for work for nobody.
     pub(super) client: Option<ClientId>,
 }
 
@@ -37,7 +37,7 @@ impl Divided for Key {
     }
 }
 
-/// Which server times a report wants.
+/// The basis of server times that a report asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BasisOption {
     /// Measured where the recorded server is the one that is priced and the trace tells its time.
@@ -56,7 +56,7 @@ pub(super) struct Measuring {
     priced: ServerIdentity,
     transport: TransportPrices,
     division: Option<Division<Key>>,
-    /// Whether a message of the present block was charged.
+    /// True where a message of the present block was charged.
     charged: bool,
     /// The sum of all shares that were handed out.
     credited: Share,
@@ -284,17 +284,17 @@ impl Measuring {
             .unwrap_or_default()
     }
 
-    /// How shares become the kernel's time; `None` where nothing is measured.
+    /// The rate from shares to the kernel's time; `None` where nothing is measured.
     pub(super) fn rate(&self) -> Option<Rate> {
         self.division.as_ref()?.rate(self.credited)
     }
 
-    /// What the server's switches and its clock tell, where they differ.
+    /// The server's run time by switches and by clock, where they differ.
     pub(super) fn doubt(&self) -> Option<(Micros, Micros)> {
         self.division.as_ref()?.doubt()
     }
 
-    /// Whether measured times of another server may be carried over, since nothing is measured here.
+    /// True where measured times of another server may be carried over, since nothing is measured here.
     pub(super) fn carries(&self) -> bool {
         self.basis == BasisOption::Auto && self.rate().is_none()
     }
@@ -305,7 +305,7 @@ impl Measuring {
         (division.source() == Source::Switches).then(|| (division.uncalled(), division.threads()))
     }
 
-    /// The same, with counts and times from now on.
+    /// The same settings, with counts and times from now on.
     pub(super) fn afresh(mut self) -> Measuring {
         self.start_afresh();
         self

@@ -44,7 +44,7 @@ use tally::Line;
 pub use transport::TransportLine;
 use transport::index;
 
-/// Which requests are charged the network's latency (equation 7).
+/// The requests that are charged the network's latency (equation 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Blocking {
     /// All that the protocol answers with a reply, as the paper has it.
@@ -78,7 +78,7 @@ pub struct Profile {
     pricer: Pricer,
     blocking: Blocking,
     measuring: Measuring,
-    /// What brings its prices to times that were measured on another server.
+    /// The ratios that carry measured times of another server over to this one's prices.
     carried: Option<Carried>,
     sums: Sums,
 }
@@ -103,13 +103,13 @@ impl Profile {
         }
     }
 
-    /// The same, with server times on this basis.
+    /// Sets the basis of server times.
     pub fn on(mut self, basis: BasisOption) -> Profile {
         self.measuring.set_basis(basis);
         self
     }
 
-    /// The same with counts and times from now on, on these parameters.
+    /// A new profile with these parameters, with counts and times from now on.
     pub(crate) fn afresh(
         self,
         parameters: &ServerParameters,
@@ -130,19 +130,19 @@ impl Profile {
         self.sums.start_afresh();
     }
 
-    /// The same, of a server that is faster or slower as `scales` say.
+    /// Sets the factors of a hypothetical server.
     pub fn scaled(mut self, scales: Scales) -> Profile {
         self.sums.scales = scales;
         self
     }
 
-    /// The same, broken down by another key as well.
+    /// Adds a breakdown by another key.
     pub fn grouped(mut self, by: By) -> Profile {
         self.sums.groups = Some(Groups::new(by));
         self
     }
 
-    /// The same, broken down by client, window and request together.
+    /// Adds a breakdown by client, window and request together.
     pub fn stacked(mut self) -> Profile {
         self.sums.stacks = Some(Stacks::default());
         self.grouped(By::Window)
@@ -190,7 +190,8 @@ impl Profile {
         measuring.end(|key, share| sums.credit(key, share));
     }
 
-    /// Looks at the profile of a recording that goes on: with what waits for its division as it would be divided now.
+    /// Looks at the profile of a recording that goes on: with what waits for its division as it would be
+    /// divided now.
     pub(crate) fn now<R>(&mut self, look: impl FnOnce(&Profile) -> R) -> R {
         let (pending, runs) = (self.measuring.pending(), self.sums.runs);
         for (key, share) in &pending {
@@ -204,7 +205,7 @@ impl Profile {
         seen
     }
 
-    /// What the server's times stand on.
+    /// The source of the server's times.
     pub fn basis(&self) -> Basis {
         match (self.measuring.rate(), &self.carried) {
             (Some(_), _) => Basis::Measured,
@@ -214,8 +215,8 @@ impl Profile {
     }
 
     /// Brings what was measured on the recorded server, which is `here`, to this one; nothing where this is
-    /// measured itself, or wants prices alone, or its prices are not of processor time, or nothing was measured. To be
-    /// asked at the end.
+    /// measured itself, or wants prices alone, or its prices are not of processor time, or nothing was
+    /// measured. To be asked at the end.
     pub fn carry(&mut self, here: &Profile) {
         let of_processor = self.knows_transport() && self.clock() == Some(Clock::Cpu);
         if self.measuring.carries() && of_processor {
@@ -223,7 +224,8 @@ impl Profile {
         }
     }
 
-    /// From this profile's measured times and prices to another server's sums; `None` where nothing was measured.
+    /// From this profile's measured times and prices to another server's sums; `None` where nothing was
+    /// measured.
     fn carried_to(&self, there: &Sums) -> Option<Carried> {
         if self.basis() != Basis::Measured {
             return None;
@@ -249,7 +251,7 @@ impl Profile {
         (self.machine.clone(), self.brought.clone())
     }
 
-    /// How the network's latency is charged.
+    /// The rule for the network's latency.
     pub fn blocking(&self) -> Blocking {
         self.blocking
     }
@@ -264,17 +266,17 @@ impl Profile {
         }
     }
 
-    /// How many requests were priced on the other clock than `clock` names.
+    /// The number of requests priced on the less frequent clock.
     pub fn on_other_clock(&self) -> u64 {
         self.sums.clocks.cpu.min(self.sums.clocks.wall)
     }
 
-    /// Whether the server's transport costs are known; else transport counts as no time there.
+    /// True where the costs of the server's transport are known; else transport counts as no time there.
     pub fn knows_transport(&self) -> bool {
         self.pricer.knows_transport()
     }
 
-    /// Whether screen updates of the server are known.
+    /// True where the costs of the server's screen updates are known.
     pub fn knows_updates(&self) -> bool {
         self.pricer.knows_updates()
     }
@@ -315,8 +317,8 @@ impl Profile {
         groups.flat_map(move |groups| groups.lines().map(move |(key, line)| (key, timed(line))))
     }
 
-    /// What each client's requests on each window add up to, in the order of their names; nothing unless the
-    /// profile is `stacked`. Their times add up to all that the server did, as a report has it.
+    /// Sums over each client's requests on each window, in the order of their names; empty unless the
+    /// profile is `stacked`. Their times add up to the server's total in a report.
     pub fn stacks(&self, summary: &TraceSummary) -> Vec<Stack> {
         let (Some(stacks), Some(groups)) = (&self.sums.stacks, &self.sums.groups) else {
             return Vec::new();
@@ -337,7 +339,7 @@ impl Profile {
         self.sums.stacks.as_ref()
     }
 
-    /// The same, to change.
+    /// The sums of the stacks, to change.
     pub(crate) fn stack_sums_mut(&mut self) -> Option<&mut Stacks> {
         self.sums.stacks.as_mut()
     }
@@ -354,12 +356,12 @@ impl Profile {
         groups.label(window, |id| summary.client_name(id))
     }
 
-    /// How measured shares become times; `None` where nothing is measured.
+    /// The rate from measured shares to times; `None` where nothing is measured.
     pub(crate) fn rate(&self) -> Option<Rate> {
         self.measuring.rate()
     }
 
-    /// What the server did for nobody so far, where that is measured.
+    /// The server's runs for nobody so far, where they are measured.
     pub(crate) fn own_share(&self) -> Share {
         let own = self.measuring.own();
         own.map_or_else(Share::default, |(uncalled, threads)| {
@@ -367,7 +369,7 @@ impl Profile {
         })
     }
 
-    /// What each kind of event adds up to, in no order.
+    /// Sums by kind of event, in no order.
     pub fn events(&self) -> impl Iterator<Item = (Symbol, TransportLine)> {
         let (rate, carried) = (self.measuring.rate(), self.carried.as_ref());
         let events = self.sums.events.iter();
@@ -377,7 +379,7 @@ impl Profile {
         })
     }
 
-    /// What a part of transport adds up to.
+    /// The sums of a part of transport.
     pub fn transport(&self, part: TransportPart) -> TransportLine {
         let line = self.sums.transport[index(part)];
         let Some(rate) = self.measuring.rate() else {
@@ -406,12 +408,12 @@ impl Profile {
         &self.sums.scales
     }
 
-    /// What the server's switches and its clock tell of the same stretch, where they differ.
+    /// The server's run time by switches and by clock over the same interval, where they differ.
     pub(crate) fn doubt(&self) -> Option<(Micros, Micros)> {
         self.measuring.doubt()
     }
 
-    /// What there is to know about the prices.
+    /// Warnings about the prices.
     pub fn warnings(&self) -> &Warnings {
         &self.sums.warnings
     }

@@ -1,5 +1,5 @@
-//! How a program's time is divided between client and server: the paper's Table 8 and its
-//! equations 1 to 3, with the kernel's clocks in gprof's place.
+//! The division of a program's time between client and server: the paper's Table 8 and its equations 1 to
+//! 3, with the kernel's clocks in gprof's place.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,9 +14,9 @@ pub struct PartitionReport {
     pub client_ms: Option<f64>,
     /// The server's time as reported: requests and events with their transport (equation 3).
     pub server_ms: f64,
-    /// Of it, for requests: their operations, and the transport of requests and replies.
+    /// The part for requests: their operations, and the transport of requests and replies.
     pub requests_ms: f64,
-    /// Of it, for events.
+    /// The part for events.
     pub events_ms: f64,
     /// `client_ms` and `server_ms` together (equation 1).
     pub sum_ms: Option<f64>,
@@ -27,11 +27,11 @@ pub struct PartitionReport {
     pub overlap_ms: Option<f64>,
     /// By how much the wall clock is more than the sum: time in which neither worked.
     pub idle_ms: Option<f64>,
-    /// How long clients and server ran at once, by the context switches.
+    /// Time in which clients and server ran at once, by the context switches.
     pub measured_overlap_ms: Option<f64>,
-    /// How often a client that waited was woken by events alone.
+    /// Wakeups of waiting clients by events alone.
     pub event_wakeups: Option<u64>,
-    /// How long clients ran from such a wakeup until they waited again.
+    /// Time of clients from such a wakeup to their next wait.
     pub event_client_ms: Option<f64>,
     /// `sum_ms` in per cent of the wall clock.
     pub percent_of_wall: Option<f64>,

@@ -22,12 +22,12 @@ impl Pricer {
         }
     }
 
-    /// Whether the server's transport costs are known; else transport counts as no time.
+    /// True where the costs of the server's transport are known; else transport counts as no time.
     pub fn knows_transport(&self) -> bool {
         self.model.knows_transport()
     }
 
-    /// Whether screen updates of the server are known.
+    /// True where the costs of the server's screen updates are known.
     pub fn knows_updates(&self) -> bool {
         self.model.knows_updates()
     }

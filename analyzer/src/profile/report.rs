@@ -20,7 +20,7 @@ use crate::warnings::Warning;
 pub struct ProfileReport {
     /// The version of this layout: 1.
     pub format: u32,
-    /// What was recorded.
+    /// The recording.
     pub trace: TraceReport,
     /// Whose costs were used.
     pub server: ServerReport,
@@ -28,26 +28,26 @@ pub struct ProfileReport {
     pub network: NetworkReport,
     /// Each kind of request, the most time first.
     pub requests: Vec<RequestReport>,
-    /// The same requests by another key, where it was asked for.
+    /// The requests by another key, where the user asks for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<GroupReport>,
-    /// What messages cost beside their operations.
+    /// The costs of messages beside their operations.
     pub transport: TransportReport,
     /// Each kind of event, the most time first; part of `transport`.
     pub events: Vec<EventReport>,
     /// Requests and transport together.
     pub total: TotalReport,
-    /// How the time is divided between clients and server (Table 8).
+    /// The division of the time between clients and server (Table 8).
     pub client_and_server: PartitionReport,
     /// What-if factors on the server's times.
     pub scaled: Vec<ScaleReport>,
-    /// What the connection to the display was like, where the recorder measured it.
+    /// Properties of the connection to the display, where the recorder measured them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<LinkReport>,
-    /// How each client started, where that was looked at.
+    /// The start-up of each client, where the report includes it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub start_up: Vec<StartUpReport>,
-    /// What the clients hold in the server.
+    /// Resources of the clients in the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourceReport>,
     /// Who kept the server, the pointer or the keyboard for himself.
@@ -60,16 +60,16 @@ pub struct ProfileReport {
     pub warnings: Vec<Warning>,
 }
 
-/// What was recorded.
+/// The recording.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TraceReport {
     /// The trace's file, as the user named it.
     pub path: String,
     /// From its first record to its last.
     pub duration_ms: f64,
-    /// Its records.
+    /// The number of records.
     pub records: u64,
-    /// Whether the recording ended properly.
+    /// True where the recording ended properly.
     pub complete: bool,
     /// From when on the report is, in seconds after its start; absent where it is from there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,7 +79,7 @@ pub struct TraceReport {
     pub to_s: Option<f64>,
     /// The command that was recorded, where there was one.
     pub command: Vec<String>,
-    /// How many connections there were.
+    /// The number of connections.
     pub connection_count: u64,
     /// The connections; the first 10,000 of them.
     pub connections: Vec<ConnectionReport>,
@@ -90,13 +90,13 @@ pub struct TraceReport {
 /// A client's connection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConnectionReport {
-    /// Its number in the trace.
+    /// The connection's number in the trace.
     pub id: u32,
     /// The client's process.
     pub pid: Option<u32>,
-    /// Its name.
+    /// The name.
     pub name: Option<String>,
-    /// Its command line.
+    /// The command line.
     pub command: Vec<String>,
     /// Requests seen.
     pub requests: u64,
@@ -111,7 +111,7 @@ pub struct ServerReport {
     pub name: String,
     /// The clock that `server_ms` is on; null where nothing was priced.
     pub clock: Option<Clock>,
-    /// What every server time stands on.
+    /// The source of all server times.
     pub basis: Basis,
     /// The model of processor that the prices are of; null where their file names none.
     pub machine: Option<String>,
@@ -123,13 +123,13 @@ pub struct ServerReport {
 /// The network that was assumed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NetworkReport {
-    /// Its speed; null where bytes take no time.
+    /// The speed; null where bytes take no time.
     pub bytes_per_second: Option<f64>,
     /// The latency of a round trip.
     pub rtt_ms: f64,
-    /// How many times smaller bytes are made on the way; null where they are not.
+    /// The factor by which bytes are compressed on the way; null where they are not.
     pub compression: Option<f64>,
-    /// Which requests are charged it: `by-type` or `observed`.
+    /// The requests charged with the latency: `by-type` or `observed`.
     pub blocking: String,
 }
 
@@ -138,7 +138,7 @@ pub struct NetworkReport {
 pub struct RequestReport {
     /// `PolyFillRectangle`, `RENDER:Composite`.
     pub name: String,
-    /// How many.
+    /// The number.
     pub count: u64,
     /// Their bytes.
     pub bytes: u64,
@@ -148,9 +148,9 @@ pub struct RequestReport {
     pub server_ms: f64,
     /// The network's time by equation 7.
     pub network_ms: f64,
-    /// Of the total time.
+    /// Percentage of the total time.
     pub percent_of_time: f64,
-    /// Of all requests.
+    /// Percentage of all requests.
     pub percent_of_count: f64,
     /// Time for one.
     pub ms_per_call: f64,
@@ -158,9 +158,9 @@ pub struct RequestReport {
     pub low_ms: f64,
     /// The most that it may be.
     pub high_ms: f64,
-    /// How many were charged the network's latency.
+    /// Requests charged with the network's latency.
     pub blocking: u64,
-    /// How many failed.
+    /// Requests that failed.
     pub failed: u64,
     /// The server's time for the transport that they caused; part of `transport.server_ms`, not
     /// of `time_ms`.
@@ -171,7 +171,7 @@ pub struct RequestReport {
     /// All that they caused: `time_ms`, `transport_ms`, and the network's time for `returned_bytes`.
     #[serde(default)]
     pub charged_ms: f64,
-    /// The same as a share of all time.
+    /// The charged time as a percentage of all time.
     #[serde(default)]
     pub percent_charged: f64,
     /// Priced as measured.
@@ -197,9 +197,9 @@ pub struct GroupReport {
 /// A kind of event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EventReport {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// How many.
+    /// The number.
     pub count: u64,
     /// Their bytes.
     pub bytes: u64,
@@ -209,10 +209,10 @@ pub struct EventReport {
     pub network_ms: f64,
 }
 
-/// What messages cost beside their operations.
+/// The costs of messages beside their operations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TransportReport {
-    /// How often the server was woken.
+    /// Wakeups of the server.
     pub wakeups: u64,
     /// Replies.
     pub replies: u64,
@@ -238,36 +238,35 @@ pub struct TransportReport {
     /// Requests whose code or pixels had left the caches, because the server slept or others ran.
     #[serde(default)]
     pub cold_requests: u64,
-    /// What these cost more.
+    /// Their additional cost.
     #[serde(default)]
     pub cold_ms: f64,
     /// For replies and errors.
     pub reply_ms: f64,
     /// For events.
     pub event_ms: f64,
-    /// How often the server passed on what had changed on its screen, to a viewer or a host; absent
-    /// where its parameters tell nothing of that.
+    /// Updates of a viewer or a host by the server; absent where the parameters have no price of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updates: Option<u64>,
-    /// For that.
+    /// The time of these updates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update_ms: Option<f64>,
-    /// What the recorded server ran for nobody; absent where that was not measured.
+    /// Runs of the recorded server for nobody; absent where they were not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<OwnReport>,
     /// The time of `bytes` on the network.
     pub network_ms: f64,
     /// Server and network.
     pub time_ms: f64,
-    /// Of the total time.
+    /// Percentage of the total time.
     pub percent_of_time: f64,
 }
 
-/// What the recorded server did of its own accord: it ran though nobody had sent it anything.
+/// Runs of the recorded server that no message caused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OwnReport {
-    /// How often it ran so.
+    /// The number of runs.
     pub runs: u64,
-    /// Its time for that and in threads other than its first.
+    /// The time of these runs and of threads other than the first.
     pub ms: f64,
 }

@@ -60,8 +60,8 @@ impl ProfileReport {
 }
 
 impl ProfileReport {
-    /// The same, of a part of the trace that a pass was limited to: from and until, in seconds after its start.
-    /// The kernel's clocks are read at the ends of a recording, and tell nothing of a part.
+    /// Limits the report to a part of the trace: from and until, in seconds after its start. The kernel's
+    /// clocks are read at the ends of a recording, and say nothing of a part.
     pub fn of_part(mut self, from_s: Option<f64>, to_s: Option<f64>) -> ProfileReport {
         self.trace.from_s = from_s;
         self.trace.to_s = to_s;
@@ -154,7 +154,7 @@ fn events(profile: &Profile, network: &Network) -> Vec<EventReport> {
 }
 
 impl NetworkReport {
-    /// What is said of `network`.
+    /// Describes `network`.
     pub fn new(network: &Network, blocking: Blocking) -> NetworkReport {
         let blocking = match blocking {
             Blocking::ByType => "by-type",

@@ -1,8 +1,7 @@
-//! What if: requests priced at a multiple of their cost, or left out.
+//! What-ifs: requests at a multiple of their cost, or left out.
 //!
-//! A factor is a hypothetical server's: it multiplies the server's time for the operation and
-//! nothing else. At 0 the request is left out: it is not counted, crosses no wire, and neither
-//! wakes the server nor has a reply.
+//! A factor is a hypothetical server's: it multiplies the server's time for the operation alone. At 0 the
+//! request is left out: it is not counted, crosses no wire, wakes no server, and has no reply.
 
 use std::collections::HashMap;
 
@@ -19,7 +18,7 @@ const MAX_FACTOR: f64 = 1e6;
 pub struct Scale {
     /// A request's name, in which `*` stands for anything.
     pub pattern: String,
-    /// What its server time is multiplied by.
+    /// The factor on the server's time.
     pub factor: f64,
 }
 
@@ -52,14 +51,14 @@ impl Scale {
     }
 }
 
-/// What a rule matched.
+/// The requests that a rule matched.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ScaleReport {
     /// The rule's pattern.
     pub pattern: String,
-    /// Its factor; 0 leaves the requests out.
+    /// The factor; 0 leaves the requests out.
     pub factor: f64,
-    /// How many requests it was applied to.
+    /// The number of requests.
     pub requests: u64,
 }
 
@@ -67,7 +66,7 @@ pub struct ScaleReport {
 #[derive(Debug, Clone, Default)]
 pub struct Scales {
     rules: Vec<(Scale, u64)>,
-    /// Which rule a name falls under.
+    /// The rule for a name.
     known: HashMap<Symbol, Option<usize>>,
 }
 
@@ -109,7 +108,7 @@ impl Scales {
         at.and_then(|at| self.rules.get_mut(at))
     }
 
-    /// What each rule matched.
+    /// The number of requests that each rule matched.
     pub fn report(&self) -> Vec<ScaleReport> {
         let report = |(rule, requests): &(Scale, u64)| ScaleReport {
             pattern: rule.pattern.clone(),

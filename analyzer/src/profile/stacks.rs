@@ -16,7 +16,7 @@ use crate::trace_summary::TraceSummary;
 /// Stacks kept. What is beyond them is added up by request alone.
 const STACKS_LIMIT: usize = 100_000;
 
-/// What one client's requests of one name on one window add up to.
+/// Sums over one client's requests of one name on one window.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Stack {
     /// The client; what the server did for none has `(server)`.
@@ -25,7 +25,7 @@ pub struct Stack {
     pub window: String,
     /// The request, the event, or the part of transport that is neither's.
     pub request: String,
-    /// How many requests.
+    /// The number of requests.
     pub count: u64,
     /// Their bytes on the wire.
     pub sent: u64,
@@ -43,7 +43,7 @@ pub(crate) struct StackKey {
     pub(crate) what: What,
 }
 
-/// What the server did.
+/// A kind of the server's work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum What {
     Request(Symbol),
@@ -80,7 +80,7 @@ impl What {
     }
 }
 
-/// What a stack adds up to.
+/// Sums of one stack.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sum {
     pub(crate) count: u64,
@@ -91,7 +91,7 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    /// What came since it was `before`.
+    /// The difference to an earlier sum.
     pub(crate) fn since(&self, before: &Sum) -> Sum {
         let (now, was) = (self.modelled, before.modelled);
         Sum {
@@ -103,7 +103,7 @@ impl Sum {
         }
     }
 
-    /// Whether nothing came.
+    /// True where no message came.
     pub(crate) fn is_nothing(&self) -> bool {
         self.count == 0 && self.sent == 0 && self.returned == 0
     }
@@ -189,8 +189,8 @@ impl Stacks {
         .measured += share;
     }
 
-    /// The stacks by their names, with `wakeups`: their price in all, of which some were for no request, and `own`: what
-    /// the server did for nobody.
+    /// The stacks by their names, with `wakeups`: their price in all, of which some were for no request,
+    /// and `own`: what the server did for nobody.
     pub(super) fn named(
         &self,
         groups: &Groups,

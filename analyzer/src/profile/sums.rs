@@ -15,7 +15,7 @@ use super::transport::{TransportLine, index};
 use crate::measured::Share;
 use crate::warnings::Warnings;
 
-/// What charges add up to.
+/// Sums over all charges.
 #[derive(Default)]
 pub(super) struct Sums {
     pub(super) lines: Tally<Symbol>,

@@ -8,16 +8,16 @@ use x11prof_server_model::{Charge, Crossing, TransportPart};
 
 use crate::measured::{Rate, Share};
 
-/// What the requests under one key add up to.
+/// Sums over the requests under one key.
 #[derive(Debug, Clone, Default)]
 pub struct Line {
-    /// How many.
+    /// The number.
     pub count: u64,
     /// Their bytes on the wire.
     pub bytes: u64,
-    /// How many are charged the network's latency.
+    /// Requests charged with the network's latency.
     pub blocking: u64,
-    /// How many failed.
+    /// Requests that failed.
     pub failed: u64,
     /// The server's time for the operations.
     pub server: Cost,
@@ -27,18 +27,18 @@ pub struct Line {
     pub transport: Cost,
     /// The share of that for code and pixels that had left the caches.
     pub(crate) cold: Cost,
-    /// What was measured of the one and of the other, where anything was.
+    /// The measured part of `server` and of `transport`.
     pub(crate) measured: Share,
     pub(crate) measured_transport: Share,
-    /// How many were priced as measured.
+    /// Requests with a measured price.
     pub exact: u64,
-    /// How many between or beyond measured sizes.
+    /// Requests of sizes between or beyond the measured ones.
     pub interpolated: u64,
-    /// How many with another attribute's value standing in.
+    /// Requests with another value of an attribute in place of theirs.
     pub substituted: u64,
-    /// How many have no price.
+    /// Requests without a price.
     pub unpriced: u64,
-    /// What they cost more across a network.
+    /// The additional cost across a network.
     pub across: Crossing,
 }
 
@@ -109,7 +109,7 @@ impl Line {
         }
     }
 
-    /// It on `network`: what shares memory is sent there.
+    /// The sums on `network`: requests that share memory send its contents there.
     pub(crate) fn on(&self, network: &Network) -> Line {
         let mut line = self.clone();
         if *network != Network::NONE {

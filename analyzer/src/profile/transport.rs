@@ -6,16 +6,16 @@ use x11prof_server_model::TransportPart;
 use super::tally::measured;
 use crate::measured::{Rate, Share};
 
-/// What one part of transport adds up to.
+/// Sums of one part of transport.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TransportLine {
-    /// How many.
+    /// The number.
     pub count: u64,
     /// Bytes on the wire that are not a request's.
     pub bytes: u64,
     /// The server's time.
     pub server: Cost,
-    /// What was measured of it, where anything was.
+    /// The measured part of the server's time.
     pub(crate) measured: Share,
 }
 
@@ -48,7 +48,7 @@ pub(crate) const PARTS: [TransportPart; 9] = [
     TransportPart::Own,
 ];
 
-/// Its place in an array of the parts.
+/// The place in an array of the parts.
 pub(super) fn index(part: TransportPart) -> usize {
     match part {
         TransportPart::Wakeup => 0,

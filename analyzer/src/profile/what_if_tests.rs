@@ -1,4 +1,4 @@
-//! What-if factors and groups, on small traces with exact results.
+//! Tests of what-if factors and groups: small traces with exact results.
 
 use x11prof_cost_model::{Network, ServerParameters, Substitutions};
 

@@ -23,7 +23,7 @@ pub(crate) struct Remainder {
     pub(crate) last: Timestamp,
 }
 
-/// What is told apart in what remains: kind, creating request, width, height and depth.
+/// The key of remaining resources: kind, creating request, width, height and depth.
 pub(crate) type RemainderKey = (ResourceKind, Symbol, u16, u16, u8);
 
 /// One client.
@@ -47,7 +47,7 @@ impl ClientUse {
         }
     }
 
-    /// How much it held at most: bytes, and resources.
+    /// The most that the client held: bytes, and resources.
     pub(crate) fn most(&self) -> (u64, u64) {
         let of = |part: fn(&KindUse) -> u64| {
             let parts = self.kinds.values().map(part);
@@ -74,7 +74,7 @@ fn forget_small(remained: &mut BTreeMap<RemainderKey, Remainder>, kind: Resource
     }
 }
 
-/// What clients that are not kept apart had of one kind together.
+/// Sums of one kind over the clients that have no entry of their own.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SummedUse {
     /// Held when their connections ended.
@@ -93,7 +93,7 @@ pub(crate) struct SummedUse {
 pub(crate) struct Clients {
     apart: BTreeMap<ConnectionId, ClientUse>,
     gone: usize,
-    /// How many are not kept apart, and what they had.
+    /// The number of clients without an entry of their own, and their sums.
     pub(crate) others: (u64, BTreeMap<ResourceKind, SummedUse>),
 }
 
@@ -111,7 +111,7 @@ impl Clients {
         self.apart.get_mut(&id)
     }
 
-    /// Those kept apart, in the order of their connecting.
+    /// Clients with an entry of their own, in the order of their connecting.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (ConnectionId, &ClientUse)> {
         self.apart.iter().map(|(id, client)| (*id, client))
     }

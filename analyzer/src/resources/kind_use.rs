@@ -1,5 +1,4 @@
-//! How much of one kind of resource one client has: held now and at most, created, freed, over
-//! time and by size.
+//! One client's resources of one kind: held now and at most, created, freed, over time and by size.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -24,7 +23,7 @@ pub(crate) struct Held {
     pub(crate) created: Timestamp,
 }
 
-/// What one client has of one kind.
+/// One client's resources of one kind.
 #[derive(Debug)]
 pub(crate) struct KindUse {
     pub(crate) held: u64,
@@ -128,7 +127,7 @@ impl KindUse {
     }
 }
 
-/// What the sizes are listed by: pixels of all that were created.
+/// The order of the sizes: pixels of all resources created.
 pub(crate) fn pixels_created((width, height, _): Size, created: u64) -> u64 {
     created.saturating_mul(u64::from(width) * u64::from(height))
 }

@@ -1,9 +1,9 @@
-//! What each client holds in the server, over time: the dynamic profile of resources that the
-//! paper's Limitations section wishes for.
+//! Resources of each client in the server, over time: the dynamic profile of resources that the paper's
+//! Limitations section wishes for.
 //!
-//! The session says what each message creates and frees; here it is counted, with the times. It
-//! counts what clients asked for; what a server allocates for itself (a backing pixmap, a cache of
-//! glyphs) is not on the wire.
+//! The session reports each creation and freeing; this module counts them, with their times. Only the
+//! clients' requests count: a server's own allocations (a backing pixmap, a cache of glyphs) are not on the
+//! wire.
 
 mod clients;
 mod history;
@@ -28,7 +28,7 @@ use kind_use::{Held, KindUse, size};
 pub struct Resources {
     pub(crate) formats: Vec<PixmapFormat>,
     pub(crate) clients: Clients,
-    /// What lives, with the time since when.
+    /// Existing resources, with the time of their creation.
     held: HashMap<u32, Held>,
     pub(crate) elapsed: Elapsed,
 }
@@ -130,7 +130,7 @@ impl Resources {
             .closed(connection, self.elapsed.now(), remained);
     }
 
-    /// What a client holds now, in groups.
+    /// The present resources of a client, in groups.
     pub(crate) fn remaining(&self, client: ConnectionId) -> BTreeMap<RemainderKey, Remainder> {
         let mut groups: BTreeMap<RemainderKey, Remainder> = BTreeMap::new();
         let of_client = |held: &&Held| owner(&held.resource) == client;

@@ -10,10 +10,10 @@ use crate::trace_summary::TraceSummary;
 use crate::units::duration_ms;
 use x11prof_session::ResourceKind;
 
-/// What the clients hold in the server. Times are milliseconds from the trace's first record.
+/// Resources of the clients in the server. Times are milliseconds from the trace's first record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResourceReport {
-    /// What pixels take on the server.
+    /// Sizes of pixels on the server.
     pub pixel_formats: Vec<PixelFormatReport>,
     /// The clients, in the order of their connecting.
     pub clients: Vec<ClientResources>,
@@ -22,7 +22,7 @@ pub struct ResourceReport {
     pub others: Option<SummedClients>,
 }
 
-/// What pixels of a depth take.
+/// The size of pixels of one depth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PixelFormatReport {
     /// The depth.
@@ -33,12 +33,12 @@ pub struct PixelFormatReport {
     pub scanline_pad: u8,
 }
 
-/// What one client holds.
+/// Resources of one client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClientResources {
     /// The number of its connection.
     pub client: u32,
-    /// Its name.
+    /// The name.
     pub name: String,
     /// The first of its resource ids, by which the X-Resource extension names it.
     pub id_base: Option<u32>,
@@ -48,16 +48,16 @@ pub struct ClientResources {
     pub kinds: Vec<KindResources>,
 }
 
-/// What many clients held.
+/// Resources of many clients together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SummedClients {
-    /// How many they are.
+    /// The number of clients.
     pub count: u64,
     /// Each kind that one of them ever held.
     pub kinds: Vec<SummedKind>,
 }
 
-/// What many clients held of one kind.
+/// Resources of one kind of many clients together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SummedKind {
     /// As in [`KindResources`].
@@ -78,7 +78,7 @@ pub struct SummedKind {
     pub freed_at_once: u64,
 }
 
-/// What a client holds of one kind.
+/// Resources of one kind of a client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KindResources {
     /// `window`, `pixmap`, `gc`, …
@@ -106,11 +106,11 @@ pub struct KindResources {
     pub over_time: Vec<HeldOverTime>,
     /// By size, for windows and pixmaps.
     pub sizes: Vec<SizeReport>,
-    /// What was held at the end, by what made it.
+    /// Resources held at the end, by the request that made them.
     pub remained: Vec<RemainderReport>,
 }
 
-/// How many were held from one time to the next.
+/// The number held during one interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct HeldOverTime {
     /// From when.
@@ -147,7 +147,7 @@ pub struct RemainderReport {
     pub height: u16,
     /// Their depth, where they have one.
     pub depth: u8,
-    /// How many.
+    /// The number.
     pub count: u64,
     /// Their bytes.
     pub bytes: u64,

@@ -1,7 +1,8 @@
-//! Round trips: every request whose reply a client waited for, where in the session, and what would save it.
+//! Round trips: every request whose reply a client waited for, its place in the session, and ways to save
+//! it.
 //!
-//! What a round trip is, `waits` says; start-up is `start_up`'s, what belongs to which action of the user is
-//! `episodes`'. Here they are counted by request and place, and [`insights`] looks for what could be done.
+//! `waits` defines a round trip, `start_up` start-up, and `episodes` the actions of the user. This module
+//! counts round trips by request and place; [`insights`] looks for ways to save them.
 
 mod insights;
 mod places;
@@ -30,7 +31,7 @@ const REQUESTS: usize = 1 << 12;
 /// Round trips listed one by one, at most: the first ones.
 const LISTED: usize = 10_000;
 
-/// What a user can choose.
+/// The user's choices.
 #[derive(Debug, Clone)]
 pub struct RoundTripOptions {
     /// The round-trip latency that times are computed for, in milliseconds.

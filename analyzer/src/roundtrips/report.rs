@@ -29,15 +29,15 @@ pub struct RoundTripsReport {
     pub rtt_ms: f64,
     /// Only start-up was counted.
     pub start_up_only: bool,
-    /// What was waited for, by request; the most first.
+    /// Round trips by request, the most first.
     pub blocking: Vec<BlockingRequest>,
-    /// The same by place; the most first.
+    /// Round trips by place, the most first.
     pub places: Vec<Place>,
     /// Questions asked ahead, which nobody waited for.
     pub ahead: Vec<Ahead>,
     /// Questions repeated without need.
     pub duplicates: Vec<DuplicateRequest>,
-    /// What to do; what saves most at `rtt_ms` first. Each saving is that of doing this alone.
+    /// Advice; the largest saving at `rtt_ms` first. Each saving is that of this advice alone.
     pub suggestions: Vec<Suggestion>,
     /// The start-up of each client.
     pub start_ups: Vec<StartUpReport>,
@@ -45,7 +45,7 @@ pub struct RoundTripsReport {
     pub clients: Vec<ClientRoundTrips>,
     /// Round trips one by one, in the order of time; the first 10,000.
     pub in_order: Vec<Wait>,
-    /// How many more there were.
+    /// The number of round trips not listed.
     pub in_order_omitted: u64,
     /// All of them.
     pub total: TotalRoundTrips,
@@ -58,7 +58,7 @@ pub struct BlockingRequest {
     pub request: String,
     /// `question`, or `synchronisation` where only the server's progress was waited for.
     pub kind: String,
-    /// How many.
+    /// The number.
     pub count: u64,
     /// Time really waited.
     pub waited_ms: f64,
@@ -71,7 +71,7 @@ pub struct BlockingRequest {
 pub struct Place {
     /// `start-up`, an action of the user by its landmark, or `the rest`.
     pub place: String,
-    /// How many.
+    /// The number.
     pub count: u64,
     /// Time really waited.
     pub waited_ms: f64,
@@ -86,7 +86,7 @@ pub struct Place {
 pub struct Ahead {
     /// The request.
     pub request: String,
-    /// How many.
+    /// The number.
     pub count: u64,
 }
 
@@ -95,30 +95,30 @@ pub struct Ahead {
 pub struct DuplicateRequest {
     /// The request.
     pub request: String,
-    /// How many need not have been sent.
+    /// The number of superfluous requests.
     pub count: u64,
-    /// How many of them were waited for.
+    /// Superfluous requests that the client waited for.
     pub round_trips: u64,
     /// Time that the network adds for them.
     pub at_rtt_ms: f64,
 }
 
-/// What to do, and what that saves.
+/// An advice with its savings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Suggestion {
-    /// The kind of insight: `serial`, `duplicates`, `synchronisation`, `extensions`, `motion`, `polling`, `pieces`,
-    /// `slow`, `images`.
+    /// The kind of insight: `serial`, `duplicates`, `synchronisation`, `extensions`, `motion`, `polling`,
+    /// `pieces`, `slow`, `images`.
     pub kind: String,
     /// Whose.
     pub client: String,
     /// The request that it is mostly about.
     pub request: String,
-    /// How many requests it is about.
+    /// The number of requests concerned.
     pub count: u64,
-    /// What to do.
+    /// The advice.
     #[serde(rename = "do")]
     pub action: String,
-    /// What was seen.
+    /// The observation behind it.
     pub why: String,
     /// Round trips that it saves.
     pub round_trips: u64,
@@ -135,7 +135,7 @@ pub struct Suggestion {
     /// The fix of `record --try` that does it for the program; null where there is none.
     #[serde(rename = "try")]
     pub fix: Option<String>,
-    /// The same at other latencies.
+    /// The time at other latencies.
     pub at: Vec<AtRtt>,
 }
 
@@ -144,7 +144,7 @@ pub struct Suggestion {
 pub struct AtRtt {
     /// The latency of a round trip.
     pub rtt_ms: f64,
-    /// What is saved.
+    /// The saving.
     pub saves_ms: f64,
 }
 
@@ -155,9 +155,9 @@ pub struct ClientRoundTrips {
     pub client: String,
     /// The number of its connection.
     pub connection: u32,
-    /// How many, synchronisation as well.
+    /// The number, with synchronisations.
     pub round_trips: u64,
-    /// Of them those that only synchronised.
+    /// Round trips that only synchronised.
     pub synchronisations: u64,
     /// Questions that it asked ahead.
     pub ahead: u64,
@@ -176,7 +176,7 @@ pub struct Wait {
     pub connection: u32,
     /// The request.
     pub request: String,
-    /// Whether it was at start-up.
+    /// True where the round trip was at start-up.
     pub start_up: bool,
     /// Time really waited.
     pub waited_ms: f64,
@@ -185,9 +185,9 @@ pub struct Wait {
 /// All round trips.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TotalRoundTrips {
-    /// How many, synchronisation as well.
+    /// The number, with synchronisations.
     pub round_trips: u64,
-    /// Of them those that only synchronised.
+    /// Round trips that only synchronised.
     pub synchronisations: u64,
     /// Questions asked ahead.
     pub ahead: u64,
@@ -195,9 +195,10 @@ pub struct TotalRoundTrips {
     pub waited_ms: f64,
     /// Time that the network adds.
     pub at_rtt_ms: f64,
-    /// Time of all of them at the latency asked for: that of the network, and that which the recording waited without one.
+    /// Time of all of them at the latency asked for: that of the network, and that which the recording
+    /// waited without one.
     pub before_ms: f64,
-    /// The same once all suggestions are done.
+    /// The time with all advice followed.
     pub after_ms: f64,
     /// Round trips that are left then.
     pub round_trips_after: u64,

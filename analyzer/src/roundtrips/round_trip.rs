@@ -17,7 +17,7 @@ impl Waited {
     }
 }
 
-/// What was waited for: the request, and whether it only synchronised.
+/// The request, and true where it only synchronised.
 pub(super) type Kind = (Symbol, bool);
 
 /// One round trip.

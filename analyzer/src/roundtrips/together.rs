@@ -1,4 +1,4 @@
-//! What advice saves together: findings overlap, and each round trip is saved once.
+//! The common saving of all advice: findings overlap, and each round trip is saved once.
 
 use std::collections::HashSet;
 
@@ -7,14 +7,14 @@ use x11prof_trace::ConnectionId;
 
 use super::insights::Finding;
 
-/// What a finding saves beyond those before it.
+/// The saving of a finding beyond those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Beyond {
     pub(super) round_trips: u64,
     pub(super) nanos: u64,
 }
 
-/// What is saved already: round trips as a whole, and time of waiting.
+/// Requests that earlier findings save: round trips as a whole, and time of waiting.
 #[derive(Debug, Default)]
 pub(super) struct Together {
     round_trips: HashSet<(ConnectionId, SequenceNumber)>,

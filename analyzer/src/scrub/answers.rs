@@ -1,4 +1,4 @@
-//! What of each reply and event goes. Offsets are from the message's first byte.
+//! The parts of replies and events to replace. Offsets are from the message's first byte.
 
 use x11prof_protocol::{Event, Reply, ServerSetup, SetupStatus};
 use x11prof_trace::ConnectionId;

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use x11prof_trace::{Block, Gap};
 
-/// The pieces of a block in the order of the wire: where in the stream, how many bytes, and where in what was kept.
+/// The pieces of a block in the order of the wire: where in the stream, how many bytes, and where in what
+/// was kept.
 pub(super) fn pieces(block: &Block, kept: usize) -> Vec<(Range<u64>, Option<usize>)> {
     let mut pieces = Vec::with_capacity(2 * block.gaps.len() + 1);
     let (mut at, mut from) = (0_u64, 0_usize);

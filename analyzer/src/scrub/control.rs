@@ -1,5 +1,5 @@
-//! What of control records goes: arguments, folders, hosts, marks. Names of programs, the machine's processor and
-//! all numbers stay.
+//! The parts of control records to replace: arguments, folders, hosts, marks. Names of programs, the
+//! machine's processor and all numbers stay.
 
 use x11prof_trace::{Control, Started};
 
@@ -109,8 +109,8 @@ fn display(name: &str) -> String {
     }
 }
 
-/// The options and figures among a server's arguments, which the model and the reports use. Other words are titles, files,
-/// hosts, names of people.
+/// The options and figures among a server's arguments, which the model and the reports use. Other words are
+/// titles, files, hosts, names of people.
 fn without_words(arguments: Vec<String>) -> Vec<String> {
     let keep = |word: &String| {
         word.starts_with(['-', '+', ':']) && !word.contains(['/', '='])

@@ -1,4 +1,4 @@
-//! What of each core event goes, as it is delivered or as SendEvent has it.
+//! The parts of core events to replace, as delivered or inside SendEvent.
 
 use x11prof_protocol::ByteOrder;
 use x11prof_trace::ConnectionId;

@@ -1,5 +1,5 @@
-//! Glyphs' numbers, which tell the letter to whoever has the font: each set gets others. Their sizes stay, for
-//! prices are by them; their pictures go.
+//! Glyphs' numbers, which tell the letter to whoever has the font: each set gets others. Their sizes stay,
+//! for prices are by them; their pictures go.
 
 use std::collections::HashMap;
 
@@ -48,8 +48,8 @@ impl GlyphIds {
         self.replace(secrets, order, set, from(body, 4), 4);
     }
 
-    /// CompositeGlyphs8, 16 and 32: runs of glyphs, each with its count and place; a count of 255 changes the set
-    /// (RENDER protocol, GLYPHITEM).
+    /// CompositeGlyphs8, 16 and 32: runs of glyphs, each with its count and place; a count of 255 changes
+    /// the set (RENDER protocol, GLYPHITEM).
     pub(super) fn drawn(&self, secrets: &Secrets, order: ByteOrder, body: &mut [u8], width: usize) {
         let mut set = order.u32(body, 16);
         let mut at = 24;

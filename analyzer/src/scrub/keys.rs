@@ -1,5 +1,5 @@
-//! Key codes that do not tell the key. Each press gets a fresh one, from a range that rotates; its release and its
-//! repeats have the same, so that actions are found as before.
+//! Key codes that do not tell the key. Each press gets a fresh one, from a range that rotates; its release
+//! and its repeats have the same, so that actions are found as before.
 
 use std::collections::HashMap;
 
@@ -49,7 +49,8 @@ impl KeyCodes {
         let keys = self.clients.entry(client).or_default();
         let known = keys.get(&key).copied();
         let same = known.filter(|known| {
-            // A second event about the same press, or a key that repeats, of which each press comes with a release.
+            // A second event about the same press, or a key that repeats, of which each press comes with a
+            // release.
             known.is_down || !is_press || (time.is_some() && known.time == time)
         });
         let code = match same {

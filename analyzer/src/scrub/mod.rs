@@ -1,8 +1,8 @@
-//! A copy of a trace without what was typed or shown: records in, records out, with equal lengths and times, so that
-//! every report but its names is the same.
+//! Copies a trace without typed or shown text: records in, records out, with equal lengths and times, so
+//! that every report is the same except for names.
 //!
-//! What goes is decided by the name of each request, reply and event (requests.rs, answers.rs). Of extensions whose
-//! messages are not known here, only headers stay.
+//! The name of each request, reply and event decides which of its parts are replaced (requests.rs,
+//! answers.rs). Messages of unknown extensions keep their headers only.
 
 mod answers;
 mod block_bytes;
@@ -38,12 +38,12 @@ pub struct Scrubber {
     editor: Editor,
 }
 
-/// What a scrubber has done.
+/// The work of a scrubber.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Scrubbed {
     /// Messages seen.
     pub messages: u64,
-    /// Those of which something was replaced.
+    /// Messages with a replaced part.
     pub changed: u64,
     /// Bytes in which no messages could be found, all replaced by zeros.
     pub lost_bytes: u64,

@@ -1,5 +1,5 @@
-//! Records that wait until the messages that began in them are whole, and so are scrubbed. They leave in the order in
-//! which they came.
+//! Records that wait until the messages that began in them are whole, and so are scrubbed. They leave in
+//! the order in which they came.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -10,7 +10,7 @@ use super::block_bytes::{leave_out, overwrite, pieces};
 
 /// Bytes that wait at most. Of a message that is not whole by then only the header stays.
 const HELD_LIMIT: usize = 32 << 20;
-/// What a record takes beside its bytes, about.
+/// Memory of a record beside its bytes, about.
 const RECORD_LEN: usize = 128;
 
 /// One direction of a connection.
@@ -31,19 +31,19 @@ struct Waiting {
     record: Record,
     /// A block's bytes, which may change.
     bytes: Vec<u8>,
-    /// What it counts against the bound.
+    /// The record's share of the bound.
     size: usize,
     is_done: bool,
 }
 
-/// How far a stream has been scrubbed.
+/// The progress of scrubbing in one stream.
 #[derive(Debug, Default)]
 struct Progress {
     /// Where its next message begins.
     at: u64,
     /// Records with bytes from there on.
     records: VecDeque<u64>,
-    /// Of that message, only the bytes before this stay: it took too long.
+    /// Only the bytes before this stay of that message: it took too long.
     cut: Option<u64>,
 }
 
@@ -75,8 +75,8 @@ impl PendingRecords {
         });
     }
 
-    /// The next message of a stream is whole: it takes `wire_len` bytes. Where it is given, `scrubbed` takes the
-    /// place of those that were kept, from the first on; further ones become zeros.
+    /// The next message of a stream is whole: it takes `wire_len` bytes. Where it is given, `scrubbed`
+    /// takes the place of those that were kept, from the first on; further ones become zeros.
     pub(super) fn message(&mut self, stream: Stream, wire_len: u64, scrubbed: Option<&[u8]>) {
         let Some(progress) = self.streams.get_mut(&stream) else {
             return;
@@ -186,7 +186,8 @@ impl PendingRecords {
     }
 }
 
-/// Bytes of the message at `at` from which its length is told: more must not stay of one that was not looked at.
+/// Bytes of the message at `at` from which its length is told: more must not stay of one that was not
+/// looked at.
 fn header_len(direction: Direction, at: u64, waiting: &Waiting) -> u64 {
     let Record::Block(block) = &waiting.record else {
         return 0;
@@ -214,7 +215,7 @@ fn size(record: &Record, bytes: &[u8]) -> usize {
     RECORD_LEN + bytes.len() + more
 }
 
-/// What a block's parts are, for tests.
+/// The parts of a block, for tests.
 #[cfg(test)]
 pub(super) fn shape(record: &Record) -> Vec<Result<Vec<u8>, u64>> {
     let Record::Block(block) = record else {

@@ -1,15 +1,15 @@
-//! What stands in the place of properties, names and text.
+//! Replacements of properties, names and text.
 
 use super::bytes::split;
 use super::glyphs::GlyphIds;
 use super::keys::KeyCodes;
 use super::secrets::Secrets;
 
-/// Types of properties that are numbers of things: ATOM, BITMAP, COLORMAP, CURSOR, DRAWABLE, FONT, PIXMAP, VISUALID,
-/// WINDOW (protocol, "Predefined Atoms"). What is asked next is asked by them.
+/// Types of properties that are numbers of things: ATOM, BITMAP, COLORMAP, CURSOR, DRAWABLE, FONT, PIXMAP,
+/// VISUALID, WINDOW (protocol, "Predefined Atoms"). What is asked next is asked by them.
 const NUMBERS: [u32; 9] = [4, 5, 7, 8, 17, 18, 20, 32, 33];
 
-/// What replaces what requests and their answers say.
+/// The replacements of texts and ids in requests and answers.
 #[derive(Debug)]
 pub(super) struct Replacements {
     pub(super) secrets: Secrets,

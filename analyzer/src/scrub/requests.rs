@@ -1,4 +1,5 @@
-//! What of each request goes. Offsets are those of the protocol's encodings, from the first byte after the header.
+//! The parts of requests to replace. Offsets are those of the protocol's encodings, from the first byte
+//! after the header.
 
 use x11prof_protocol::{ByteOrder, Request};
 use x11prof_trace::ConnectionId;
@@ -117,7 +118,7 @@ fn kept(name: &str) -> Option<usize> {
     })
 }
 
-/// Whether a request of GLX is about contexts and drawables, and not commands of OpenGL with their data.
+/// True for a request of GLX on contexts and drawables, false for commands of OpenGL with their data.
 fn is_of_contexts(request: &str) -> bool {
     request.starts_with("Create")
         || request.starts_with("Destroy")

@@ -1,5 +1,5 @@
-//! What takes the place of words and bytes: of the same length, and not to be turned back without the key, which
-//! ends with the run.
+//! Replacements of words and bytes: of equal length, and irreversible without the key, which ends with the
+//! run.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -11,7 +11,7 @@ pub(super) struct Secrets {
     drawn: u64,
 }
 
-/// What each number from the hash is used for, so that no two uses share one.
+/// The purpose of a number from the hash, so that no two purposes share one.
 #[derive(Hash)]
 enum Use<'a> {
     Word(&'a [u8]),

@@ -159,7 +159,7 @@ fn extensions() -> Record {
     Record::Control(time, Control::Extensions { extensions })
 }
 
-/// What became of the records' bytes, each direction's together.
+/// The scrubbed bytes of the records, by direction.
 fn scrubbed(records: impl IntoIterator<Item = Record>) -> [Vec<u8>; 2] {
     let mut scrubber = Scrubber::new();
     let mut bytes = [Vec::new(), Vec::new()];

@@ -1,9 +1,9 @@
-//! Names that tell nothing about a user: those of the protocol, of the window managers' conventions, and of X.Org's
-//! own fonts, by which prices are found.
+//! Names that tell nothing about a user: those of the protocol, of the window managers' conventions, and of
+//! X.Org's own fonts, by which prices are found.
 
 use x11prof_session::PREDEFINED_ATOMS;
 
-/// What names of atoms begin with that conventions (ICCCM, EWMH, Xdnd, Motif) and toolkits have.
+/// Prefixes of the atoms of conventions (ICCCM, EWMH, Xdnd, Motif) and toolkits.
 const PREFIXES: [&str; 9] = [
     "_NET_", "WM_", "Xdnd", "XDND", "_MOTIF_", "_GTK_", "GDK_", "_KDE_", "_QT_",
 ];
@@ -115,7 +115,7 @@ const ALIASES: [&str; 24] = [
     "variable",
 ];
 
-/// Whether an atom's name is well known.
+/// True for a well-known name of an atom.
 pub(super) fn is_atom(name: &[u8]) -> bool {
     let of_convention = |prefix: &&str| name.starts_with(prefix.as_bytes());
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
@@ -124,7 +124,7 @@ pub(super) fn is_atom(name: &[u8]) -> bool {
         || (name.len() <= LONGEST && name.iter().all(plain) && PREFIXES.iter().any(of_convention))
 }
 
-/// Whether a font's name or pattern is of X.Org's own fonts.
+/// True for the name or pattern of one of X.Org's own fonts.
 pub(super) fn is_font(name: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
     is_one_of(&ALIASES, &name) || is_cell(&name) || is_description(&name)
@@ -149,8 +149,8 @@ fn is_cell(name: &[u8]) -> bool {
     matches!((width, height), (1..=2, 1..=2)) && (style.is_empty() || style == b"-iso8859-1")
 }
 
-/// A description (X Logical Font Description): foundry and family are its first fields; in the others of a font of
-/// these families only short words stand.
+/// A description (X Logical Font Description): foundry and family are its first fields; in the others of a
+/// font of these families only short words stand.
 fn is_description(name: &[u8]) -> bool {
     let Some((b'-', fields)) = name.split_first() else {
         return false;
@@ -191,7 +191,7 @@ const KNOWN: [&str; 23] = [
     "XVideo",
 ];
 
-/// Whether the layout of messages of this name is known.
+/// True where the layout of messages of this name is known.
 pub(super) fn is_known(name: &str) -> bool {
     match name.split_once(':') {
         Some(("Unknown", _)) => false,

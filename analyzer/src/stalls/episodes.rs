@@ -4,7 +4,8 @@ use super::report::{StallLine, StallsReport};
 use crate::episodes::{EpisodeReport, EpisodesReport, HeldUpReport};
 
 impl StallsReport {
-    /// Names in each episode the stall that held it up longest, where it lasted for longer than a frame of it.
+    /// Names in each episode the stall that held it up longest, where it lasted for longer than a frame of
+    /// it.
     pub fn name_in(&self, episodes: &mut EpisodesReport) {
         for episode in &mut episodes.episodes {
             let held_up = self
@@ -17,7 +18,7 @@ impl StallsReport {
     }
 }
 
-/// How long a stall held up an episode of a client that waited in it.
+/// The time that an episode lost to a stall in which its client waited.
 fn held_up(episode: &EpisodeReport, stall: &StallLine) -> Option<HeldUpReport> {
     let waiter = stall
         .waited

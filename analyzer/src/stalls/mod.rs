@@ -1,10 +1,11 @@
-//! Who held the server: stretches longer than a frame in which it was grabbed, or did the work of one client without a
-//! pause, with who caused each, by which request, and which other clients waited for answers meanwhile.
+//! Who held the server: stretches longer than a frame in which it was grabbed, or did the work of one
+//! client without a pause, with who caused each, by which request, and which other clients waited for
+//! answers meanwhile.
 //!
-//! A server does one thing at a time. An answer tells that it was busy with that client until then, and with what
-//! clients had sent before that needs no answer; whose share of that has the highest price is who held it. Where the
-//! context switches of the server may be read, they tell when its work began and ended; else a stretch begins when
-//! the request came that is answered at its end.
+//! A server does one thing at a time. An answer tells that it was busy with that client until then, and
+//! with what clients had sent before that needs no answer; whose share of that has the highest price is who
+//! held it. Where the context switches of the server may be read, they tell when its work began and ended;
+//! else a stretch begins when the request came that is answered at its end.
 
 mod episodes;
 pub(crate) mod grabs;
@@ -30,8 +31,9 @@ pub const FRAME_MS: f64 = 1000.0 / 60.0;
 /// Stalls kept: when there are twice as many, the shorter half is dropped.
 const STALLS_LIMIT: usize = 10_000;
 
-/// Requests that their client may wait for while the server rests: for a frame of the screen, for other clients, or for
-/// data that are read elsewhere (DRI2, "WaitMSC" and "GetBuffers"; RECORD, "EnableContext"; fonts of a font server).
+/// Requests that their client may wait for while the server rests: for a frame of the screen, for other
+/// clients, or for data that are read elsewhere (DRI2, "WaitMSC" and "GetBuffers"; RECORD, "EnableContext";
+/// fonts of a font server).
 const WAITS_BY_ITSELF: [&str; 7] = [
     "DRI2:WaitMSC",
     "DRI2:WaitSBC",
@@ -50,23 +52,23 @@ pub struct Stalls {
     grabs: Grabs,
     queue: Queue,
     runs: Option<Runs>,
-    /// Whether the server's switches are recorded.
+    /// True where the trace has the server's switches.
     switches: bool,
-    /// Whether requests are told of after their work (RECORD): then nothing tells who waited.
+    /// True where the trace has requests after their work (RECORD): then nothing shows who waited.
     attached: bool,
     /// When the server was last seen to turn to other work.
     turned: u64,
     /// Since when it ran with a question that it slept over, for a disk or another machine.
     slept_over: Option<u64>,
     stalls: Vec<Stall>,
-    /// How many there were, and how long they were together.
+    /// The number of stalls, and their total time.
     count: u64,
     nanos: u64,
 }
 
 impl Stalls {
-    /// Nothing observed yet. Prices of the server that `parameters` describe tell the expensive of several requests; a
-    /// stall is longer than `frame_ms`.
+    /// Nothing observed yet. Prices of the server that `parameters` describe tell the expensive of several
+    /// requests; a stall is longer than `frame_ms`.
     pub fn new(
         parameters: &ServerParameters,
         substitutions: &Substitutions,
@@ -94,7 +96,7 @@ impl Stalls {
         &self.grabs
     }
 
-    /// How many there have been, and the latest: who caused it, by which request, and for how many nanoseconds.
+    /// The number of stalls, and the latest one: its client, its request, and its nanoseconds.
     pub fn latest(&self) -> (u64, Option<(ConnectionId, Option<Symbol>, u64)>) {
         let latest = self.stalls.last();
         let latest = latest.map(|stall| (stall.client, stall.request, stall.held()));
@@ -256,8 +258,8 @@ impl Stalls {
         Some((run.from, to))
     }
 
-    /// At `to` the server turned to other work, or to rest; what it did since `from` was the same work, as far as it had not
-    /// turned since. `asker` has just been answered.
+    /// At `to` the server turned to other work, or to rest; what it did since `from` was the same work, as
+    /// far as it had not turned since. `asker` has just been answered.
     fn turns(&mut self, from: u64, to: u64, asker: Option<Waiting>) {
         self.slept_over = None;
         let from = from.max(self.turned);
@@ -304,8 +306,8 @@ impl Stalls {
         }
         let runs = self.runs.as_ref().filter(|_| self.switches);
         let ran = runs.map(|runs| runs.ran_between(from, to));
-        // Where nobody else waited, nothing tells that several clients' work was not done in turn, or that a server which
-        // slept was busy.
+        // Where nobody else waited, nothing tells that several clients' work was not done in turn, or that
+        // a server which slept was busy.
         let ran_long = ran.is_none_or(|ran| ran > self.frame);
         if waited.is_empty() && !(blamed.alone && ran_long) {
             return;

@@ -1,7 +1,7 @@
-//! What each client has sent that the server may not have done yet.
+//! Requests of each client that the server may not have handled yet.
 //!
-//! A server takes the requests of a client in their order. So a reply says that all which the client sent before
-//! that request is done, and a client that waits for one has nothing done that it sent after it.
+//! A server handles the requests of a client in their order. So a reply shows that all earlier requests of
+//! its client are done. None of the requests after an open question are.
 
 use std::collections::VecDeque;
 
@@ -77,7 +77,7 @@ struct Question {
 #[derive(Debug, Default)]
 struct Client {
     questions: VecDeque<Question>,
-    /// What came after the last question.
+    /// Requests after the last question.
     rest: Work,
 }
 
@@ -102,7 +102,7 @@ pub(super) struct Waiting {
 pub(super) struct Blamed {
     pub(super) client: ConnectionId,
     pub(super) request: Option<Symbol>,
-    /// Whether the server did nothing for others.
+    /// True where the server did nothing for others.
     pub(super) alone: bool,
 }
 
@@ -110,7 +110,7 @@ pub(super) struct Blamed {
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     clients: FxHashMap<ConnectionId, Client>,
-    /// What is known to be done since the last [`Queue::forget_done`].
+    /// Requests that are known to be done since the last [`Queue::forget_done`].
     done: FxHashMap<ConnectionId, Work>,
 }
 
@@ -169,8 +169,8 @@ impl Queue {
         answered
     }
 
-    /// A question was answered before those of other clients that were asked before `time`: these wait for something else than
-    /// the server.
+    /// A question was answered before those of other clients that were asked before `time`: these wait for
+    /// something else than the server.
     pub(super) fn overtaken(&mut self, time: u64) {
         for client in self.clients.values_mut() {
             for question in client
@@ -183,8 +183,8 @@ impl Queue {
         }
     }
 
-    /// The server has done what came until `until`, or rests: what needs no answer counts as done, but what clients sent before
-    /// `since` was done long ago.
+    /// The server has done what came until `until`, or rests: what needs no answer counts as done, but what
+    /// clients sent before `since` was done long ago.
     pub(super) fn done(&mut self, since: u64, until: u64) {
         for (id, client) in &mut self.clients {
             // What came after an open question is not done.
@@ -213,7 +213,7 @@ impl Queue {
         })
     }
 
-    /// What is done is of no more interest.
+    /// Forgets the requests that are done.
     pub(super) fn forget_done(&mut self) {
         self.done.clear();
     }

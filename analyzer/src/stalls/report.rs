@@ -16,11 +16,11 @@ const LISTED: usize = 1000;
 /// Who held the server for longer than a frame. Times are milliseconds from the trace's first record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StallsReport {
-    /// How long a frame is.
+    /// The length of a frame.
     pub frame_ms: f64,
-    /// How many stalls there were.
+    /// The number of stalls.
     pub count: u64,
-    /// How long they were together.
+    /// Their total time.
     pub held_ms: f64,
     /// Who caused those that are known, the one that others waited for longest first.
     pub clients: Vec<StallingClient>,
@@ -33,17 +33,17 @@ pub struct StallsReport {
 pub struct StallingClient {
     /// Who.
     pub client: String,
-    /// How often.
+    /// The number.
     pub count: u64,
-    /// How long in all.
+    /// The total time.
     pub held_ms: f64,
     /// The longest.
     pub worst_ms: f64,
     /// By which request the longest was.
     pub request: Option<String>,
-    /// How many other clients waited.
+    /// The number of other clients that waited.
     pub waiters: u64,
-    /// How long they did together.
+    /// Their total wait.
     pub waited_ms: f64,
 }
 
@@ -54,15 +54,15 @@ pub struct StallLine {
     pub how: String,
     /// Who caused it.
     pub client: String,
-    /// Its connection.
+    /// The connection.
     pub connection: u32,
     /// The request that cost most of what was done.
     pub request: Option<String>,
     /// Since when.
     pub since_ms: f64,
-    /// How long.
+    /// The length.
     pub held_ms: f64,
-    /// How long of that the server ran, where context switches tell.
+    /// The server's run time in it, where context switches tell.
     pub ran_ms: Option<f64>,
     /// Who waited meanwhile for an answer, or, where it was grabbed, with any request.
     pub waited: Vec<StallWaiter>,
@@ -73,11 +73,11 @@ pub struct StallLine {
 pub struct StallWaiter {
     /// Who.
     pub client: String,
-    /// Its connection.
+    /// The connection.
     pub connection: u32,
     /// With how many requests.
     pub requests: u64,
-    /// How long, as a part of the stall.
+    /// The wait, as a part of the stall.
     pub waited_ms: f64,
 }
 

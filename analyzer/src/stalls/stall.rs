@@ -1,14 +1,14 @@
-//! What a stall is.
+//! The definition of a stall.
 
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
 
-/// How the server was held.
+/// The way in which the server was held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
-    /// It did one client's work.
+    /// The server did one client's work.
     Busy,
-    /// It was grabbed.
+    /// The server was grabbed.
     Grabbed,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Stall {
     pub(crate) request: Option<Symbol>,
     pub(crate) from: u64,
     pub(crate) to: u64,
-    /// How long of that the server ran; `None` where context switches do not tell.
+    /// The server's run time in it; `None` without context switches.
     pub(crate) ran: Option<u64>,
     pub(crate) waited: Vec<Waited>,
 }

@@ -11,7 +11,7 @@ const WINDOWS: usize = 64;
 /// Ancestors looked at.
 const DEEPEST: usize = 64;
 
-/// How far the first frame has come.
+/// The progress of the first frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Progress {
     /// No top-level window has been mapped.
@@ -19,13 +19,13 @@ pub(super) enum Progress {
     Unmapped,
     /// One is mapped, and nothing drawn in it.
     Mapped,
-    /// It is being drawn since then, in nanoseconds.
+    /// The client has drawn, last at this time, in nanoseconds.
     Drawn(u64),
-    /// It has been drawn.
+    /// The frame is complete.
     Over,
 }
 
-/// What a request draws, as far as the first frame depends on it.
+/// The relation of a drawing to the first frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Drawing {
     /// Something of the first frame, or nothing.
@@ -83,8 +83,8 @@ impl FirstFrame {
         Drawing::FirstFrame
     }
 
-    /// Takes another client's request: a program may have another process of its own draw in its windows. What that
-    /// draws first is the frame. Gives whether it is.
+    /// Takes another client's request: a program may have another process of its own draw in its windows.
+    /// What that draws first is the frame. Gives whether it is.
     pub(super) fn others_request(&mut self, seen: &Seen<'_>, request: &Request<'_>) -> bool {
         let drawn = self.progress == Progress::Mapped
             && drawn_on(seen, request).is_some_and(|id| self.shows(seen.session, id));
@@ -134,8 +134,8 @@ impl FirstFrame {
         }
     }
 
-    /// Whether the server paints a picture into a window by itself: its background pixmap, which is
-    /// how some viewers of images draw.
+    /// True where the server paints a picture into a window by itself: its background pixmap. Some viewers
+    /// of images draw so.
     fn is_painted(&mut self, seen: &Seen<'_>, window: u32) -> bool {
         let drawable = seen.session.drawable(window);
         let painted = drawable.is_some_and(|one| {
@@ -149,7 +149,7 @@ impl FirstFrame {
         painted
     }
 
-    /// Whether a drawable is one of the mapped windows or in one, and may be on the screen.
+    /// True where a drawable is one of the mapped windows or in one, and may be on the screen.
     fn shows(&self, session: &Session, drawable: u32) -> bool {
         let viewable = session.drawable(drawable).and_then(|one| one.viewable);
         let mut at = drawable;
@@ -172,7 +172,8 @@ fn is_top_level(session: &Session, window: u32) -> bool {
     parent.is_some_and(|parent| parent.kind == DrawableKind::Root)
 }
 
-/// The window that a request fills with a picture: PutImage of its size or more, a pixmap presented, buffers swapped.
+/// The window that a request fills with a picture: PutImage of its size or more, a pixmap presented,
+/// buffers swapped.
 fn fills(seen: &Seen<'_>, request: &Request<'_>) -> Option<u32> {
     let body = Body::of(request);
     let size = match request.name.as_str() {
@@ -189,12 +190,12 @@ fn fills(seen: &Seen<'_>, request: &Request<'_>) -> Option<u32> {
     size.is_none_or(whole).then_some(drawable)
 }
 
-/// What a request draws on; `None` where it does not draw.
+/// The drawable that a request draws on; `None` where it does not draw.
 fn drawn_on(seen: &Seen<'_>, request: &Request<'_>) -> Option<u32> {
     let drawing = drawing::Drawing::of(request.name);
     if drawing.is_some_and(|drawing| !drawing.is_on_target()) {
-        // Before the drawable is the context's tag (GLX, section "SwapBuffers"), the number of windows (DBE), the port
-        // (Xv).
+        // Before the drawable is the context's tag (GLX, section "SwapBuffers"), the number of windows
+        // (DBE), the port (Xv).
         return Body::of(request).u32(4);
     }
     let draws = drawing.is_some() || request.name.as_str() == "Present:Pixmap";

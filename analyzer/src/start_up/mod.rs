@@ -1,9 +1,10 @@
-//! Start-up of each client: from its process's start (its connection's, where that is unknown) to the end of
-//! the first frame drawn in its first mapped top-level window.
+//! Start-up of each client: from its process's start (its connection's, where that is unknown) to the end
+//! of the first frame drawn in its first mapped top-level window.
 //!
-//! The frame ends when the client rests (all its threads wait, and no reply is owed), when it has waited for its
-//! drawing with GetInputFocus or by reading its window back (GetImage), before it puts a second picture over the whole
-//! window, or after a second of drawing without a rest; with the server's work on it.
+//! The frame ends when the client rests (all its threads wait, and no reply is owed), when it has waited
+//! for its drawing with GetInputFocus or by reading its window back (GetImage), before it puts a second
+//! picture over the whole window, or after a second of drawing without a rest; with the server's work on
+//! it.
 
 mod first_frame;
 mod report;
@@ -20,7 +21,8 @@ pub use report::{StartUpParts, StartUpReport};
 
 /// Clients whose start-up is told at most.
 const CLIENTS: usize = 4096;
-/// A first frame takes no longer than this, in nanoseconds: a program that never rests has drawn many by then.
+/// A first frame takes no longer than this, in nanoseconds: a program that never rests has drawn many by
+/// then.
 const LONGEST_FRAME: u64 = 1_000_000_000;
 
 /// A client that is starting.
@@ -38,17 +40,18 @@ struct Client {
     last: u64,
     /// Both before its latest write.
     before: (u64, u64),
-    /// How long its process had run when it connected, by the kernel's clock.
+    /// The process's run time before it connected, by the kernel's clock.
     ran_before: Option<u64>,
-    /// How long it had run by its switches when it connected, and when it last wrote.
+    /// The process's run time by its switches, at its connecting and at its latest write.
     ran_at_opening: u64,
     ran: Option<u64>,
-    /// How long it rested while no reply was owed; `None` where the kernel did not tell.
+    /// Time in which it rested while no reply was owed; `None` where the kernel did not tell.
     idle: Option<u64>,
     round_trips: u64,
     synchronisations: u64,
     waited: u64,
-    /// Of that, and of letting it in, how long it was on an emulated link, and no processor was free for the server or the recorder.
+    /// The parts of `waited` and of the setup on an emulated link, and with no processor free for the
+    /// server or the recorder.
     on_link: u64,
     unserved: u64,
     /// When its setup had arrived, and for how long its last request was on an emulated link.
@@ -63,14 +66,14 @@ struct Client {
 #[derive(Debug, Default)]
 pub(crate) struct StartUps {
     starting: FxHashMap<ConnectionId, Client>,
-    /// How many have been told, and those that are to be told.
+    /// The number of reports made, and the reports that nobody has taken yet.
     told: usize,
     done: Vec<StartUpReport>,
     first: Option<Timestamp>,
 }
 
 impl StartUps {
-    /// Whether a client is starting.
+    /// True while a client is starting.
     pub(crate) fn is_starting(&self, client: ConnectionId) -> bool {
         let client = self.starting.get(&client);
         client.is_some_and(|client| client.frame.progress() != Progress::Over)
@@ -188,7 +191,7 @@ impl StartUps {
         left.into_iter().for_each(|id| self.end(id, processes));
     }
 
-    /// One that is over, which is told once.
+    /// Takes a finished start-up's report.
     pub(crate) fn take_done(&mut self) -> Option<StartUpReport> {
         self.done.pop()
     }
@@ -250,7 +253,7 @@ impl Client {
         }
     }
 
-    /// It writes at `now`; `asks` where a reply was owed.
+    /// The client writes at `now`; `asks` is true where a reply was owed.
     fn writes(&mut self, asks: bool, processes: &Processes, now: u64) {
         if !asks && let Some(rested) = processes.rested(self.pid, self.last, now) {
             *self.idle.get_or_insert(0) += rested;
@@ -260,7 +263,7 @@ impl Client {
         (self.wrote, self.last) = (now, now);
     }
 
-    /// Whether the first frame has been drawn, seen at `now`.
+    /// True where the first frame is complete at `now`.
     fn is_over(&mut self, processes: &Processes, now: u64) -> bool {
         if let Progress::Drawn(since) = self.frame.progress()
             && (processes.has_rested(self.pid, self.last, now)
@@ -369,7 +372,8 @@ mod tests {
 
     #[test]
     fn what_is_swapped_in_is_a_frame() {
-        // DBE's SwapBuffers: how many, the window, what becomes of its back buffer. Xv's ShmPutImage: port, window.
+        // DBE's SwapBuffers: how many, the window, what becomes of its back buffer. Xv's ShmPutImage: port,
+        // window.
         for (name, swap) in [
             ("DOUBLE-BUFFER", request(140, 3, &[1, WINDOW, 0])),
             ("XVideo", request(140, 19, &[9, WINDOW])),

@@ -14,7 +14,7 @@ pub struct StartUpReport {
     pub client: String,
     /// The number of its connection.
     pub connection: u32,
-    /// What it is counted from: `process` or `connection`.
+    /// The beginning: `process` or `connection`.
     pub since: String,
     /// When that was, from the trace's first record on; negative before it.
     pub start_ms: f64,
@@ -24,9 +24,9 @@ pub struct StartUpReport {
     pub why_none: Option<String>,
     /// Replies that the client waited for, one after the other; synchronisation as well.
     pub round_trips: u64,
-    /// Of them those that only waited for the server (GetInputFocus, as XSync sends it).
+    /// Round trips that only waited for the server (GetInputFocus, as XSync sends it).
     pub synchronisations: u64,
-    /// How long it waited for replies.
+    /// Time waited for replies.
     pub waited_ms: f64,
     /// Requests that it sent.
     pub requests: u64,
@@ -34,15 +34,16 @@ pub struct StartUpReport {
     pub bytes: u64,
     /// Bytes that the server sent it: what lets it in, replies, events and errors.
     pub received_bytes: u64,
-    /// Of its own time, how long all its threads waited for something that is not a reply: a user, a timer, a file,
-    /// another program. `None` where there is no latency, and where context switches are not known.
+    /// The part of its own time in which all its threads waited for something other than a reply: a user, a
+    /// timer, a file, another program. `None` where there is no latency, and without context switches.
     pub idle_ms: Option<f64>,
-    /// Of its own time and that before it connected, how long it was on a processor. `None` where there is no latency, and
-    /// where the kernel did not tell.
+    /// Processor time in its own time and before it connected. `None` where there is no latency, and where
+    /// the kernel did not tell.
     pub ran_ms: Option<f64>,
-    /// Of the latency, how long bytes were on the emulated link (`record --net`).
+    /// The part of the latency in which bytes were on the emulated link (`record --net`).
     pub network_ms: f64,
-    /// Of waiting, how long no processor was free for the server or for the recorder, as far as the kernel tells.
+    /// The part of the waits in which no processor was free for the server or the recorder, as far as the
+    /// kernel tells.
     pub processor_ms: f64,
     /// Where the time went; `None` where there is no latency. They add up to it.
     pub parts: Option<StartUpParts>,
@@ -65,8 +66,8 @@ pub struct StartUpParts {
 }
 
 impl StartUpReport {
-    /// Waiting for the server, with what the server does last, but not for the link nor for a processor; zero where
-    /// there is no latency.
+    /// Waiting for the server, with what the server does last, but not for the link nor for a processor;
+    /// zero where there is no latency.
     pub fn of_server_ms(&self) -> f64 {
         let parts = self.parts.as_ref();
         let all = parts.map_or(0.0, |parts| {
@@ -75,8 +76,8 @@ impl StartUpReport {
         (all - self.network_ms - self.processor_ms).max(0.0)
     }
 
-    /// Its latency over a network of that speed (`None`: without limit) and round trip, in the place of the link that the
-    /// recorder emulated: equation 7 of its round trips and of the bytes of both directions.
+    /// The latency over a network of that speed (`None`: without limit) and round trip, in place of the
+    /// emulated link: equation 7 for its round trips and the bytes of both directions.
     pub fn over(&self, bytes_per_second: Option<f64>, rtt_ms: f64) -> Option<f64> {
         let bytes = self.bytes.saturating_add(self.received_bytes) as f64;
         let wire = bytes_per_second.map_or(0.0, |speed| bytes / speed * 1e3);

@@ -88,7 +88,7 @@ impl Distribution {
         }
     }
 
-    /// How many values.
+    /// The number of values.
     pub fn number(&self) -> u64 {
         self.number
     }
@@ -108,7 +108,7 @@ impl Distribution {
         (self.number > 1).then(|| (self.squares / (self.number - 1) as f64).sqrt())
     }
 
-    /// Whether mode and median are those of all values.
+    /// True where mode and median are those of all values.
     pub fn is_exact(&self) -> bool {
         matches!(self.values, Values::Exact(_))
     }
@@ -156,7 +156,7 @@ impl Distribution {
         }
     }
 
-    /// The same without the zeros.
+    /// The distribution without its zeros.
     pub fn without_zeros(&self) -> Distribution {
         let zeros = self
             .counts()

@@ -16,7 +16,7 @@ pub struct Cell {
     pub from: u64,
     /// The least value above it.
     pub to: u64,
-    /// How many values.
+    /// The number of values.
     pub count: u64,
 }
 
@@ -41,8 +41,8 @@ pub(crate) fn logarithmic(distribution: &Distribution) -> Vec<Cell> {
     cells
 }
 
-/// The mode of times, which are hardly ever the same nanosecond twice: the median of the values in the fullest cell of
-/// [`logarithmic`], the least of equally full ones.
+/// The mode of times, which are hardly ever the same nanosecond twice: the median of the values in the
+/// fullest cell of [`logarithmic`], the least of equally full ones.
 pub(crate) fn mode_of_times(times: &Distribution) -> Option<u64> {
     let cells = logarithmic(times).into_iter();
     let fullest = cells.max_by_key(|cell| (cell.count, Reverse(cell.from)))?;

@@ -166,7 +166,7 @@ impl Statistics {
         bytes
     }
 
-    /// Whether a message, or a category, has this name.
+    /// True for the name of a message or a category in the trace.
     pub fn knows(&self, name: &str) -> bool {
         Category::ALL.iter().any(|category| category.name() == name)
             || self.kinds.keys().any(|(_, kind)| kind.as_str() == name)

@@ -34,7 +34,7 @@ pub struct CategoryReport {
     pub total_bytes: u64,
     /// Milliseconds from one to the next, of any kind.
     pub inter_arrival_ms: DistributionReport,
-    /// The same without those that arrived together with the one before.
+    /// Times without those of messages that arrived together with the one before.
     pub zeros_removed_ms: DistributionReport,
     /// Bytes of each.
     pub bytes: DistributionReport,
@@ -42,14 +42,14 @@ pub struct CategoryReport {
     pub by_message: Vec<BytesReport>,
 }
 
-/// How many bytes a kind of message has in all.
+/// The bytes of a kind of message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BytesReport {
-    /// Its name; for replies that of the request.
+    /// The name; for replies that of the request.
     pub name: String,
     /// Bytes in all.
     pub total_bytes: u64,
-    /// How many.
+    /// The number.
     pub count: u64,
 }
 
@@ -58,13 +58,13 @@ pub struct BytesReport {
 pub struct MessageReport {
     /// `Requests`.
     pub category: String,
-    /// Its name; for replies that of the request.
+    /// The name; for replies that of the request.
     pub name: String,
     /// Bytes in all.
     pub total_bytes: u64,
     /// Milliseconds from one to the next of its kind.
     pub inter_arrival_ms: DistributionReport,
-    /// The same without those that arrived together with the one before.
+    /// Times without those of messages that arrived together with the one before.
     pub zeros_removed_ms: DistributionReport,
     /// Bytes of each.
     pub bytes: DistributionReport,
@@ -75,7 +75,7 @@ pub struct MessageReport {
 /// A distribution summed up. Null where there are too few values for a figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DistributionReport {
-    /// How many values.
+    /// The number of values.
     pub number: u64,
     /// The least.
     pub min: Option<f64>,
@@ -101,10 +101,10 @@ pub struct DistributionReport {
     pub grain: Option<u64>,
 }
 
-/// What to make histograms of.
+/// The user's choice of histograms.
 #[derive(Debug, Clone, Default)]
 pub struct HistogramOptions {
-    /// Whether to make any.
+    /// True where histograms are made.
     pub shown: bool,
     /// The grain of the sizes, by message.
     pub grains: BTreeMap<String, u64>,

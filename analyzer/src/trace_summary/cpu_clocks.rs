@@ -13,10 +13,10 @@ const PROCESSES_LIMIT: usize = 10_000;
 /// The kernel's figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CpuFigures {
-    /// CPU time of all clients' processes while they were connected: between the first reading and the last, and,
-    /// by the context switches, after it. `None` where there is neither for any.
+    /// CPU time of all clients' processes while they were connected: between the first reading and the
+    /// last, and, by the context switches, after it. `None` where there is neither for any.
     pub clients: Option<Duration>,
-    /// The same of the server.
+    /// The server's processor time.
     pub server: Option<Duration>,
 }
 
@@ -75,7 +75,8 @@ impl CpuClocks {
         }
     }
 
-    /// What the clocks of clients and of the `server` say, and the switches `since` they were read.
+    /// Processor time of clients and of the `server` by their clocks, and by the switches `since` the last
+    /// reading.
     pub(super) fn figures(&self, server: Option<u32>, since: Option<&SinceReading>) -> CpuFigures {
         let since = |pid: u32| Some(since?.of(pid)).filter(|ran| !ran.is_zero());
         let clients = self.0.iter();

@@ -1,5 +1,4 @@
-//! What a trace says of itself: who was connected, for how long, what the kernel counted,
-//! and whether anything is missing in it.
+//! Facts of a trace: connections, its length, the kernel's counts, and missing parts.
 
 mod cpu_clocks;
 
@@ -30,13 +29,13 @@ const MAX_TROUBLES: usize = 100;
 /// A connection of the trace.
 #[derive(Debug, Clone, Default)]
 pub struct ConnectionSummary {
-    /// Its number.
+    /// The number.
     pub id: ConnectionId,
     /// Process id, name and command line of its client, where known.
     pub pid: Option<u32>,
     /// The process's name.
     pub name: Option<String>,
-    /// Its command line.
+    /// The command line.
     pub command: Vec<String>,
     /// Requests seen.
     pub requests: u64,
@@ -49,7 +48,7 @@ pub struct ConnectionSummary {
     pub unpaired_replies: u64,
 }
 
-/// What a pass over a trace found out about it.
+/// Facts of a trace, collected in a pass.
 #[derive(Debug, Clone, Default)]
 pub struct TraceSummary {
     started: Option<Started>,
@@ -70,11 +69,11 @@ pub struct TraceSummary {
     malformed: u64,
     lost_bytes: u64,
     troubles: Vec<String>,
-    /// What the recorder tried, with how many requests it changed.
+    /// The changes that the recorder tried, with the number of changed requests.
     tried: BTreeMap<String, u64>,
     ended: bool,
     attached: bool,
-    /// What the recorder put between the program and the server.
+    /// The link that the recorder emulated.
     network: Option<EmulatedNetwork>,
     /// Connections that began before the recording.
     joined: u64,
@@ -231,7 +230,7 @@ impl TraceSummary {
         self.activity.start_afresh();
     }
 
-    /// What the context switches tell; `None` where the trace has none.
+    /// Sums over the context switches; `None` where the trace has none.
     pub fn activity(&self) -> Option<ActivityFigures> {
         self.activity.figures()
     }
@@ -284,7 +283,7 @@ impl TraceSummary {
         self.records
     }
 
-    /// Whether the recording ended properly.
+    /// True where the recording ended properly.
     pub fn is_complete(&self) -> bool {
         self.ended
     }
@@ -307,7 +306,7 @@ impl TraceSummary {
         }
     }
 
-    /// How many connections there were.
+    /// The number of connections.
     pub fn connected(&self) -> u64 {
         self.connected
     }
@@ -327,7 +326,7 @@ impl TraceSummary {
         self.cpu_clocks.figures(server, since)
     }
 
-    /// What the recorder measured of the connection to the display; `None` without `record --link`.
+    /// The recorder's measurements of the connection to the display; `None` without `record --link`.
     pub fn link(&self) -> Option<&Link> {
         self.link.as_ref()
     }
@@ -342,7 +341,7 @@ impl TraceSummary {
         &self.tried
     }
 
-    /// What is missing or odd in the trace.
+    /// Missing and odd parts of the trace.
     pub fn warnings(&self) -> Vec<Warning> {
         let missing = self
             .connections

@@ -1,8 +1,8 @@
 //! Who waited for a reply: the one place that tells a round trip from a question that was asked ahead.
 //!
-//! A client waits for a reply when it wrote nothing after the question, is owed no other answer, and was off the
-//! processor before the reply came. Of questions that were sent together, it waits for
-//! the last: that is one round trip. Without context switches, and in an attached recording, the first two conditions
+//! A client waits for a reply when it wrote nothing after the question, is owed no other answer, and was
+//! off the processor before the reply came. Of questions that were sent together, it waits for the last:
+//! that is one round trip. Without context switches, and in an attached recording, the first two conditions
 //! decide. The pipeline has the one tracker, and hands each answer on with its message.
 
 pub(crate) mod arrival;
@@ -26,19 +26,20 @@ const QUESTIONS: usize = 4096;
 /// Bytes of a question that are kept.
 const BODY_LIMIT: usize = 512;
 
-/// How a client took an answer.
+/// The way in which a client took an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
-    /// It waited: a round trip.
+    /// The client waited: a round trip.
     Waited,
-    /// It waited for the server to have done all before: GetInputFocus, as XSync sends it. A round trip too.
+    /// The client waited until the server had handled all earlier requests: GetInputFocus, as XSync sends
+    /// it. A round trip too.
     Synchronised,
-    /// It had asked ahead, and did or sent something else meanwhile.
+    /// The client had asked ahead, and did or sent something else meanwhile.
     Ahead,
 }
 
 impl How {
-    /// Whether this was a round trip.
+    /// True for a round trip.
     pub(crate) fn is_round_trip(self) -> bool {
         self != How::Ahead
     }
@@ -56,7 +57,7 @@ pub(crate) struct Question {
     /// When the server had got it.
     pub(crate) arrived_at: u64,
     pub(crate) order: ByteOrder,
-    /// What follows its header, up to a limit.
+    /// The bytes after the header, up to a limit.
     pub(crate) body: Box<[u8]>,
     /// Equal for the same request, whatever its number.
     pub(crate) same: u64,
@@ -96,7 +97,7 @@ pub(crate) struct Answer<'a> {
 }
 
 impl Answer<'_> {
-    /// How long the client waited for it, in nanoseconds; 0 where it did not.
+    /// Nanoseconds that the client waited for it; 0 where it did not.
     pub(crate) fn waited(&self) -> u64 {
         match self.how {
             How::Ahead => 0,
@@ -110,7 +111,7 @@ impl Answer<'_> {
         self.waited().saturating_sub(server)
     }
 
-    /// How long the client would have waited without an emulated link.
+    /// Nanoseconds that the client would have waited without an emulated link.
     pub(crate) fn waited_locally(&self) -> u64 {
         self.waited() - self.on_link()
     }
@@ -192,7 +193,7 @@ impl RoundTripTracker {
         &self.processes
     }
 
-    /// Whether a client waits for an answer.
+    /// True while a client waits for an answer.
     pub(crate) fn asks(&self, client: ConnectionId) -> bool {
         let client = self.clients.get(&client);
         client.is_some_and(|client| !client.questions.is_empty())
@@ -223,8 +224,8 @@ impl RoundTripTracker {
         }
     }
 
-    /// Takes a message that ended in a block, before it is observed; `at_server` is when the server had got it or
-    /// sent it. Gives the question that it answers.
+    /// Takes a message that ended in a block, before it is observed; `at_server` is when the server had got
+    /// it or sent it. Gives the question that it answers.
     pub(crate) fn message<'a>(
         &mut self,
         block: &Block,

@@ -13,7 +13,8 @@ pub struct ChangeReport {
     pub old_per_action_ms: f64,
     /// Milliseconds over the threshold for each action in the new version.
     pub new_per_action_ms: f64,
-    /// The chance of such a difference where the versions are the same; null where there are too few sessions to tell.
+    /// The chance of such a difference where the versions are the same; null where there are too few
+    /// sessions to tell.
     pub chance: Option<f64>,
 }
 

@@ -1,5 +1,5 @@
-//! Reading a table, a few thousand rows at a time: those that x11prof wrote, and those that an engine put together
-//! from them.
+//! Reading a table, a few thousand rows at a time: those that x11prof wrote, and those that an engine put
+//! together from them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -104,8 +104,8 @@ impl<R: ChunkReader + 'static> Rows<R> {
     }
 }
 
-/// The crate `parquet` panics where numbers in a damaged file contradict each other. A caller who wants no message
-/// of that on standard error sets a panic hook.
+/// The crate `parquet` panics where numbers in a damaged file contradict each other. A caller who wants no
+/// message of that on standard error sets a panic hook.
 fn caught<T>(read: impl FnOnce() -> Result<T, TableError>) -> Result<T, TableError> {
     catch_unwind(AssertUnwindSafe(read)).unwrap_or(Err(TableError::Damaged))
 }

@@ -1,5 +1,5 @@
-//! Programs of toolkits that had no part in making the episodes: keys and clicks with pauses. No episode may reach
-//! past the next action, or count more of its client's time than the kernel did.
+//! Programs of toolkits that had no part in making the episodes: keys and clicks with pauses. No episode
+//! may reach past the next action, or count more of its client's time than the kernel did.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;

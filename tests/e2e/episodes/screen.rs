@@ -68,8 +68,8 @@ impl Seen {
 /// GTK's settings for programs in which nothing moves by itself.
 const STILL: &str = "[Settings]\ngtk-enable-animations=0\ngtk-cursor-blink=0\n";
 
-/// Qt's settings for programs whose cursor does not blink: it restarts with each key, and is drawn 27 ms after that
-/// and half a second later, which is no response to what is done meanwhile.
+/// Qt's settings for programs whose cursor does not blink: it restarts with each key, and is drawn 27 ms
+/// after that and half a second later, which is no response to what is done meanwhile.
 const STILL_QT: &str = "[KDE]\nCursorBlinkRate=0\n";
 
 /// Runs `program` at `server`, recorded, while the watcher does `steps` and looks; with what a GTK

@@ -3,7 +3,8 @@
 
 use std::fs;
 
-/// Counts of the kernel's come in steps of 10 ms, and a quiet machine has work of its own: so much is nothing.
+/// Counts of the kernel's come in steps of 10 ms, and a quiet machine has work of its own: so much is
+/// nothing.
 const NOTHING_MS: f64 = 40.0;
 /// A step of the kernel's counts, in milliseconds (USER_HZ).
 const STEP_MS: f64 = 10.0;
@@ -42,8 +43,8 @@ impl Disturbance {
         others / (all_ms() - self.all_ms)
     }
 
-    /// By how much times may be off, in milliseconds: as long as our processes were kept from the processors, where
-    /// others used them. Our other processes have ended.
+    /// By how much times may be off, in milliseconds: as long as our processes were kept from the
+    /// processors, where others used them. Our other processes have ended.
     pub(crate) fn end_ms(mut self, pids: &[u32]) -> f64 {
         self.look(pids);
         let others = (busy_ms() - self.busy_ms) - (ours_ms(pids) - self.ours_ms);

@@ -17,8 +17,8 @@ pub(crate) enum Slow {
     Steps(Duration),
     /// This many bytes a second, each way.
     Speed(f64),
-    /// Nagle's algorithm, and an acknowledgement that comes by itself only after so long: while nothing has come
-    /// back since the latest write to the server, the next one waits (RFC 896; RFC 1122, 4.2.3.2).
+    /// Nagle's algorithm, and an acknowledgement that comes by itself only after so long: while nothing has
+    /// come back since the latest write to the server, the next one waits (RFC 896; RFC 1122, 4.2.3.2).
     Nagle(Duration),
 }
 
@@ -83,8 +83,8 @@ impl Drop for SlowRelay {
 /// A segment of TCP on Ethernet: Nagle's algorithm holds no whole one back.
 const SEGMENT: usize = 1460;
 
-/// Carries one direction on two threads: one that reads, and one that writes when it is time. `back` counts what
-/// came back to the client.
+/// Carries one direction on two threads: one that reads, and one that writes when it is time. `back` counts
+/// what came back to the client.
 fn carry(
     mut from: UnixStream,
     mut to: UnixStream,

@@ -49,7 +49,8 @@ impl Turn {
                     |turns| !turns.alone && turns.waiting == 0,
                     |turns| turns.side_by_side += 1,
                 ),
-                // A test that waits here runs nothing that others could notice: its turn beside them is given back.
+                // A test that waits here runs nothing that others could notice: its turn beside them is
+                // given back.
                 (_, 0, true) => {
                     change(
                         |_| true,

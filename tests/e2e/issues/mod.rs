@@ -1,4 +1,5 @@
-//! `issues`: the same problem of many sessions is one issue, the worst first, from recordings and from tables.
+//! `issues`: the same problem of many sessions is one issue, the worst first, from recordings and from
+//! tables.
 
 mod online;
 mod pages;
@@ -15,7 +16,8 @@ fn data(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Recordings give the same list as their tables do; a damaged and a foreign file among them are named and left out.
+/// Recordings give the same list as their tables do; a damaged and a foreign file among them are named and
+/// left out.
 #[test]
 fn tables_give_the_same_list_and_what_is_damaged_is_left_out() {
     let place = Place::new();

@@ -74,7 +74,8 @@ fn episodes_alone_are_enough_for_the_list() {
     assert!(bytes(&tables) < 40_000);
 }
 
-/// A program that already runs is watched without a restart; xdotool, which is recorded as well, is nobody's problem.
+/// A program that already runs is watched without a restart; xdotool, which is recorded as well, is
+/// nobody's problem.
 #[test]
 fn so_they_are_of_a_program_that_already_runs() {
     needs("xdotool", "xdotool");

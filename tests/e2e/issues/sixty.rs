@@ -97,8 +97,8 @@ fn places(report: &Value) -> Vec<usize> {
     PROBLEMS.iter().map(place).collect()
 }
 
-/// The problems of six sessions are found. Whether they are above everything else depends on how busy the machine
-/// is: the sixty tell.
+/// The problems of six sessions are found. Whether they are above everything else depends on how busy the
+/// machine is: the sixty tell.
 #[test]
 fn the_problems_of_six_sessions_are_found() {
     let _alone = alone();
@@ -134,8 +134,8 @@ fn the_problems_of_six_sessions_are_found() {
     assert!(near.next().is_some(), "{worst:#?}\n{example:#}");
 }
 
-/// Ten sessions of each program and version: the four problems are the top of the list, and what is new or fixed is
-/// real.
+/// Ten sessions of each program and version: the four problems are the top of the list, and what is new or
+/// fixed is real.
 #[test]
 #[ignore = "five minutes: cargo xtask validate issues"]
 fn the_problems_of_sixty_sessions_are_on_top() {

@@ -1,5 +1,5 @@
-//! Programs that others wrote: a window manager, the clipboard, a compositor; and clients that have nothing to do with
-//! each other.
+//! Programs that others wrote: a window manager, the clipboard, a compositor; and clients that have nothing
+//! to do with each other.
 
 use serde_json::Value;
 

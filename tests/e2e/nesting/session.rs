@@ -123,7 +123,8 @@ impl Session {
         self.person(&format!("search --sync --onlyvisible --class {class}"));
     }
 
-    /// Waits until a client owns this selection: so window managers, compositors and clipboards say that they work.
+    /// Waits until a client owns this selection: so window managers, compositors and clipboards say that
+    /// they work.
     pub(crate) fn until_owned(&self, selection: &str) {
         let (connection, _) = x11rb::connect(Some(&self.server.display)).expect("the server");
         let atom = connection.intern_atom(false, selection.as_bytes());
@@ -173,8 +174,8 @@ impl Session {
         }
     }
 
-    /// Gives the clients time to do what the person asked for, and as much more as they were kept from the processors
-    /// meanwhile.
+    /// Gives the clients time to do what the person asked for, and as much more as they were kept from the
+    /// processors meanwhile.
     pub(crate) fn look(&mut self, ms: u64) {
         let pids = self.pids();
         let mut left_ms = ms as f64;

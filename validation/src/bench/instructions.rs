@@ -1,6 +1,7 @@
-//! `cargo xtask bench analyze --check`: requests a second and instructions a request of each stage of the analysis, on
-//! recordings in tests/data. valgrind counts the instructions, whatever else the machine does. `instructions.tsv` has
-//! those that are accepted: a stage that takes over a tenth more is an error, until `--write` changes the file.
+//! `cargo xtask bench analyze --check`: requests a second and instructions a request of each stage of the
+//! analysis, on recordings in tests/data. valgrind counts the instructions, whatever else the machine does.
+//! `instructions.tsv` has those that are accepted: a stage that takes over a tenth more is an error, until
+//! `--write` changes the file.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
-//! `cargo xtask validate attach`: what attaching costs the server's processor, with and without in turn, and whether
-//! an ordinary user can attach beside a server that another user runs.
+//! `cargo xtask validate attach`: what attaching costs the server's processor, with and without in turn,
+//! and whether an ordinary user can attach beside a server that another user runs.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

@@ -211,7 +211,8 @@ fn processor_time(pid: u32) -> Result<u64, String> {
     Ok(tasks.filter_map(|task| of(task.ok()?)).sum())
 }
 
-/// The server's time by a report, in milliseconds: of the recorded server, or of the one with these parameters.
+/// The server's time by a report, in milliseconds: of the recorded server, or of the one with these
+/// parameters.
 fn forecast(trace: &Path, parameters: Option<&str>) -> Result<f64, String> {
     let report = super::report(trace, parameters)?;
     let basis = report["server"]["basis"].as_str().unwrap_or_default();

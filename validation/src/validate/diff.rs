@@ -1,5 +1,5 @@
-//! `cargo xtask validate diff [N]`: of N comparisons of a program with itself, five recordings on each side, how many
-//! find a real difference: one in twenty is to be expected.
+//! `cargo xtask validate diff [N]`: of N comparisons of a program with itself, five recordings on each
+//! side, how many find a real difference: one in twenty is to be expected.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

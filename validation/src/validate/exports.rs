@@ -1,5 +1,5 @@
-//! `cargo xtask validate exports`: the exports, opened by the readers that people have: Go's pprof, Perfetto's published
-//! definitions (PyPI), the Firefox Profiler's own code (npm).
+//! `cargo xtask validate exports`: the exports, opened by the readers that people have: Go's pprof,
+//! Perfetto's published definitions (PyPI), the Firefox Profiler's own code (npm).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

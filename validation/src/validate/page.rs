@@ -1,5 +1,5 @@
-//! `cargo xtask validate page`: the HTML page of a long trace: how large it is, how long making it takes, and how long a
-//! browser takes to open it. The trace is a kept recording of xterm over and over.
+//! `cargo xtask validate page`: the HTML page of a long trace: how large it is, how long making it takes,
+//! and how long a browser takes to open it. The trace is a kept recording of xterm over and over.
 //!
 //! Arguments: the length in MB.
 
@@ -54,7 +54,8 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     let mut opening = Vec::new();
     for _ in 0..TIMES {
         browser.open(&page);
-        // The browser's own clock, from the navigation's start until everything has loaded and was drawn once.
+        // The browser's own clock, from the navigation's start until everything has loaded and was drawn
+        // once.
         let times = browser.run(
             "const [whole] = performance.getEntriesByType('navigation');
              const paint = performance.getEntriesByName('first-contentful-paint')[0];

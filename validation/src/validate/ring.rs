@@ -1,5 +1,5 @@
-//! `cargo xtask validate ring`: a ring over a busy desktop, with how much memory and disk it takes. Time runs faster than a
-//! user's: the desktop does in minutes what people do in an hour.
+//! `cargo xtask validate ring`: a ring over a busy desktop, with how much memory and disk it takes. Time
+//! runs faster than a user's: the desktop does in minutes what people do in an hour.
 //!
 //! Arguments: for how many seconds.
 

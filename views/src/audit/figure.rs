@@ -1,8 +1,9 @@
 //! Figures by their paths, as `checks.txt` names them.
 //!
-//! `report:requests[].count` is the sum of all requests' counts on the page `report`; `[name=X]` takes the elements of
-//! that name only, `[0]` the first, `[.]` the numbers of a list. `max PATH` is the largest, `len PATH` how many there are, `A + B` and
-//! `A - B` what they say, `A * B` the product. True is 1. A path without a page is one inside an element.
+//! `report:requests[].count` is the sum of all requests' counts on the page `report`; `[name=X]` takes the
+//! elements of that name only, `[0]` the first, `[.]` the numbers of a list. `max PATH` is the largest,
+//! `len PATH` how many there are, `A + B` and `A - B` what they say, `A * B` the product. True is 1. A path
+//! without a page is one inside an element.
 
 use serde_json::Value;
 

@@ -13,7 +13,8 @@ const SENTENCES: usize = 5;
 /// From this share of the server's time on a client is named, in milliseconds a second.
 const MUCH: f64 = 100.0;
 
-/// Who held the server, who costs it much, whose resources grow, who polls; where none does, how busy the server is.
+/// Who held the server, who costs it much, whose resources grow, who polls; where none does, how busy the
+/// server is.
 pub fn answer(report: &NowReport) -> Vec<String> {
     let mut lines = stalls(report);
     let clients = || report.clients.iter();

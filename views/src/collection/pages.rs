@@ -1,5 +1,5 @@
-//! Issues as pages for a browser: the list, and one for each issue. They need no script, no network and no server; the
-//! look is that of a recording's page.
+//! Issues as pages for a browser: the list, and one for each issue. They need no script, no network and no
+//! server; the look is that of a recording's page.
 
 use x11prof_analyzer::EpisodeReport;
 use x11prof_collection::{ByVersion, IssueReport, IssuesReport};

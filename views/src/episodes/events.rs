@@ -45,8 +45,8 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     )
 }
 
-/// A resource: its name in JSON and in Reiss's XML, how many of his units one of ours is, and how much of it was used
-/// where that is known.
+/// A resource: its name in JSON and in Reiss's XML, how many of his units one of ours is, and how much of
+/// it was used where that is known.
 type Resource<'a> = (&'static str, &'static str, f64, Option<&'a ResourceUse>);
 
 /// The resources of a type.
@@ -92,8 +92,8 @@ pub fn events_csv(report: &EpisodesReport) -> String {
     csv_text(out)
 }
 
-/// Reiss's Figure 5: an element for each type, with the sum of each resource, its average (A) and its standard
-/// deviation (D). Times are nanoseconds.
+/// Reiss's Figure 5: an element for each type, with the sum of each resource, its average (A) and its
+/// standard deviation (D). Times are nanoseconds.
 pub fn events_xml(report: &EpisodesReport) -> String {
     let mut xml = String::from("<?xml version='1.0' encoding='UTF-8'?>\n<EVENTS>\n");
     for of in &report.events {

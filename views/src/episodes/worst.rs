@@ -1,5 +1,5 @@
-//! The longest episodes: when and what, where the time went, and of those over their threshold the chain of waits
-//! and whom to look at first.
+//! The longest episodes: when and what, where the time went, and of those over their threshold the chain of
+//! waits and whom to look at first.
 
 use x11prof_analyzer::{
     BlameReport, ChildReport, EpisodeReport, EpisodesReport, HeldUpReport, ModalReport, PathReport,

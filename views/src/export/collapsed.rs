@@ -1,5 +1,5 @@
-//! Collapsed stacks: a line for each, `client;window;request MICROSECONDS`, as Brendan Gregg's flamegraph.pl reads
-//! them (and inferno, speedscope, Firefox's profiler).
+//! Collapsed stacks: a line for each, `client;window;request MICROSECONDS`, as Brendan Gregg's
+//! flamegraph.pl reads them (and inferno, speedscope, Firefox's profiler).
 
 use std::io;
 

@@ -1,7 +1,8 @@
 //! A report as one HTML file that needs nothing else: no network, no server, no other file.
 //!
 //! The page's parts are in `assets/html`: what it shows, a style sheet, scripts, and uPlot with its
-//! licence. The results go into it as JSON, under the names that `--format json` has, as far as they are shown.
+//! licence. The results go into it as JSON, under the names that `--format json` has, as far as they are
+//! shown.
 
 mod escape;
 mod page_data;
@@ -39,8 +40,8 @@ const SCRIPTS: [&str; 8] = [
 pub struct Page<'a> {
     /// The title.
     pub title: &'a str,
-    /// Letters and digits that nobody knew when the trace was made: a browser runs the page's scripts by them, and no
-    /// script that came out of a trace.
+    /// Letters and digits that nobody knew when the trace was made: a browser runs the page's scripts by
+    /// them, and no script that came out of a trace.
     pub nonce: &'a str,
     /// The version of the program that made it.
     pub made: &'a str,

@@ -1,5 +1,5 @@
-//! The execution profile as text: the verdict, the requests that cost most, the doubts; all of it where the page
-//! wants all.
+//! The execution profile as text: the verdict, the requests that cost most, the doubts; all of it where the
+//! page wants all.
 
 use std::fmt::Write;
 
@@ -69,7 +69,8 @@ impl Line {
     }
 }
 
-/// Requests or groups with the transport that they caused, the most expensive first, and what none of them caused.
+/// Requests or groups with the transport that they caused, the most expensive first, and what none of them
+/// caused.
 fn lines(report: &ProfileReport) -> Vec<Line> {
     let (of, grouped) = match &report.groups {
         Some(groups) => (&groups.lines, true),

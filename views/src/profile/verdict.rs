@@ -12,7 +12,8 @@ use crate::units::{bytes, counted, duration, share};
 
 /// The network that a start-up is shown for where the user named none.
 const USUAL: &str = "dsl";
-/// Per cent of a start-up in which nobody worked, from which on that is what it is about: it waited for a user, say.
+/// Per cent of a start-up in which nobody worked, from which on that is what it is about: it waited for a
+/// user, say.
 const MOSTLY: f64 = 50.0;
 
 pub(super) fn verdict(report: &ProfileReport, page: &Page) -> String {
@@ -60,9 +61,9 @@ fn recorded(report: &ProfileReport) -> String {
     )
 }
 
-/// The slowest start of a client: `Start-up 0.50 s: client 29 %, off CPU 60 %, 135 round trips; over dsl 9.0 s`.
-/// The client's share is what it ran; off the processor it waited for files, other programs, or a processor; the
-/// server's share is what the client waited for it.
+/// The slowest start of a client: `Start-up 0.50 s: client 29 %, off CPU 60 %, 135 round trips; over dsl
+/// 9.0 s`. The client's share is what it ran; off the processor it waited for files, other programs, or a
+/// processor; the server's share is what the client waited for it.
 fn start_up(report: &ProfileReport) -> Option<String> {
     let slowest = report
         .start_up

@@ -1,5 +1,5 @@
-//! `cargo xtask package`: a static program, a Debian package and a tarball with their checksums and a bill of materials,
-//! from a clean tree. The same tree gives the same bytes.
+//! `cargo xtask package`: a static program, a Debian package and a tarball with their checksums and a bill
+//! of materials, from a clean tree. The same tree gives the same bytes.
 
 mod debian;
 mod files;
@@ -27,8 +27,8 @@ struct Package {
     epoch: String,
 }
 
-/// Makes the package; `twice` makes it again from another folder and compares, `try` installs and removes it in a fresh
-/// Debian without a compiler.
+/// Makes the package; `twice` makes it again from another folder and compares, `try` installs and removes
+/// it in a fresh Debian without a compiler.
 pub(crate) fn package(arguments: &[String]) -> Result<(), String> {
     ensure(&[PACKAGE])?;
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();

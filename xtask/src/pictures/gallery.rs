@@ -1,4 +1,5 @@
-//! The pages in docs/gallery: real programs, each recorded for some seconds while xdotool plays the user, and scrubbed.
+//! The pages in docs/gallery: real programs, each recorded for some seconds while xdotool plays the user,
+//! and scrubbed.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

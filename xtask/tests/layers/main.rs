@@ -14,7 +14,8 @@ use std::path::Path;
 
 use sources::Crate;
 
-/// The crates, with their layers: a crate imports those of lower layers; what starts tasks imports none of the product.
+/// The crates, with their layers: a crate imports those of lower layers; what starts tasks imports none of
+/// the product.
 const CRATES: [(&str, &str, u8); 13] = [
     ("xtask", "xtask", 0),
     ("protocol", "x11prof_protocol", 1),

@@ -54,8 +54,8 @@ impl BlameKind {
 #[derive(Debug)]
 pub(crate) struct Whole {
     whose: ConnectionId,
-    /// The clients that could run for longer than they ran: theirs is a want of processors. Else a preempted client is one
-    /// that works.
+    /// The clients that could run for longer than they ran: theirs is a want of processors. Else a
+    /// preempted client is one that works.
     crowded: Vec<ConnectionId>,
     /// The wait before the episode began was mostly for the handling of something else.
     queued: bool,

@@ -1,5 +1,6 @@
-//! Fewer stretches of time where there are too many: the long ones stay where they are, the short ones between them
-//! are put together by what they are. So each kind keeps its time, and only the order of short ones is lost.
+//! Fewer stretches of time where there are too many: the long ones stay where they are, the short ones
+//! between them are put together by what they are. So each kind keeps its time, and only the order of short
+//! ones is lost.
 
 /// A stretch of time that is something, in nanoseconds.
 pub(super) trait Stretch: Copy {

@@ -52,7 +52,8 @@ impl Nest {
         self.held > 0 && time.saturating_sub(self.looked) >= LOOK_EVERY || self.held > MAX_HELD
     }
 
-    /// Hands out the episodes of trees that are complete at `time`: all but those that begin with one of `live`.
+    /// Hands out the episodes of trees that are complete at `time`: all but those that begin with one of
+    /// `live`.
     pub(crate) fn release(
         &mut self,
         time: u64,

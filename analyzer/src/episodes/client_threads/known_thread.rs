@@ -9,7 +9,8 @@ use crate::episodes::occurrence::{Place, Wait};
 const PLACES_LIMIT: usize = 8;
 /// A thread that never polls and was seen this often in one place may wait for work there.
 const OFTEN: u32 = 3;
-/// Sleeps from which on a thread may be such a loop, and for how many of them it waits once for something else at most.
+/// Sleeps from which on a thread may be such a loop, and for how many of them it waits once for something
+/// else at most.
 const TURNS: u32 = 16;
 const SELDOM: u32 = 4;
 

@@ -29,12 +29,12 @@ const WRITTEN_LATE: u64 = 50_000_000;
 /// A thread that runs again.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Woken {
-    /// Since when it had waited.
+    /// The beginning of the thread's wait.
     pub(crate) since: u64,
-    /// What it waited in has shown to be a wait for work, which was not known before.
+    /// Messages have shown for the first time that the thread's waits in this place are for work.
     pub(crate) proved: bool,
-    /// It was in the middle of something, which did not show before its wait was over: another thread ended it,
-    /// which had waited for nothing outside, in a new place.
+    /// The wait was in the middle of a handling, as its end shows: another thread ended it, without a
+    /// message to wake that one first, in a new place.
     pub(crate) busy: Option<Wait>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct ClientThreads {
     fed: bool,
     /// A child has the connection.
     gone: bool,
-    /// How often the relay has read something, and how often none had run since the time before.
+    /// Reads of the relay, and those before which no thread had run since the read before.
     relay_reads: u64,
     unwritten: u64,
 }
@@ -129,7 +129,7 @@ impl ClientThreads {
         })
     }
 
-    /// Whether there is room for a thread, or it is known already.
+    /// True where the thread is known, or there is room for one more.
     fn has_room(&mut self, tid: u32) -> bool {
         if self.threads.len() >= THREADS_LIMIT && !self.threads.contains_key(&tid) {
             let speak: Vec<u32> = self.speakers().map(|(tid, _)| tid).collect();
@@ -139,7 +139,7 @@ impl ClientThreads {
         self.threads.len() < THREADS_LIMIT || self.threads.contains_key(&tid)
     }
 
-    /// Whether the thread that runs now was woken by what has come: it reads that, or runs next to who does.
+    /// True where a message woke the running thread: the thread reads it, or runs next to the reader.
     fn by_reader(&self, time: u64, tid: u32) -> bool {
         if tid == self.reader {
             // Who waits elsewhere has not read what is still to be read.
@@ -173,7 +173,8 @@ impl ClientThreads {
         }
     }
 
-    /// It became known what a thread waits in since `since`, while the client `asks` for a reply or not.
+    /// Tells the place in which a thread has waited since `since`; `asks` is true while the client waits
+    /// for a reply.
     pub(crate) fn waits(&mut self, tid: u32, since: u64, place: Place, asks: bool) {
         if let Some(thread) = self.threads.get_mut(&tid)
             && thread.now == State::Waiting
@@ -234,13 +235,14 @@ impl ClientThreads {
         }
     }
 
-    /// Whether its process has nothing to do with the connection any more: what came was answered, long after all of
-    /// its threads had fallen asleep or ended, and none of them has run. A child of it has the connection.
+    /// True where the process has left the connection to a child: messages were answered long after all of
+    /// the process's threads had fallen asleep or ended, and none of them has run.
     pub(crate) fn is_gone(&self) -> bool {
         self.gone
     }
 
-    /// Whether another process writes on the connection: almost nothing came while one of these threads ran.
+    /// True where another process writes on the connection: almost nothing came while one of these threads
+    /// ran.
     pub(crate) fn is_elsewhere(&self) -> bool {
         self.relay_reads >= READS_NEEDED
             && self.unwritten.saturating_mul(10) > self.relay_reads.saturating_mul(9)
@@ -258,7 +260,7 @@ impl ClientThreads {
         all.filter(move |(_, thread)| speaks(thread))
     }
 
-    /// What they do together: one runs, one could run, or all wait; unknown where none of them is known.
+    /// The state of all together: one runs, one is ready, or all wait; unknown where none of them is known.
     pub(crate) fn together(&self) -> State {
         let mut together = State::Unknown;
         for (_, thread) in self.speakers() {
@@ -272,14 +274,14 @@ impl ClientThreads {
         together
     }
 
-    /// Whether those that speak for the client are loops that sleep between their turns.
+    /// True where all threads that speak for the client are loops that sleep between their turns.
     pub(crate) fn sleep_between_turns(&self) -> bool {
         let mut all = self.speakers().peekable();
         all.peek().is_some() && all.all(|(_, thread)| thread.sleeps_between_turns())
     }
 
-    /// What they wait for, where all wait: those that ran since `begun`. The others have no part in what was
-    /// begun with then.
+    /// The common wait of the threads that ran since `begun`, where all wait. The other threads take no
+    /// part in the handling that began then.
     pub(crate) fn joint_wait(&self, begun: u64) -> JointWait {
         let sole = self.speakers().nth(1).is_none();
         let mut joint = JointWait {

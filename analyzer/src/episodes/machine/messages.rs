@@ -1,4 +1,4 @@
-//! What comes for a client and from it: stimuli, answers, requests.
+//! A client's messages: stimuli, answers, requests.
 
 use x11prof_trace::Timestamp;
 
@@ -18,8 +18,8 @@ use crate::episodes::thread::Thread;
 const MAX_OUTSTANDING: usize = 4096;
 
 impl Machine {
-    /// Messages came for the client; `links` are what other clients did that its events come of. The server had
-    /// `said_before` for how long what it says.
+    /// Messages came for the client; `links` are what other clients did that its events come of. The server
+    /// had `said_before` for how long what it says.
     pub(crate) fn delivered(
         &mut self,
         time: u64,
@@ -170,7 +170,8 @@ impl Machine {
         }
     }
 
-    /// Another process has the connection, and answers what came last: of that one nothing is known but the wire.
+    /// Another process has the connection, and answers what came last: of that one nothing is known but the
+    /// wire.
     fn went(&mut self, time: u64, done: &mut Done<'_>) {
         self.thread = Thread::Unknown;
         self.close(done);
@@ -179,8 +180,8 @@ impl Machine {
         self.begin(time);
     }
 
-    /// Messages came from the client, and the server has rested for `rested` since the client waits; where the episode
-    /// stands that they belong to.
+    /// Messages came from the client, and the server has rested for `rested` since the client waits; where
+    /// the episode stands that they belong to.
     pub(crate) fn sent(
         &mut self,
         time: u64,

@@ -1,4 +1,4 @@
-//! What the threads of a client do: the end of each of their waits tells whether it was quiet.
+//! The threads of a client: the end of each of their waits shows whether the client was quiet.
 
 use super::{Done, Machine};
 use crate::activity::delays::{BRIEF, HANDED_ON_WITHIN};
@@ -13,7 +13,7 @@ use crate::episodes::thread::Thread;
 struct Ended {
     since: u64,
     wait: Option<Wait>,
-    /// That it was for work was assumed.
+    /// The wait is for work by assumption only.
     unsure: bool,
     /// Bytes came in it.
     fed: bool,
@@ -33,7 +33,7 @@ impl Machine {
         self.follow(step.time, woken, done);
     }
 
-    /// What the threads do together may have changed; `woken` is the one that runs now after a wait.
+    /// Follows the common state of the threads; `woken` is the one that runs now after a wait.
     pub(super) fn follow(&mut self, time: u64, woken: Option<Woken>, done: &mut Done<'_>) {
         if self.threads.is_gone() {
             return;
@@ -101,7 +101,7 @@ impl Machine {
         }
     }
 
-    /// What the threads wait for that took part in what is open.
+    /// The common wait of the threads that took part in the open episode.
     fn joint_wait(&self) -> JointWait {
         let begun = self.open.as_ref().map_or(u64::MAX, |open| open.begun);
         let joint = self.threads.joint_wait(begun);
@@ -115,7 +115,7 @@ impl Machine {
         }
     }
 
-    /// It became known what a thread waits in since `since`.
+    /// Tells the place in which a thread has waited since `since`.
     pub(crate) fn waits(&mut self, tid: u32, since: u64, place: Place) {
         // The setup is a question too.
         let asks = !self.outstanding.is_empty() || !self.set_up;
@@ -162,7 +162,7 @@ impl Machine {
         }
     }
 
-    /// What was delivered `margin` before `time` has been read and handled with what is open.
+    /// Adds the stimuli delivered `margin` before `time` to the open episode, which has read them.
     fn has_read(&mut self, time: u64, margin: u64) {
         let read = self.waiting.delivered_by(time.saturating_sub(margin));
         if let Some(open) = &mut self.open {

@@ -14,18 +14,18 @@ use crate::units::{duration_ms, nanos_ms};
 /// Who has the most of the chain of waits from an episode's beginning to the end of all that it led to.
 #[derive(Debug, Clone, Serialize)]
 pub struct BlameReport {
-    /// `client` (whose episode it is), `queue` (it handled what came before), `other_client`, `server`, `network`, `grab`, `disk`, `sleep`, `processor`,
-    /// `server_processor`.
+    /// `client` (whose episode it is), `queue` (it handled what came before), `other_client`, `server`,
+    /// `network`, `grab`, `disk`, `sleep`, `processor`, `server_processor`.
     pub kind: &'static str,
     /// The program: the one that worked or waited, of `grab` the one that grabbed.
     pub client: String,
-    /// Its connection's number.
+    /// The connection's number.
     pub connection: u32,
     /// The request that was waited for, or that made another client act; null where there is none.
     pub request: Option<String>,
-    /// How much of the chain it is.
+    /// Time of the chain.
     pub ms: f64,
-    /// The same for people, with what to do.
+    /// A sentence for people, with a remedy.
     pub sentence: String,
     /// The chain, in the order of time; it adds up to the latency where nothing overlaps.
     pub path: Vec<PathReport>,
@@ -43,7 +43,7 @@ pub struct Blamed {
 }
 
 impl Blamed {
-    /// What the most time of an episode's chain was spent in; `None` of one that took no time.
+    /// The owner of the most time in an episode's chain; `None` for an episode of no time.
     pub fn of(episode: &Episode) -> Option<Blamed> {
         let blame = Blame::most(episode)?;
         Some(Blamed {
@@ -65,14 +65,14 @@ pub struct PathReport {
     pub connection: u32,
     /// As in the blame.
     pub request: Option<String>,
-    /// What was done, as the locations of patterns name it: `client`, `sleeping`, `round_trips` …
+    /// The location of the time, in the words of patterns: `client`, `sleeping`, `round_trips` …
     pub what: &'static str,
-    /// The same for people.
+    /// The location in words for people.
     #[serde(skip)]
     pub location: String,
     /// Since the trace's first record.
     pub start_ms: f64,
-    /// How long.
+    /// The length.
     pub ms: f64,
 }
 

@@ -22,7 +22,7 @@ pub struct EpisodeReport {
     pub client: u32,
     /// The client's name.
     pub client_name: String,
-    /// What it was about.
+    /// The landmark.
     pub landmark: String,
     /// `input`, `output`, `asynchronous`.
     pub trigger: &'static str,
@@ -30,7 +30,7 @@ pub struct EpisodeReport {
     pub start_ms: f64,
     /// From its beginning to the end of all that it led to, other clients' doing as well.
     pub latency_ms: f64,
-    /// The same without its children.
+    /// The latency without the children's.
     pub exclusive_ms: f64,
     /// The request of another client whose episode led to it, and has its time; null of what counts itself.
     pub led_to_by: Option<String>,
@@ -40,7 +40,7 @@ pub struct EpisodeReport {
     pub blame: Option<BlameReport>,
     /// The number of its pattern.
     pub pattern: Option<u64>,
-    /// Its parts.
+    /// The parts of the latency.
     pub parts: PartsReport,
     /// Why it took time.
     pub causes: CausesReport,
@@ -48,7 +48,7 @@ pub struct EpisodeReport {
     pub phases: PhasesReport,
     /// Times that the client waited for a reply.
     pub round_trips: u64,
-    /// How long it did.
+    /// Time waited for replies.
     pub blocked_ms: f64,
     /// The largest part.
     pub culprit: &'static str,
@@ -66,11 +66,11 @@ pub struct EpisodeReport {
     pub unsure: Option<&'static str>,
     /// The stall of the server that held it up longest; null where none did, or that was not looked at.
     pub held_up: Option<HeldUpReport>,
-    /// What it had to handle of its own doing, and what it made other clients do.
+    /// Effects: events caused by the client's own requests, and episodes of other clients.
     pub children: Vec<ChildReport>,
     /// The modal phases that it began, which are no part of it.
     pub modal: Vec<ModalReport>,
-    /// Its messages, where the worst are wanted: a line each.
+    /// A line for each message, where the user asks for the worst episodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<String>,
 }
@@ -84,7 +84,7 @@ pub struct HeldUpReport {
     pub how: String,
     /// By which request.
     pub request: Option<String>,
-    /// How long of the episode.
+    /// Time waited within the episode.
     pub waited_ms: f64,
 }
 
@@ -93,7 +93,7 @@ pub struct HeldUpReport {
 pub struct ChildReport {
     /// The connection's number, of an episode of another client; else null.
     pub client: Option<u32>,
-    /// That client's name.
+    /// The other client's name.
     pub client_name: Option<String>,
     /// The request that made it act.
     pub request: Option<String>,
@@ -101,12 +101,12 @@ pub struct ChildReport {
     pub landmark: String,
     /// Since the trace's first record.
     pub start_ms: f64,
-    /// Until the next event that is not within it, or the last request; of another client's episode, to the end of
-    /// all that it led to.
+    /// Until the next event that is not within it, or the last request; of another client's episode, to the
+    /// end of all that it led to.
     pub latency_ms: f64,
-    /// The same without its children.
+    /// The latency without the children's.
     pub exclusive_ms: f64,
-    /// What its own requests led to.
+    /// Effects of its own requests.
     pub children: Vec<ChildReport>,
 }
 

@@ -10,15 +10,15 @@ use crate::units::nanos_ms;
 /// A landmark.
 #[derive(Debug, Clone, Serialize)]
 pub struct LandmarkReport {
-    /// Its name.
+    /// The name.
     pub landmark: String,
     /// The kind of action and the class of the window.
     pub group: String,
-    /// What began the first of its episodes.
+    /// The trigger of the first episode.
     pub trigger: &'static str,
     /// Episodes.
     pub count: u64,
-    /// Those over their threshold.
+    /// Episodes over their threshold.
     pub perceptible: u64,
     /// Their latencies.
     pub max_ms: f64,

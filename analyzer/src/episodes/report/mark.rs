@@ -1,4 +1,4 @@
-//! What went on around a mark of the user.
+//! The surroundings of a mark of the user.
 
 use serde::Serialize;
 
@@ -7,13 +7,13 @@ use serde::Serialize;
 pub struct MarkReport {
     /// When.
     pub at_ms: f64,
-    /// Its text; the key where a key was pressed.
+    /// The text; the key where a key was pressed.
     pub text: String,
     /// From when on what went on is told.
     pub from_ms: f64,
     /// Until when.
     pub to_ms: f64,
-    /// How long the server ran in that time; null where context switches do not tell.
+    /// The server's run time in the interval; null without context switches.
     pub server_ms: Option<f64>,
     /// Requests of all clients in it.
     pub requests: u64,
@@ -28,11 +28,11 @@ pub struct MarkReport {
 pub struct MarkedEpisode {
     /// The client's name.
     pub client_name: String,
-    /// What it was about.
+    /// The landmark.
     pub landmark: String,
     /// When it began.
     pub start_ms: f64,
-    /// Its latency.
+    /// The latency.
     pub latency_ms: f64,
     /// The largest part.
     pub culprit: &'static str,
@@ -51,8 +51,8 @@ pub struct MarkedStall {
     pub request: Option<String>,
     /// Since when.
     pub since_ms: f64,
-    /// How long.
+    /// The length.
     pub held_ms: f64,
-    /// How many other clients waited.
+    /// The number of other clients that waited.
     pub waiters: u64,
 }

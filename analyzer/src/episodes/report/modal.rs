@@ -17,7 +17,7 @@ pub struct ModalReport {
     pub window: Option<String>,
     /// Since the trace's first record.
     pub start_ms: f64,
-    /// How long it lasted; null where it went on to the end.
+    /// The length; null where the phase went on to the end.
     pub duration_ms: Option<f64>,
     /// Episodes of the client that the user began in it, of those listed.
     pub episodes: u64,

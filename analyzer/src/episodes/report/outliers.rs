@@ -16,7 +16,7 @@ use crate::units::nanos_ms;
 pub struct OutliersReport {
     /// The kind of action and the class of the window.
     pub group: String,
-    /// How many they are.
+    /// The number of outliers.
     pub count: u64,
     /// All actions of the kind.
     pub actions: u64,
@@ -31,8 +31,8 @@ pub struct OutliersReport {
 }
 
 impl OutliersReport {
-    /// Those of each kind of action, the most time first. They take more than three times the distance of the quartiles
-    /// above the upper one (Tukey's outer fence), and longer than a frame.
+    /// Outliers by kind of action, the most time first. Each takes more than three times the distance of
+    /// the quartiles above the upper one (Tukey's outer fence), and longer than a frame.
     pub(super) fn all(findings: &Findings) -> Vec<OutliersReport> {
         let mut kinds: BTreeMap<Symbol, Vec<&Episode>> = BTreeMap::new();
         for one in findings.episodes() {

@@ -16,11 +16,11 @@ pub struct BurstReport {
     pub client: u32,
     /// The client.
     pub client_name: String,
-    /// What its frames are.
+    /// The frames' landmark.
     pub landmark: String,
     /// Since the trace's first record.
     pub start_ms: f64,
-    /// How long it lasted.
+    /// The length.
     pub duration_ms: f64,
     /// Frames.
     pub frames: u64,
@@ -90,7 +90,7 @@ pub struct StateReport {
 pub struct WaitReport {
     /// Since the trace's first record.
     pub start_ms: f64,
-    /// How long.
+    /// The length.
     pub duration_ms: f64,
 }
 
@@ -148,7 +148,7 @@ pub struct DurationReport {
     pub count: u64,
     /// Their latencies together.
     pub total_ms: f64,
-    /// The same as a share of all latency.
+    /// The percentage of all latency.
     pub percent: f64,
 }
 
@@ -171,11 +171,11 @@ impl DurationReport {
 pub struct ApartReport {
     /// Episodes longer than this; null: than their own threshold.
     pub above_ms: Option<f64>,
-    /// How many.
+    /// The number.
     pub count: u64,
     /// The mean time between two of them; null of fewer than two.
     pub mean_ms: Option<f64>,
-    /// Its standard deviation; null of fewer than three.
+    /// The standard deviation; null for fewer than three.
     pub standard_deviation_ms: Option<f64>,
 }
 

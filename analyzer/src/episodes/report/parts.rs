@@ -1,4 +1,4 @@
-//! What time is made of: who owns it, and why it passed.
+//! The parts of a latency: by owner, and by cause.
 
 use serde::Serialize;
 
@@ -21,7 +21,7 @@ pub struct PartsReport {
     pub server_ms: f64,
     /// On the way.
     pub network_ms: f64,
-    /// Its client was done, and other clients did what it had led to.
+    /// Other clients handle the effects; the client itself is done.
     pub other_clients_ms: f64,
 }
 
@@ -30,23 +30,23 @@ pub struct PartsReport {
 pub struct CausesReport {
     /// The client ran.
     pub running_ms: f64,
-    /// It could run, and others did.
+    /// Ready, while others have the processor.
     pub processor_ms: f64,
-    /// It waited for a reply.
+    /// Waiting for a reply.
     pub reply_ms: f64,
-    /// The same, while another client had grabbed the server.
+    /// Waiting for a reply while another client has grabbed the server.
     pub grab_ms: f64,
     /// The server could run, and others did.
     pub server_processor_ms: f64,
-    /// It slept.
+    /// Sleeping.
     pub sleeping_ms: f64,
-    /// It waited for another thread.
+    /// Waiting for another thread.
     pub lock_ms: f64,
-    /// It waited for a file.
+    /// Waiting for a file.
     pub file_ms: f64,
-    /// It waited in poll: for its next frame, a timer, another program.
+    /// Waiting in poll: for its next frame, a timer, another program.
     pub poll_ms: f64,
-    /// It was blocked elsewhere.
+    /// Blocked elsewhere.
     pub elsewhere_ms: f64,
 }
 
@@ -55,9 +55,9 @@ pub struct CausesReport {
 pub struct TriggerReport {
     /// `input`, `output`, `asynchronous`.
     pub trigger: &'static str,
-    /// How many.
+    /// The number.
     pub count: u64,
-    /// Those over their threshold.
+    /// Episodes over their threshold.
     pub perceptible: u64,
     /// The median of their latencies; null where there are none.
     pub median_ms: Option<f64>,
@@ -71,9 +71,9 @@ pub struct TriggerReport {
     pub causes: CausesReport,
     /// Threads of the client that could run, on average; null without context switches.
     pub runnable_threads: Option<f64>,
-    /// The same of those over their threshold.
+    /// The parts of the episodes over their threshold.
     pub perceptible_parts: PartsReport,
-    /// The same of those over their threshold.
+    /// The causes of the episodes over their threshold.
     pub perceptible_causes: CausesReport,
 }
 

@@ -22,13 +22,13 @@ pub struct PatternReport {
     pub landmark: Option<String>,
     /// The tree: what is handled, what it does, and in brackets what that led to.
     pub shape: String,
-    /// What began the first of its episodes.
+    /// The trigger of the first episode.
     pub trigger: &'static str,
     /// Episodes.
     pub count: u64,
-    /// Those over their threshold.
+    /// Episodes over their threshold.
     pub perceptible: u64,
-    /// Whether that is `always`, `sometimes`, `once` or `never`.
+    /// The share of perceptible episodes: `always`, `sometimes`, `once` or `never`.
     pub slow: &'static str,
     /// The least latency.
     pub min_ms: f64,
@@ -38,9 +38,9 @@ pub struct PatternReport {
     pub max_ms: f64,
     /// Together.
     pub total_ms: f64,
-    /// The same without the children.
+    /// The latency without the children's.
     pub exclusive_ms: f64,
-    /// Its parts.
+    /// The parts of the latency.
     pub parts: PartsReport,
     /// The largest part.
     pub culprit: &'static str,
@@ -64,7 +64,7 @@ pub struct LocationReport {
     pub of: Option<String>,
     /// The time.
     pub ms: f64,
-    /// The same as a share of the pattern's.
+    /// The percentage of the pattern's time.
     pub percent: f64,
 }
 

@@ -13,7 +13,7 @@ use crate::units::{duration_ms, percent};
 pub struct SeriesReport {
     /// The beginning of the first step, since the trace's first record.
     pub start_ms: f64,
-    /// How long a step is.
+    /// The length of a step.
     pub step_ms: f64,
     /// The share of each step in which the user waited.
     pub waiting_percent: Vec<f64>,

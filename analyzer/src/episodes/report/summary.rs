@@ -1,4 +1,4 @@
-//! What all episodes add up to: the thesis's Table 4.2 and the cumulative latency distribution.
+//! Sums over all episodes: the thesis's Table 4.2 and the cumulative latency distribution.
 
 use serde::Serialize;
 
@@ -17,19 +17,19 @@ pub struct SummaryReport {
     pub latency_ms: f64,
     /// The time in which at least one of them went on.
     pub in_episode_ms: f64,
-    /// The same as a share of the end-to-end time.
+    /// The percentage of the end-to-end time.
     pub in_episode_percent: f64,
     /// All of them.
     pub count: u64,
-    /// Those under 3 ms.
+    /// Episodes under 3 ms.
     pub under_3_ms: u64,
-    /// Those of 3 ms and more.
+    /// Episodes of 3 ms and more.
     pub from_3_ms: u64,
-    /// Those of 100 ms and more.
+    /// Episodes of 100 ms and more.
     pub from_100_ms: u64,
-    /// Those over their threshold.
+    /// Episodes over their threshold.
     pub perceptible: u64,
-    /// Those of 100 ms and more for each minute in episodes; null where there was none.
+    /// Episodes of 100 ms and more for each minute in episodes; null where there was none.
     pub long_per_minute: Option<f64>,
     /// The median of the latency.
     pub median_ms: Option<f64>,
@@ -39,7 +39,7 @@ pub struct SummaryReport {
     pub p98_ms: Option<f64>,
     /// Episodes of clients that show nothing, beside others that do: they count nowhere.
     pub left_out: u64,
-    /// How parts were told: `switches`, `silence`, or `both`.
+    /// The evidence for the parts: `switches`, `silence`, or `both`.
     pub basis: &'static str,
 }
 
@@ -48,9 +48,9 @@ pub struct SummaryReport {
 pub struct CumulativeReport {
     /// Episodes at least this long.
     pub at_least_ms: f64,
-    /// How many.
+    /// The number.
     pub count: u64,
-    /// How many for each second in episodes; null where there was none.
+    /// The number for each second in episodes; null where there was none.
     pub per_second: Option<f64>,
 }
 

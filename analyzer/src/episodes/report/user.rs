@@ -12,11 +12,11 @@ use crate::units::{duration_ms, nanos_ms};
 /// The sum, the mean and the standard deviation of a resource over the events of a type.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct ResourceUse {
-    /// Of all together.
+    /// The sum over all events.
     pub total: f64,
-    /// Of one; null where there is none.
+    /// The mean of an event; null where there is none.
     pub mean: Option<f64>,
-    /// Of the sample; null where there are fewer than two.
+    /// The standard deviation of the sample; null for fewer than two.
     pub standard_deviation: Option<f64>,
 }
 
@@ -28,7 +28,7 @@ pub struct EventTypeReport {
     /// As the user says.
     #[serde(rename = "type")]
     pub kind: String,
-    /// How many.
+    /// The number.
     pub count: u64,
     /// When the first began, since the trace's first record; null where there is none.
     pub start_ms: Option<f64>,
@@ -50,7 +50,7 @@ pub struct EventTypeReport {
     pub allocated: ResourceUse,
     /// Their bytes.
     pub allocated_bytes: ResourceUse,
-    /// Those of them that were never freed.
+    /// Resources that were made and never freed.
     pub unfreed: ResourceUse,
     /// Their bytes.
     pub unfreed_bytes: ResourceUse,

@@ -293,7 +293,8 @@ fn two_that_answer_each_other_for_ever_are_many_trees() {
     assert!(with.len() > 4, "{with:?}");
 }
 
-/// A client draws, asks at once, and is answered after as long as the server takes: what the server is blamed for.
+/// A client draws, asks at once, and is answered after as long as the server takes: what the server is
+/// blamed for.
 fn drawing_before_a_question(takes: u64) -> Option<Symbol> {
     let number = SequenceNumber;
     let blocks = |draws: bool| Sent {

@@ -5,7 +5,7 @@ use crate::episodes::EpisodesReport;
 use crate::testing_display::Display;
 use crate::trace_summary::TraceSummary;
 
-/// What is found with these options, and what a ring or a table is told of.
+/// The report with these options, and the clients of the episodes handed out.
 fn report(display: &Display, client: Option<&str>) -> (EpisodesReport, Vec<ConnectionId>) {
     let options = EpisodeOptions {
         client: client.map(str::to_owned),

@@ -317,7 +317,7 @@ fn who_waits_for_room_to_write_is_not_quiet_and_the_server_has_the_time() {
     assert_eq!(parts.of(Owner::Network), 0);
 }
 
-/// What another client sends at N microseconds, after its setup.
+/// Bytes from another client at N microseconds, after its setup.
 fn other_sends(trace: &mut Synthetic, micros: u64, offset: u64, bytes: &[u8]) {
     trace.records.push(Record::Block(Block {
         time: Timestamp::from_nanos(1_000_000_000 + micros * 1000),

@@ -33,7 +33,7 @@ fn pressed() -> Scheduled {
     all
 }
 
-/// It has asked at 110 ms and waits.
+/// The client asks at 110 ms and waits.
 fn asked() -> Scheduled {
     let mut all = pressed();
     all.client(100 * MS + 100, SwitchKind::In);
@@ -42,7 +42,7 @@ fn asked() -> Scheduled {
     all
 }
 
-/// It draws at `time` and is quiet; the server draws for `drawing`, after it was ready for `ready`.
+/// The client draws at `time` and is quiet; the server is ready for `ready`, then draws for `drawing`.
 fn draws(all: &mut Scheduled, time: u64, ready: u64, drawing: u64) {
     all.at(time).client_sends(&[poly_fill_rectangle(3)]);
     all.client(time + 20, SwitchKind::Blocked);

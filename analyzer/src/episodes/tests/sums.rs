@@ -1,4 +1,4 @@
-//! What is said of many episodes: those over their threshold, and bursts.
+//! Sums over many episodes: those over their threshold, and bursts.
 
 use x11prof_trace::SwitchKind;
 

@@ -18,7 +18,7 @@ const ELSEWHERE: u64 = 0x7f00_1028;
 struct Threads(Scheduled);
 
 impl Threads {
-    /// Its start-up is over at 33 ms.
+    /// A program whose start-up is over at 33 ms.
     fn new() -> Threads {
         let mut all = Threads(Scheduled::new());
         all.run(MAIN, 10 * MS, 20 * MS, FUTEX, WORK);

@@ -95,7 +95,7 @@ fn other(
     }));
 }
 
-/// What has to be so in every report.
+/// Checks the rules for every report.
 fn consistent(report: &EpisodesReport) {
     let near = |a: f64, b: f64| (a - b).abs() < 1e-3;
     let (summary, think) = (&report.summary, &report.think_and_wait);

@@ -3,17 +3,17 @@
 /// A type of event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventDefinition {
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// What kind of event it is, in the user's own words.
+    /// The kind of event, in the user's own words.
     pub kind: String,
-    /// What starts one.
+    /// The messages that start one.
     pub(crate) start: When,
-    /// What ends it; `None`: its response is complete.
+    /// The messages that end it; `None` for the end of its response.
     pub(crate) end: Option<When>,
     /// A start of the same type on the same window goes on with the one before.
     pub(crate) reuse: bool,
-    /// One that starts while another event goes on is one of its own.
+    /// An instance that starts while another event goes on is separate.
     pub(crate) nested: bool,
 }
 
@@ -21,7 +21,7 @@ pub struct EventDefinition {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EventDefinitions(pub(crate) Vec<EventDefinition>);
 
-/// What a message is.
+/// The kind of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Of {
     /// An event of this name; `*` stands for any text.
@@ -30,13 +30,13 @@ pub(crate) enum Of {
     Request(String),
 }
 
-/// Which messages start or end an event: all that is said holds.
+/// The messages that start or end an event; all conditions hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct When {
     pub(crate) of: Of,
     /// The class of the window.
     pub(crate) class: Option<String>,
-    /// What the window's name holds.
+    /// A part of the window's name.
     pub(crate) window: Option<String>,
     /// A key by its keysym, or its code.
     pub(crate) key: Option<String>,

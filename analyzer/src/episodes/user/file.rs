@@ -10,13 +10,13 @@ const FORMAT: u32 = 1;
 /// Events of a file, at most.
 const MAX_EVENTS: usize = 64;
 
-/// What is wrong with a file of events.
+/// An error in a file of events.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {what}")]
 pub struct EventFileError {
     /// Where, counted from 1.
     pub line: usize,
-    /// What is wrong there, and what was expected.
+    /// The error, and the expected text.
     pub what: String,
 }
 

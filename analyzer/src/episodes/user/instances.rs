@@ -18,7 +18,7 @@ const MAX_RESOURCES: usize = 1 << 18;
 /// Events that go on at a client, at most.
 const MAX_OPEN: usize = 256;
 
-/// What one event took.
+/// The resources that an event took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Resources {
     /// Nanoseconds from its beginning to its end; of one that was gone on with, of all stretches.
@@ -52,11 +52,11 @@ pub(crate) struct Instances {
     definitions: EventDefinitions,
     pub(crate) all: Vec<Instance>,
     pub(crate) omitted: u64,
-    /// Those that go on, by client.
+    /// Events that go on, by client.
     open: HashMap<ConnectionId, Vec<usize>>,
     /// The latest of those that may be gone on with, by definition, client and window.
     latest: HashMap<(usize, ConnectionId, Option<u32>), usize>,
-    /// What was made in an event: the event, id, sequence number and bytes.
+    /// Resources made in an event: the event's number, id, sequence number and bytes.
     made: Vec<(usize, u32, u64, u64)>,
     /// The request that made what is there now under an id.
     alive: HashMap<u32, u64>,
@@ -76,12 +76,13 @@ impl Instances {
         &self.definitions
     }
 
-    /// Whether the trace tells how long the server ran.
+    /// True where the trace has the server's run times.
     pub(crate) fn knows_server(&self) -> bool {
         self.server.is_known()
     }
 
-    /// Follows which resources are there, and what the server ran for; what goes with a connection was not freed.
+    /// Follows which resources are there, and what the server ran for; what goes with a connection was not
+    /// freed.
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
         if self.definitions.0.is_empty() {
             return;
@@ -245,7 +246,7 @@ impl Instances {
         }
     }
 
-    /// How many resources, and bytes of them, each event made that nobody freed.
+    /// The number and bytes of resources that each event made and nobody freed.
     pub(crate) fn unfreed(&self) -> HashMap<usize, (u64, u64)> {
         let mut all: HashMap<usize, (u64, u64)> = HashMap::new();
         let kept = self.made.iter();

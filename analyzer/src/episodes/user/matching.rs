@@ -1,4 +1,4 @@
-//! Which messages start or end an event that the user defined.
+//! Matches messages to the starts and ends of the user's events.
 
 use x11prof_protocol::{Event, Request, Symbol};
 use x11prof_session::{ResourceChange, Session};
@@ -39,7 +39,7 @@ impl Matcher {
         .collect()
     }
 
-    /// What an event starts and ends.
+    /// The tags of an event: the user's events that it starts and ends.
     pub(crate) fn event(
         &self,
         seen: &Seen<'_>,
@@ -81,7 +81,7 @@ impl Matcher {
         }
     }
 
-    /// What a request starts and ends, and makes.
+    /// The tags of a request: the user's events that it starts and ends, and the resources that it makes.
     pub(crate) fn request(&self, seen: &Seen<'_>, request: &Request<'_>) -> Tags {
         let Matcher(definitions) = self;
         if definitions.0.is_empty() {
@@ -114,7 +114,7 @@ impl Matcher {
     }
 }
 
-/// Whether a message about this window is one of those that are meant.
+/// True where the window meets the conditions on its class and name.
 fn in_window(when: &When, session: &Session, window: Option<u32>) -> bool {
     let class = |wanted: &String| {
         let class = window.and_then(|window| windows::class(session, window));

@@ -1,5 +1,5 @@
-//! For how long the recorded server ran for each client, by its context switches: the clients that sent something
-//! for a run share it, by their requests.
+//! The recorded server's run time for each client, by its context switches. Clients whose requests came for
+//! a run share the run, by the number of requests.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -24,18 +24,18 @@ struct Came {
 #[derive(Debug, Default)]
 pub(crate) struct ServerTime {
     runs: Option<Runs>,
-    /// Its switches are recorded.
+    /// The trace has the server's switches.
     is_known: bool,
     /// Requests since a block began.
     requests: u64,
-    /// What belongs to no run yet.
+    /// Requests that belong to no run yet.
     came: VecDeque<Came>,
-    /// When something was sent, and what the server took for it, in nanoseconds.
+    /// Times of sending, with the server's time for the requests, in nanoseconds.
     spent: HashMap<ConnectionId, VecDeque<(u64, f64)>>,
 }
 
 impl ServerTime {
-    /// Whether the trace tells it.
+    /// True where the trace tells the server's time.
     pub(crate) fn is_known(&self) -> bool {
         self.is_known
     }
@@ -124,7 +124,8 @@ impl ServerTime {
         }
     }
 
-    /// What it took for what a client sent between two times, in nanoseconds. What was before is forgotten.
+    /// The server's time for a client's requests between two times, in nanoseconds. Forgets earlier
+    /// requests.
     pub(crate) fn during(&mut self, client: ConnectionId, from: u64, to: u64) -> u64 {
         let Some(spent) = self.spent.get_mut(&client) else {
             return 0;

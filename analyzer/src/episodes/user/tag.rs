@@ -1,4 +1,5 @@
-//! Marks on the way of an event or a request through the episodes: it starts or ends something that the user defined.
+//! Marks on the way of an event or a request through the episodes: it starts or ends something that the
+//! user defined.
 
 /// Tags of one episode, at most.
 pub(crate) const MAX_TAGS: usize = 64;
@@ -26,7 +27,7 @@ pub(crate) struct Made {
     pub(crate) bytes: u64,
 }
 
-/// What an episode has to do with the user's own events.
+/// The user's own events that an episode starts and ends, and resources that it makes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tags {
     pub(crate) tags: Vec<Tag>,

@@ -56,7 +56,7 @@ impl Division<char> {
         });
     }
 
-    /// What each key has by `now`, in microseconds; a wakeup weighs 5.
+    /// Microseconds of each key by `now`; a wakeup weighs 5.
     fn settled(&mut self, micros: u64) -> BTreeMap<char, f64> {
         let mut all = BTreeMap::new();
         let wakeup = |_| Micros(5.0);

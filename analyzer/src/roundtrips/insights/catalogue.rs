@@ -11,7 +11,7 @@ pub(super) struct Slow {
     pub(super) name: String,
     /// Why, as a sentence without its beginning.
     pub(super) because: String,
-    /// What serves as well.
+    /// A replacement.
     pub(super) instead: String,
     /// Where that is written down.
     pub(super) sources: Vec<String>,
@@ -22,7 +22,7 @@ struct Catalogue {
     request: Vec<Slow>,
 }
 
-/// What is known of the request `name`.
+/// The catalogue's entry for the request `name`.
 pub(super) fn slow(name: &str) -> Option<&'static Slow> {
     static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
     // A test reads it, so that what is compiled in can be read.

@@ -1,4 +1,4 @@
-//! The same question asked again with the same answer, and nothing in between that could have changed it.
+//! Finds questions asked again with the same answer, when nothing in between could have changed the answer.
 
 use std::collections::HashMap;
 
@@ -12,14 +12,14 @@ use crate::waits::{Answer, Question};
 /// Answers remembered of all clients; when they are too many, those of before are forgotten.
 const REMEMBERED: usize = 1 << 16;
 
-/// What can change an answer.
+/// The state that an answer depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Subject {
     /// Nothing: it holds as long as the connection.
     Fixed,
-    /// What is done to a window.
+    /// The state of a window.
     Window(u32),
-    /// What is done to any window, or to the devices or outputs that an extension is about.
+    /// The state of all windows, or of an extension's devices or outputs.
     Whole(Symbol),
 }
 
@@ -36,7 +36,7 @@ struct Repeated {
     count: u64,
     bytes: u64,
     waits: Waits,
-    /// What was asked for most often, and how often in all.
+    /// The name asked for most often, and the number of times.
     most: Option<(Symbol, u64)>,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Duplicates {
     repeated: Groups<Symbol, Repeated>,
 }
 
-/// What the answer to a question depends on; `None` where that is not known here.
+/// The state that the answer to a question depends on; `None` where that is not known here.
 fn subject(question: &Question) -> Option<Subject> {
     let name = question.name;
     let (extension, request) = name.as_str().split_once(':').unwrap_or(("", name.as_str()));

@@ -1,5 +1,5 @@
-//! Extensions queries for one by one: QueryExtension, and their versions. All can be queries for before the first
-//! answer is read, as xcb_prefetch_extension_data does.
+//! Extensions queries for one by one: QueryExtension, and their versions. All can be queries for before the
+//! first answer is read, as xcb_prefetch_extension_data does.
 
 use x11prof_protocol::Symbol;
 
@@ -18,7 +18,7 @@ struct Queries {
 #[derive(Debug, Default)]
 pub(super) struct ExtensionQueries(Groups<(), Queries>);
 
-/// Whether a request agrees with the server on an extension's version.
+/// True for a request that agrees with the server on an extension's version.
 fn is_version(name: Symbol) -> bool {
     name.as_str().split_once(':').is_some_and(|(_, request)| {
         matches!(

@@ -20,7 +20,7 @@ struct Pictures {
     /// From the first byte to the last.
     crossing: u64,
     most: u64,
-    /// Those that a client waited for.
+    /// Requests whose reply a client waited for.
     requests: Vec<SequenceNumber>,
 }
 

@@ -1,5 +1,5 @@
-//! What could be done about round trips. Each kind of insight is a file of its own: it watches the answers that
-//! clients get, and says what to do, why, and what that saves.
+//! Advice on round trips. Each kind of insight has a file: it watches the answers that clients get, and
+//! says what to do, why, and what that saves.
 
 mod catalogue;
 mod colours;
@@ -26,19 +26,20 @@ use crate::waits::{Answer, Question};
 
 /// Clients and requests that a finding is told for, at most.
 const GROUPS: usize = 4096;
-/// Requests that a finding is about are known one by one up to this number; the others are taken to be as these.
+/// Requests that a finding is about are known one by one up to this number; the others are taken to be as
+/// these.
 const REQUESTS: usize = 1 << 14;
 /// Names that a finding lists.
 const LISTED: usize = 3;
 
-/// What an insight needs to know beside the answer.
+/// The state beside an answer.
 pub(super) struct Context<'a> {
     pub(super) session: &'a Session,
     /// The client is starting.
     pub(super) starting: bool,
 }
 
-/// What was found, for one client.
+/// One piece of advice for one client.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Finding {
     /// The kind of insight.
@@ -46,16 +47,16 @@ pub(super) struct Finding {
     pub(super) client: ConnectionId,
     /// The request that it is mostly about.
     pub(super) request: Symbol,
-    /// How many requests it is about.
+    /// The number of requests concerned.
     pub(super) count: u64,
-    /// What to do, as an order.
+    /// The advice, as an order.
     pub(super) action: String,
-    /// What was seen.
+    /// The observation behind it.
     pub(super) why: String,
     pub(super) saves: Saving,
 }
 
-/// What doing it saves.
+/// The savings of an advice.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Saving {
     pub(super) round_trips: u64,
@@ -124,7 +125,7 @@ trait Insight: std::fmt::Debug {
     /// Takes an answer to one of the clients that are wanted.
     fn answered(&mut self, answer: &Answer<'_>, context: &Context<'_>);
 
-    /// What was found.
+    /// The findings so far.
     fn findings(&self) -> Vec<Finding>;
 }
 
@@ -193,7 +194,7 @@ impl<K: std::hash::Hash + Eq + Ord + Copy, V: Default> Groups<K, V> {
     }
 }
 
-/// How often each of a few names came.
+/// Counts of names.
 #[derive(Debug, Clone, Default)]
 struct Names(BTreeMap<Symbol, u64>);
 
@@ -243,7 +244,7 @@ fn plural(count: u64) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
-/// What a question asks for, by name: an atom, a property, an extension.
+/// The name that a question asks for: an atom, a property, an extension.
 fn topic(session: &Session, question: &Question) -> Option<Symbol> {
     let text = |at: usize| {
         let length = usize::from(question.u16(0)?);
@@ -258,7 +259,7 @@ fn topic(session: &Session, question: &Question) -> Option<Symbol> {
     }
 }
 
-/// Whether a message tells a client that the pointer moved.
+/// True where a message tells a client that the pointer moved.
 fn is_motion(seen: &Seen<'_>) -> bool {
     matches!(seen.message, Message::Event(event) if matches!(
         event.name.as_str(),

@@ -9,7 +9,8 @@ use super::{Context, Finding, GROUPS, Groups, Insight, Names, Waits, is_motion, 
 use crate::pipeline::{Observation, Seen};
 use crate::waits::Answer;
 
-/// A question belongs to the motion that came this long before it, or before the answer before it, in nanoseconds.
+/// A question belongs to the motion that came this long before it, or before the answer before it, in
+/// nanoseconds.
 const NEAR: u64 = 20_000_000;
 /// Events from which on it is a storm.
 const EVENTS: u64 = 5;

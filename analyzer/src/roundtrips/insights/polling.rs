@@ -9,7 +9,7 @@ use crate::waits::Answer;
 
 /// This many of one question are a loop.
 const LOOP: u64 = 10;
-/// What is asked this long after the pointer moved is about that, in nanoseconds.
+/// A question this long after a motion of the pointer is a consequence of it, in nanoseconds.
 const NEAR: u64 = 20_000_000;
 
 /// Questions that are asked in loops, and what tells the answer without being asked.

@@ -17,8 +17,8 @@ use crate::waits::{Answer, How};
 const PAUSE: u64 = 20_000_000;
 /// Round trips from which on a run is told.
 const SHORTEST: u64 = 3;
-/// Numbers up to this are no names of anything: flags, counts, predefined atoms (protocol, appendix "Predefined
-/// Atoms").
+/// Numbers up to this are no names of anything: flags, counts, predefined atoms (protocol, appendix
+/// "Predefined Atoms").
 const SMALL: u32 = 68;
 /// Bytes of an answer that are looked at, numbers remembered for a run and for a client.
 const LOOKED_AT: usize = 16 << 10;
@@ -50,7 +50,7 @@ struct Run {
     starting: bool,
     names: Names,
     different: HashSet<u64>,
-    /// How deep the answer is that first told a number, or an extension's opcode.
+    /// The depth of the answer that first had a number, or an extension's opcode.
     numbers: HashMap<u32, u64>,
     opcodes: HashMap<u8, u64>,
 }

@@ -65,7 +65,7 @@ impl Grab {
     }
 }
 
-/// What a client has sent so far.
+/// The requests of a client so far.
 #[derive(Debug, Default, Clone, Copy)]
 struct Sent {
     requests: u64,
@@ -75,7 +75,7 @@ struct Sent {
 #[derive(Debug, Default)]
 struct Client {
     sent: Sent,
-    /// What the busiest other had sent when a question was asked.
+    /// Open questions, with the requests of other clients at the time of asking.
     open: VecDeque<(SequenceNumber, Vec<(ConnectionId, Sent)>)>,
 }
 
@@ -130,7 +130,7 @@ impl SlowReplies {
         }
     }
 
-    /// What others have sent; a few of them are enough.
+    /// The requests of up to 16 other clients.
     fn others(&self, client: ConnectionId) -> Vec<(ConnectionId, Sent)> {
         let others = self.clients.iter().filter(|(id, _)| **id != client);
         others
@@ -149,7 +149,7 @@ impl SlowReplies {
         since.max().map(|(_, id)| id)
     }
 
-    /// What such a reply usually takes: of its kind where there are enough, else of any.
+    /// The usual time of such a reply: of its kind where there are enough, else of any.
     fn usual(&self, name: Symbol) -> u64 {
         let kind = self.kinds.get(&name).filter(|kind| kind.number() >= 5);
         kind.unwrap_or(&self.usual).median().unwrap_or(0)

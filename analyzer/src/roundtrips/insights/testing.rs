@@ -6,12 +6,12 @@ use super::{Context, Finding, Insight};
 use crate::pipeline::{Observation, Pipeline};
 use crate::testing::Synthetic;
 
-/// What `insight` finds in `trace`.
+/// The findings of `insight` in `trace`.
 pub(super) fn findings(trace: &Synthetic, insight: impl Insight) -> Vec<Finding> {
     findings_in(&trace.records, insight)
 }
 
-/// What it finds in these records.
+/// The findings of `insight` in these records.
 pub(super) fn findings_in(records: &[Record], mut insight: impl Insight) -> Vec<Finding> {
     Pipeline::new().run_records(records.iter().cloned(), |observation| {
         insight.observe(observation);

@@ -24,7 +24,7 @@ const MAX_GRABS: usize = 1000;
 /// Requests for grabs that wait for their answers, at most.
 const MAX_PENDING: usize = 4096;
 
-/// What is grabbed.
+/// The grabbed object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum What {
     Server,
@@ -100,7 +100,8 @@ impl Grabs {
         self.elapsed.start()
     }
 
-    /// The grabs that went on at `since` or later: whose, what, from when, until when; `None` where it goes on.
+    /// The grabs that went on at `since` or later: whose, what, from when, until when; `None` where it goes
+    /// on.
     pub(crate) fn after(
         &self,
         since: Timestamp,
@@ -116,7 +117,7 @@ impl Grabs {
         self.elapsed.now()
     }
 
-    /// Whether the server is grabbed now.
+    /// True where the server is grabbed now.
     pub(crate) fn has_server(&self) -> bool {
         self.open.contains_key(&What::Server)
     }

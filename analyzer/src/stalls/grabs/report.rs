@@ -12,7 +12,7 @@ use crate::units::duration_ms;
 /// Who kept what for himself. Times are milliseconds from the trace's first record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GrabReport {
-    /// How many grabs there were.
+    /// The number of grabs.
     pub count: u64,
     /// Requests for a grab that were answered with another status than success.
     pub refused: u64,
@@ -31,7 +31,7 @@ pub struct GrabLine {
     pub since_ms: f64,
     /// For how long.
     pub held_ms: f64,
-    /// How it ended: `ungrab`, `closed` (the connection), `lost` (another client has it), or
+    /// The reason of its end: `ungrab`, `closed` (the connection), `lost` (another client has it), or
     /// `trace` (the trace ended first).
     pub end: String,
     /// Who sent requests meanwhile, which waited; for grabs of the server.
@@ -43,9 +43,9 @@ pub struct GrabLine {
 pub struct GrabWaiter {
     /// Who.
     pub client: String,
-    /// How many of its requests waited.
+    /// The number of its requests that waited.
     pub requests: u64,
-    /// How long the first of them did.
+    /// The wait of the first of them.
     pub waited_ms: f64,
 }
 

@@ -19,7 +19,7 @@ fn run(records: &[Record]) -> GrabReport {
     GrabReport::new(&grabs, &summary)
 }
 
-/// The same message from another client, which sends nothing else.
+/// Adds a client that sends this setup and one request, and nothing else.
 fn from_another(trace: &mut Synthetic, setup: &Record) {
     let connection = ConnectionId(2);
     trace.control(Control::Opened(Opened {

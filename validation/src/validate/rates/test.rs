@@ -115,8 +115,8 @@ impl Sent {
         prices.price(&operation).server.time.0 + bytes.time.0 * self.bytes
     }
 
-    /// The server's busy share while `parameters` got this request's point on the wall; of several points, at the
-    /// nearest size.
+    /// The server's busy share while `parameters` got this request's point on the wall; of several points,
+    /// at the nearest size.
     pub(super) fn busy(&self, parameters: &ServerParameters) -> Option<f64> {
         let operation = self.operation();
         let mut entries = parameters.requests.iter();

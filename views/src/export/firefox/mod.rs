@@ -1,7 +1,7 @@
 //! A trace as the Firefox Profiler shows it (profiler.firefox.com): its processed profile.
 //!
-//! The format is the crate's that samply writes with. A profile is one JSON object, which is held until the end: so what is
-//! kept of a trace has limits.
+//! The format is the crate's that samply writes with. A profile is one JSON object, which is held until the
+//! end: so what is kept of a trace has limits.
 
 mod markers;
 

@@ -1,7 +1,8 @@
 //! A trace as Perfetto shows it (ui.perfetto.dev): native track events.
 //!
 //! The format: github.com/google/perfetto, protos/perfetto/trace/perfetto_trace.proto, and
-//! perfetto.dev/docs/reference/synthetic-track-event. Packets are written as they come: Perfetto sorts them by time.
+//! perfetto.dev/docs/reference/synthetic-track-event. Packets are written as they come: Perfetto sorts them
+//! by time.
 
 mod names;
 mod proto;

@@ -1,5 +1,6 @@
-//! A trace as timelines show it: from the order of the wire to stretches with a beginning and an end, counts over time, and
-//! what led to what. Perfetto's and Firefox's exports write this, each in its own way.
+//! A trace as timelines show it: from the order of the wire to stretches with a beginning and an end,
+//! counts over time, and what led to what. Perfetto's and Firefox's exports write this, each in its own
+//! way.
 
 mod counts;
 mod entry;
