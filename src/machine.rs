@@ -1,12 +1,10 @@
 //! Parameters brought to the machine of a recording. A factor for all files of a machine, so that
 //! their order stays what was measured there: from a kind of server that was measured on both, or else
-//! from a probe of two seconds on a private server here, which is kept.
+//! from a probe of a second on a private Xvfb here, which is kept.
 
 use std::sync::OnceLock;
 
-use x11prof_cost_model::{
-    Brought, Host, ServerIdentity, ServerParameters, built_in, is_same_server,
-};
+use x11prof_cost_model::{Brought, Host, ServerParameters, built_in, is_same_server};
 use x11prof_proxy::{PrivateServer, ServerKind};
 use x11prof_xmeasure::{Pin, Target, probe, this_machine};
 
@@ -43,50 +41,41 @@ pub(crate) fn bring(
     }
 }
 
-/// The factors from the machine of `parameters` to `host`.
+/// The factor from the machine of `parameters` to `host`: of a kind of server that was measured on both, else of Xvfb,
+/// which is probed here.
 fn between(
     parameters: &ServerParameters,
     host: &Host,
     probing: Probing,
 ) -> Result<Brought, String> {
-    let known = known();
-    let all = || known.iter().chain([parameters]);
-    let on = |host: &Host| {
-        let measured = all().filter(|file| file.host.cpu_model == host.cpu_model);
-        measured
-            .filter(|file| !file.method.references.is_empty())
-            .collect::<Vec<_>>()
-    };
-    let mut there = on(&parameters.host);
+    let mut there: Vec<&ServerParameters> = known().iter().chain([parameters]).collect();
+    there.retain(|file| file.host.cpu_model == parameters.host.cpu_model);
     // Xvfb first, which nearly every machine has: one factor for all files of a machine.
-    there.sort_by_key(|file| kind(&file.server) != Some(ServerKind::Xvfb));
-    let here = on(host);
-    for one in &there {
-        let same = here
+    there.sort_by_key(|file| file.server.executable.as_deref() != Some("Xvfb"));
+    let by = |here: &ServerParameters| {
+        let alike = |one: &&&ServerParameters| is_same_server(&here.server, &one.server);
+        there
             .iter()
-            .find(|file| is_same_server(&file.server, &one.server));
-        if let Some(by) = same.and_then(|same| Brought::between(one, same)) {
-            return Ok(by);
-        }
+            .find(alike)
+            .and_then(|one| Brought::between(one, here))
+    };
+    let mut here = known()
+        .iter()
+        .filter(|file| file.host.cpu_model == host.cpu_model);
+    if let Some(by) = here.find_map(by) {
+        return Ok(by);
     }
     if this_machine().cpu_model != host.cpu_model {
         return Err("nothing is known of the recorded machine, which is not this one".into());
     }
-    let mut failed = "it has no loads that could be measured here as well".to_owned();
-    for one in there {
-        let Some(kind) = kind(&one.server) else {
-            continue;
-        };
-        match probed(kind, host, probing) {
-            Ok(same) => {
-                if let Some(by) = Brought::between(one, &same) {
-                    return Ok(by);
-                }
-            }
-            Err(why) => failed = why,
-        }
+    if !there
+        .iter()
+        .any(|file| file.server.executable.as_deref() == Some("Xvfb"))
+    {
+        return Err("Xvfb, which could be measured here as well, was not measured there".into());
     }
-    Err(failed)
+    let none = || "it has no loads that could be measured here as well".to_owned();
+    by(&probed(host, probing)?).ok_or_else(none)
 }
 
 /// The kept files, then the beginnings of the shipped ones.
@@ -110,12 +99,13 @@ pub(crate) fn whole(known: &ServerParameters) -> ServerParameters {
     whole.unwrap_or_else(|| known.clone())
 }
 
-/// A probe of that kind of server here: the one that is kept, or a new one.
-fn probed(kind: ServerKind, host: &Host, probing: Probing) -> Result<ServerParameters, String> {
+/// A probe of Xvfb here: the one that is kept, or a new one.
+fn probed(host: &Host, probing: Probing) -> Result<ServerParameters, String> {
+    let kind = ServerKind::Xvfb;
     let path = saved_parameters::probe_path(host, kind.name())
         .map_err(|error| error.message().to_owned())?;
     if let Ok(Some(parameters)) = saved_parameters::read(&path) {
-        // Another kernel is another machine, as far as waking up goes.
+        // Another kernel is another machine.
         if parameters.host.kernel == this_machine().kernel {
             return Ok(parameters);
         }
@@ -125,7 +115,7 @@ fn probed(kind: ServerKind, host: &Host, probing: Probing) -> Result<ServerParam
             "this machine has not been compared with it yet, which `x11prof report` does".into(),
         );
     }
-    say!("comparing this machine with that of the prices (two seconds, once)");
+    say!("comparing this machine with that of the prices (a second, once)");
     let server = PrivateServer::start(kind).map_err(|error| error.to_string())?;
     let parameters =
         probe(&private(&server, kind), Pin::usual()).map_err(|error| error.to_string())?;
@@ -148,17 +138,4 @@ pub(crate) fn private(server: &PrivateServer, kind: ServerKind) -> Target {
     Target::display(server.display().to_string())
         .with_cookie(server.cookie().as_bytes())
         .viewed(viewed)
-}
-
-/// The kind of private server that is like that one.
-fn kind(server: &ServerIdentity) -> Option<ServerKind> {
-    match (server.executable.as_deref()?, server.depth?) {
-        ("Xvfb", 24) => Some(ServerKind::Xvfb),
-        ("Xvfb", 8) => Some(ServerKind::Xvfb8),
-        ("Xvnc" | "Xtigervnc", 24) => Some(ServerKind::Xvnc),
-        ("Xephyr", 24) => Some(ServerKind::Xephyr),
-        ("Xorg", 24) => Some(ServerKind::XorgDummy),
-        ("Xwayland", 24) => Some(ServerKind::Xwayland),
-        _ => None,
-    }
 }

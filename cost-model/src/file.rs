@@ -76,8 +76,11 @@ impl ServerParameters {
     }
 }
 
-/// Keys of terms that the model had once, in a request's table and in `deferred`: measuring showed no worth.
-const RETIRED: [&str; 10] = [
+/// Keys of terms that the model had once: measuring showed no worth.
+const RETIRED: [&str; 13] = [
+    "brought",
+    "first_uses",
+    "flush",
     "lettering",
     "row",
     "surroundings",
@@ -101,9 +104,17 @@ fn without_retired(text: &str) -> Option<Result<ServerParameters, toml::de::Erro
             }
         }
     };
-    if let Some(transport) = file.get_mut("transport") {
-        let deferred = transport.get_mut("deferred");
-        retire(deferred.and_then(toml::Value::as_table_mut));
+    retire(file.get_mut("method").and_then(toml::Value::as_table_mut));
+    if let Some(transport) = file
+        .get_mut("transport")
+        .and_then(toml::Value::as_table_mut)
+    {
+        retire(
+            transport
+                .get_mut("deferred")
+                .and_then(toml::Value::as_table_mut),
+        );
+        retire(Some(transport));
     }
     let requests = file.get_mut("request").and_then(toml::Value::as_array_mut);
     for request in requests.into_iter().flatten() {

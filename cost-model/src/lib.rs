@@ -6,7 +6,6 @@
 
 mod after_sleep;
 mod attribute;
-mod bringing;
 mod brought;
 mod built_in;
 mod clocks;
@@ -34,7 +33,7 @@ mod validation;
 mod writing;
 
 pub use after_sleep::{PriorSleep, SleepPrices};
-pub use brought::{Brought, Factor};
+pub use brought::Brought;
 pub use built_in::{BuiltIn, built_in};
 pub use cost::{Clock, Cost, Micros};
 pub use deferred::Deferred;

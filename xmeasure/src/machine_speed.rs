@@ -1,17 +1,12 @@
-//! Measures the speed of this machine in two seconds: a few loads that every calibration has at its beginning and its
-//! end as well, and the costs of sleeps. Beside another machine's file, the speed scales that file's prices to this
-//! machine.
+//! Measures the speed of this machine in a second: a few loads that every calibration has at its beginning and its
+//! end as well. Beside another machine's file, the speed scales that file's prices to this machine.
 
-use std::io;
-use std::time::Duration;
-
-use x11prof_cost_model::{AfterSleep, Measured, Micros, ServerParameters, TransportCosts};
+use x11prof_cost_model::ServerParameters;
 
 use crate::error::MeasureError;
 use crate::plan::{Pin, Plan, Progress};
 use crate::probes::late_work;
 use crate::probes::references::References;
-use crate::probes::wakeups::Wakeups;
 use crate::probes::{Probe, Run};
 use crate::progress::Meter;
 use crate::sampling::live::LiveServer;
@@ -21,12 +16,7 @@ use crate::server::identity;
 use crate::server::process::Pinned;
 use crate::server::target::Target;
 
-/// Passes over the sleeps of up to that length, of somewhat less than half a second each.
-const PASSES: usize = 3;
-const LONGEST: Duration = Duration::from_millis(10);
-
-/// A parameter file of the server `target` without requests: `references` of its method, and `after_sleep` of its
-/// transport. The rest of the transport is 0.
+/// A parameter file of the server `target` with nothing but the `references` of its method.
 ///
 /// # Errors
 ///
@@ -44,7 +34,6 @@ pub fn probe(target: &Target, pin: Option<Pin>) -> Result<ServerParameters, Meas
         ..Plan::default()
     };
     let mut client = Client::new(raw)?;
-    let mut wakeups = Wakeups::prepare(&mut client, &plan)?;
     let drawing = late_work::drawing(&mut client)?;
     let mut references = References::prepare(&mut client, &plan)?;
     client.synchronise()?;
@@ -66,32 +55,10 @@ pub fn probe(target: &Target, pin: Option<Pin>) -> Result<ServerParameters, Meas
         tracker,
         show: &mut || Ok(()),
     };
-    let mut measured = || {
-        run.server.find_late_work(&drawing)?;
-        references.begin(&mut run)?;
-        let sleeps = wakeups.sleeps_of_now(run.server, PASSES, LONGEST)?;
-        references.measure(&mut run)?;
-        Ok::<_, io::Error>(sleeps)
-    };
-    let measured = measured();
+    run.server.find_late_work(&drawing)?;
+    references.begin(&mut run)?;
+    references.measure(&mut run)?;
     drop((pinned, segments));
     parameters.method.references = references.compared();
-    parameters.transport = Some(only_sleeps(measured?));
     Ok(parameters)
-}
-
-/// A transport of nothing but sleeps.
-fn only_sleeps(after_sleep: Vec<AfterSleep>) -> TransportCosts {
-    let nothing = Measured {
-        cpu_us: Some(Micros::ZERO),
-        ..Measured::default()
-    };
-    TransportCosts {
-        wakeup: nothing,
-        byte_read: nothing,
-        reply: nothing,
-        event: nothing,
-        after_sleep,
-        ..TransportCosts::default()
-    }
 }

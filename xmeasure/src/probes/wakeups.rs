@@ -11,7 +11,7 @@ mod points;
 use std::io;
 use std::time::Duration;
 
-use x11prof_cost_model::{AfterSleep, ServerParameters};
+use x11prof_cost_model::ServerParameters;
 use x11rb_protocol::protocol::xproto::{AtomEnum, ChangePropertyRequest, PropMode};
 
 use self::area::{MEGAPIXELS, area};
@@ -78,26 +78,6 @@ pub(crate) struct Wakeups {
 }
 
 impl Wakeups {
-    /// The present costs of sleeps of at most `longest`, from `passes` passes over them alone; empty if the server's
-    /// processor time cannot be read.
-    pub(crate) fn sleeps_of_now(
-        &mut self,
-        server: &mut dyn Executor,
-        passes: usize,
-        longest: Duration,
-    ) -> io::Result<Vec<AfterSleep>> {
-        server.place(SenderPlace::Usual)?;
-        let mut all = Vec::new();
-        for _ in 0..passes {
-            let sleeps = self.pass_of_sleeps(server, longest)?;
-            all.push(Pass {
-                sleeps,
-                ..Pass::default()
-            });
-        }
-        Ok(points::after_sleep(&all, sleeps(), self.amounts()))
-    }
-
     /// Passes until there are `count`; none where the server's processor time cannot be read.
     fn passes(&mut self, server: &mut dyn Executor, count: usize) -> io::Result<()> {
         while self.passes.len() < count
@@ -131,7 +111,7 @@ impl Wakeups {
                     .push((turns.wall - time).max(0.0) / VOLLEY as f64);
             }
         }
-        pass.sleeps = self.pass_of_sleeps(server, Duration::MAX)?;
+        pass.sleeps = self.pass_of_sleeps(server)?;
         for work in WORK {
             let mut woken = Woken::default();
             for _ in 0..WORKED {
@@ -142,13 +122,9 @@ impl Wakeups {
         Ok(Some(pass))
     }
 
-    fn pass_of_sleeps(
-        &self,
-        server: &mut dyn Executor,
-        longest: Duration,
-    ) -> io::Result<Vec<Woken>> {
+    fn pass_of_sleeps(&self, server: &mut dyn Executor) -> io::Result<Vec<Woken>> {
         let mut sleeps = Vec::new();
-        for (sleep, count) in SLEEPS.into_iter().filter(|(sleep, _)| *sleep <= longest) {
+        for (sleep, count) in SLEEPS {
             let mut woken = Woken::default();
             for _ in 0..count {
                 self.woken(server, sleep, Duration::ZERO, &mut woken)?;
