@@ -6,6 +6,7 @@
 
 mod after_sleep;
 mod attribute;
+mod bringing;
 mod brought;
 mod built_in;
 mod clocks;

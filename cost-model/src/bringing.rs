@@ -1,0 +1,204 @@
+//! Parameters of one machine brought to another by one factor: the times of a few loads that every calibration measures
+//! (`references`). A second factor for wakeups was worth nothing (docs/ACCURACY.md).
+
+use crate::{Brought, Host, Measured, Micros, Reference, ServerParameters, TransportCosts};
+
+impl Brought {
+    /// The factor from the machine of `there` to that of `here`, which measured the same kind of server; `None` if
+    /// they have no load in common, or if the first names no machine.
+    pub fn between(there: &ServerParameters, here: &ServerParameters) -> Option<Brought> {
+        let mean = |reference: &Reference| (reference.start_us.0 + reference.end_us.0) / 2.0;
+        let known = &there.method.references;
+        let ratios = here.method.references.iter().filter_map(|reference| {
+            let other = known.iter().find(|other| other.load == reference.load)?;
+            Some(mean(reference) / mean(other))
+        });
+        Brought::of(there.host.cpu_model.clone()?, ratios.collect())
+    }
+
+    /// The median of `ratios` and their range; `None` of none.
+    fn of(from: String, mut ratios: Vec<f64>) -> Option<Brought> {
+        ratios.retain(|ratio| ratio.is_finite() && *ratio > 0.0);
+        ratios.sort_by(f64::total_cmp);
+        let middle = [
+            *ratios.get(ratios.len().saturating_sub(1) / 2)?,
+            *ratios.get(ratios.len() / 2)?,
+        ];
+        Some(Brought {
+            from,
+            times: (middle[0] * middle[1]).sqrt(),
+            low: *ratios.first()?,
+            high: *ratios.last()?,
+        })
+    }
+
+    /// Half the width of the range, relative to the middle: the wider half.
+    fn spread(&self) -> f64 {
+        (self.high / self.times - 1.0).max(1.0 - self.low / self.times)
+    }
+
+    fn time(&self, time: &mut Micros) {
+        time.0 *= self.times;
+    }
+
+    /// Independent relative errors of a product add in squares.
+    fn wider(&self, spread: &mut Option<f64>) {
+        if let Some(spread) = spread {
+            *spread = spread.hypot(self.spread());
+        }
+    }
+
+    fn measured(&self, cost: &mut Measured) {
+        let times = [&mut cost.cpu_us, &mut cost.wall_us];
+        times.into_iter().flatten().for_each(|time| self.time(time));
+        self.wider(&mut cost.spread);
+    }
+
+    fn transport(&self, transport: &mut TransportCosts) {
+        let parts = [
+            &mut transport.wakeup,
+            &mut transport.byte_read,
+            &mut transport.reply,
+            &mut transport.event,
+        ];
+        let optional = [
+            &mut transport.wakeup_other_cpu,
+            &mut transport.flush,
+            &mut transport.byte_written,
+        ];
+        let parts = parts.into_iter().chain(optional.into_iter().flatten());
+        parts.for_each(|part| self.measured(part));
+        for sleep in &mut transport.after_sleep {
+            let times = [
+                &mut sleep.wakeup_us,
+                &mut sleep.first_us,
+                &mut sleep.connection_us,
+            ];
+            let times = times.into_iter().chain(&mut sleep.megapixel_us);
+            times.for_each(|time| self.time(time));
+            self.wider(&mut sleep.spread);
+        }
+        for work in &mut transport.after_work {
+            let times = [
+                &mut work.wakeup_us,
+                &mut work.first_us,
+                &mut work.connection_us,
+            ];
+            times.into_iter().for_each(|time| self.time(time));
+            self.wider(&mut work.spread);
+        }
+        if let Some(update) = &mut transport.deferred {
+            // The time to an update is no work.
+            let times = [&mut update.update_us, &mut update.pixel_us];
+            let optional = [
+                &mut update.same_us,
+                &mut update.smooth_us,
+                &mut update.box_us,
+            ];
+            let times = times.into_iter().chain(optional.into_iter().flatten());
+            times.for_each(|time| self.time(time));
+            self.wider(&mut update.spread);
+        }
+    }
+}
+
+impl ServerParameters {
+    /// These parameters on the machine `host`, which takes `by` times as long as theirs. Their spreads grow by
+    /// that of the factor.
+    #[must_use]
+    pub fn brought(mut self, by: Brought, host: Host) -> ServerParameters {
+        for costs in &mut self.requests {
+            costs.fixed.iter_mut().for_each(|fixed| by.measured(fixed));
+            for point in &mut costs.points {
+                let times = [&mut point.cpu_us, &mut point.wall_us];
+                times.into_iter().flatten().for_each(|time| by.time(time));
+                if let Some(rate) = &mut point.per_second {
+                    *rate /= by.times;
+                }
+                by.wider(&mut point.spread);
+            }
+        }
+        if let Some(transport) = &mut self.transport {
+            by.transport(transport);
+        }
+        self.host = host;
+        self.method.brought = Some(by);
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Brought, Clock, Host, Micros, ServerParameters, built_in};
+
+    fn shipped() -> ServerParameters {
+        let mut files = built_in().iter();
+        let file = files.find(|file| file.name == "xvfb-24").unwrap();
+        file.parameters().unwrap()
+    }
+
+    fn host(model: &str) -> Host {
+        Host {
+            cpu_model: Some(model.into()),
+            ..Host::default()
+        }
+    }
+
+    fn by(ratios: &[f64]) -> Brought {
+        Brought::of("?".into(), ratios.to_vec()).unwrap()
+    }
+
+    /// The file of a machine that takes twice as long for everything.
+    fn other() -> ServerParameters {
+        let mut other = shipped().brought(by(&[2.0]), host("Slow"));
+        other.method.brought = None;
+        for reference in &mut other.method.references {
+            reference.start_us.0 *= 2.0;
+            reference.end_us.0 *= 2.0;
+        }
+        other
+    }
+
+    #[test]
+    fn a_file_brought_to_another_machine_has_that_ones_figures() {
+        let by = Brought::between(&shipped(), &other()).unwrap();
+        assert_eq!(by.from, "AMD EPYC");
+        assert!((by.times - 2.0).abs() < 1e-9);
+        let there = shipped().brought(by, host("Slow"));
+        assert_eq!(there.host.cpu_model.as_deref(), Some("Slow"));
+        for (one, other) in there.requests.iter().zip(&other().requests) {
+            for (one, other) in one.points.iter().zip(&other.points) {
+                let [one, other] = [one, other].map(|point| point.time(Clock::Cpu).unwrap().0);
+                assert!((one - other).abs() <= 1e-9 * other);
+            }
+        }
+        let wakeup = |file: &ServerParameters| file.transport.as_ref().unwrap().wakeup.cpu_us;
+        assert_eq!(
+            wakeup(&there).unwrap().0,
+            wakeup(&shipped()).unwrap().0 * 2.0
+        );
+        // The result is a file like any other.
+        assert_eq!(ServerParameters::from_toml(&there.to_toml()), Ok(there));
+    }
+
+    #[test]
+    fn a_factor_is_the_middle_with_its_range() {
+        let factor = by(&[1.0, 4.0, 2.0, f64::NAN]);
+        assert_eq!((factor.times, factor.low, factor.high), (2.0, 1.0, 4.0));
+        assert_eq!(factor.spread(), 1.0);
+        assert_eq!(Brought::of("?".into(), vec![0.0]), None);
+        let nothing = ServerParameters::default();
+        assert_eq!(Brought::between(&nothing, &shipped()), None);
+    }
+
+    #[test]
+    fn spreads_grow_by_the_factors_own() {
+        let mut file = shipped();
+        file.requests.truncate(1);
+        file.requests[0].points[0].spread = Some(0.3);
+        file.requests[0].points[0].cpu_us = Some(Micros(4.0));
+        let point = file.brought(by(&[1.2, 2.0, 2.8]), host("Slow")).requests[0].points[0];
+        assert_eq!(point.cpu_us, Some(Micros(8.0)));
+        assert!((point.spread.unwrap() - 0.5).abs() < 1e-9);
+    }
+}
