@@ -6,7 +6,7 @@ use std::collections::{HashSet, VecDeque};
 use x11prof_trace::ConnectionId;
 
 use super::episode::{Episode, Trigger};
-use super::occurrence::Occurrence;
+use super::timeline_event::TimelineEvent;
 
 /// Clients told apart at most.
 const MAX_CLIENTS: usize = 10_000;
@@ -23,20 +23,25 @@ pub(crate) struct Audience {
 }
 
 impl Audience {
-    /// Takes the next occurrence. Hands out what was held of a client that is seen to have an audience.
-    pub(crate) fn happened(&mut self, occurrence: &Occurrence, on: &mut impl FnMut(Episode)) {
-        let client = match occurrence {
-            Occurrence::Sent(client, sent) if sent.shows => *client,
-            Occurrence::Delivered(client, delivery) => {
-                let by_user =
-                    |event: &super::occurrence::Arrival| event.stimulus.trigger == Trigger::Input;
+    /// Takes the next event of the timeline. Hands out what was held of a client that is seen to have an audience.
+    pub(crate) fn happened(
+        &mut self,
+        timeline_event: &TimelineEvent,
+        on: &mut impl FnMut(Episode),
+    ) {
+        let client = match timeline_event {
+            TimelineEvent::Sent(client, sent) if sent.shows => *client,
+            TimelineEvent::Delivered(client, delivery) => {
+                let by_user = |event: &super::timeline_event::Arrival| {
+                    event.stimulus.trigger == Trigger::Input
+                };
                 if !delivery.events.iter().any(by_user) {
                     return;
                 }
                 *client
             }
             // It may have a window from before.
-            Occurrence::Joined(client) => *client,
+            TimelineEvent::Joined(client) => *client,
             _ => return,
         };
         if self.has.len() < MAX_CLIENTS && self.has.insert(client) {

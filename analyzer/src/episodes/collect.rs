@@ -4,14 +4,14 @@ use x11prof_protocol::{Message, Symbol};
 use x11prof_session::Session;
 use x11prof_trace::{Control, Direction, Timestamp};
 
-use super::across::signs::{Watched, server_time};
+use super::across::causal_keys::{Watched, server_time};
 use super::crossings::Crossings;
 use super::episode::Trigger;
 use super::keyboard::Keyboard;
 use super::kinds::Kinds;
-use super::occurrence::{About, Arrival, Delivery, Occurrence, Place, Sent};
 use super::present;
 use super::stimulus::{Detail, Shape, Stimulus};
+use super::timeline_event::{About, Arrival, Delivery, Place, Sent, TimelineEvent};
 use super::user::definition::EventDefinitions;
 use super::user::matching::Matcher;
 use super::windows;
@@ -45,7 +45,7 @@ impl Collector {
     pub(crate) fn observe(
         &mut self,
         observation: &Observation<'_>,
-        mut on: impl FnMut(u64, Occurrence),
+        mut on: impl FnMut(u64, TimelineEvent),
     ) {
         match observation {
             Observation::BlockStart(_) => {
@@ -55,30 +55,30 @@ impl Collector {
             }
             Observation::Message(seen) => self.message(seen),
             Observation::Grabbed(time, by) => {
-                on(self.passed(time.as_nanos()), Occurrence::Grabbed(*by));
+                on(self.passed(time.as_nanos()), TimelineEvent::Grabbed(*by));
             }
             Observation::BlockEnd(block) => {
                 let client = block.connection;
-                let occurrence = match block.direction {
+                let timeline_event = match block.direction {
                     Direction::ToServer => {
                         let drawn = self.drawn.take().and_then(|(_, name)| name);
                         self.sent.drawn = drawn.map(|window| Label::new(&window));
-                        Occurrence::Sent(client, std::mem::take(&mut self.sent))
+                        TimelineEvent::Sent(client, std::mem::take(&mut self.sent))
                     }
                     Direction::ToClient => {
-                        Occurrence::Delivered(client, std::mem::take(&mut self.delivery))
+                        TimelineEvent::Delivered(client, std::mem::take(&mut self.delivery))
                     }
                 };
-                on(self.passed(block.time.as_nanos()), occurrence);
+                on(self.passed(block.time.as_nanos()), timeline_event);
             }
             Observation::Control(time, control) => {
-                if let Some((time, occurrence)) = self.control(*time, control) {
-                    on(self.passed(time), occurrence);
+                if let Some((time, timeline_event)) = self.control(*time, control) {
+                    on(self.passed(time), timeline_event);
                 }
             }
             Observation::Switches(steps) => {
                 for step in *steps {
-                    on(self.passed(step.time), Occurrence::Step(*step));
+                    on(self.passed(step.time), TimelineEvent::Step(*step));
                 }
             }
             Observation::Lost(_) | Observation::Closed { .. } | Observation::Started(_) => {}
@@ -96,33 +96,33 @@ impl Collector {
         self.newest
     }
 
-    fn control(&mut self, time: Timestamp, control: &Control) -> Option<(u64, Occurrence)> {
+    fn control(&mut self, time: Timestamp, control: &Control) -> Option<(u64, TimelineEvent)> {
         let now = time.as_nanos();
         Some(match control {
             Control::Opened(opened) => (
                 now,
-                Occurrence::Opened {
+                TimelineEvent::Opened {
                     client: opened.connection,
                     pid: opened.pid,
                 },
             ),
             Control::Joined(joined) if !joined.setup => {
-                (now, Occurrence::Joined(joined.connection))
+                (now, TimelineEvent::Joined(joined.connection))
             }
             Control::Closed { connection, .. } => {
                 self.crossings.closed(*connection);
-                (now, Occurrence::Closed(*connection))
+                (now, TimelineEvent::Closed(*connection))
             }
             Control::Capture { pid, capture, .. } => (
                 now,
-                Occurrence::Captured {
+                TimelineEvent::Captured {
                     pid: *pid,
                     switches: capture == "switches",
                 },
             ),
             Control::Waiting(waiting) => (
                 waiting.since_ns,
-                Occurrence::Waits {
+                TimelineEvent::Waits {
                     pid: waiting.pid,
                     tid: waiting.tid,
                     since: waiting.since_ns,
@@ -156,7 +156,8 @@ impl Collector {
                 if request.has_reply {
                     sent.questions.push((request.sequence, request.name));
                 }
-                self.watched.request(seen, request, &mut sent.acts);
+                self.watched
+                    .request(seen, request, &mut sent.causal_requests);
                 let time = seen.time.as_nanos();
                 self.crossings.request(time, seen.connection, request);
                 present::request(request, sent);
@@ -193,7 +194,7 @@ impl Collector {
                 if own && stimulus.is_crossing() {
                     stimulus.trigger = Trigger::Asynchronous;
                 }
-                let signs = match event.name.as_str() {
+                let causal_keys = match event.name.as_str() {
                     // Of what it shows itself over that window.
                     "VisibilityNotify" if own => Vec::new(),
                     _ => self.watched.event(seen.session, event),
@@ -207,7 +208,7 @@ impl Collector {
                     tags,
                     stimulus,
                     about,
-                    signs,
+                    causal_keys,
                     millis: server_time(event),
                 });
             }

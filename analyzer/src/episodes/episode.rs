@@ -4,7 +4,7 @@ use x11prof_cost_model::Network;
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::across::link::{EpisodeId, Link};
+use super::across::causal_edge::{CausalEdge, EpisodeId};
 use super::across::path_step::PathStep;
 use super::across::steps::Steps;
 pub use super::owner::{Owner, Parts};
@@ -141,9 +141,9 @@ pub struct Episode {
     /// Nanoseconds of its latency that are its children's.
     pub(crate) of_children: u64,
     /// The request of another client that led to it.
-    pub(crate) link: Option<Link>,
+    pub(crate) link: Option<CausalEdge>,
     /// Events of other clients that came while it was handled.
-    pub(crate) fed: Vec<Link>,
+    pub(crate) fed: Vec<CausalEdge>,
     /// Who owned its time, until its path is known.
     pub(crate) steps: Steps,
     /// When its stimulus was delivered.

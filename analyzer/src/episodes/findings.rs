@@ -7,8 +7,8 @@ use x11prof_trace::{ConnectionId, Opened, Timestamp};
 
 use super::EpisodeOptions;
 use super::bursts::Bursts;
-use super::covered::Covered;
 use super::episode::{Episode, Owner, Parts, Trigger};
+use super::interval_union::IntervalUnion;
 use super::landmarks::Landmarks;
 use super::long_episodes::LongEpisodes;
 use super::modal::Modal;
@@ -87,9 +87,9 @@ pub struct Findings {
     /// The user's own events.
     pub(crate) user: Instances,
     /// The time in which an episode went on.
-    pub(crate) covered: Covered,
+    pub(crate) covered: IntervalUnion,
     /// The time in which one went on that the user began: he waited.
-    pub(crate) waits: Covered,
+    pub(crate) waits: IntervalUnion,
     /// The network's addition to all latencies, and to those of the user's actions.
     pub(crate) added: [u64; 2],
     /// The time of clients that were busy, by their state.
@@ -135,8 +135,8 @@ impl Findings {
             long: LongEpisodes::default(),
             modal: Modal::default(),
             user: Instances::new(options.events.clone()),
-            covered: Covered::default(),
-            waits: Covered::default(),
+            covered: IntervalUnion::default(),
+            waits: IntervalUnion::default(),
             added: [0; 2],
             busy: Busy::default(),
             waited_idle: 0,

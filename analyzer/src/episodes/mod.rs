@@ -1,34 +1,33 @@
-//! Episodes: how long each action of a user took until its response was complete, and what took it.
+//! Episodes: the latency of each action of a user until its response was complete, and its causes.
 //!
-//! An episode is the handling of one stimulus by one client (LiLa; the thesis, chapter 4). This is
-//! the way of the data: [`collect`] makes occurrences of what the pipeline sees,
-//! [`follower`] hands it to a [`machine`] for each client, which opens and closes episodes;
-//! [`server`] adds the time of the last drawing; [`across`] puts those of several clients that led to each
-//! other together; [`findings`] adds finished ones up, in bounded memory.
+//! An episode is the handling of one stimulus by one client (LiLa; the thesis, chapter 4). The data take
+//! this way: [`collect`] makes timeline events of the pipeline's observations; [`episode_tracker`] hands
+//! each to the [`client_state`] of its client, which opens and closes episodes; [`server`] adds the time of
+//! the last drawing; [`across`] joins episodes of several clients that led to each other; [`findings`] adds
+//! finished ones up, in bounded memory.
 
 mod across;
 mod audience;
 mod bursts;
 mod cause;
+mod client_state;
 mod client_threads;
 mod clock;
 mod collect;
-mod covered;
 mod crossings;
 mod cumulative;
 mod episode;
+mod episode_tracker;
 mod findings;
-mod follower;
+mod interval_union;
 mod keyboard;
 mod keysyms;
 mod kinds;
 mod landmarks;
 mod location;
 mod long_episodes;
-mod machine;
 mod modal;
-mod occurrence;
-mod open;
+mod open_episode;
 mod outline;
 mod owner;
 mod patterns;
@@ -44,6 +43,7 @@ mod stimulus;
 mod tests;
 mod thread;
 mod thresholds;
+mod timeline_event;
 mod tree;
 mod user;
 mod windows;
@@ -54,9 +54,9 @@ use x11prof_trace::{Control, Timestamp};
 use crate::activity::delays::SILENCE;
 use crate::pipeline::Observation;
 use audience::Audience;
+use client_state::Spans;
 use collect::Collector;
-use follower::Follower;
-use machine::Spans;
+use episode_tracker::EpisodeTracker;
 
 pub use cause::{Cause, ServerCause};
 pub use episode::{Child, Episode, Owner, Parts, Trigger, Unsure};
@@ -123,7 +123,7 @@ impl EpisodeOptions {
 #[derive(Debug)]
 pub struct Episodes {
     collector: Collector,
-    follower: Follower,
+    tracker: EpisodeTracker,
     /// None where a client or a landmark is asked for: then all of it counts.
     audience: Option<Audience>,
     findings: Findings,
@@ -134,7 +134,7 @@ impl Episodes {
     pub fn new(options: &EpisodeOptions) -> Episodes {
         Episodes {
             collector: Collector::new(options.events.clone()),
-            follower: Follower::new(Spans {
+            tracker: EpisodeTracker::new(Spans {
                 frame: options.frame(),
                 silence: SILENCE,
             }),
@@ -164,7 +164,7 @@ impl Episodes {
     ) {
         let Episodes {
             collector,
-            follower,
+            tracker,
             audience,
             findings,
         } = self;
@@ -174,10 +174,10 @@ impl Episodes {
             findings.first.get_or_insert(*time);
             match control {
                 Control::Server(server) => {
-                    follower.set_server(server.pid);
+                    tracker.set_server(server.pid);
                     findings.set_server(server.pid);
                 }
-                Control::Attached {} => follower.attached(),
+                Control::Attached {} => tracker.attached(),
                 Control::Opened(opened) => findings.opened(*time, opened),
                 Control::Closed { connection, .. } => findings.closed(*time, *connection),
                 _ => {}
@@ -186,17 +186,17 @@ impl Episodes {
         if let Observation::Switches(steps) = observation {
             steps.iter().for_each(|step| findings.step(step));
         }
-        collector.observe(observation, |time, occurrence| {
+        collector.observe(observation, |time, timeline_event| {
             let mut add = |episode: Episode| {
                 on(&episode);
                 findings.add(&episode);
             };
             if let Some(audience) = audience.as_mut() {
-                audience.happened(&occurrence, &mut add);
+                audience.happened(&timeline_event, &mut add);
             }
-            follower.happened(
+            tracker.happened(
                 time,
-                &occurrence,
+                &timeline_event,
                 &mut early,
                 &mut |episode| match audience.as_mut() {
                     Some(audience) => audience.take(episode, &mut add),
@@ -215,7 +215,7 @@ impl Episodes {
     pub fn finish_with(mut self, mut on: impl FnMut(&Episode)) -> Findings {
         let Episodes {
             collector,
-            follower,
+            tracker,
             audience,
             findings,
         } = &mut self;
@@ -226,7 +226,7 @@ impl Episodes {
         };
         let end = collector.newest();
         let mut audience = audience.take();
-        follower.finish(end, &mut |episode| match audience.as_mut() {
+        tracker.finish(end, &mut |episode| match audience.as_mut() {
             Some(audience) => audience.take(episode, &mut add),
             None => add(episode),
         });

@@ -9,7 +9,7 @@ use x11prof_trace::Timestamp;
 use super::cause::{Cause, ServerCause};
 use super::episode::{Child, Owner, SHORTEST_CHILD, without};
 use super::kinds::Kinds;
-use super::occurrence::About;
+use super::timeline_event::About;
 use super::tree::Tree;
 use crate::label::Label;
 
@@ -226,7 +226,7 @@ mod tests {
     use super::{Kinds, Outline};
     use crate::episodes::cause::{Cause, ServerCause};
     use crate::episodes::episode::{Child, Owner};
-    use crate::episodes::occurrence::About;
+    use crate::episodes::timeline_event::About;
     use x11prof_protocol::{SequenceNumber, Symbol};
 
     const MS: u64 = 1_000_000;

@@ -3,7 +3,7 @@
 
 use x11prof_protocol::{Body, Event, Request};
 
-use super::occurrence::{Sent, Shown};
+use super::timeline_event::{Sent, Shown};
 
 /// PresentCompleteNotifyMask.
 const COMPLETE: u32 = 2;

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use super::across::link::Link;
+use super::across::causal_edge::CausalEdge;
 use super::episode::Trigger;
-use super::occurrence::About;
 use super::stimulus::{Shape, Stimulus};
+use super::timeline_event::About;
 use super::user::tag::Tags;
 
 /// Stimuli that wait at most; those after them are handled with the last one.
@@ -26,7 +26,7 @@ pub(crate) struct Waiting {
     /// Events that it stands for.
     pub(crate) events: u64,
     /// The request of another client that led to it.
-    pub(crate) link: Option<Link>,
+    pub(crate) link: Option<CausalEdge>,
     /// The user's own events that the stimulus starts and ends.
     pub(crate) tags: Tags,
 }
@@ -61,7 +61,7 @@ impl Waiting {
 pub(crate) struct Read {
     pub(crate) events: u64,
     /// The requests that led to them.
-    pub(crate) links: Vec<Link>,
+    pub(crate) links: Vec<CausalEdge>,
     pub(crate) tags: Tags,
     /// The first that the user did.
     pub(crate) input: Option<Waiting>,
@@ -110,7 +110,7 @@ impl Queue {
     }
 
     /// The requests of other clients that led to what waits.
-    pub(crate) fn links(&self) -> impl Iterator<Item = &Link> {
+    pub(crate) fn links(&self) -> impl Iterator<Item = &CausalEdge> {
         self.0.iter().filter_map(|one| one.link.as_ref())
     }
 
@@ -148,7 +148,12 @@ impl Queue {
 
     /// Counts `stimulus` with the last one, or with the press that it releases, where they are one to a
     /// person; true if so.
-    pub(crate) fn takes(&mut self, stimulus: &Stimulus, link: Option<Link>, tags: &Tags) -> bool {
+    pub(crate) fn takes(
+        &mut self,
+        stimulus: &Stimulus,
+        link: Option<CausalEdge>,
+        tags: &Tags,
+    ) -> bool {
         let full = self.0.len() >= MAX_STIMULI;
         let press = self
             .0

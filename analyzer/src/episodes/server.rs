@@ -4,10 +4,10 @@ use std::collections::{HashMap, VecDeque};
 
 use x11prof_trace::ConnectionId;
 
-use super::across::link::EpisodeId;
+use super::across::causal_edge::EpisodeId;
 use super::cause::ServerCause;
 use super::episode::{Episode, Owner};
-use super::occurrence::Shown;
+use super::timeline_event::Shown;
 use crate::activity::delays::{HANDED_ON_WITHIN, WOKEN_WITHIN};
 use crate::activity::server_ready::ServerReady;
 use crate::activity::server_runs::Runs;

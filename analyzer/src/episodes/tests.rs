@@ -15,9 +15,9 @@ use x11prof_cost_model::Network;
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, Record, Switch, SwitchKind, Timestamp, Waiting};
 
-use super::follower::Follower;
-use super::machine::Spans;
-use super::occurrence::{Delivery, Occurrence, Sent};
+use super::client_state::Spans;
+use super::episode_tracker::EpisodeTracker;
+use super::timeline_event::{Delivery, Sent, TimelineEvent};
 use super::{Cause, EpisodeOptions, Episodes, Findings, Owner, ServerCause, Trigger};
 use crate::pipeline::Pipeline;
 use crate::testing::*;
@@ -310,8 +310,8 @@ fn over_a_network_bytes_and_round_trips_take_time() {
 #[test]
 fn a_reply_that_another_clients_grab_holds_up() {
     let other = ConnectionId(2);
-    let at = |time: u64, occurrence| (1_000_000_000 + time * 1_000_000, occurrence);
-    let mut follower = Follower::new(Spans {
+    let at = |time: u64, timeline_event| (1_000_000_000 + time * 1_000_000, timeline_event);
+    let mut tracker = EpisodeTracker::new(Spans {
         frame: 16_000_000,
         silence: 50_000_000,
     });
@@ -325,32 +325,32 @@ fn a_reply_that_another_clients_grab_holds_up() {
     };
     let one = ConnectionId(1);
     let mut found = Vec::new();
-    for (time, occurrence) in [
+    for (time, timeline_event) in [
         at(
             0,
-            Occurrence::Opened {
+            TimelineEvent::Opened {
                 client: one,
                 pid: None,
             },
         ),
         at(
             0,
-            Occurrence::Opened {
+            TimelineEvent::Opened {
                 client: other,
                 pid: None,
             },
         ),
         // They are let in.
-        at(0, Occurrence::Delivered(one, Delivery::default())),
-        at(0, Occurrence::Delivered(other, Delivery::default())),
-        at(5, Occurrence::Grabbed(Some(other))),
-        at(5, Occurrence::Sent(other, sent(None))),
-        at(10, Occurrence::Sent(one, sent(Some(1)))),
-        at(30, Occurrence::Grabbed(None)),
-        at(30, Occurrence::Sent(other, sent(None))),
+        at(0, TimelineEvent::Delivered(one, Delivery::default())),
+        at(0, TimelineEvent::Delivered(other, Delivery::default())),
+        at(5, TimelineEvent::Grabbed(Some(other))),
+        at(5, TimelineEvent::Sent(other, sent(None))),
+        at(10, TimelineEvent::Sent(one, sent(Some(1)))),
+        at(30, TimelineEvent::Grabbed(None)),
+        at(30, TimelineEvent::Sent(other, sent(None))),
         at(
             34,
-            Occurrence::Delivered(
+            TimelineEvent::Delivered(
                 one,
                 Delivery {
                     answered: vec![SequenceNumber(1)],
@@ -358,13 +358,13 @@ fn a_reply_that_another_clients_grab_holds_up() {
                 },
             ),
         ),
-        at(35, Occurrence::Sent(one, sent(None))),
+        at(35, TimelineEvent::Sent(one, sent(None))),
     ] {
-        follower.happened(time, &occurrence, &mut |_| {}, &mut |episode| {
+        tracker.happened(time, &timeline_event, &mut |_| {}, &mut |episode| {
             found.push(episode)
         });
     }
-    follower.finish(2_000_000_000, &mut |episode| found.push(episode));
+    tracker.finish(2_000_000_000, &mut |episode| found.push(episode));
     let of: Vec<_> = found
         .iter()
         .filter(|episode| episode.client == one)

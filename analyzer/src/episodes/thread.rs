@@ -2,7 +2,7 @@
 
 use super::cause::{Cause, ServerCause};
 use super::episode::Owner;
-use super::occurrence::Wait;
+use super::timeline_event::Wait;
 use crate::activity::delays::WOKEN_WITHIN;
 
 /// The common state of the threads that speak for a client.

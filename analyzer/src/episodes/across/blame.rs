@@ -52,7 +52,7 @@ impl BlameKind {
 
 /// Facts about an episode by which a link of its chain is blamed.
 #[derive(Debug)]
-pub(crate) struct Whole {
+pub(crate) struct BlameContext {
     whose: ConnectionId,
     /// The clients that could run for longer than they ran: theirs is a want of processors. Else a
     /// preempted client is one that works.
@@ -61,8 +61,8 @@ pub(crate) struct Whole {
     queued: bool,
 }
 
-impl Whole {
-    pub(crate) fn of(episode: &Episode) -> Whole {
+impl BlameContext {
+    pub(crate) fn of(episode: &Episode) -> BlameContext {
         let path = &episode.path;
         let sum = |client: ConnectionId, owner: Owner| {
             let of = path.iter();
@@ -77,7 +77,7 @@ impl Whole {
         clients.sort_unstable();
         clients.dedup();
         clients.retain(crowded);
-        Whole {
+        BlameContext {
             whose: episode.client,
             crowded: clients,
             queued: episode.queued() > episode.waited_idle,
@@ -99,7 +99,7 @@ pub(crate) struct Blame {
 
 impl Blame {
     /// Who has the time of a link.
-    pub(crate) fn of(step: &PathStep, whole: &Whole) -> Blame {
+    pub(crate) fn of(step: &PathStep, whole: &BlameContext) -> Blame {
         let whose = whole.whose;
         let own = |kind| {
             let other = step.client != whose;
@@ -140,7 +140,7 @@ impl Blame {
 
     /// Who has the most of an episode's chain; `None` of an empty one.
     pub(crate) fn most(episode: &Episode) -> Option<Blame> {
-        let whole = Whole::of(episode);
+        let whole = BlameContext::of(episode);
         let mut all: Vec<Blame> = Vec::new();
         for step in &episode.path {
             let one = Blame::of(step, &whole);

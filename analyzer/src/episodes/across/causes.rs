@@ -1,4 +1,4 @@
-//! Finds the request that led to another client's event: the latest with the same sign that the server can
+//! Finds the request that led to another client's event: the latest with the same causal key that the server can
 //! have handled before it sent the event.
 //!
 //! The protocol does not name the request that an event comes of. The server sends the event as it handles
@@ -10,8 +10,8 @@ use std::collections::{HashMap, VecDeque};
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::ConnectionId;
 
-use super::link::{EpisodeId, Link, Standing};
-use super::signs::{Act, Sign};
+use super::causal_edge::{CausalEdge, EpisodeId, TreePosition};
+use super::causal_keys::{CausalKey, CausalRequest};
 use crate::activity::delays::HANDED_ON_WITHIN;
 
 /// Requests kept at most, the latest.
@@ -27,11 +27,11 @@ const DEEPEST: usize = 8;
 
 #[derive(Debug)]
 struct Cause {
-    sign: Sign,
+    causal_key: CausalKey,
     request: Symbol,
     sequence: SequenceNumber,
     sent: u64,
-    by: Standing,
+    by: TreePosition,
     /// By when the server had handled it, as far as that is known.
     handled: Option<u64>,
 }
@@ -50,22 +50,25 @@ pub(crate) struct Causes {
     /// In the order of time; the first has the number `first`.
     all: VecDeque<Cause>,
     first: u64,
-    /// Their numbers by sign.
-    signs: HashMap<Sign, VecDeque<u64>>,
+    /// Their numbers by causal key.
+    causal_keys: HashMap<CausalKey, VecDeque<u64>>,
     /// Requests that the server may not have handled, by client.
     unhandled: HashMap<ConnectionId, VecDeque<u64>>,
 }
 
 impl Causes {
     /// A client sent these at `time`, in the episode that stands there.
-    pub(crate) fn sent(&mut self, time: u64, acts: &[Act], by: Standing) {
-        for act in acts {
+    pub(crate) fn sent(&mut self, time: u64, causal_requests: &[CausalRequest], by: TreePosition) {
+        for act in causal_requests {
             let number = self.first + self.all.len() as u64;
-            self.signs.entry(act.sign).or_default().push_back(number);
+            self.causal_keys
+                .entry(act.causal_key)
+                .or_default()
+                .push_back(number);
             let unhandled = self.unhandled.entry(by.id.client).or_default();
             unhandled.push_back(number);
             self.all.push_back(Cause {
-                sign: act.sign,
+                causal_key: act.causal_key,
                 request: act.request,
                 sequence: act.sequence,
                 sent: time,
@@ -82,7 +85,7 @@ impl Causes {
 
     fn forget_first(&mut self) {
         if let Some(cause) = self.all.pop_front() {
-            remove_first(&mut self.signs, &cause.sign, self.first);
+            remove_first(&mut self.causal_keys, &cause.causal_key, self.first);
             remove_first(&mut self.unhandled, &cause.by.id.client, self.first);
             self.first += 1;
         }
@@ -128,24 +131,31 @@ impl Causes {
         }
     }
 
-    /// The cause of an event with one of these signs that `client` got at `time`, and that happened by `by`
+    /// The cause of an event with one of these causal keys that `client` got at `time`, and that happened by `by`
     /// on the server's clock. `None` where no known request or the client itself caused the event.
     pub(crate) fn find(
         &self,
         time: u64,
         by: Option<u64>,
         client: ConnectionId,
-        signs: &[Sign],
-    ) -> Option<Link> {
+        causal_keys: &[CausalKey],
+    ) -> Option<CausalEdge> {
         let until = by.map_or(time, |by| by.saturating_add(TICK).min(time));
         let valid = |number: &u64| {
             self.get(*number)
                 .is_some_and(|cause| cause.sent <= until && time <= cause.until())
         };
-        let of_sign = |sign: &Sign| self.signs.get(sign)?.iter().rev().copied().find(valid);
-        let cause = self.get(signs.iter().filter_map(of_sign).max()?)?;
+        let of_sign = |causal_key: &CausalKey| {
+            self.causal_keys
+                .get(causal_key)?
+                .iter()
+                .rev()
+                .copied()
+                .find(valid)
+        };
+        let cause = self.get(causal_keys.iter().filter_map(of_sign).max()?)?;
         let by = cause.by;
-        (by.id.client != client).then(|| Link {
+        (by.id.client != client).then(|| CausalEdge {
             from: if by.depth < DEEPEST { by.id } else { by.parent },
             root: by.root,
             depth: (by.depth + 1).min(DEEPEST),
@@ -175,33 +185,38 @@ fn remove_first<K: std::hash::Hash + Eq>(of: &mut HashMap<K, VecDeque<u64>>, key
 
 #[cfg(test)]
 mod tests {
-    use super::{Act, Causes, EpisodeId, Standing};
-    use crate::episodes::across::signs::{Happening, Sign};
+    use super::{CausalRequest, Causes, EpisodeId, TreePosition};
+    use crate::episodes::across::causal_keys::{CausalKey, EffectKind};
     use x11prof_protocol::{SequenceNumber, Symbol};
     use x11prof_trace::ConnectionId;
 
     const MS: u64 = 1_000_000;
-    const SIGN: Sign = Sign {
-        kind: Happening::Property,
+    const SIGN: CausalKey = CausalKey {
+        kind: EffectKind::Property,
         window: 5,
         detail: 7,
     };
 
-    fn act(sequence: u64, sign: Sign) -> Act {
-        Act {
+    fn act(sequence: u64, causal_key: CausalKey) -> CausalRequest {
+        CausalRequest {
             sequence: SequenceNumber(sequence),
             request: Symbol::new("ChangeProperty"),
-            sign,
+            causal_key,
         }
     }
 
-    fn standing(client: u32, number: u64) -> Standing {
+    fn standing(client: u32, number: u64) -> TreePosition {
         let client = ConnectionId(client);
-        Standing::of(EpisodeId { client, number }, None)
+        TreePosition::of(EpisodeId { client, number }, None)
     }
 
-    fn found(causes: &Causes, time: u64, client: u32, signs: &[Sign]) -> Option<(u32, u64)> {
-        let link = causes.find(time, None, ConnectionId(client), signs)?;
+    fn found(
+        causes: &Causes,
+        time: u64,
+        client: u32,
+        causal_keys: &[CausalKey],
+    ) -> Option<(u32, u64)> {
+        let link = causes.find(time, None, ConnectionId(client), causal_keys)?;
         Some((link.from.client.0, link.from.number))
     }
 
@@ -209,15 +224,15 @@ mod tests {
     fn the_latest_request_of_the_same_sign_led_to_it() {
         let mut causes = Causes::default();
         causes.sent(10 * MS, &[act(1, SIGN)], standing(1, 4));
-        let other = Sign { window: 6, ..SIGN };
+        let other = CausalKey { window: 6, ..SIGN };
         causes.sent(12 * MS, &[act(2, SIGN), act(3, other)], standing(2, 9));
         assert_eq!(found(&causes, 13 * MS, 3, &[SIGN]), Some((2, 9)));
         // It is its own doing.
         assert_eq!(found(&causes, 13 * MS, 2, &[SIGN]), None);
         // No window, no atom, no kind but the same.
-        let atom = Sign { detail: 8, ..SIGN };
-        let kind = Sign {
-            kind: Happening::Map,
+        let atom = CausalKey { detail: 8, ..SIGN };
+        let kind = CausalKey {
+            kind: EffectKind::Map,
             ..SIGN
         };
         assert_eq!(found(&causes, 13 * MS, 3, &[atom, kind]), None);
@@ -248,17 +263,17 @@ mod tests {
     #[test]
     fn chains_and_the_table_are_bounded() {
         let mut causes = Causes::default();
-        let deep = Standing {
+        let deep = TreePosition {
             depth: 8,
             parent: standing(4, 4).id,
             ..standing(1, 0)
         };
         for n in 0..10_000 {
-            let sign = Sign { window: n, ..SIGN };
-            causes.sent(MS, &[act(u64::from(n), sign)], deep);
+            let causal_key = CausalKey { window: n, ..SIGN };
+            causes.sent(MS, &[act(u64::from(n), causal_key)], deep);
         }
-        assert_eq!((causes.all.len(), causes.signs.len()), (4096, 4096));
-        let last = Sign {
+        assert_eq!((causes.all.len(), causes.causal_keys.len()), (4096, 4096));
+        let last = CausalKey {
             window: 9999,
             ..SIGN
         };
@@ -267,6 +282,6 @@ mod tests {
         causes.answered(2 * MS, ConnectionId(1), SequenceNumber(20_000));
         assert!(causes.unhandled.is_empty());
         causes.sent(3000 * MS, &[], deep);
-        assert_eq!((causes.all.len(), causes.signs.len()), (0, 0));
+        assert_eq!((causes.all.len(), causes.causal_keys.len()), (0, 0));
     }
 }

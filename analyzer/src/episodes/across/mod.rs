@@ -2,11 +2,11 @@
 //! that come of it.
 
 pub(crate) mod blame;
+pub(crate) mod causal_edge;
+pub(crate) mod causal_keys;
 pub(crate) mod causes;
-pub(crate) mod fewer;
-pub(crate) mod link;
-pub(crate) mod nest;
+pub(crate) mod coalesce;
+pub(crate) mod episode_forest;
 pub(crate) mod path;
 pub(crate) mod path_step;
-pub(crate) mod signs;
 pub(crate) mod steps;

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use super::fewer::{Stretch, fewer};
-use super::link::{EpisodeId, Link};
+use super::causal_edge::{CausalEdge, EpisodeId};
+use super::coalesce::{TimedStep, coalesce};
 use super::path_step::PathStep;
 use crate::activity::delays::WOKEN_WITHIN;
 use crate::episodes::cause::{Cause, ServerCause};
@@ -43,7 +43,7 @@ pub(crate) fn path(
         }
     }
     walk.path.reverse();
-    fewer(walk.path, MAX_LINKS)
+    coalesce(walk.path, MAX_LINKS)
 }
 
 impl Walk<'_> {
@@ -98,7 +98,7 @@ impl Walk<'_> {
     }
 
     /// The way of an event, from the request that led to it until `time`.
-    fn sender(&mut self, link: &Link, to: EpisodeId, time: u64) -> Option<(EpisodeId, u64)> {
+    fn sender(&mut self, link: &CausalEdge, to: EpisodeId, time: u64) -> Option<(EpisodeId, u64)> {
         self.all.get(&link.from)?;
         let nanos = time.saturating_sub(link.sent);
         let unserved = link.unserved.min(nanos);
@@ -142,9 +142,9 @@ fn waits(owner: Owner) -> bool {
 }
 
 /// The event of another client that ended a wait of an episode.
-fn ended_by(episode: &Episode, start: u64, end: u64) -> Option<&Link> {
+fn ended_by(episode: &Episode, start: u64, end: u64) -> Option<&CausalEdge> {
     let fed = episode.fed.iter();
-    let ends = |link: &&Link| {
+    let ends = |link: &&CausalEdge| {
         start < link.delivered && link.delivered <= end && end - link.delivered <= WOKEN_WITHIN
     };
     fed.filter(ends).max_by_key(|link| link.delivered)

@@ -3,7 +3,7 @@
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
 
-use super::fewer::Stretch;
+use super::coalesce::TimedStep;
 use crate::episodes::owner::Owner;
 
 /// A link of the chain: time of one client with one owner, in nanoseconds.
@@ -42,7 +42,7 @@ impl PathStep {
     }
 }
 
-impl Stretch for PathStep {
+impl TimedStep for PathStep {
     /// True for the same client with the same owner and reason.
     fn is_like(&self, other: &PathStep) -> bool {
         let key = |of: &PathStep| (of.client, of.owner, of.request, of.asked, of.by);

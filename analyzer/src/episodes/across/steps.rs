@@ -3,7 +3,7 @@
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
 
-use super::fewer::{Stretch, fewer};
+use super::coalesce::{TimedStep, coalesce};
 use crate::episodes::cause::ServerCause;
 use crate::episodes::owner::Owner;
 
@@ -28,7 +28,7 @@ impl Step {
     }
 }
 
-impl Stretch for Step {
+impl TimedStep for Step {
     fn is_like(&self, other: &Step) -> bool {
         (self.owner, self.request, self.by) == (other.owner, other.request, other.by)
     }
@@ -83,7 +83,7 @@ impl Steps {
             _ => self.0.push(step),
         }
         if self.0.len() > MAX_STEPS {
-            self.0 = fewer(std::mem::take(&mut self.0), MAX_STEPS * 3 / 4);
+            self.0 = coalesce(std::mem::take(&mut self.0), MAX_STEPS * 3 / 4);
         }
     }
 

@@ -3,7 +3,7 @@
 
 use crate::activity::delays::WOKEN_WITHIN;
 use crate::activity::threads::State;
-use crate::episodes::occurrence::{Place, Wait};
+use crate::episodes::timeline_event::{Place, Wait};
 
 /// Places that are known of a thread, at most.
 const PLACES_LIMIT: usize = 8;

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 pub(crate) use known_thread::JointWait;
 use known_thread::KnownThread;
 
-use super::occurrence::{Place, Wait};
+use super::timeline_event::{Place, Wait};
 use crate::activity::delays::{HANDED_ON_WITHIN, WOKEN_WITHIN};
 use crate::activity::threads::{State, Step};
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use crate::episodes::across::blame::{Blame, BlameKind, Whole};
+use crate::episodes::across::blame::{Blame, BlameContext, BlameKind};
 use crate::episodes::across::path_step::PathStep;
 use crate::episodes::episode::Episode;
 use crate::episodes::findings::Findings;
@@ -84,7 +84,7 @@ impl BlameReport {
         first: Timestamp,
     ) -> Option<BlameReport> {
         let blame = Blame::most(episode)?;
-        let whole = Whole::of(episode);
+        let whole = BlameContext::of(episode);
         let link = |step: &PathStep| {
             let blame = Blame::of(step, &whole);
             PathReport::of(step, &blame, findings, first)

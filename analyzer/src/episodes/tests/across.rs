@@ -5,14 +5,14 @@ use x11prof_trace::{ConnectionId, SwitchKind};
 
 use crate::activity::threads::{State, Step};
 use crate::episodes::across::blame::{Blame, BlameKind};
-use crate::episodes::across::signs::{Act, Happening, Sign};
+use crate::episodes::across::causal_keys::{CausalKey, CausalRequest, EffectKind};
 use crate::episodes::audience::Audience;
+use crate::episodes::client_state::Spans;
 use crate::episodes::episode::Trigger;
+use crate::episodes::episode_tracker::EpisodeTracker;
 use crate::episodes::findings::Findings;
-use crate::episodes::follower::Follower;
-use crate::episodes::machine::Spans;
-use crate::episodes::occurrence::{About, Arrival, Delivery, Occurrence, Sent};
 use crate::episodes::stimulus::{Detail, Shape, Stimulus};
+use crate::episodes::timeline_event::{About, Arrival, Delivery, Sent, TimelineEvent};
 use crate::episodes::user::tag::Tags;
 use crate::episodes::{Episode, EpisodeOptions, EpisodesReport, Owner, ServerCause};
 use crate::trace_summary::TraceSummary;
@@ -23,32 +23,32 @@ const B: ConnectionId = ConnectionId(2);
 const C: ConnectionId = ConnectionId(3);
 const SERVER: u32 = 7;
 
-fn sign(window: u32) -> Sign {
-    Sign {
-        kind: Happening::Map,
+fn causal_key(window: u32) -> CausalKey {
+    CausalKey {
+        kind: EffectKind::Map,
         window,
         detail: 0,
     }
 }
 
 /// A client sends a request, which other clients may get an event for.
-fn sends(client: ConnectionId, number: u64, window: Option<u32>) -> Occurrence {
-    let act = window.map(|window| Act {
+fn sends(client: ConnectionId, number: u64, window: Option<u32>) -> TimelineEvent {
+    let act = window.map(|window| CausalRequest {
         sequence: SequenceNumber(number),
         request: Symbol::new("MapWindow"),
-        sign: sign(window),
+        causal_key: causal_key(window),
     });
     let sent = Sent {
         requests: 1,
         first: Some(SequenceNumber(number)),
-        acts: act.into_iter().collect(),
+        causal_requests: act.into_iter().collect(),
         ..Sent::default()
     };
-    Occurrence::Sent(client, sent)
+    TimelineEvent::Sent(client, sent)
 }
 
 /// A client gets an event about a window, after the request of this number.
-fn gets(client: ConnectionId, number: u64, window: u32) -> Occurrence {
+fn gets(client: ConnectionId, number: u64, window: u32) -> TimelineEvent {
     let stimulus = Stimulus {
         trigger: Trigger::Output,
         name: Symbol::new("MapRequest"),
@@ -65,7 +65,7 @@ fn gets(client: ConnectionId, number: u64, window: u32) -> Occurrence {
     let event = Arrival {
         stimulus,
         about: About::alone("MapRequest"),
-        signs: vec![sign(window)],
+        causal_keys: vec![causal_key(window)],
         tags: Tags::default(),
         millis: None,
     };
@@ -74,11 +74,11 @@ fn gets(client: ConnectionId, number: u64, window: u32) -> Occurrence {
         handled: Some(SequenceNumber(number)),
         ..Delivery::default()
     };
-    Occurrence::Delivered(client, delivery)
+    TimelineEvent::Delivered(client, delivery)
 }
 
 /// The server's process stops or goes on.
-fn server(millis: u64, kind: SwitchKind) -> (u64, Occurrence) {
+fn server(millis: u64, kind: SwitchKind) -> (u64, TimelineEvent) {
     let time = millis * MS;
     let now = match kind {
         SwitchKind::In => State::Running {
@@ -94,28 +94,28 @@ fn server(millis: u64, kind: SwitchKind) -> (u64, Occurrence) {
         before: State::Unknown,
         now,
     };
-    (millis, Occurrence::Step(step))
+    (millis, TimelineEvent::Step(step))
 }
 
 /// The episodes of these occurrences, at milliseconds, without start-up.
-fn episodes(of: Vec<(u64, Occurrence)>) -> Vec<Episode> {
-    let mut follower = Follower::new(Spans {
+fn episodes(of: Vec<(u64, TimelineEvent)>) -> Vec<Episode> {
+    let mut tracker = EpisodeTracker::new(Spans {
         frame: 16 * MS,
         silence: 50 * MS,
     });
     // On this machine.
-    follower.set_server(Some(SERVER));
+    tracker.set_server(Some(SERVER));
     let mut found = Vec::new();
     let mut on = |episode: Episode| found.push(episode);
     for client in [A, B, C] {
-        let opened = Occurrence::Opened { client, pid: None };
-        follower.happened(0, &opened, &mut |_| {}, &mut on);
-        follower.happened(MS, &sends(client, 1, None), &mut |_| {}, &mut on);
+        let opened = TimelineEvent::Opened { client, pid: None };
+        tracker.happened(0, &opened, &mut |_| {}, &mut on);
+        tracker.happened(MS, &sends(client, 1, None), &mut |_| {}, &mut on);
     }
-    for (time, occurrence) in of {
-        follower.happened(time * MS, &occurrence, &mut |_| {}, &mut on);
+    for (time, timeline_event) in of {
+        tracker.happened(time * MS, &timeline_event, &mut |_| {}, &mut on);
     }
-    follower.finish(10_000 * MS, &mut on);
+    tracker.finish(10_000 * MS, &mut on);
     found.retain(|one| one.landmark.as_str() != "Start-up");
     found
 }
@@ -312,8 +312,8 @@ fn drawing_before_a_question(takes: u64) -> Option<Symbol> {
     };
     let all = episodes(vec![
         (100, gets(A, 1, 99)),
-        (100, Occurrence::Sent(A, blocks(true))),
-        (100 + takes, Occurrence::Delivered(A, answer)),
+        (100, TimelineEvent::Sent(A, blocks(true))),
+        (100 + takes, TimelineEvent::Delivered(A, answer)),
         (100 + takes, sends(A, 4, None)),
     ]);
     let root = of(&all, A);
@@ -335,25 +335,25 @@ fn a_question_is_not_blamed_for_the_drawing_before_it() {
 #[test]
 fn what_nobody_asked_for_is_part_of_what_comes_with_it_and_is_awaited() {
     let asked = |first_sign: Option<u32>, drawn: bool| {
-        let (_, Occurrence::Delivered(_, mut delivery)) = (121, gets(B, 1, 5)) else {
+        let (_, TimelineEvent::Delivered(_, mut delivery)) = (121, gets(B, 1, 5)) else {
             unreachable!("it is delivered");
         };
         let mut first = delivery.events[0].clone();
         first.stimulus.trigger = Trigger::Asynchronous;
         first.stimulus.name = Symbol::new("MappingNotify");
         first.about = About::alone("MappingNotify");
-        first.signs = first_sign.map(sign).into_iter().collect();
+        first.causal_keys = first_sign.map(causal_key).into_iter().collect();
         delivery.events.insert(0, first);
         if drawn {
             let mut expose = delivery.events[1].clone();
             expose.stimulus.name = Symbol::new("Expose");
-            (expose.about, expose.signs) = (About::alone("Expose"), Vec::new());
+            (expose.about, expose.causal_keys) = (About::alone("Expose"), Vec::new());
             delivery.events.insert(1, expose);
         }
         let all = episodes(vec![
             (100, gets(A, 1, 99)),
             (120, sends(A, 2, Some(5))),
-            (121, Occurrence::Delivered(B, delivery)),
+            (121, TimelineEvent::Delivered(B, delivery)),
             (221, sends(B, 2, None)),
             (1000, sends(A, 3, None)),
         ]);
@@ -377,7 +377,7 @@ fn what_a_client_that_nobody_sees_makes_others_do_counts_for_itself() {
     let (mut audience, mut found) = (Audience::default(), Vec::new());
     let mut on = |one: Episode| found.push((one.client, one.is_led_to(), one.latency() / MS));
     for client in [B, C] {
-        audience.happened(&Occurrence::Joined(client), &mut on);
+        audience.happened(&TimelineEvent::Joined(client), &mut on);
     }
     chain()
         .into_iter()

@@ -3,15 +3,15 @@
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::across::link::{EpisodeId, Link, Standing};
+use super::across::causal_edge::{CausalEdge, EpisodeId, TreePosition};
 use super::across::steps::{Of, Steps};
 use super::cause::{Cause, ServerCause};
 use super::episode::{Episode, Owner, Parts, Trigger, Unsure, without};
-use super::occurrence::{About, Sent};
 use super::outline::Outline;
 use super::queue::Waiting;
 use super::states::{Busy, BusyState};
 use super::stimulus::{Shape, Stimulus};
+use super::timeline_event::{About, Sent};
 use super::user::tag::Tags;
 use crate::activity::delays::WOKEN_WITHIN;
 use crate::label::Label;
@@ -24,24 +24,24 @@ const MAX_FED: usize = 64;
 
 /// Time added up, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
-struct Tally {
+struct TimeBuckets {
     parts: Parts,
     /// Threads that could run, times nanoseconds.
     runnable: u64,
     states: Busy,
 }
 
-impl Tally {
+impl TimeBuckets {
     /// The difference to `first`, an earlier sum of the same.
-    fn without(&self, first: &Tally) -> Tally {
-        Tally {
+    fn without(&self, first: &TimeBuckets) -> TimeBuckets {
+        TimeBuckets {
             parts: self.parts.without(&first.parts),
             runnable: self.runnable.saturating_sub(first.runnable),
             states: self.states.without(&first.states),
         }
     }
 
-    fn merge(&mut self, more: &Tally) {
+    fn merge(&mut self, more: &TimeBuckets) {
         self.parts.merge(&more.parts);
         self.runnable = self.runnable.saturating_add(more.runnable);
         self.states.merge(&more.states);
@@ -52,17 +52,17 @@ impl Tally {
 #[derive(Debug, Clone, Copy)]
 struct Shown {
     end: u64,
-    tally: Tally,
+    buckets: TimeBuckets,
     round_trips: u64,
     requests: u64,
     bytes: u64,
     /// The time at which the client went on, and the sums until then.
-    resumed: (u64, Tally),
+    resumed: (u64, TimeBuckets),
 }
 
 /// An episode that its client has begun to handle.
 #[derive(Debug, Clone)]
-pub(crate) struct Open {
+pub(crate) struct OpenEpisode {
     pub(crate) stimulus: Option<Stimulus>,
     about: About,
     trigger: Trigger,
@@ -72,11 +72,11 @@ pub(crate) struct Open {
     /// The end of the time in `until_sent` and `since_sent`.
     pub(crate) since: u64,
     /// Sums up to the last request.
-    until_sent: Tally,
+    until_sent: TimeBuckets,
     /// Sums from the last request on.
-    since_sent: Tally,
+    since_sent: TimeBuckets,
     /// `since_sent` when the client first fell quiet.
-    at_quiet: Option<(u64, Tally)>,
+    at_quiet: Option<(u64, TimeBuckets)>,
     /// Time in which the client was quiet since its last request.
     quiet_for: u64,
     /// Time in which the client was quiet, up to the first wakeup that no bytes caused.
@@ -113,9 +113,9 @@ pub(crate) struct Open {
     pub(crate) unsure: Option<Unsure>,
     outline: Outline,
     /// The request of another client that led to this episode.
-    pub(crate) link: Option<Link>,
+    pub(crate) link: Option<CausalEdge>,
     /// Events caused by other clients during the handling.
-    fed: Vec<Link>,
+    fed: Vec<CausalEdge>,
     steps: Steps,
     /// The delivery of the stimulus.
     pub(crate) delivered: Option<u64>,
@@ -125,15 +125,20 @@ pub(crate) struct Open {
     drawn: Option<Label>,
 }
 
-impl Open {
+impl OpenEpisode {
     /// An episode that began at `start` and that its client has begun with at `handled`.
-    pub(crate) fn new(stimulus: Option<Stimulus>, about: About, start: u64, handled: u64) -> Open {
-        let mut until_sent = Tally::default();
+    pub(crate) fn new(
+        stimulus: Option<Stimulus>,
+        about: About,
+        start: u64,
+        handled: u64,
+    ) -> OpenEpisode {
+        let mut until_sent = TimeBuckets::default();
         let waited = handled.saturating_sub(start);
         until_sent.parts.add(Owner::Waiting, waited);
         let mut steps = Steps::default();
         steps.add(start, handled, Owner::Waiting, None);
-        Open {
+        OpenEpisode {
             trigger: stimulus.map_or(Trigger::Asynchronous, |stimulus| stimulus.trigger),
             about,
             stimulus,
@@ -141,7 +146,7 @@ impl Open {
             begun: handled,
             since: handled.max(start),
             until_sent,
-            since_sent: Tally::default(),
+            since_sent: TimeBuckets::default(),
             at_quiet: None,
             quiet_for: 0,
             ticked_for: 0,
@@ -186,22 +191,22 @@ impl Open {
     }
 
     /// The episode's place in the tree of episodes that led to each other.
-    pub(crate) fn standing(&self, id: EpisodeId) -> Standing {
-        Standing::of(id, self.link.as_ref())
+    pub(crate) fn position(&self, id: EpisodeId) -> TreePosition {
+        TreePosition::of(id, self.link.as_ref())
     }
 
     /// An event caused by another client came during the handling.
-    pub(crate) fn fed(&mut self, link: Link) {
+    pub(crate) fn fed(&mut self, link: CausalEdge) {
         if self.fed.len() < MAX_FED {
             self.fed.push(link);
         }
     }
 
     /// The start of a client, which counts even without a request.
-    pub(crate) fn start_up(about: About, time: u64) -> Open {
-        Open {
+    pub(crate) fn start_up(about: About, time: u64) -> OpenEpisode {
+        OpenEpisode {
             starts_up: true,
-            ..Open::new(None, about, time, time)
+            ..OpenEpisode::new(None, about, time, time)
         }
     }
 
@@ -220,11 +225,11 @@ impl Open {
         self.outline.pass(owner, asks, passed);
         let waits_for = asks.filter(|_| !draws);
         self.steps.add(self.since, time, owner, waits_for);
-        let tally = &mut self.since_sent;
-        tally.parts.add(owner, passed);
+        let buckets = &mut self.since_sent;
+        buckets.parts.add(owner, passed);
         let threads = passed.saturating_mul(runnable);
-        tally.runnable = tally.runnable.saturating_add(threads);
-        tally.states.add(state, passed);
+        buckets.runnable = buckets.runnable.saturating_add(threads);
+        buckets.states.add(state, passed);
         self.since = self.since.max(time);
     }
 
@@ -327,9 +332,9 @@ impl Open {
     }
 
     /// The tick of the next frame, which began when this one had been sent.
-    pub(crate) fn next_tick(&mut self) -> Open {
+    pub(crate) fn next_tick(&mut self) -> OpenEpisode {
         let start = self.last_sent.unwrap_or(self.since);
-        let mut next = Open::new(None, self.about.clone(), start, start);
+        let mut next = OpenEpisode::new(None, self.about.clone(), start, start);
         next.since_sent = std::mem::take(&mut self.since_sent);
         next.since = self.since;
         next.steps = self.steps.split_off(start);
@@ -357,7 +362,7 @@ impl Open {
         if let Some(end) = self.last_sent.filter(|_| self.draws) {
             self.paused = Some(Shown {
                 end,
-                tally: self.until_sent,
+                buckets: self.until_sent,
                 round_trips: self.round_trips,
                 requests: self.requests,
                 bytes: self.bytes,
@@ -387,7 +392,7 @@ impl Open {
 
     /// Where it has drawn frame after frame, with pauses of its client's own, it ends with the first: what
     /// is left is the next frame of an animation, which is `about` this.
-    pub(crate) fn next_frame(&mut self, about: About) -> Option<Open> {
+    pub(crate) fn next_frame(&mut self, about: About) -> Option<OpenEpisode> {
         let enough = if self.is_frame {
             1
         } else {
@@ -401,10 +406,10 @@ impl Open {
         }
         let first = self.shown.remove(0);
         let (start, before) = first.resumed;
-        let mut next = Open::new(None, about, start, start);
+        let mut next = OpenEpisode::new(None, about, start, start);
         let left = |shown: &Shown| Shown {
             end: shown.end,
-            tally: shown.tally.without(&before),
+            buckets: shown.buckets.without(&before),
             round_trips: shown.round_trips - first.round_trips,
             requests: shown.requests - first.requests,
             bytes: shown.bytes - first.bytes,
@@ -423,7 +428,7 @@ impl Open {
         (next.scheduled, next.draws) = (self.scheduled, true);
         next.drawn.clone_from(&self.drawn);
         (next.trigger, next.is_frame) = (Trigger::Output, true);
-        self.until_sent = first.tally;
+        self.until_sent = first.buckets;
         self.last_sent = Some(first.end);
         (self.requests, self.bytes) = (first.requests, first.bytes);
         (self.round_trips, self.frames) = (first.round_trips, 1);

@@ -5,14 +5,14 @@ use std::collections::{HashMap, HashSet};
 use rustc_hash::FxHashMap;
 use x11prof_trace::{ConnectionId, Timestamp};
 
+use super::across::causal_edge::{CausalEdge, EpisodeId};
 use super::across::causes::Causes;
-use super::across::link::{EpisodeId, Link};
-use super::across::nest::Nest;
+use super::across::episode_forest::EpisodeForest;
+use super::client_state::{ClientState, Done, Spans};
 use super::clock::ServerTime;
 use super::episode::Episode;
-use super::machine::{Done, Machine, Spans};
-use super::occurrence::{Delivery, Occurrence, Sent, Wait};
 use super::server::ServerActivity;
+use super::timeline_event::{Delivery, Sent, TimelineEvent, Wait};
 use crate::activity::runnable::Runnable;
 use crate::activity::threads::Step;
 
@@ -24,27 +24,27 @@ const MAX_PROCESSES: usize = 1 << 14;
 /// A client, up to its last step.
 #[derive(Debug)]
 struct Client {
-    machine: Machine,
+    machine: ClientState,
     /// `Grab::total` then.
     grabbed: u64,
 }
 
 /// The state machines.
 #[derive(Debug)]
-pub(crate) struct Follower {
+pub(crate) struct EpisodeTracker {
     spans: Spans,
     clients: FxHashMap<ConnectionId, Client>,
     /// The clients of each process.
     processes: HashMap<u32, Vec<ConnectionId>>,
     captured: HashMap<u32, bool>,
-    around: Around,
+    around: Surroundings,
     causes: Causes,
-    nest: Nest,
+    forest: EpisodeForest,
 }
 
 /// The state outside the clients.
 #[derive(Debug, Default)]
-struct Around {
+struct Surroundings {
     server: ServerActivity,
     clock: ServerTime,
     runnable: Runnable,
@@ -77,14 +77,14 @@ impl Grab {
     }
 }
 
-impl Around {
+impl Surroundings {
     /// Lets time pass for a client until `time`, and does `what` with it.
     fn step(
         &mut self,
         time: u64,
         id: ConnectionId,
         client: &mut Client,
-        what: impl FnOnce(&mut Machine, &mut ServerTime, &mut Done<'_>),
+        what: impl FnOnce(&mut ClientState, &mut ServerTime, &mut Done<'_>),
     ) {
         let total = self.grab.total(time);
         let grabbed = if self.grab.by == Some(id) {
@@ -105,16 +105,16 @@ impl Around {
     }
 }
 
-impl Follower {
-    pub(crate) fn new(spans: Spans) -> Follower {
-        Follower {
+impl EpisodeTracker {
+    pub(crate) fn new(spans: Spans) -> EpisodeTracker {
+        EpisodeTracker {
             spans,
             clients: FxHashMap::default(),
             processes: HashMap::new(),
             captured: HashMap::new(),
-            around: Around::default(),
+            around: Surroundings::default(),
             causes: Causes::default(),
-            nest: Nest::default(),
+            forest: EpisodeForest::default(),
         }
     }
 
@@ -128,24 +128,24 @@ impl Follower {
         self.around.server.ready.attached();
     }
 
-    /// Takes the next occurrence. Hands out the episodes that are complete with it, each by itself
+    /// Takes the next event of the timeline. Hands out the episodes that are complete with it, each by itself
     /// (`alone`), and those that with all that they led to are.
     pub(crate) fn happened(
         &mut self,
         time: u64,
-        occurrence: &Occurrence,
+        timeline_event: &TimelineEvent,
         alone: &mut impl FnMut(&Episode),
         on: &mut impl FnMut(Episode),
     ) {
         let around = &mut self.around;
-        match occurrence {
-            Occurrence::Opened { client, pid } => self.opened(time, *client, *pid),
-            Occurrence::Joined(id) => {
+        match timeline_event {
+            TimelineEvent::Opened { client, pid } => self.opened(time, *client, *pid),
+            TimelineEvent::Joined(id) => {
                 if let Some(client) = self.clients.get_mut(id) {
                     client.machine.joined();
                 }
             }
-            Occurrence::Closed(id) => {
+            TimelineEvent::Closed(id) => {
                 if let Some(mut client) = self.clients.remove(id) {
                     if let Some(pid) = client.machine.pid
                         && let Some(of) = self.processes.get_mut(&pid)
@@ -161,7 +161,7 @@ impl Follower {
                 }
                 around.server.closed(*id);
             }
-            Occurrence::Captured { pid, switches } => {
+            TimelineEvent::Captured { pid, switches } => {
                 if self.captured.len() < MAX_PROCESSES {
                     self.captured.insert(*pid, *switches);
                 }
@@ -173,7 +173,7 @@ impl Follower {
                     }
                 }
             }
-            Occurrence::Waits {
+            TimelineEvent::Waits {
                 pid,
                 tid,
                 since,
@@ -187,8 +187,8 @@ impl Follower {
                     machine.waits(*tid, *since, *place);
                 });
             }
-            Occurrence::Step(step) => self.step(time, step),
-            Occurrence::Delivered(id, delivery) => {
+            TimelineEvent::Step(step) => self.step(time, step),
+            TimelineEvent::Delivered(id, delivery) => {
                 let links = self.links(time, *id, delivery);
                 if let Some(client) = self.clients.get_mut(id) {
                     let asked_at = client.machine.asked_at();
@@ -199,7 +199,7 @@ impl Follower {
                     self.around.server.landed(time, *id, &delivery.landed);
                 }
             }
-            Occurrence::Grabbed(by) => {
+            TimelineEvent::Grabbed(by) => {
                 // Until now it was as it was for the one that had it.
                 if let Some(had) = around.grab.by
                     && let Some(client) = self.clients.get_mut(&had)
@@ -208,26 +208,31 @@ impl Follower {
                 }
                 around.grab.change(time, *by);
             }
-            Occurrence::Sent(id, sent) => self.sent(time, *id, sent),
+            TimelineEvent::Sent(id, sent) => self.sent(time, *id, sent),
         }
         self.settle(time, alone, on);
     }
 
     /// The requests of other clients that caused the events of a delivery.
-    fn links(&mut self, time: u64, id: ConnectionId, delivery: &Delivery) -> Vec<Option<Link>> {
-        let Follower {
+    fn links(
+        &mut self,
+        time: u64,
+        id: ConnectionId,
+        delivery: &Delivery,
+    ) -> Vec<Option<CausalEdge>> {
+        let EpisodeTracker {
             causes,
-            nest,
+            forest,
             around,
             ..
         } = self;
         let delivered = Timestamp::from_nanos(time);
         let links = delivery.events.iter().map(|event| {
-            let millis = event.millis.filter(|_| !event.signs.is_empty());
+            let millis = event.millis.filter(|_| !event.causal_keys.is_empty());
             let by = millis.map(|millis| around.clock.happened(millis, delivered));
             let by = by.map(Timestamp::as_nanos);
-            let link = causes.find(time, by, id, &event.signs)?;
-            nest.link(Link {
+            let link = causes.find(time, by, id, &event.causal_keys)?;
+            forest.link(CausalEdge {
                 unserved: around.server.ready.between(link.sent, time),
                 ..link
             })
@@ -259,8 +264,8 @@ impl Follower {
         around.step(time, id, client, |machine, _, done| {
             standing = Some(machine.sent(time, sent, rested, done));
         });
-        if let Some(standing) = standing.filter(|_| others && !sent.acts.is_empty()) {
-            self.causes.sent(time, &sent.acts, standing);
+        if let Some(standing) = standing.filter(|_| others && !sent.causal_requests.is_empty()) {
+            self.causes.sent(time, &sent.causal_requests, standing);
         }
     }
 
@@ -271,19 +276,19 @@ impl Follower {
         alone: &mut impl FnMut(&Episode),
         on: &mut impl FnMut(Episode),
     ) {
-        let nest = &mut self.nest;
+        let forest = &mut self.forest;
         self.around.server.settle(time, &mut |episode| {
             alone(&episode);
-            nest.add(episode);
+            forest.add(episode);
         });
-        if self.nest.is_due(time) {
+        if self.forest.is_due(time) {
             let machines = self.clients.values();
             let live: HashSet<EpisodeId> = machines
                 .flat_map(|client| client.machine.roots())
                 .chain(self.around.server.roots())
                 .chain(self.causes.roots(time))
                 .collect();
-            self.nest.release(time, &live, on);
+            self.forest.release(time, &live, on);
         }
     }
 
@@ -293,7 +298,7 @@ impl Follower {
         }
         // Only of a server on this machine is the process known.
         let far = self.around.server.pid().is_none();
-        let mut machine = Machine::new(id, pid, time, self.spans, far);
+        let mut machine = ClientState::new(id, pid, time, self.spans, far);
         if pid.is_some_and(|pid| self.captured.get(&pid) == Some(&true)) {
             match pid.filter(|pid| self.around.runnable.knows(*pid)) {
                 // A process that has connected before need not run at this moment.
@@ -332,7 +337,7 @@ impl Follower {
         &mut self,
         time: u64,
         pid: u32,
-        mut what: impl FnMut(&mut Machine, &mut Done<'_>),
+        mut what: impl FnMut(&mut ClientState, &mut Done<'_>),
     ) {
         for id in self.processes.get(&pid).into_iter().flatten() {
             if let Some(client) = self.clients.get_mut(id) {
@@ -350,10 +355,10 @@ impl Follower {
                 machine.closed(done);
             });
         }
-        let nest = &mut self.nest;
+        let forest = &mut self.forest;
         self.around
             .server
-            .settle(u64::MAX, &mut |episode| nest.add(episode));
-        self.nest.release(time, &HashSet::new(), on);
+            .settle(u64::MAX, &mut |episode| forest.add(episode));
+        self.forest.release(time, &HashSet::new(), on);
     }
 }

@@ -2,29 +2,29 @@
 
 use x11prof_trace::Timestamp;
 
-use super::{Done, Machine};
+use super::{ClientState, Done};
 use crate::activity::delays::{BRIEF, HANDED_ON_WITHIN};
-use crate::episodes::across::link::{Link, Standing};
+use crate::episodes::across::causal_edge::{CausalEdge, TreePosition};
 use crate::episodes::cause::ServerCause;
 use crate::episodes::clock::ServerTime;
 use crate::episodes::episode::{Owner, Trigger, Unsure};
-use crate::episodes::occurrence::{Arrival, Delivery, Sent, Wait};
-use crate::episodes::open::Open;
+use crate::episodes::open_episode::OpenEpisode;
 use crate::episodes::queue::Waiting;
 use crate::episodes::stimulus::Shape;
 use crate::episodes::thread::Thread;
+use crate::episodes::timeline_event::{Arrival, Delivery, Sent, Wait};
 
 /// Questions outstanding at most.
 const MAX_OUTSTANDING: usize = 4096;
 
-impl Machine {
+impl ClientState {
     /// Messages came for the client; `links` are what other clients did that its events come of. The server
     /// had `said_before` for how long what it says.
     pub(crate) fn delivered(
         &mut self,
         time: u64,
         delivery: &Delivery,
-        links: &[Option<Link>],
+        links: &[Option<CausalEdge>],
         said_before: u64,
         clock: &mut ServerTime,
         done: &mut Done<'_>,
@@ -93,7 +93,7 @@ impl Machine {
         &mut self,
         time: u64,
         event: &Arrival,
-        link: Option<Link>,
+        link: Option<CausalEdge>,
         clock: &mut ServerTime,
     ) {
         let (stimulus, about) = (&event.stimulus, event.about.clone());
@@ -102,7 +102,7 @@ impl Machine {
             .open
             .as_ref()
             .is_some_and(|open| self.lingers(open, time));
-        let knows = |open: &mut Open| open.knows(stimulus, &about, &event.tags);
+        let knows = |open: &mut OpenEpisode| open.knows(stimulus, &about, &event.tags);
         if lingers && self.open.as_mut().is_some_and(knows)
             || self.waiting.knows(stimulus, &about, &event.tags)
         {
@@ -114,7 +114,7 @@ impl Machine {
                 && self.busy_from.is_some()
                 && stimulus.sequence >= self.busy_from
                 // What another client does of its own accord is not.
-                && link.is_none_or(|link| link.root == open.standing(id).root);
+                && link.is_none_or(|link| link.root == open.position(id).root);
             // What goes up in the middle of a handling, or before the response has begun to show, does not
             // take the action over.
             let goes_on = open.quiet_since().is_none() || (lingers && !open.draws);
@@ -188,7 +188,7 @@ impl Machine {
         sent: &Sent,
         rested: u64,
         done: &mut Done<'_>,
-    ) -> Standing {
+    ) -> TreePosition {
         self.threads.sent(time, !sent.questions.is_empty());
         if self.threads.is_gone() && self.thread != Thread::Unknown {
             self.went(time, done);
@@ -209,7 +209,7 @@ impl Machine {
         }
         let open = self
             .open
-            .get_or_insert_with(|| Open::new(None, self.names.timer.clone(), time, time));
+            .get_or_insert_with(|| OpenEpisode::new(None, self.names.timer.clone(), time, time));
         if open.stimulus.is_none() && open.requests == 0 && sent.draws {
             let frame = self
                 .last_frame
@@ -252,7 +252,7 @@ impl Machine {
         let id = self.id();
         let open = self
             .open
-            .get_or_insert_with(|| Open::new(None, self.names.timer.clone(), time, time));
+            .get_or_insert_with(|| OpenEpisode::new(None, self.names.timer.clone(), time, time));
         if self.threads.is_elsewhere() || self.threads.is_gone() {
             open.unsure = Some(Unsure::AnotherProcess);
         }
@@ -260,7 +260,7 @@ impl Machine {
         open.requests += sent.requests;
         open.bytes = open.bytes.saturating_add(sent.bytes);
         open.draws |= sent.draws;
-        let standing = open.standing(id);
+        let position = open.position(id);
         if self.busy_from.is_none() {
             self.busy_from = sent.first;
         }
@@ -277,7 +277,7 @@ impl Machine {
         }
         self.arrives = sent.arrived_at;
         if !self.outstanding.is_empty() {
-            return standing;
+            return position;
         }
         if let Thread::Blocked { wait, .. } = self.thread {
             // It wrote before it blocked, and the relay read it afterwards.
@@ -286,9 +286,9 @@ impl Machine {
             {
                 open.maybe_quiet(time);
             }
-            return standing;
+            return position;
         }
-        if self.open.as_ref().is_some_and(Open::is_press) {
+        if self.open.as_ref().is_some_and(OpenEpisode::is_press) {
             let events = self.waiting.take_releases();
             if let Some(open) = &mut self.open {
                 open.events += events;
@@ -299,6 +299,6 @@ impl Machine {
             self.close(done);
             self.begin(time);
         }
-        standing
+        position
     }
 }

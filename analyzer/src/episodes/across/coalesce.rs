@@ -3,7 +3,7 @@
 //! ones is lost.
 
 /// A stretch of time that is something, in nanoseconds.
-pub(super) trait Stretch: Copy {
+pub(super) trait TimedStep: Copy {
     /// True where both have the same owner and reason.
     fn is_like(&self, other: &Self) -> bool;
 
@@ -16,10 +16,10 @@ pub(super) trait Stretch: Copy {
 }
 
 /// At most `most` of these, which follow each other.
-pub(super) fn fewer<S: Stretch>(mut all: Vec<S>, most: usize) -> Vec<S> {
+pub(super) fn coalesce<S: TimedStep>(mut all: Vec<S>, most: usize) -> Vec<S> {
     let mut long = 1;
     while all.len() > most {
-        let mut lengths: Vec<u64> = all.iter().map(Stretch::nanos).collect();
+        let mut lengths: Vec<u64> = all.iter().map(TimedStep::nanos).collect();
         lengths.sort_unstable();
         let least = lengths[all.len() / 2].max(1).saturating_mul(long);
         all = together(&all, least);
@@ -33,7 +33,7 @@ pub(super) fn fewer<S: Stretch>(mut all: Vec<S>, most: usize) -> Vec<S> {
 }
 
 /// Puts those of up to `least` together that are alike, between longer ones.
-fn together<S: Stretch>(all: &[S], least: u64) -> Vec<S> {
+fn together<S: TimedStep>(all: &[S], least: u64) -> Vec<S> {
     let mut kept = Vec::with_capacity(all.len());
     let short = |one: &S| one.nanos() <= least;
     for run in all.chunk_by(|a, b| short(a) && short(b)) {
@@ -44,7 +44,7 @@ fn together<S: Stretch>(all: &[S], least: u64) -> Vec<S> {
                 None => kinds.push(*one),
             }
         }
-        let mut start = run.first().map_or(0, Stretch::start);
+        let mut start = run.first().map_or(0, TimedStep::start);
         for kind in &mut kinds {
             kind.lies(start, kind.nanos());
             start = start.saturating_add(kind.nanos());
@@ -54,22 +54,25 @@ fn together<S: Stretch>(all: &[S], least: u64) -> Vec<S> {
     kept
 }
 
-fn shorten<S: Stretch>(all: &mut Vec<S>, most: usize) {
+fn shorten<S: TimedStep>(all: &mut Vec<S>, most: usize) {
     let rest = all.split_off(most.min(all.len()));
     if let Some(last) = all.last_mut() {
-        let nanos = rest.iter().map(Stretch::nanos).fold(0, u64::saturating_add);
+        let nanos = rest
+            .iter()
+            .map(TimedStep::nanos)
+            .fold(0, u64::saturating_add);
         last.lies(last.start(), last.nanos().saturating_add(nanos));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Stretch, fewer};
+    use super::{TimedStep, coalesce};
 
     #[derive(Debug, Clone, Copy, PartialEq)]
     struct One(char, u64, u64);
 
-    impl Stretch for One {
+    impl TimedStep for One {
         fn is_like(&self, other: &One) -> bool {
             self.0 == other.0
         }
@@ -108,8 +111,8 @@ mod tests {
             One('a', 130, 10),
             One('b', 140, 20),
         ];
-        assert_eq!(fewer(all.clone(), 10), expected);
-        assert_eq!(fewer(all.clone(), 100), all);
+        assert_eq!(coalesce(all.clone(), 10), expected);
+        assert_eq!(coalesce(all.clone(), 100), all);
     }
 
     #[test]
@@ -117,7 +120,7 @@ mod tests {
         let all: Vec<One> = (0..100_u8)
             .map(|n| One(char::from(n), u64::from(n), 1))
             .collect();
-        let few = fewer(all, 10);
+        let few = coalesce(all, 10);
         assert_eq!(few.len(), 10);
         assert_eq!(few.iter().map(|one| one.2).sum::<u64>(), 100);
     }

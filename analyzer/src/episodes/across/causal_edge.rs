@@ -12,7 +12,7 @@ pub(crate) struct EpisodeId {
 
 /// Where an episode stands in the tree of those that led to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct TreePosition {
     pub(crate) id: EpisodeId,
     /// The one that all of the tree began with.
     pub(crate) root: EpisodeId,
@@ -22,10 +22,10 @@ pub(crate) struct Standing {
     pub(crate) depth: usize,
 }
 
-impl Standing {
+impl TreePosition {
     /// By what led to it.
-    pub(crate) fn of(id: EpisodeId, link: Option<&Link>) -> Standing {
-        Standing {
+    pub(crate) fn of(id: EpisodeId, link: Option<&CausalEdge>) -> TreePosition {
+        TreePosition {
             id,
             root: link.map_or(id, |link| link.root),
             parent: link.map_or(id, |link| link.from),
@@ -37,7 +37,7 @@ impl Standing {
 /// A request of one client's episode, and the event of another client that the server sent for it. Times in
 /// nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Link {
+pub(crate) struct CausalEdge {
     /// The episode that sent the request.
     pub(crate) from: EpisodeId,
     pub(crate) root: EpisodeId,
@@ -52,7 +52,7 @@ pub(crate) struct Link {
     pub(crate) unserved: u64,
 }
 
-impl Link {
+impl CausalEdge {
     /// True where the request has no effect until another client acts: the request is redirected to that
     /// client, or asks it.
     pub(crate) fn is_awaited(&self) -> bool {

@@ -1,13 +1,13 @@
 //! The threads of a client: the end of each of their waits shows whether the client was quiet.
 
-use super::{Done, Machine};
+use super::{ClientState, Done};
 use crate::activity::delays::{BRIEF, HANDED_ON_WITHIN};
 use crate::activity::threads::{State, Step};
 use crate::episodes::client_threads::{JointWait, Woken};
 use crate::episodes::episode::Unsure;
-use crate::episodes::occurrence::{Place, Wait};
-use crate::episodes::open::Open;
+use crate::episodes::open_episode::OpenEpisode;
 use crate::episodes::thread::Thread;
+use crate::episodes::timeline_event::{Place, Wait};
 
 /// A wait of all threads that is over.
 struct Ended {
@@ -23,7 +23,7 @@ struct Ended {
     handed: bool,
 }
 
-impl Machine {
+impl ClientState {
     /// A thread of its process changed its state.
     pub(crate) fn step(&mut self, step: &Step, done: &mut Done<'_>) {
         let woken = self.threads.step(step);
@@ -105,7 +105,7 @@ impl Machine {
     fn joint_wait(&self) -> JointWait {
         let begun = self.open.as_ref().map_or(u64::MAX, |open| open.begun);
         let joint = self.threads.joint_wait(begun);
-        let done = self.open.as_ref().is_some_and(Open::is_done);
+        let done = self.open.as_ref().is_some_and(OpenEpisode::is_done);
         match joint.wait {
             Some(Wait::Sleep | Wait::Lock | Wait::Other) if done => JointWait {
                 wait: Some(Wait::Poll),
@@ -215,7 +215,7 @@ impl Machine {
             let known = wait == Some(Wait::Poll);
             self.has_read(since, if known { 0 } else { HANDED_ON_WITHIN });
         }
-        let quiet = self.open.as_ref().and_then(Open::quiet_since);
+        let quiet = self.open.as_ref().and_then(OpenEpisode::quiet_since);
         if !self.waiting.is_empty() {
             // It reads them now.
             if self.open.is_none() || quiet.is_some() {
@@ -250,7 +250,7 @@ impl Machine {
             }
             self.close(done);
             self.busy_from = None;
-            self.open = Some(Open::new(None, self.names.timer.clone(), time, time));
+            self.open = Some(OpenEpisode::new(None, self.names.timer.clone(), time, time));
         }
     }
 }

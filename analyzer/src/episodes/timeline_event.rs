@@ -1,18 +1,18 @@
-//! The input of the episodes' state machines: happenings of a trace, each with its time.
+//! The timeline of a trace as the episodes' state machines see it: events, each with its time.
 
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Waiting};
 
-use super::across::signs::{Act, Sign};
+use super::across::causal_keys::{CausalKey, CausalRequest};
 use super::kinds::Kinds;
 use super::stimulus::Stimulus;
 use super::user::tag::Tags;
 use crate::activity::threads::Step;
 use crate::label::Label;
 
-/// Something that happened.
+/// An event of the timeline.
 #[derive(Debug, Clone)]
-pub(crate) enum Occurrence {
+pub(crate) enum TimelineEvent {
     /// A client connected.
     Opened {
         client: ConnectionId,
@@ -184,7 +184,7 @@ pub(crate) struct Arrival {
     pub(crate) stimulus: Stimulus,
     pub(crate) about: About,
     /// Signs that a causing request of another client would have.
-    pub(crate) signs: Vec<Sign>,
+    pub(crate) causal_keys: Vec<CausalKey>,
     /// The user's own events that it starts and ends.
     pub(crate) tags: Tags,
     /// When it happened by the server's clock, in milliseconds, of those whose stimulus does not tell.
@@ -232,7 +232,7 @@ pub(crate) struct Sent {
     /// Draws on, shows or moves a window of this client.
     pub(crate) shows: bool,
     /// Requests that may cause events of other clients.
-    pub(crate) acts: Vec<Act>,
+    pub(crate) causal_requests: Vec<CausalRequest>,
     /// The user's own events that the requests start and end.
     pub(crate) tags: Tags,
     /// The last picture shown with Present.

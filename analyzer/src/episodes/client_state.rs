@@ -13,15 +13,15 @@ use std::collections::VecDeque;
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::ConnectionId;
 
-use super::across::link::{EpisodeId, Standing};
+use super::across::causal_edge::{EpisodeId, TreePosition};
 use super::cause::{Cause, ServerCause};
 use super::client_threads::ClientThreads;
 use super::episode::{Episode, Owner, Unsure};
-use super::occurrence::About;
-use super::open::Open;
+use super::open_episode::OpenEpisode;
 use super::queue::Queue;
 use super::states::BusyState;
 use super::thread::Thread;
+use super::timeline_event::About;
 use crate::activity::delays::BRIEF;
 use crate::activity::server_ready::ServerReady;
 
@@ -44,7 +44,7 @@ impl Spans {
 
 /// One client.
 #[derive(Debug)]
-pub(crate) struct Machine {
+pub(crate) struct ClientState {
     client: ConnectionId,
     /// The number of episodes that have ended.
     ended: u64,
@@ -61,7 +61,7 @@ pub(crate) struct Machine {
     /// The latest request that was answered.
     answered: Option<Symbol>,
     answered_at: u64,
-    open: Option<Open>,
+    open: Option<OpenEpisode>,
     waiting: Queue,
     spans: Spans,
     /// The owner of the time until the relay has taken the client's requests.
@@ -89,7 +89,7 @@ struct Names {
     frame: About,
 }
 
-impl Machine {
+impl ClientState {
     /// A client that connected at `time`, which is its first episode, to a server of this machine
     /// or (`far`) another one.
     pub(crate) fn new(
@@ -98,13 +98,13 @@ impl Machine {
         time: u64,
         spans: Spans,
         far: bool,
-    ) -> Machine {
+    ) -> ClientState {
         let names = Names {
             startup: About::alone("Start-up"),
             timer: About::alone("Timer or file"),
             frame: About::alone("Frame tick"),
         };
-        Machine {
+        ClientState {
             client,
             ended: 0,
             pid,
@@ -115,7 +115,7 @@ impl Machine {
             undrawn: None,
             answered: None,
             answered_at: time,
-            open: Some(Open::start_up(names.startup.clone(), time)),
+            open: Some(OpenEpisode::start_up(names.startup.clone(), time)),
             waiting: Queue::default(),
             spans,
             taking: if far {
@@ -192,14 +192,14 @@ impl Machine {
     }
 
     /// Where the episode that goes on stands among those that led to each other.
-    pub(crate) fn standing(&self) -> Option<Standing> {
-        self.open.as_ref().map(|open| open.standing(self.id()))
+    pub(crate) fn position(&self) -> Option<TreePosition> {
+        self.open.as_ref().map(|open| open.position(self.id()))
     }
 
     /// The trees that what goes on and what waits belongs to.
     pub(crate) fn roots(&self) -> impl Iterator<Item = EpisodeId> {
         let waiting = self.waiting.links().map(|link| link.root);
-        waiting.chain(self.standing().map(|open| open.root))
+        waiting.chain(self.position().map(|open| open.root))
     }
 
     /// Time passes until `time`, in `grabbed` nanoseconds of which another client, the last of them `by`, had
@@ -259,7 +259,7 @@ impl Machine {
 
     /// True where requests at `time` may still be the response of `open`: the client has not been quiet for
     /// long since its last request.
-    fn lingers(&self, open: &Open, time: u64) -> bool {
+    fn lingers(&self, open: &OpenEpisode, time: u64) -> bool {
         let now = match self.thread {
             Thread::Blocked { since, .. } if open.quiet_since().is_some() => {
                 time.saturating_sub(since)
@@ -273,7 +273,7 @@ impl Machine {
     fn begin(&mut self, time: u64) {
         if let Some(first) = self.waiting.next() {
             let stimulus = Some(first.stimulus);
-            let mut open = Open::new(stimulus, first.about, first.start, time);
+            let mut open = OpenEpisode::new(stimulus, first.about, first.start, time);
             open.waited_idle = time.saturating_sub(first.start.max(self.last_end));
             open.events = first.events;
             open.link = first.link;

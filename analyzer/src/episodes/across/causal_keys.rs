@@ -19,7 +19,7 @@ const MAX_WATCHED: usize = 4096;
 
 /// The effect of a request, or the kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Happening {
+pub(crate) enum EffectKind {
     /// A window is mapped.
     Map,
     /// All children of a window are.
@@ -53,15 +53,15 @@ pub(crate) enum Happening {
 
 /// The properties that a request and its event share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Sign {
-    pub(crate) kind: Happening,
+pub(crate) struct CausalKey {
+    pub(crate) kind: EffectKind,
     pub(crate) window: u32,
     /// An atom or two.
     pub(crate) detail: u64,
 }
 
-fn sign(kind: Happening, window: u32, detail: u64) -> Sign {
-    Sign {
+fn causal_key(kind: EffectKind, window: u32, detail: u64) -> CausalKey {
+    CausalKey {
         kind,
         window,
         detail,
@@ -74,10 +74,10 @@ fn pair(first: u32, second: u32) -> u64 {
 
 /// A request that may lead to an event of another client.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Act {
+pub(crate) struct CausalRequest {
     pub(crate) sequence: SequenceNumber,
     pub(crate) request: Symbol,
-    pub(crate) sign: Sign,
+    pub(crate) causal_key: CausalKey,
 }
 
 /// The server's objects that some events depend on: counters of alarms, windows whose damage is reported.
@@ -91,25 +91,37 @@ pub(crate) struct Watched {
 const ALARM_COUNTER: u32 = 1;
 
 impl Watched {
-    /// Adds the signs of a request to `acts`.
-    pub(crate) fn request(&mut self, seen: &Seen<'_>, request: &Request<'_>, acts: &mut Vec<Act>) {
-        let mut add = |sign: Sign| {
+    /// Adds the causal keys of a request to `acts`.
+    pub(crate) fn request(
+        &mut self,
+        seen: &Seen<'_>,
+        request: &Request<'_>,
+        causal_requests: &mut Vec<CausalRequest>,
+    ) {
+        let mut add = |causal_key: CausalKey| {
             // What a block of requests repeats leads to the same.
-            let known = acts.iter().rev().take(4).any(|act| act.sign == sign);
+            let known = causal_requests
+                .iter()
+                .rev()
+                .take(4)
+                .any(|act| act.causal_key == causal_key);
             if !known {
-                acts.push(Act {
+                causal_requests.push(CausalRequest {
                     sequence: request.sequence,
                     request: request.name,
-                    sign,
+                    causal_key,
                 });
             }
         };
         let body = Body::of(request);
-        if let Some(sign) = self.of_request(request, &body) {
-            if sign.kind == Happening::Focus {
-                add(Sign { window: 0, ..sign });
+        if let Some(causal_key) = self.of_request(request, &body) {
+            if causal_key.kind == EffectKind::Focus {
+                add(CausalKey {
+                    window: 0,
+                    ..causal_key
+                });
             }
-            add(sign);
+            add(causal_key);
         }
         if !self.damaged.is_empty()
             && windows::shows(seen, request)
@@ -117,35 +129,37 @@ impl Watched {
         {
             let ancestry = seen.session.ancestry(target).take(MAX_ANCESTORS);
             for window in ancestry.filter(|window| self.damaged.contains(window)) {
-                add(sign(Happening::Draw, window, 0));
+                add(causal_key(EffectKind::Draw, window, 0));
             }
         }
     }
 
-    fn of_request(&mut self, request: &Request<'_>, body: &Body<'_>) -> Option<Sign> {
-        use Happening::*;
+    fn of_request(&mut self, request: &Request<'_>, body: &Body<'_>) -> Option<CausalKey> {
+        use EffectKind::*;
         let first = body.u32(0);
         Some(match request.name.as_str() {
-            "MapWindow" => sign(Map, first?, 0),
-            "MapSubwindows" => sign(MapChildren, first?, 0),
-            "UnmapWindow" => sign(Unmap, first?, 0),
-            "ConfigureWindow" => sign(Configure, first?, 0),
-            "ReparentWindow" => sign(Reparent, first?, 0),
-            "CirculateWindow" => sign(Circulate, first?, 0),
-            "CreateWindow" => sign(Create, first?, 0),
-            "DestroyWindow" => sign(Destroy, first?, 0),
-            "ClearArea" if request.minor != 0 => sign(Clear, first?, 0),
-            "ChangeProperty" => sign(Property, first?, body.u32(4)?.into()),
-            "DeleteProperty" => sign(Deleted, first?, body.u32(4)?.into()),
+            "MapWindow" => causal_key(Map, first?, 0),
+            "MapSubwindows" => causal_key(MapChildren, first?, 0),
+            "UnmapWindow" => causal_key(Unmap, first?, 0),
+            "ConfigureWindow" => causal_key(Configure, first?, 0),
+            "ReparentWindow" => causal_key(Reparent, first?, 0),
+            "CirculateWindow" => causal_key(Circulate, first?, 0),
+            "CreateWindow" => causal_key(Create, first?, 0),
+            "DestroyWindow" => causal_key(Destroy, first?, 0),
+            "ClearArea" if request.minor != 0 => causal_key(Clear, first?, 0),
+            "ChangeProperty" => causal_key(Property, first?, body.u32(4)?.into()),
+            "DeleteProperty" => causal_key(Deleted, first?, body.u32(4)?.into()),
             // It deletes what it has read to the end.
-            "GetProperty" if request.minor != 0 => sign(Deleted, first?, body.u32(4)?.into()),
-            "ConvertSelection" => sign(Convert, first?, pair(body.u32(4)?, body.u32(8)?)),
-            "SetSelectionOwner" => sign(Own, 0, body.u32(4)?.into()),
+            "GetProperty" if request.minor != 0 => causal_key(Deleted, first?, body.u32(4)?.into()),
+            "ConvertSelection" => causal_key(Convert, first?, pair(body.u32(4)?, body.u32(8)?)),
+            "SetSelectionOwner" => causal_key(Own, 0, body.u32(4)?.into()),
             // The event comes after the destination and the mask.
             "SendEvent" => sent(body.u8(8)?, |at| body.u32(8 + at))?,
-            "SetInputFocus" => sign(Focus, first?, 0),
-            "SYNC:SetCounter" | "SYNC:ChangeCounter" => sign(Counter, first?, 0),
-            "SHAPE:Rectangles" | "SHAPE:Mask" | "SHAPE:Combine" => sign(Shape, body.u32(4)?, 0),
+            "SetInputFocus" => causal_key(Focus, first?, 0),
+            "SYNC:SetCounter" | "SYNC:ChangeCounter" => causal_key(Counter, first?, 0),
+            "SHAPE:Rectangles" | "SHAPE:Mask" | "SHAPE:Combine" => {
+                causal_key(Shape, body.u32(4)?, 0)
+            }
             "SYNC:CreateAlarm" => {
                 let (alarm, mask) = (first?, body.u32(4)?);
                 let counter = body.value(8, mask, ALARM_COUNTER)?;
@@ -168,15 +182,15 @@ impl Watched {
         })
     }
 
-    /// The signs that a request may bear that led to an event.
-    pub(crate) fn event(&self, session: &Session, event: &Event<'_>) -> Vec<Sign> {
+    /// The causal keys that a request may bear that led to an event.
+    pub(crate) fn event(&self, session: &Session, event: &Event<'_>) -> Vec<CausalKey> {
         let word = |at: usize| event.order.u32(event.bytes, at);
-        let signs = if event.sent {
-            sent(event.code, word).map(|sign| vec![sign])
+        let causal_keys = if event.sent {
+            sent(event.code, word).map(|causal_key| vec![causal_key])
         } else {
             self.of_event(session, event, word)
         };
-        signs.unwrap_or_default()
+        causal_keys.unwrap_or_default()
     }
 
     fn of_event(
@@ -184,14 +198,22 @@ impl Watched {
         session: &Session,
         event: &Event<'_>,
         word: impl Fn(usize) -> Option<u32>,
-    ) -> Option<Vec<Sign>> {
-        use Happening::*;
-        let of = |kinds: &[Happening], window: Option<u32>| {
+    ) -> Option<Vec<CausalKey>> {
+        use EffectKind::*;
+        let of = |kinds: &[EffectKind], window: Option<u32>| {
             let window = window?;
-            Some(kinds.iter().map(|kind| sign(*kind, window, 0)).collect())
+            Some(
+                kinds
+                    .iter()
+                    .map(|kind| causal_key(*kind, window, 0))
+                    .collect(),
+            )
         };
         match event.name.as_str() {
-            "MapRequest" => Some(vec![sign(Map, word(8)?, 0), sign(MapChildren, word(4)?, 0)]),
+            "MapRequest" => Some(vec![
+                causal_key(Map, word(8)?, 0),
+                causal_key(MapChildren, word(4)?, 0),
+            ]),
             "ConfigureRequest" => of(&[Configure], word(8)),
             "ResizeRequest" => of(&[Configure], word(4)),
             "CirculateRequest" => of(&[Circulate], word(4)),
@@ -204,37 +226,38 @@ impl Watched {
             "Expose" | "VisibilityNotify" => {
                 let window = word(4)?;
                 let ancestry = session.ancestry(window).take(MAX_ANCESTORS);
-                let shown = ancestry
-                    .flat_map(|one| [Map, Configure, Reparent].map(|kind| sign(kind, one, 0)));
-                Some(shown.chain([sign(Clear, window, 0)]).collect())
+                let shown = ancestry.flat_map(|one| {
+                    [Map, Configure, Reparent].map(|kind| causal_key(kind, one, 0))
+                });
+                Some(shown.chain([causal_key(Clear, window, 0)]).collect())
             }
             "FocusIn" => of(&[Focus], word(4)),
             "FocusOut" => of(&[Focus], Some(0)),
             "SelectionClear" | "XFIXES:SelectionNotify" => {
-                Some(vec![sign(Own, 0, word(12)?.into())])
+                Some(vec![causal_key(Own, 0, word(12)?.into())])
             }
             "SelectionRequest" => {
                 let of = pair(word(16)?, word(20)?);
-                Some(vec![sign(Convert, word(12)?, of)])
+                Some(vec![causal_key(Convert, word(12)?, of)])
             }
             "PropertyNotify" => {
                 let deleted = event.bytes.get(16).is_some_and(|state| *state != 0);
                 let kind = if deleted { Deleted } else { Property };
-                Some(vec![sign(kind, word(4)?, word(8)?.into())])
+                Some(vec![causal_key(kind, word(4)?, word(8)?.into())])
             }
             "SHAPE:Notify" => of(&[Shape], word(4)),
             "DAMAGE:Notify" => of(&[Draw], word(4)),
             "SYNC:AlarmNotify" => {
                 let counter = self.alarms.get(&word(4)?)?;
-                Some(vec![sign(Counter, *counter, 0)])
+                Some(vec![causal_key(Counter, *counter, 0)])
             }
             _ => None,
         }
     }
 }
 
-/// The sign of an event that a client sends: its window, and what tells two of them apart.
-fn sent(code: u8, word: impl Fn(usize) -> Option<u32>) -> Option<Sign> {
+/// The causal key of an event that a client sends: its window, and what tells two of them apart.
+fn sent(code: u8, word: impl Fn(usize) -> Option<u32>) -> Option<CausalKey> {
     /// The protocol's codes; the highest bit says that it was sent.
     const SELECTION_NOTIFY: u8 = 31;
     const CLIENT_MESSAGE: u8 = 33;
@@ -248,7 +271,7 @@ fn sent(code: u8, word: impl Fn(usize) -> Option<u32>) -> Option<Sign> {
         28 => (word(4)?, word(8)?.into()),
         _ => (word(4)?, 0),
     };
-    Some(sign(Happening::Send(code), window, detail))
+    Some(causal_key(EffectKind::Send(code), window, detail))
 }
 
 /// When the server says that an event happened which tells: a property's change.

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::link::{EpisodeId, Link};
+use super::causal_edge::{CausalEdge, EpisodeId};
 use super::path::path;
 use crate::episodes::cause::Cause;
-use crate::episodes::covered::Covered;
 use crate::episodes::episode::{Child, Episode, Owner, Trigger};
+use crate::episodes::interval_union::IntervalUnion;
 
 /// Episodes held at most; where there are more, all trees are taken to be complete.
 const MAX_HELD: usize = 4096;
@@ -23,15 +23,15 @@ struct Tree {
 
 /// The trees that may still grow.
 #[derive(Debug, Default)]
-pub(crate) struct Nest {
+pub(crate) struct EpisodeForest {
     trees: BTreeMap<EpisodeId, Tree>,
     held: usize,
     looked: u64,
 }
 
-impl Nest {
+impl EpisodeForest {
     /// An event was led to by an episode of a tree: the link, unless the tree is full.
-    pub(crate) fn link(&mut self, link: Link) -> Option<Link> {
+    pub(crate) fn link(&mut self, link: CausalEdge) -> Option<CausalEdge> {
         let tree = self.trees.entry(link.root).or_default();
         (tree.links < MAX_EPISODES).then(|| {
             tree.links += 1;
@@ -145,7 +145,7 @@ impl Node {
         let episode = all.get(&id)?;
         let (mut last, mut end) = (id, episode.end());
         let mut children = episode.children.clone();
-        let mut elsewhere = Covered::default();
+        let mut elsewhere = IntervalUnion::default();
         let led_to = below.get(&id).into_iter().flatten();
         let led_to = led_to.filter(|_| depth < MAX_EPISODES);
         for node in led_to.filter_map(|id| Node::of(*id, all, below, depth + 1)) {
@@ -176,7 +176,7 @@ impl Node {
 }
 
 /// Nanoseconds in which an episode waited while others did what it had led to.
-fn waited(episode: &Episode, elsewhere: &Covered) -> u64 {
+fn waited(episode: &Episode, elsewhere: &IntervalUnion) -> u64 {
     let waits = episode.steps.list().iter();
     let waits = waits.filter(|step| step.owner == Owner::OffCpu(Cause::Poll));
     let waited = waits.map(|step| {

@@ -7,27 +7,27 @@ const MAX_OPEN: usize = 4096;
 /// Stretches kept one by one at most: the longest.
 const MAX_STRETCHES: usize = 1000;
 
-/// A stretch of time, in nanoseconds.
+/// A interval of time, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Stretch {
+pub(crate) struct Interval {
     pub(crate) length: u64,
     pub(crate) start: u64,
 }
 
 /// The union of intervals.
 #[derive(Debug, Default)]
-pub(crate) struct Covered {
+pub(crate) struct IntervalUnion {
     /// Beginnings and ends, none of which touch.
     open: BTreeMap<u64, u64>,
     total: u64,
-    settled: Vec<Stretch>,
+    settled: Vec<Interval>,
     /// Intervals before this time are settled.
     until: u64,
 }
 
-impl Covered {
-    /// Adds the time from `start` to `end`; the stretch that is settled with that, if one is.
-    pub(crate) fn add(&mut self, start: u64, end: u64) -> Option<Stretch> {
+impl IntervalUnion {
+    /// Adds the time from `start` to `end`; the interval that is settled with that, if one is.
+    pub(crate) fn add(&mut self, start: u64, end: u64) -> Option<Interval> {
         let (mut start, mut end) = (start.max(self.until), end);
         if start >= end {
             return None;
@@ -46,20 +46,20 @@ impl Covered {
         {
             self.until = end;
             let length = end - start;
-            let stretch = Stretch { length, start };
-            self.settled.push(stretch);
+            let interval = Interval { length, start };
+            self.settled.push(interval);
             if self.settled.len() > 2 * MAX_STRETCHES {
                 self.settled.sort_unstable_by(|a, b| b.cmp(a));
                 self.settled.truncate(MAX_STRETCHES);
             }
-            return Some(stretch);
+            return Some(interval);
         }
         None
     }
 
     /// The stretches that are not settled.
-    pub(crate) fn unsettled(&self) -> impl Iterator<Item = Stretch> {
-        self.open.iter().map(|(&start, &end)| Stretch {
+    pub(crate) fn unsettled(&self) -> impl Iterator<Item = Interval> {
+        self.open.iter().map(|(&start, &end)| Interval {
             length: end - start,
             start,
         })
@@ -71,23 +71,23 @@ impl Covered {
     }
 
     /// The longest stretches, in the order of time.
-    pub(crate) fn longest(&self) -> Vec<Stretch> {
+    pub(crate) fn longest(&self) -> Vec<Interval> {
         let settled = self.settled.iter().copied();
-        let mut all: Vec<Stretch> = settled.chain(self.unsettled()).collect();
+        let mut all: Vec<Interval> = settled.chain(self.unsettled()).collect();
         all.sort_unstable_by(|a, b| b.cmp(a));
         all.truncate(MAX_STRETCHES);
-        all.sort_unstable_by_key(|stretch| stretch.start);
+        all.sort_unstable_by_key(|interval| interval.start);
         all
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Covered, MAX_OPEN};
+    use super::{IntervalUnion, MAX_OPEN};
 
     #[test]
     fn what_overlaps_counts_once() {
-        let mut covered = Covered::default();
+        let mut covered = IntervalUnion::default();
         for (start, end) in [
             (10, 20),
             (40, 50),
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn many_are_settled_and_still_counted() {
-        let mut covered = Covered::default();
+        let mut covered = IntervalUnion::default();
         let many = 3 * MAX_OPEN as u64;
         (0..many).for_each(|n| {
             covered.add(10 * n, 10 * n + 4);
