@@ -19,8 +19,10 @@ use super::conversation::Conversation;
 const AT_A_TIME: u64 = 16;
 /// A server's socket may hold at most this many bytes before it is full.
 const MOST: u64 = 64 << 20;
-/// Bytes that a relay between the server and us may hold.
+/// Bytes that a relay between the server and us may hold in its memory and in its socket to the server.
 const BETWEEN: u64 = 1 << 20;
+/// A relay passes on an answer that has room within this time. Our socket is full if nothing comes for so long.
+const STILL: Duration = Duration::from_millis(50);
 /// Answers that have room must arrive within this time.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -62,30 +64,31 @@ impl FlushGuard {
         };
         let answer = 32 + 4 * answer.keysyms.len() as u64;
         let until = Instant::now() + PATIENCE;
-        let (mut asked, mut before) = (0, 0);
+        let (mut asked, mut before, mut since) = (0, 0, Instant::now());
         loop {
             // The server serves its clients in turn: after two answers on the other connection it has handled our
             // questions.
             other.settle()?;
             other.settle()?;
             let come = ioctl_fionread(conversation.socket()).map_err(|error| error.to_string())?;
-            if come >= asked * answer && come < MOST {
+            let now = Instant::now();
+            if come >= MOST || now > until {
+                return Ok(None);
+            }
+            if come != before {
+                (before, since) = (come, now);
+            }
+            // What has not come is in the server's memory, but for what a relay between the server and us holds.
+            if asked * answer < come + BETWEEN {
                 for _ in 0..AT_A_TIME {
                     conversation.send(question)?;
                 }
                 asked += AT_A_TIME;
-            } else if come == before {
-                // A relay between us and the server, such as a recorder's, holds more bytes.
-                for _ in 0..BETWEEN / answer {
-                    conversation.send(question)?;
-                }
-                other.settle()?;
-                other.settle()?;
+            } else if now - since > STILL {
                 return Ok(Some(FlushGuard { conversation }));
-            } else if come >= MOST || Instant::now() > until {
-                return Ok(None);
+            } else {
+                std::thread::sleep(STILL / 10);
             }
-            before = come;
         }
     }
 
