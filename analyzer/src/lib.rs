@@ -7,6 +7,7 @@
 
 mod activity;
 mod budget;
+mod checkpoint;
 mod clients_now;
 mod comparison;
 mod difference;
@@ -21,7 +22,6 @@ mod live;
 mod live_pass;
 mod marks;
 mod measured;
-mod middle;
 mod pattern;
 mod pipeline;
 mod profile;

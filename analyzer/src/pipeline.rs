@@ -13,8 +13,8 @@ use x11prof_trace::{
 
 use crate::activity::threads::Step;
 use crate::activity::watched::WatchedThreads;
+use crate::checkpoint;
 use crate::emulated_link::EmulatedLink;
-use crate::middle;
 use crate::reorder::ReorderBuffer;
 pub use crate::seen::Seen;
 use crate::server_grab::ServerGrab;
@@ -340,7 +340,7 @@ impl Pipeline {
             }
             Control::Opened(opened) => self.open(opened.connection),
             Control::Joined(joined) => self.join(joined),
-            Control::Existing(existing) => middle::tell(&mut self.session, existing),
+            Control::Existing(existing) => checkpoint::tell(&mut self.session, existing),
             _ => {}
         }
     }
@@ -356,7 +356,7 @@ impl Pipeline {
             self.open(joined.connection);
         }
         if let Some(client) = self.clients.get_mut(&joined.connection) {
-            let joint = middle::joint(joined);
+            let joint = checkpoint::joint(joined);
             client.connection.join(&joint, &self.extensions);
             client.seen = [None, None];
             client.passed = joined.under_way;
@@ -377,8 +377,8 @@ impl Pipeline {
 
     /// Records from which another pass can continue: all existing objects, then the state of each
     /// connection.
-    pub fn middle(&self) -> Vec<Control> {
-        let mut records: Vec<Control> = middle::existing(&self.session)
+    pub fn checkpoint(&self) -> Vec<Control> {
+        let mut records: Vec<Control> = checkpoint::existing(&self.session)
             .into_iter()
             .map(Control::Existing)
             .collect();
@@ -388,7 +388,7 @@ impl Pipeline {
             let joint = client.connection.joint(&self.extensions);
             if let Some((joint, rest)) = joint.filter(|_| !client.lost) {
                 let rest = [rest[0] + client.passed[0], rest[1] + client.passed[1]];
-                records.push(Control::Joined(middle::joined(*id, &joint, rest)));
+                records.push(Control::Joined(checkpoint::joined(*id, &joint, rest)));
             }
         }
         records

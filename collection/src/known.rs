@@ -24,7 +24,7 @@ pub enum KnownError {
     Format(u32),
     /// An entry says too little or too much.
     #[error("known issue {number}: {why}")]
-    Entry {
+    KnownEntry {
         /// The entry's number, from 1.
         number: usize,
         /// The error.
@@ -37,13 +37,13 @@ pub enum KnownError {
 struct File {
     format: u32,
     #[serde(default)]
-    issue: Vec<Entry>,
+    issue: Vec<KnownEntry>,
 }
 
 /// One known issue. A `*` in a text stands for any characters.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Entry {
+pub(crate) struct KnownEntry {
     program: Option<String>,
     landmark: Option<String>,
     blame: Option<String>,
@@ -53,7 +53,7 @@ pub(crate) struct Entry {
 
 /// The known issues.
 #[derive(Debug, Clone, Default)]
-pub struct Known(Vec<Entry>);
+pub struct Known(Vec<KnownEntry>);
 
 impl Known {
     /// Reads a file's text.
@@ -76,7 +76,7 @@ impl Known {
         }
         for (at, entry) in parsed.issue.iter().enumerate() {
             let wrong = |why| {
-                Err(KnownError::Entry {
+                Err(KnownError::KnownEntry {
                     number: at + 1,
                     why,
                 })
@@ -93,7 +93,7 @@ impl Known {
     }
 
     /// The first entry that fits an issue.
-    pub(crate) fn of(&self, issue: &Issue) -> Option<&Entry> {
+    pub(crate) fn of(&self, issue: &Issue) -> Option<&KnownEntry> {
         let fits = |wanted: &Option<String>, text: &str| {
             wanted
                 .as_ref()

@@ -151,7 +151,7 @@ impl Kept {
         if since(waits, self.now) < CUT_PATIENCE && !pipeline.can_go_on_elsewhere() {
             return;
         }
-        self.cut(pipeline.middle());
+        self.cut(pipeline.checkpoint());
         let length = self.options.length;
         let mut bytes: u64 = self.parts.iter().map(|part| part.len).sum();
         while let Some(oldest) = self.parts.front() {
@@ -171,8 +171,8 @@ impl Kept {
         }
     }
 
-    /// Ends the segment and begins the next. `middle` describes the connections at this moment.
-    fn cut(&mut self, middle: Vec<Control>) {
+    /// Ends the segment and begins the next. `checkpoint` describes the connections at this moment.
+    fn cut(&mut self, checkpoint: Vec<Control>) {
         self.cut_since = None;
         let Some(segment) = self.segment.take() else {
             return;
@@ -184,7 +184,7 @@ impl Kept {
         let Some(started) = self.preamble.started(self.now) else {
             return;
         };
-        let preamble: Vec<Control> = self.preamble.rest().cloned().chain(middle).collect();
+        let preamble: Vec<Control> = self.preamble.rest().cloned().chain(checkpoint).collect();
         let begun = Segment::begin(&self.folder, self.now, started, &preamble);
         self.segment = self.worked(begun);
     }
@@ -194,7 +194,7 @@ impl Kept {
         if self.rung.files.len() >= MAX_FILES {
             return;
         }
-        self.cut(pipeline.middle());
+        self.cut(pipeline.checkpoint());
         let parts = std::mem::take(&mut self.parts);
         let (Some(first), Some(last)) = (parts.front(), parts.back()) else {
             return;

@@ -7,13 +7,13 @@
 //! The format is specified in docs/FORMAT.md.
 
 mod block;
+mod checkpoint;
 mod connection_id;
 mod error;
 mod format;
 mod last_words;
 mod lengths;
 mod messages;
-mod middle;
 mod parts;
 mod reader;
 mod record;
@@ -24,14 +24,14 @@ mod time;
 mod writer;
 
 pub use block::BlockHead;
+pub use checkpoint::{
+    AwaitedReply, Endian, Existing, ExistingAtom, ExistingClient, ExistingDrawable, ExistingFormat,
+    ExistingWindow, Joined,
+};
 pub use connection_id::ConnectionId;
 pub use error::TraceError;
 pub use format::FORMAT;
 pub use last_words::last_words;
-pub use middle::{
-    AwaitedReply, Endian, Existing, ExistingAtom, ExistingClient, ExistingDrawable, ExistingFormat,
-    ExistingWindow, Joined,
-};
 pub use parts::cut;
 pub use reader::Reader;
 pub use record::{

@@ -13,7 +13,7 @@ const STRETCHES_LIMIT: usize = 1 << 12;
 
 /// Why the server can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Why {
+enum ReadyReason {
     /// Another thread got the processor.
     Preempted,
     /// Something came for it.
@@ -30,7 +30,7 @@ pub(crate) struct ServerReady {
     /// The beginning of the server's wait, for requests as far as is known.
     waits: Option<u64>,
     /// The time since which the server is ready, and the reason.
-    ready: Option<(u64, Why)>,
+    ready: Option<(u64, ReadyReason)>,
     /// From when to when it was so, in the order of time.
     stretches: VecDeque<(u64, u64)>,
 }
@@ -55,7 +55,7 @@ impl ServerReady {
         self.waits = (step.now == State::Waiting).then_some(time);
         let ready = self.ready.take();
         match step.now {
-            State::Ready => self.ready = Some((time, Why::Preempted)),
+            State::Ready => self.ready = Some((time, ReadyReason::Preempted)),
             State::Running { .. } => {
                 if let Some((since, why)) = ready
                     && counts(since, why, time)
@@ -84,7 +84,7 @@ impl ServerReady {
     /// Something is sent to it that it would read.
     pub(crate) fn sent(&mut self, time: u64) {
         if self.waits.is_some() && !self.attached {
-            self.ready.get_or_insert((time, Why::Woken));
+            self.ready.get_or_insert((time, ReadyReason::Woken));
         }
     }
 
@@ -116,8 +116,8 @@ impl ServerReady {
 }
 
 /// True where a server ready since then, and not running at `time`, had no processor.
-fn counts(since: u64, why: Why, time: u64) -> bool {
-    why == Why::Preempted || time.saturating_sub(since) > WOKEN_WITHIN
+fn counts(since: u64, why: ReadyReason, time: u64) -> bool {
+    why == ReadyReason::Preempted || time.saturating_sub(since) > WOKEN_WITHIN
 }
 
 #[cfg(test)]

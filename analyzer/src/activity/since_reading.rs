@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use crate::activity::threads::Stretch;
+use crate::activity::threads::ThreadRun;
 
 /// Processes followed at most.
 const PROCESSES_LIMIT: usize = 1 << 14;
@@ -20,7 +20,7 @@ pub(crate) struct SinceReading {
 
 impl SinceReading {
     /// A thread of a process ran.
-    pub(crate) fn add(&mut self, pid: u32, stretch: Stretch) {
+    pub(crate) fn add(&mut self, pid: u32, stretch: ThreadRun) {
         if self.sums.len() < PROCESSES_LIMIT || self.sums.contains_key(&pid) {
             let read_at = self.read_at.get(&pid).copied().unwrap_or_default();
             let from = stretch.from.max(read_at);
@@ -48,7 +48,7 @@ mod tests {
     use std::time::Duration;
 
     use super::SinceReading;
-    use crate::activity::threads::Stretch;
+    use crate::activity::threads::ThreadRun;
 
     #[test]
     fn counts_from_the_last_reading() {
@@ -57,7 +57,7 @@ mod tests {
             if let Some(time) = read {
                 since_reading.read(7, time);
             }
-            since_reading.add(7, Stretch { from, to, cpu: 0 });
+            since_reading.add(7, ThreadRun { from, to, cpu: 0 });
         };
         ran(100, 150, None);
         ran(200, 240, Some(220));

@@ -60,7 +60,7 @@ pub struct Step {
 
 /// A thread ran without a break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stretch {
+pub(crate) struct ThreadRun {
     pub(crate) from: u64,
     pub(crate) to: u64,
     pub(crate) cpu: u16,
@@ -68,10 +68,10 @@ pub(crate) struct Stretch {
 
 impl Step {
     /// The run that this step ends; `None` where the thread did not run, or goes on.
-    pub(crate) fn ran(&self) -> Option<Stretch> {
+    pub(crate) fn ran(&self) -> Option<ThreadRun> {
         match (self.before, self.now) {
             (_, State::Running { .. }) => None,
-            (State::Running { since, cpu }, _) => Some(Stretch {
+            (State::Running { since, cpu }, _) => Some(ThreadRun {
                 from: since,
                 to: self.time.max(since),
                 cpu,

@@ -7,7 +7,7 @@ use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Control};
 
 use crate::pipeline::Observation;
-use crate::waits::{Answer, How};
+use crate::waits::{Answer, AnswerKind};
 
 /// Clients, and questions of one, that are told apart at most.
 const CLIENTS: usize = 4096;
@@ -59,7 +59,7 @@ impl Questions {
         *of.round_trips.entry(name).or_default() += 1;
         of.waited = of.waited.saturating_add(answer.waited());
         // To wait for the server to be done is no question, unless it has nothing to do.
-        if answer.how == How::Synchronised && answer.question.requests_ahead > 0 {
+        if answer.how == AnswerKind::Synchronised && answer.question.requests_ahead > 0 {
             return;
         }
         let last = last.entry(answer.client).or_default();

@@ -9,7 +9,7 @@ use x11prof_trace::{ConnectionId, Timestamp};
 use super::ClientsNow;
 use super::report::{ClientNow, GrabNow, HeldNow, NowReport, RateNow, RowNow, WaitNow};
 use super::snapshot::Snapshot;
-use crate::profile::stacks::What;
+use crate::profile::stacks::WorkKind;
 use crate::stalls::report::StallLine;
 use crate::stalls::stall::Stall;
 use crate::units::nanos_ms;
@@ -30,7 +30,7 @@ struct RowTotals {
     client: Option<ConnectionId>,
     name: String,
     window: String,
-    what: What,
+    what: WorkKind,
     request: String,
     count: f64,
     bytes: f64,
@@ -115,7 +115,7 @@ impl ClientsNow {
     /// Rates between two snapshots, per second.
     fn came(&self, first: &Snapshot, now: &Snapshot, seconds: f64) -> Vec<RowTotals> {
         let rate = self.profile.rate();
-        let of = |(key, sum): (&_, &crate::profile::stacks::Sum)| {
+        let of = |(key, sum): (&_, &crate::profile::stacks::StackSum)| {
             let key: &crate::profile::stacks::StackKey = key;
             let before = first.stacks.get(key).copied().unwrap_or_default();
             let sum = sum.since(&before);
@@ -338,7 +338,9 @@ fn grows(counts: impl Iterator<Item = u64>) -> bool {
 fn windows(came: &[RowTotals]) -> Vec<RowNow> {
     let mut rows: BTreeMap<&str, Row> = BTreeMap::new();
     // What belongs to no window and no request is nobody's.
-    let of_windows = came.iter().filter(|one| !matches!(one.what, What::Part(_)));
+    let of_windows = came
+        .iter()
+        .filter(|one| !matches!(one.what, WorkKind::Part(_)));
     for one in of_windows {
         rows.entry(&one.window).or_default().add(one);
     }

@@ -8,7 +8,7 @@ use x11prof_trace::ConnectionId;
 
 use super::questions::ClientWaits;
 use crate::measured::Share;
-use crate::profile::stacks::{StackKey, Sum};
+use crate::profile::stacks::{StackKey, StackSum};
 
 /// The number of a client's resources of one kind, and their bytes.
 pub(super) type Held = (u64, u64);
@@ -17,7 +17,7 @@ pub(super) type Held = (u64, u64);
 #[derive(Debug, Clone, Default)]
 pub(super) struct Snapshot {
     pub(super) time: u64,
-    pub(super) stacks: FxHashMap<StackKey, Sum>,
+    pub(super) stacks: FxHashMap<StackKey, StackSum>,
     pub(super) client_waits: FxHashMap<ConnectionId, ClientWaits>,
     pub(super) held: BTreeMap<ConnectionId, BTreeMap<ResourceKind, Held>>,
     /// The server's runs for no client.

@@ -283,7 +283,7 @@ impl ClientState {
         }
     }
 
-    fn close(&mut self, done: &mut Done<'_>) {
+    fn close(&mut self, done: &mut EpisodeSink<'_>) {
         let id = self.id();
         self.ended += 1;
         if let Some(mut open) = self.open.take()
@@ -299,10 +299,10 @@ impl ClientState {
     }
 
     /// The connection has ended, or the trace.
-    pub(crate) fn closed(&mut self, done: &mut Done<'_>) {
+    pub(crate) fn closed(&mut self, done: &mut EpisodeSink<'_>) {
         self.close(done);
     }
 }
 
 /// Takes an episode as far as its client goes, with the time at which the client ended it.
-pub(crate) type Done<'a> = dyn FnMut(Episode, u64) + 'a;
+pub(crate) type EpisodeSink<'a> = dyn FnMut(Episode, u64) + 'a;

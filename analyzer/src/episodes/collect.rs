@@ -11,7 +11,7 @@ use super::keyboard::Keyboard;
 use super::kinds::Kinds;
 use super::present;
 use super::stimulus::{Detail, Shape, Stimulus};
-use super::timeline_event::{About, Arrival, Delivery, Place, Sent, TimelineEvent};
+use super::timeline_event::{About, Arrival, Delivery, Place, SentRequests, TimelineEvent};
 use super::user::definition::EventDefinitions;
 use super::user::matching::Matcher;
 use super::windows;
@@ -27,7 +27,7 @@ pub(crate) struct Collector {
     crossings: Crossings,
     matcher: Matcher,
     delivery: Delivery,
-    sent: Sent,
+    sent: SentRequests,
     /// The window that was drawn on last since a block began, and its name.
     drawn: Option<(u32, Option<String>)>,
 }
@@ -50,7 +50,7 @@ impl Collector {
         match observation {
             Observation::BlockStart(_) => {
                 self.delivery = Delivery::default();
-                self.sent = Sent::default();
+                self.sent = SentRequests::default();
                 self.drawn = None;
             }
             Observation::Message(seen) => self.message(seen),

@@ -8,11 +8,11 @@ use x11prof_trace::{ConnectionId, Timestamp};
 use super::across::causal_edge::{CausalEdge, EpisodeId};
 use super::across::causes::Causes;
 use super::across::episode_forest::EpisodeForest;
-use super::client_state::{ClientState, Done, Spans};
+use super::client_state::{ClientState, EpisodeSink, Spans};
 use super::clock::ServerTime;
 use super::episode::Episode;
 use super::server::ServerActivity;
-use super::timeline_event::{Delivery, Sent, TimelineEvent, Wait};
+use super::timeline_event::{Delivery, SentRequests, TimelineEvent, Wait};
 use crate::activity::runnable::Runnable;
 use crate::activity::threads::Step;
 
@@ -23,8 +23,8 @@ const MAX_PROCESSES: usize = 1 << 14;
 
 /// A client, up to its last step.
 #[derive(Debug)]
-struct Client {
-    machine: ClientState,
+struct TrackedClient {
+    state: ClientState,
     /// `Grab::total` then.
     grabbed: u64,
 }
@@ -33,7 +33,7 @@ struct Client {
 #[derive(Debug)]
 pub(crate) struct EpisodeTracker {
     spans: Spans,
-    clients: FxHashMap<ConnectionId, Client>,
+    clients: FxHashMap<ConnectionId, TrackedClient>,
     /// The clients of each process.
     processes: HashMap<u32, Vec<ConnectionId>>,
     captured: HashMap<u32, bool>,
@@ -83,8 +83,8 @@ impl Surroundings {
         &mut self,
         time: u64,
         id: ConnectionId,
-        client: &mut Client,
-        what: impl FnOnce(&mut ClientState, &mut ServerTime, &mut Done<'_>),
+        client: &mut TrackedClient,
+        what: impl FnOnce(&mut ClientState, &mut ServerTime, &mut EpisodeSink<'_>),
     ) {
         let total = self.grab.total(time);
         let grabbed = if self.grab.by == Some(id) {
@@ -93,13 +93,13 @@ impl Surroundings {
             total.saturating_sub(client.grabbed)
         };
         client.grabbed = total;
-        let runnable = self.runnable.of(client.machine.pid);
+        let runnable = self.runnable.of(client.state.pid);
         let server = &mut self.server;
         let last = self.grab.last;
         client
-            .machine
+            .state
             .pass(time, grabbed, last, runnable, &server.ready);
-        what(&mut client.machine, &mut self.clock, &mut |episode, end| {
+        what(&mut client.state, &mut self.clock, &mut |episode, end| {
             server.finish(episode, end);
         });
     }
@@ -142,12 +142,12 @@ impl EpisodeTracker {
             TimelineEvent::Opened { client, pid } => self.opened(time, *client, *pid),
             TimelineEvent::Joined(id) => {
                 if let Some(client) = self.clients.get_mut(id) {
-                    client.machine.joined();
+                    client.state.joined();
                 }
             }
             TimelineEvent::Closed(id) => {
                 if let Some(mut client) = self.clients.remove(id) {
-                    if let Some(pid) = client.machine.pid
+                    if let Some(pid) = client.state.pid
                         && let Some(of) = self.processes.get_mut(&pid)
                     {
                         of.retain(|one| one != id);
@@ -155,8 +155,8 @@ impl EpisodeTracker {
                             self.processes.remove(&pid);
                         }
                     }
-                    around.step(time, *id, &mut client, |machine, _, done| {
-                        machine.closed(done);
+                    around.step(time, *id, &mut client, |state, _, done| {
+                        state.closed(done);
                     });
                 }
                 around.server.closed(*id);
@@ -168,7 +168,7 @@ impl EpisodeTracker {
                 if *switches {
                     for id in self.processes.get(pid).into_iter().flatten() {
                         if let Some(client) = self.clients.get_mut(id) {
-                            client.machine.captured(time);
+                            client.state.captured(time);
                         }
                     }
                 }
@@ -183,18 +183,18 @@ impl EpisodeTracker {
                     let poll = place.wait == Wait::Poll;
                     around.server.ready.waits(*tid, *since, poll);
                 }
-                self.of_process(time, *pid, |machine, _| {
-                    machine.waits(*tid, *since, *place);
+                self.of_process(time, *pid, |state, _| {
+                    state.waits(*tid, *since, *place);
                 });
             }
             TimelineEvent::Step(step) => self.step(time, step),
             TimelineEvent::Delivered(id, delivery) => {
                 let links = self.links(time, *id, delivery);
                 if let Some(client) = self.clients.get_mut(id) {
-                    let asked_at = client.machine.asked_at();
+                    let asked_at = client.state.asked_at();
                     let said_before = self.around.server.ready.said_before(asked_at, time);
-                    self.around.step(time, *id, client, |machine, clock, done| {
-                        machine.delivered(time, delivery, &links, said_before, clock, done);
+                    self.around.step(time, *id, client, |state, clock, done| {
+                        state.delivered(time, delivery, &links, said_before, clock, done);
                     });
                     self.around.server.landed(time, *id, &delivery.landed);
                 }
@@ -244,7 +244,7 @@ impl EpisodeTracker {
         links
     }
 
-    fn sent(&mut self, time: u64, id: ConnectionId, sent: &Sent) {
+    fn sent(&mut self, time: u64, id: ConnectionId, sent: &SentRequests) {
         // Alone a client makes nobody act.
         let others = self.clients.len() > 1;
         let Some(client) = self.clients.get_mut(&id) else {
@@ -258,11 +258,11 @@ impl EpisodeTracker {
         }
         // Who has grabbed it keeps it from reading, not the lack of a processor.
         let free = around.grab.by.is_none_or(|by| by == id);
-        let waits = client.machine.waits_since().filter(|_| free);
+        let waits = client.state.waits_since().filter(|_| free);
         let rested = waits.map_or(0, |since| around.server.rested(since, time));
         let mut standing = None;
-        around.step(time, id, client, |machine, _, done| {
-            standing = Some(machine.sent(time, sent, rested, done));
+        around.step(time, id, client, |state, _, done| {
+            standing = Some(state.sent(time, sent, rested, done));
         });
         if let Some(standing) = standing.filter(|_| others && !sent.causal_requests.is_empty()) {
             self.causes.sent(time, &sent.causal_requests, standing);
@@ -284,7 +284,7 @@ impl EpisodeTracker {
         if self.forest.is_due(time) {
             let machines = self.clients.values();
             let live: HashSet<EpisodeId> = machines
-                .flat_map(|client| client.machine.roots())
+                .flat_map(|client| client.state.roots())
                 .chain(self.around.server.roots())
                 .chain(self.causes.roots(time))
                 .collect();
@@ -296,22 +296,22 @@ impl EpisodeTracker {
         if self.clients.len() >= MAX_CLIENTS {
             return;
         }
-        // Only of a server on this machine is the process known.
+        // Only of a server on this state is the process known.
         let far = self.around.server.pid().is_none();
-        let mut machine = ClientState::new(id, pid, time, self.spans, far);
+        let mut state = ClientState::new(id, pid, time, self.spans, far);
         if pid.is_some_and(|pid| self.captured.get(&pid) == Some(&true)) {
             match pid.filter(|pid| self.around.runnable.knows(*pid)) {
                 // A process that has connected before need not run at this moment.
                 Some(pid) if !self.around.runnable.runs(pid) => {
                     let ready = self.around.runnable.of(Some(pid)) > 0;
-                    machine.does_not_run(time, ready);
+                    state.does_not_run(time, ready);
                 }
-                Some(_) => machine.runs(),
-                None => machine.captured(time),
+                Some(_) => state.runs(),
+                None => state.captured(time),
             }
         }
-        let client = Client {
-            machine,
+        let client = TrackedClient {
+            state,
             grabbed: self.around.grab.total(time),
         };
         if self.clients.insert(id, client).is_none()
@@ -328,7 +328,7 @@ impl EpisodeTracker {
             }
             return;
         }
-        self.of_process(time, step.pid, |machine, done| machine.step(step, done));
+        self.of_process(time, step.pid, |state, done| state.step(step, done));
         self.around.runnable.count(step);
     }
 
@@ -337,12 +337,12 @@ impl EpisodeTracker {
         &mut self,
         time: u64,
         pid: u32,
-        mut what: impl FnMut(&mut ClientState, &mut Done<'_>),
+        mut what: impl FnMut(&mut ClientState, &mut EpisodeSink<'_>),
     ) {
         for id in self.processes.get(&pid).into_iter().flatten() {
             if let Some(client) = self.clients.get_mut(id) {
-                self.around.step(time, *id, client, |machine, _, done| {
-                    what(machine, done);
+                self.around.step(time, *id, client, |state, _, done| {
+                    what(state, done);
                 });
             }
         }
@@ -351,8 +351,8 @@ impl EpisodeTracker {
     /// The trace ends at `time`: what is open ends with it.
     pub(crate) fn finish(&mut self, time: u64, on: &mut impl FnMut(Episode)) {
         for (id, client) in &mut self.clients {
-            self.around.step(time, *id, client, |machine, _, done| {
-                machine.closed(done);
+            self.around.step(time, *id, client, |state, _, done| {
+                state.closed(done);
             });
         }
         let forest = &mut self.forest;

@@ -4,14 +4,14 @@ use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::across::causal_edge::{CausalEdge, EpisodeId, TreePosition};
-use super::across::steps::{Of, Steps};
+use super::across::steps::{StepCause, Steps};
 use super::cause::{Cause, ServerCause};
 use super::episode::{Episode, Owner, Parts, Trigger, Unsure, without};
 use super::outline::Outline;
-use super::queue::Waiting;
+use super::queue::WaitingStimulus;
 use super::states::{Busy, BusyState};
 use super::stimulus::{Shape, Stimulus};
-use super::timeline_event::{About, Sent};
+use super::timeline_event::{About, SentRequests};
 use super::user::tag::Tags;
 use crate::activity::delays::WOKEN_WITHIN;
 use crate::label::Label;
@@ -186,7 +186,7 @@ impl OpenEpisode {
         if ready > WOKEN_WITHIN {
             let none = Owner::OffCpu(Cause::Processor);
             self.steps
-                .change_last(ready, &[Owner::Waiting], none, Of::Client(None));
+                .change_last(ready, &[Owner::Waiting], none, StepCause::Client(None));
         }
     }
 
@@ -239,7 +239,7 @@ impl OpenEpisode {
         let grabbed = Owner::Server(ServerCause::Grabbed);
         self.since_sent.parts.shift(asked, grabbed, nanos);
         self.steps
-            .change_last(nanos, &[asked], grabbed, Of::Client(by));
+            .change_last(nanos, &[asked], grabbed, StepCause::Client(by));
     }
 
     /// The reply left the server `nanos` ago: it was on the way, or the recorder had no processor.
@@ -249,7 +249,7 @@ impl OpenEpisode {
         let asked = Owner::Server(ServerCause::Reply);
         self.since_sent.parts.shift(asked, owner, nanos);
         self.steps
-            .change_last(nanos, &[asked], owner, Of::Request(None));
+            .change_last(nanos, &[asked], owner, StepCause::Request(None));
     }
 
     /// An arriving message was on the way for up to `nanos` of its sender's wait: gives this time to
@@ -269,7 +269,7 @@ impl OpenEpisode {
             [(served, served, owner, asks), (nanos, unserved, none, None)]
         {
             self.steps
-                .change_last(within, &idle, owner, Of::Request(asks));
+                .change_last(within, &idle, owner, StepCause::Request(asks));
             let mut left = nanos;
             for waited in idle {
                 let parts = &mut self.since_sent.parts;
@@ -282,7 +282,7 @@ impl OpenEpisode {
     }
 
     /// Something was sent at `time`: all until then belongs to the response.
-    pub(crate) fn sent(&mut self, time: u64, sent: &Sent) {
+    pub(crate) fn sent(&mut self, time: u64, sent: &SentRequests) {
         self.outline.sent(sent.kinds, sent.first);
         if sent.drawn.is_some() {
             self.drawn.clone_from(&sent.drawn);
@@ -456,7 +456,7 @@ impl OpenEpisode {
 
     /// Takes the stimulus `waiting` as the episode's own, if the user caused it and the episode has shown
     /// nothing yet.
-    pub(crate) fn is_of(&mut self, waiting: &Waiting) {
+    pub(crate) fn is_of(&mut self, waiting: &WaitingStimulus) {
         let shown = self.first_sent.is_some_and(|sent| sent < waiting.start);
         let modifier = self.stimulus.is_some_and(|of| of.modifier) && !waiting.stimulus.modifier;
         if self.is_input() && !(modifier && self.is_press()) || shown && !self.is_tick() {

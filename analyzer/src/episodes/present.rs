@@ -3,7 +3,7 @@
 
 use x11prof_protocol::{Body, Event, Request};
 
-use super::timeline_event::{Sent, Shown};
+use super::timeline_event::{SentRequests, Shown};
 
 /// PresentCompleteNotifyMask.
 const COMPLETE: u32 = 2;
@@ -11,7 +11,7 @@ const COMPLETE: u32 = 2;
 const PIXMAP: u8 = 0;
 
 /// Takes down what a request shows, or that its client wants to be told.
-pub(crate) fn request(request: &Request<'_>, sent: &mut Sent) {
+pub(crate) fn request(request: &Request<'_>, sent: &mut SentRequests) {
     let body = Body::of(request);
     match request.name.as_str() {
         // Window, pixmap, serial.

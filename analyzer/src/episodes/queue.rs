@@ -17,7 +17,7 @@ const TOGETHER: u64 = 1_000_000;
 
 /// A stimulus that its client has not begun with, times in nanoseconds.
 #[derive(Debug, Clone)]
-pub(crate) struct Waiting {
+pub(crate) struct WaitingStimulus {
     pub(crate) stimulus: Stimulus,
     pub(crate) about: About,
     /// When it happened.
@@ -31,9 +31,9 @@ pub(crate) struct Waiting {
     pub(crate) tags: Tags,
 }
 
-impl Waiting {
+impl WaitingStimulus {
     /// True where the stimulus before is part of this one.
-    fn is_after(&self, last: &Waiting) -> bool {
+    fn is_after(&self, last: &WaitingStimulus) -> bool {
         let trigger = last.stimulus.trigger;
         if self.stimulus.trigger == Trigger::Input {
             // A device or a keyboard that changed, or Shift that was pressed for this key.
@@ -58,18 +58,18 @@ impl Waiting {
 
 /// The stimuli that a client has read at once.
 #[derive(Debug, Default)]
-pub(crate) struct Read {
+pub(crate) struct ReadStimuli {
     pub(crate) events: u64,
     /// The requests that led to them.
     pub(crate) links: Vec<CausalEdge>,
     pub(crate) tags: Tags,
     /// The first that the user did.
-    pub(crate) input: Option<Waiting>,
+    pub(crate) input: Option<WaitingStimulus>,
 }
 
 /// The stimuli of one client that wait, the first to come first.
 #[derive(Debug, Default)]
-pub(crate) struct Queue(VecDeque<Waiting>);
+pub(crate) struct Queue(VecDeque<WaitingStimulus>);
 
 impl Queue {
     pub(crate) fn is_empty(&self) -> bool {
@@ -84,11 +84,11 @@ impl Queue {
 
     /// True where another client waits for one of them.
     pub(crate) fn has_awaited(&self) -> bool {
-        self.0.iter().any(Waiting::is_awaited)
+        self.0.iter().any(WaitingStimulus::is_awaited)
     }
 
     /// The next one to begin with.
-    pub(crate) fn next(&mut self) -> Option<Waiting> {
+    pub(crate) fn next(&mut self) -> Option<WaitingStimulus> {
         let first = self.0.front()?;
         // What must be drawn may lie between the two.
         let awaited = self.0.iter().position(|one| one.is_after(first));
@@ -115,14 +115,16 @@ impl Queue {
     }
 
     /// Takes those off that were delivered by `time`.
-    pub(crate) fn delivered_by(&mut self, time: u64) -> Read {
-        let mut read = Read::default();
+    pub(crate) fn delivered_by(&mut self, time: u64) -> ReadStimuli {
+        let mut read = ReadStimuli::default();
         while let Some(first) = self.0.pop_front_if(|first| first.delivered <= time) {
             read.events += first.events;
             read.links.extend(first.link);
             read.tags.add(&first.tags);
             let before = read.input.as_ref();
-            if first.stimulus.trigger == Trigger::Input && before.is_none_or(Waiting::is_modifier) {
+            if first.stimulus.trigger == Trigger::Input
+                && before.is_none_or(WaitingStimulus::is_modifier)
+            {
                 read.input = Some(first);
             }
         }
@@ -186,7 +188,7 @@ impl Queue {
     }
 
     /// Adds one that is not.
-    pub(crate) fn add(&mut self, mut waiting: Waiting) {
+    pub(crate) fn add(&mut self, mut waiting: WaitingStimulus) {
         while self.0.back().is_some_and(|last| waiting.is_after(last))
             && let Some(last) = self.0.pop_back()
         {

@@ -17,7 +17,7 @@ use x11prof_trace::{ConnectionId, Control, Record, Switch, SwitchKind, Timestamp
 
 use super::client_state::Spans;
 use super::episode_tracker::EpisodeTracker;
-use super::timeline_event::{Delivery, Sent, TimelineEvent};
+use super::timeline_event::{Delivery, SentRequests, TimelineEvent};
 use super::{Cause, EpisodeOptions, Episodes, Findings, Owner, ServerCause, Trigger};
 use crate::pipeline::Pipeline;
 use crate::testing::*;
@@ -315,13 +315,13 @@ fn a_reply_that_another_clients_grab_holds_up() {
         frame: 16_000_000,
         silence: 50_000_000,
     });
-    let sent = |question: Option<u64>| Sent {
+    let sent = |question: Option<u64>| SentRequests {
         requests: 1,
         questions: question
             .map(|number| (SequenceNumber(number), Symbol::new("GetInputFocus")))
             .into_iter()
             .collect(),
-        ..Sent::default()
+        ..SentRequests::default()
     };
     let one = ConnectionId(1);
     let mut found = Vec::new();

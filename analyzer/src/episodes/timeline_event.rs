@@ -38,7 +38,7 @@ pub(crate) enum TimelineEvent {
     /// Bytes came for a client.
     Delivered(ConnectionId, Delivery),
     /// Bytes came from a client.
-    Sent(ConnectionId, Sent),
+    Sent(ConnectionId, SentRequests),
 }
 
 /// The kind of a thread's wait.
@@ -213,7 +213,7 @@ pub(crate) struct Delivery {
 
 /// The requests that came from a client in one piece.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Sent {
+pub(crate) struct SentRequests {
     pub(crate) requests: u64,
     pub(crate) bytes: u64,
     /// When the server had got the last of them.

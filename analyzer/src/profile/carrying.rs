@@ -25,7 +25,7 @@ const CAUSED: [TransportPart; 4] = [
 pub(super) type MeasuredAndPrice = (Micros, Micros);
 
 /// Measured over priced, on the recorded server.
-pub(super) struct Carried {
+pub(super) struct CarryingRatios {
     requests: FxHashMap<Symbol, f64>,
     parts: [f64; PARTS.len()],
     /// The ratio of all parts that requests cause: so the time charged to requests stays a part of their
@@ -38,14 +38,14 @@ pub(super) struct Carried {
     groups: f64,
 }
 
-impl Carried {
+impl CarryingRatios {
     /// From what each request and each part of transport took on the recorded server, and its price there,
     /// to the other server's sums.
     pub(super) fn new(
         requests: impl Iterator<Item = (Symbol, MeasuredAndPrice)>,
         parts: impl Fn(TransportPart) -> MeasuredAndPrice,
         there: &Sums,
-    ) -> Carried {
+    ) -> CarryingRatios {
         let (mut measured, mut priced) = (Micros::ZERO, Micros::ZERO);
         let mut ratio = |(took, price): MeasuredAndPrice| {
             measured += took;
@@ -83,7 +83,7 @@ impl Carried {
                 .into_iter()
                 .map(|part| (there.transport[part].server.time.0, parts[part])),
         );
-        Carried {
+        CarryingRatios {
             requests,
             parts,
             caused,
@@ -129,7 +129,7 @@ mod tests {
     use x11prof_cost_model::{Cost, Micros};
     use x11prof_server_model::TransportPart;
 
-    use super::{Carried, Line, Sums, index};
+    use super::{CarryingRatios, Line, Sums, index};
 
     #[test]
     fn what_is_charged_to_requests_is_a_part_of_transport() {
@@ -145,7 +145,7 @@ mod tests {
             TransportPart::Setup => (Micros(1000.0), Micros(100.0)),
             _ => (Micros::ZERO, Micros::ZERO),
         };
-        let carried = Carried::new(std::iter::empty(), here, &there);
+        let carried = CarryingRatios::new(std::iter::empty(), here, &there);
         let part = |part| {
             carried
                 .part(part, there.transport[index(part)])

@@ -15,60 +15,62 @@ const LONGEST_CHAIN: usize = 16;
 /// A window or a pixmap: its id, and the client whose id it is.
 pub(crate) type DrawableKey = (u32, Option<ConnectionId>);
 
-/// A pixmap in its life: ids are used again.
-pub(crate) type Life = u64;
+/// A pixmap in its generation: ids are used again.
+pub(crate) type PixmapGeneration = u64;
 
 /// Where a pixmap goes.
 #[derive(Debug, Clone, Copy)]
 enum Destination {
     Window(DrawableKey),
-    Pixmap(Life),
+    Pixmap(PixmapGeneration),
 }
 
 /// The pixmaps and where they go.
 #[derive(Debug, Default)]
 pub(crate) struct Copies {
-    next: Life,
-    lives: HashMap<DrawableKey, Life>,
-    goes: HashMap<Life, Destination>,
+    next: PixmapGeneration,
+    generations: HashMap<DrawableKey, PixmapGeneration>,
+    goes: HashMap<PixmapGeneration, Destination>,
 }
 
 impl Copies {
     /// A pixmap is created.
     pub(crate) fn created(&mut self, pixmap: DrawableKey) {
-        if self.lives.len() >= PIXMAPS {
-            self.lives.clear();
+        if self.generations.len() >= PIXMAPS {
+            self.generations.clear();
         }
         if self.goes.len() >= 2 * PIXMAPS {
-            let old = self.next.saturating_sub(PIXMAPS as Life);
-            self.goes.retain(|life, _| *life >= old);
+            let old = self.next.saturating_sub(PIXMAPS as PixmapGeneration);
+            self.goes.retain(|generation, _| *generation >= old);
         }
         self.next += 1;
-        self.lives.insert(pixmap, self.next);
+        self.generations.insert(pixmap, self.next);
     }
 
-    /// The life of what is a pixmap now.
-    pub(crate) fn life(&self, drawable: DrawableKey) -> Option<Life> {
-        self.lives.get(&drawable).copied()
+    /// The generation of what is a pixmap now.
+    pub(crate) fn generation(&self, drawable: DrawableKey) -> Option<PixmapGeneration> {
+        self.generations.get(&drawable).copied()
     }
 
     /// The contents of `from` are copied to `to`.
     pub(crate) fn copied(&mut self, from: DrawableKey, to: DrawableKey) {
-        let Some(life) = self.life(from) else { return };
-        let goes = match self.life(to) {
-            Some(same) if same == life => return,
+        let Some(generation) = self.generation(from) else {
+            return;
+        };
+        let goes = match self.generation(to) {
+            Some(same) if same == generation => return,
             Some(pixmap) => Destination::Pixmap(pixmap),
             None => Destination::Window(to),
         };
-        self.goes.entry(life).or_insert(goes);
+        self.goes.entry(generation).or_insert(goes);
     }
 
     /// The window in which a pixmap ends; `None` where it is copied to none.
-    pub(crate) fn window(&self, mut life: Life) -> Option<DrawableKey> {
+    pub(crate) fn window(&self, mut generation: PixmapGeneration) -> Option<DrawableKey> {
         for _ in 0..LONGEST_CHAIN {
-            match self.goes.get(&life)? {
+            match self.goes.get(&generation)? {
                 Destination::Window(window) => return Some(*window),
-                Destination::Pixmap(next) => life = *next,
+                Destination::Pixmap(next) => generation = *next,
             }
         }
         None
@@ -102,15 +104,15 @@ mod tests {
         let mut copies = Copies::default();
         copies.created(key(1));
         copies.created(key(2));
-        let [first, second] = [1, 2].map(|id| copies.life(key(id)).unwrap());
+        let [first, second] = [1, 2].map(|id| copies.generation(key(id)).unwrap());
         copies.copied(key(1), key(2));
         assert_eq!(copies.window(first), None);
         copies.copied(key(2), key(9));
         copies.copied(key(2), key(8));
         assert_eq!(copies.window(first), Some(key(9)));
-        // The same id in another life.
+        // The same id in another generation.
         copies.created(key(1));
-        let again = copies.life(key(1)).unwrap();
+        let again = copies.generation(key(1)).unwrap();
         assert_eq!(
             (copies.window(again), copies.window(second)),
             (None, Some(key(9)))

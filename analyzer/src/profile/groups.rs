@@ -12,7 +12,7 @@ use x11prof_session::{
 use x11prof_trace::{ConnectionId, Control};
 
 use crate::pipeline::{Observation, Seen};
-use crate::profile::copies::{Copies, DrawableKey, Life, copied};
+use crate::profile::copies::{Copies, DrawableKey, PixmapGeneration, copied};
 use crate::profile::tally::{Line, Tally};
 use x11prof_server_model::Charge;
 
@@ -57,8 +57,8 @@ pub(crate) enum GroupKey {
     Drawable(DrawableKey),
     /// An atom by its name.
     Atom(Symbol),
-    /// A pixmap in its life, whose time is that of the window to which it is copied.
-    Pixmap(Life),
+    /// A pixmap in its generation, whose time is that of the window to which it is copied.
+    Pixmap(PixmapGeneration),
     /// Requests that have none.
     None,
     /// The sum of cheap groups, once there were too many.
@@ -159,8 +159,8 @@ impl Groups {
     /// The window's group where `key` is a pixmap that is copied to one.
     pub(crate) fn ends_in(&self, key: GroupKey) -> GroupKey {
         match key {
-            GroupKey::Pixmap(life) => {
-                let window = self.copies.window(life);
+            GroupKey::Pixmap(generation) => {
+                let window = self.copies.window(generation);
                 window.map_or(key, GroupKey::Drawable)
             }
             _ => key,
@@ -236,10 +236,10 @@ impl Groups {
             .descriptions
             .get(&key)
             .is_some_and(|known| known.pixmap);
-        match self.copies.life(key) {
+        match self.copies.generation(key) {
             // 0 is None in every request that may name a window.
             _ if id == 0 => GroupKey::None,
-            Some(life) if self.by == By::Window && pixmap => GroupKey::Pixmap(life),
+            Some(generation) if self.by == By::Window && pixmap => GroupKey::Pixmap(generation),
             None if self.by == By::Window && pixmap => GroupKey::None,
             _ => GroupKey::Drawable(key),
         }

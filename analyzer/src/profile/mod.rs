@@ -32,7 +32,7 @@ use crate::measured::{Basis, Rate, Share};
 use crate::pipeline::{Observation, Pipeline, Seen};
 use crate::trace_summary::TraceSummary;
 use crate::warnings::Warnings;
-use carrying::Carried;
+use carrying::CarryingRatios;
 use groups::{By, GroupKey, Groups};
 pub use measuring::BasisOption;
 use measuring::Measuring;
@@ -79,7 +79,7 @@ pub struct Profile {
     blocking: Blocking,
     measuring: Measuring,
     /// The ratios that carry measured times of another server over to this one's prices.
-    carried: Option<Carried>,
+    carried: Option<CarryingRatios>,
     sums: Sums,
 }
 
@@ -226,7 +226,7 @@ impl Profile {
 
     /// From this profile's measured times and prices to another server's sums; `None` where nothing was
     /// measured.
-    fn carried_to(&self, there: &Sums) -> Option<Carried> {
+    fn carried_to(&self, there: &Sums) -> Option<CarryingRatios> {
         if self.basis() != Basis::Measured {
             return None;
         }
@@ -238,7 +238,7 @@ impl Profile {
             let price = self.sums.transport[index(part)].server.time;
             (self.transport(part).server.time, price)
         };
-        Some(Carried::new(requests, part, there))
+        Some(CarryingRatios::new(requests, part, there))
     }
 
     /// The name of the server in its parameters.

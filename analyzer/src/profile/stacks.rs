@@ -40,31 +40,31 @@ pub struct Stack {
 pub(crate) struct StackKey {
     pub(crate) client: Option<ConnectionId>,
     pub(crate) window: GroupKey,
-    pub(crate) what: What,
+    pub(crate) what: WorkKind,
 }
 
 /// A kind of the server's work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum What {
+pub(crate) enum WorkKind {
     Request(Symbol),
     Event(Symbol),
     Part(TransportPart),
 }
 
-impl What {
-    fn of(request: Option<Symbol>, event: Option<Symbol>, part: TransportPart) -> What {
+impl WorkKind {
+    fn of(request: Option<Symbol>, event: Option<Symbol>, part: TransportPart) -> WorkKind {
         match (request, event) {
-            (Some(request), _) => What::Request(request),
-            (None, Some(event)) => What::Event(event),
-            (None, None) => What::Part(part),
+            (Some(request), _) => WorkKind::Request(request),
+            (None, Some(event)) => WorkKind::Event(event),
+            (None, None) => WorkKind::Part(part),
         }
     }
 
     pub(crate) fn name(self) -> String {
         match self {
-            What::Request(name) => name.to_string(),
-            What::Event(name) => format!("{name} (event)"),
-            What::Part(part) => match part {
+            WorkKind::Request(name) => name.to_string(),
+            WorkKind::Event(name) => format!("{name} (event)"),
+            WorkKind::Part(part) => match part {
                 TransportPart::Wakeup => "(wakeup)",
                 TransportPart::Read => "(read)",
                 TransportPart::Cold => "(cold caches)",
@@ -82,7 +82,7 @@ impl What {
 
 /// Sums of one stack.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Sum {
+pub(crate) struct StackSum {
     pub(crate) count: u64,
     pub(crate) sent: u64,
     pub(crate) returned: u64,
@@ -90,11 +90,11 @@ pub(crate) struct Sum {
     measured: Share,
 }
 
-impl Sum {
+impl StackSum {
     /// The difference to an earlier sum.
-    pub(crate) fn since(&self, before: &Sum) -> Sum {
+    pub(crate) fn since(&self, before: &StackSum) -> StackSum {
         let (now, was) = (self.modelled, before.modelled);
-        Sum {
+        StackSum {
             count: self.count.saturating_sub(before.count),
             sent: self.sent.saturating_sub(before.sent),
             returned: self.returned.saturating_sub(before.returned),
@@ -117,23 +117,23 @@ impl Sum {
 /// The sums of all stacks.
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
-    sums: FxHashMap<StackKey, Sum>,
+    sums: FxHashMap<StackKey, StackSum>,
     /// The price of wakeups that were for a request.
     blamed: Micros,
 }
 
 impl Stacks {
     /// All sums.
-    pub(crate) fn sums(&self) -> &FxHashMap<StackKey, Sum> {
+    pub(crate) fn sums(&self) -> &FxHashMap<StackKey, StackSum> {
         &self.sums
     }
 
     /// Forgets the stacks that `keep` does not want.
-    pub(crate) fn retain(&mut self, keep: impl Fn(&StackKey, &Sum) -> bool) {
+    pub(crate) fn retain(&mut self, keep: impl Fn(&StackKey, &StackSum) -> bool) {
         self.sums.retain(|key, sum| keep(key, sum));
     }
 
-    fn sum(&mut self, key: StackKey) -> &mut Sum {
+    fn sum(&mut self, key: StackKey) -> &mut StackSum {
         let kept = self.sums.len() < STACKS_LIMIT || self.sums.contains_key(&key);
         let key = match kept {
             true => key,
@@ -149,12 +149,12 @@ impl Stacks {
     /// Adds a charge; `event` is the name of the event that it is for.
     pub(super) fn charge(&mut self, charge: &Charge<'_>, event: Option<Symbol>, window: GroupKey) {
         let what = match charge {
-            Charge::Request { operation, .. } => What::Request(operation.request),
+            Charge::Request { operation, .. } => WorkKind::Request(operation.request),
             Charge::Failed { request, .. } | Charge::Blame { request, .. } => {
-                What::Request(*request)
+                WorkKind::Request(*request)
             }
             Charge::Transport { request, part, .. } if !charge.is_wakeup() => {
-                What::of(*request, event, *part)
+                WorkKind::of(*request, event, *part)
             }
             Charge::Transport { .. } => return,
         };
@@ -184,7 +184,7 @@ impl Stacks {
         self.sum(StackKey {
             client: key.client.map(connection),
             window: key.group.unwrap_or(GroupKey::None),
-            what: What::of(key.request, key.event, part),
+            what: WorkKind::of(key.request, key.event, part),
         })
         .measured += share;
     }
@@ -217,7 +217,7 @@ impl Stacks {
         for (part, time) in [(TransportPart::Wakeup, unblamed), (TransportPart::Own, own)] {
             if time.0 > 0.0 {
                 let window = groups.label(GroupKey::None, client_name);
-                let key = (SERVER.to_owned(), window, What::Part(part).name());
+                let key = (SERVER.to_owned(), window, WorkKind::Part(part).name());
                 let stack = named.entry(key).or_default();
                 stack.server += time;
             }

@@ -19,7 +19,7 @@ use crate::episodes::Episode;
 use crate::pattern::means;
 use crate::pipeline::{Observation, Seen};
 use crate::start_up::StartUpReport;
-use crate::waits::{Answer, How};
+use crate::waits::{Answer, AnswerKind};
 pub use insights::TRIED;
 use insights::{Context, Insights};
 use places::Places;
@@ -43,7 +43,7 @@ pub struct RoundTripOptions {
 }
 
 #[derive(Debug, Default)]
-struct Client {
+struct ClientTotals {
     name: Option<String>,
     wanted: bool,
     waited: Waited,
@@ -56,7 +56,7 @@ struct Client {
 pub struct RoundTrips {
     options: RoundTripOptions,
     start_ups: Vec<StartUpReport>,
-    clients: HashMap<ConnectionId, Client>,
+    clients: HashMap<ConnectionId, ClientTotals>,
     places: Places,
     ahead: HashMap<Symbol, u64>,
     singles: Vec<RoundTrip>,
@@ -128,10 +128,10 @@ impl RoundTrips {
             let id = opened.connection;
             let typed = self.options.client.as_ref();
             let wanted = typed.is_none_or(|typed| means(typed, opened));
-            let client = Client {
+            let client = ClientTotals {
                 name: opened.name.clone(),
                 wanted,
-                ..Client::default()
+                ..ClientTotals::default()
             };
             self.clients.insert(id, client);
         }
@@ -142,7 +142,7 @@ impl RoundTrips {
             return;
         };
         let name = answer.question.name;
-        if answer.how == How::Ahead {
+        if answer.how == AnswerKind::Ahead {
             client.ahead += 1;
             if self.ahead.len() < REQUESTS || self.ahead.contains_key(&name) {
                 *self.ahead.entry(name).or_default() += 1;
@@ -151,7 +151,7 @@ impl RoundTrips {
         }
         let single = RoundTrip {
             client: answer.client,
-            kind: (name, answer.how == How::Synchronised),
+            kind: (name, answer.how == AnswerKind::Synchronised),
             starting,
             asked_at: answer.question.asked_at,
             waited: answer.waited(),

@@ -19,7 +19,7 @@ pub(super) type Stream = (ConnectionId, Direction);
 /// The records that wait.
 #[derive(Debug, Default)]
 pub(super) struct PendingRecords {
-    records: VecDeque<Waiting>,
+    records: VecDeque<PendingRecord>,
     /// The number of the first of them.
     first: u64,
     bytes: usize,
@@ -27,7 +27,7 @@ pub(super) struct PendingRecords {
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct PendingRecord {
     record: Record,
     /// A block's bytes, which may change.
     bytes: Vec<u8>,
@@ -67,7 +67,7 @@ impl PendingRecords {
         }
         let size = size(&record, &bytes);
         self.bytes += size;
-        self.records.push_back(Waiting {
+        self.records.push_back(PendingRecord {
             record,
             bytes,
             size,
@@ -188,7 +188,7 @@ impl PendingRecords {
 
 /// Bytes of the message at `at` from which its length is told: more must not stay of one that was not
 /// looked at.
-fn header_len(direction: Direction, at: u64, waiting: &Waiting) -> u64 {
+fn header_len(direction: Direction, at: u64, waiting: &PendingRecord) -> u64 {
     let Record::Block(block) = &waiting.record else {
         return 0;
     };

@@ -23,8 +23,8 @@ use crate::activity::delays::HANDED_ON_WITHIN;
 use crate::activity::server_runs::Runs;
 use crate::pipeline::{Observation, Seen};
 use grabs::Grabs;
-use queue::{Queue, Waiting};
-use stall::{How, Stall, Waited};
+use queue::{Queue, WaitingClient};
+use stall::{HoldKind, Stall, Waited};
 
 /// The longest frame that nobody sees as a delay: at 60 a second, in milliseconds.
 pub const FRAME_MS: f64 = 1000.0 / 60.0;
@@ -199,7 +199,7 @@ impl Stalls {
             Some(since) => self.slept_over.map_or(since, |slept| slept.min(since)),
             None => question.asked_at,
         };
-        let asker = Waiting {
+        let asker = WaitingClient {
             client: seen.connection,
             since: question.asked_at,
             requests: 1,
@@ -260,7 +260,7 @@ impl Stalls {
 
     /// At `to` the server turned to other work, or to rest; what it did since `from` was the same work, as
     /// far as it had not turned since. `asker` has just been answered.
-    fn turns(&mut self, from: u64, to: u64, asker: Option<Waiting>) {
+    fn turns(&mut self, from: u64, to: u64, asker: Option<WaitingClient>) {
         self.slept_over = None;
         let from = from.max(self.turned);
         let frame = self.frame;
@@ -284,7 +284,7 @@ impl Stalls {
         self.queue.forget_done();
     }
 
-    fn stretch(&mut self, from: u64, to: u64, asker: Option<Waiting>) {
+    fn stretch(&mut self, from: u64, to: u64, asker: Option<WaitingClient>) {
         let Some(blamed) = self.queue.blamed() else {
             return;
         };
@@ -313,7 +313,7 @@ impl Stalls {
             return;
         }
         self.add(Stall {
-            how: How::Busy,
+            how: HoldKind::Busy,
             client: blamed.client,
             request: blamed.request,
             from,

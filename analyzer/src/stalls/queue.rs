@@ -64,7 +64,7 @@ impl Work {
 
 /// A request that the protocol answers, with what its client sent before it and after the question before.
 #[derive(Debug)]
-struct Question {
+struct OpenQuestion {
     sequence: SequenceNumber,
     asked_at: u64,
     request: Symbol,
@@ -75,8 +75,8 @@ struct Question {
 }
 
 #[derive(Debug, Default)]
-struct Client {
-    questions: VecDeque<Question>,
+struct ClientQueue {
+    questions: VecDeque<OpenQuestion>,
     /// Requests after the last question.
     rest: Work,
 }
@@ -90,7 +90,7 @@ pub(super) struct Answered {
 
 /// A client that waits for an answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Waiting {
+pub(super) struct WaitingClient {
     pub(super) client: ConnectionId,
     /// When its first question was asked.
     pub(super) since: u64,
@@ -109,7 +109,7 @@ pub(super) struct Blamed {
 /// The requests that may not be done yet, of all clients.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    clients: FxHashMap<ConnectionId, Client>,
+    clients: FxHashMap<ConnectionId, ClientQueue>,
     /// Requests that are known to be done since the last [`Queue::forget_done`].
     done: FxHashMap<ConnectionId, Work>,
 }
@@ -134,7 +134,7 @@ impl Queue {
             if of.questions.len() >= QUESTIONS {
                 of.questions.pop_front();
             }
-            of.questions.push_back(Question {
+            of.questions.push_back(OpenQuestion {
                 sequence,
                 asked_at: time,
                 request,
@@ -219,20 +219,20 @@ impl Queue {
     }
 
     /// Who waits for an answer, in the order of their connecting.
-    pub(super) fn waiting(&self, counts: impl Fn(Symbol) -> bool) -> Vec<Waiting> {
-        let waits = |(client, of): (&ConnectionId, &Client)| {
+    pub(super) fn waiting(&self, counts: impl Fn(Symbol) -> bool) -> Vec<WaitingClient> {
+        let waits = |(client, of): (&ConnectionId, &ClientQueue)| {
             let mut questions = of
                 .questions
                 .iter()
                 .filter(|one| !one.sleeps && counts(one.request));
             let since = questions.next()?.asked_at;
-            Some(Waiting {
+            Some(WaitingClient {
                 client: *client,
                 since,
                 requests: 1 + questions.count() as u64,
             })
         };
-        let mut waiting: Vec<Waiting> = self.clients.iter().filter_map(waits).collect();
+        let mut waiting: Vec<WaitingClient> = self.clients.iter().filter_map(waits).collect();
         waiting.sort_by_key(|one| one.client);
         waiting
     }

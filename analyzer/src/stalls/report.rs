@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::Stalls;
-use super::stall::{How, Stall};
+use super::stall::{HoldKind, Stall};
 use crate::trace_summary::TraceSummary;
 use crate::units::nanos_ms;
 
@@ -85,8 +85,8 @@ impl StallLine {
     pub(crate) fn new(stall: &Stall, summary: &TraceSummary, start: Timestamp) -> StallLine {
         StallLine {
             how: match stall.how {
-                How::Busy => "busy",
-                How::Grabbed => "grabbed",
+                HoldKind::Busy => "busy",
+                HoldKind::Grabbed => "grabbed",
             }
             .to_owned(),
             client: summary.client_name(stall.client),

@@ -5,7 +5,7 @@ use x11prof_trace::ConnectionId;
 
 /// The way in which the server was held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum How {
+pub(crate) enum HoldKind {
     /// The server did one client's work.
     Busy,
     /// The server was grabbed.
@@ -23,7 +23,7 @@ pub(crate) struct Waited {
 /// One stall, in the trace's nanoseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Stall {
-    pub(crate) how: How,
+    pub(crate) how: HoldKind,
     pub(crate) client: ConnectionId,
     pub(crate) request: Option<Symbol>,
     pub(crate) from: u64,

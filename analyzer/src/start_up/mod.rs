@@ -15,7 +15,7 @@ use x11prof_trace::{Block, ConnectionId, Control, Direction, Opened, Timestamp};
 
 use crate::activity::processes::Processes;
 use crate::seen::Seen;
-use crate::waits::{Answer, How, RoundTripTracker};
+use crate::waits::{Answer, AnswerKind, RoundTripTracker};
 use first_frame::{Drawing, FirstFrame, Progress};
 pub use report::{StartUpParts, StartUpReport};
 
@@ -247,7 +247,7 @@ impl Client {
             self.on_link = self.on_link.saturating_add(answer.on_link());
             self.unserved = self.unserved.saturating_add(answer.unserved);
         }
-        if answer.how == How::Synchronised {
+        if answer.how == AnswerKind::Synchronised {
             self.synchronisations += 1;
             self.frame.synchronised();
         }

@@ -28,7 +28,7 @@ const BODY_LIMIT: usize = 512;
 
 /// The way in which a client took an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum How {
+pub(crate) enum AnswerKind {
     /// The client waited: a round trip.
     Waited,
     /// The client waited until the server had handled all earlier requests: GetInputFocus, as XSync sends
@@ -38,10 +38,10 @@ pub(crate) enum How {
     Ahead,
 }
 
-impl How {
+impl AnswerKind {
     /// True for a round trip.
     pub(crate) fn is_round_trip(self) -> bool {
-        self != How::Ahead
+        self != AnswerKind::Ahead
     }
 }
 
@@ -93,14 +93,14 @@ pub(crate) struct Answer<'a> {
     pub(crate) left_at: u64,
     /// For how long no processor was free for the server or for the recorder meanwhile.
     pub(crate) unserved: u64,
-    pub(crate) how: How,
+    pub(crate) how: AnswerKind,
 }
 
 impl Answer<'_> {
     /// Nanoseconds that the client waited for it; 0 where it did not.
     pub(crate) fn waited(&self) -> u64 {
         match self.how {
-            How::Ahead => 0,
+            AnswerKind::Ahead => 0,
             _ => self.time.saturating_sub(self.question.asked_at),
         }
     }
@@ -129,7 +129,7 @@ impl Answer<'_> {
 }
 
 #[derive(Debug, Default)]
-struct Client {
+struct AskingClient {
     pid: Option<u32>,
     /// Writes so far, the time of the last and of the one before.
     writes: u64,
@@ -144,7 +144,7 @@ struct Client {
 /// Follows the questions of all clients.
 #[derive(Debug, Default)]
 pub(crate) struct RoundTripTracker {
-    clients: FxHashMap<ConnectionId, Client>,
+    clients: FxHashMap<ConnectionId, AskingClient>,
     processes: Processes,
     server: ServerReady,
     /// The times of messages are the server's, in milliseconds: too coarse to hold against context switches.
@@ -211,9 +211,9 @@ impl RoundTripTracker {
                 self.server.attached();
             }
             Control::Opened(opened) if self.clients.len() < CLIENTS => {
-                let client = Client {
+                let client = AskingClient {
                     pid: opened.pid,
-                    ..Client::default()
+                    ..AskingClient::default()
                 };
                 self.clients.insert(opened.connection, client);
             }
@@ -251,11 +251,11 @@ impl RoundTripTracker {
         let alone = client.questions.is_empty() && question.write == client.writes;
         let off = self.attached || self.processes.was_off(client.pid, client.wrote_before);
         let how = if !alone || !off {
-            How::Ahead
+            AnswerKind::Ahead
         } else if question.name.as_str() == "GetInputFocus" {
-            How::Synchronised
+            AnswerKind::Synchronised
         } else {
-            How::Waited
+            AnswerKind::Waited
         };
         let (asked, now) = (question.asked_at, block.time.as_nanos());
         let unserved = self.server.between(asked, now) + self.server.said_before(asked, now);
@@ -272,7 +272,7 @@ impl RoundTripTracker {
     }
 }
 
-impl Client {
+impl AskingClient {
     fn sent(&mut self, request: &Request<'_>, time: Timestamp, at_server: Timestamp) {
         // Its replies go on until its connection ends (RECORD, section "EnableContext").
         let endless = || request.name.as_str() == "RECORD:EnableContext";
@@ -319,11 +319,11 @@ impl Client {
 mod tests {
     use x11prof_trace::{Control, Record, Switch, SwitchKind, Timestamp};
 
-    use super::How;
+    use super::AnswerKind;
     use crate::pipeline::{Observation, Pipeline};
     use crate::testing::*;
 
-    fn answers(trace: &Synthetic) -> Vec<(How, u64)> {
+    fn answers(trace: &Synthetic) -> Vec<(AnswerKind, u64)> {
         let mut all = Vec::new();
         Pipeline::new().run_records(trace.records.iter().cloned(), |observation| {
             if let Observation::Message(seen) = observation
@@ -345,10 +345,10 @@ mod tests {
         trace.wait(5).client_sends(&[get_input_focus()]);
         trace.wait(10).server_sends(&[reply(5)]);
         let expected = [
-            (How::Ahead, 0),
-            (How::Waited, 30),
-            (How::Waited, 20),
-            (How::Synchronised, 10),
+            (AnswerKind::Ahead, 0),
+            (AnswerKind::Waited, 30),
+            (AnswerKind::Waited, 20),
+            (AnswerKind::Synchronised, 10),
         ];
         assert_eq!(answers(&trace), expected);
     }
@@ -362,11 +362,14 @@ mod tests {
         // An error answers too.
         trace.wait(10).client_sends(&[query_font()]);
         trace.wait(30).server_sends(&[bad_window(3, 47)]);
-        assert_eq!(answers(&trace), [(How::Ahead, 0), (How::Waited, 30)]);
+        assert_eq!(
+            answers(&trace),
+            [(AnswerKind::Ahead, 0), (AnswerKind::Waited, 30)]
+        );
     }
 
     /// A client asks at 20 µs and is answered at 100; it begins to run at 1, and does this at 40.
-    fn asks(attached: bool, kind: SwitchKind) -> Option<How> {
+    fn asks(attached: bool, kind: SwitchKind) -> Option<AnswerKind> {
         let switch = |micros: u64, kind| Switch {
             time: Timestamp::from_nanos(1_000_000_000 + micros * 1000),
             pid: CLIENT_PID,
@@ -392,12 +395,12 @@ mod tests {
 
     #[test]
     fn who_goes_on_working_does_not_wait() {
-        assert_eq!(asks(false, SwitchKind::In), Some(How::Ahead));
-        assert_eq!(asks(false, SwitchKind::Blocked), Some(How::Waited));
+        assert_eq!(asks(false, SwitchKind::In), Some(AnswerKind::Ahead));
+        assert_eq!(asks(false, SwitchKind::Blocked), Some(AnswerKind::Waited));
     }
 
     #[test]
     fn times_of_an_attached_recording_do_not_tell_who_worked() {
-        assert_eq!(asks(true, SwitchKind::In), Some(How::Waited));
+        assert_eq!(asks(true, SwitchKind::In), Some(AnswerKind::Waited));
     }
 }

@@ -9,7 +9,7 @@ use super::points::{PointReport, points};
 use crate::changes::Change;
 use crate::episode_row::{PART_NAMES, PARTS};
 use crate::issues::{Issue, Issues, median};
-use crate::known::Entry;
+use crate::known::KnownEntry;
 
 /// Patterns of an issue that are named.
 const PATTERNS: usize = 20;
@@ -157,7 +157,7 @@ pub(super) fn report(
     versions: &[String],
     actions: &Actions<'_>,
     change: Option<Change>,
-    known: Option<&Entry>,
+    known: Option<&KnownEntry>,
 ) -> IssueReport {
     let facts = |session| issues.facts(session);
     let sessions: BTreeSet<_> = of.occurrences.iter().map(|one| one.session).collect();

@@ -17,7 +17,7 @@ pub(super) const CHECKS: &str = include_str!("checks.txt");
 pub(super) struct Check<'a> {
     /// The list for whose elements it must hold, where it is one of elements.
     each: Option<&'a str>,
-    kind: Kind,
+    kind: CheckKind,
     /// The name of the compared figure, for people.
     pub(super) figure: &'a str,
     /// The paths.
@@ -25,7 +25,7 @@ pub(super) struct Check<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
+enum CheckKind {
     Same,
     Most,
     /// A share, and so much more.
@@ -66,15 +66,15 @@ impl<'a> Check<'a> {
         let (kind, rest) = line.split_once(' ')?;
         let (figure, side) = rest.split_once(": ")?;
         let (kind, figure) = match kind {
-            "same" => (Kind::Same, figure),
-            "most" => (Kind::Most, figure),
-            "names" => (Kind::Names, figure),
-            "said" => (Kind::Said, figure),
+            "same" => (CheckKind::Same, figure),
+            "most" => (CheckKind::Most, figure),
+            "names" => (CheckKind::Names, figure),
+            "said" => (CheckKind::Said, figure),
             "about" => {
                 let (share, rest) = figure.split_once("% ")?;
                 let (much, figure) = rest.split_once(' ')?;
                 let share: f64 = share.parse().ok()?;
-                (Kind::About(share / 100.0, much.parse().ok()?), figure)
+                (CheckKind::About(share / 100.0, much.parse().ok()?), figure)
             }
             _ => return None,
         };
@@ -89,8 +89,8 @@ impl<'a> Check<'a> {
     pub(super) fn apply(&self, pages: &Pages, audit: &mut Audit) {
         let page = |name: &str| pages.figures(name);
         match (self.kind, self.each) {
-            (Kind::Names, _) => self.by_name(pages, audit),
-            (Kind::Said, _) => self.said(pages, audit),
+            (CheckKind::Names, _) => self.by_name(pages, audit),
+            (CheckKind::Said, _) => self.said(pages, audit),
             (_, None) => self.compare(&page, self.figure, audit),
             (_, Some(list)) => {
                 let (name, path) = list.split_once(':').unwrap_or(("", list));
@@ -115,8 +115,10 @@ impl<'a> Check<'a> {
         for next in known {
             let (a, b) = (first.1, next.1);
             let (holds, why) = match self.kind {
-                Kind::Most => (a <= b + apart(a, b), "more than"),
-                Kind::About(share, much) => ((a - b).abs() <= share * a.max(b) + much, "far from"),
+                CheckKind::Most => (a <= b + apart(a, b), "more than"),
+                CheckKind::About(share, much) => {
+                    ((a - b).abs() <= share * a.max(b) + much, "far from")
+                }
                 _ => ((a - b).abs() <= apart(a, b), "but"),
             };
             audit.note(holds, figure, first, why, next);
@@ -180,7 +182,7 @@ impl<'a> Check<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Audit, CHECKS, Check, Kind, Pages};
+    use super::{Audit, CHECKS, Check, CheckKind, Pages};
 
     fn audit(list: &'static str, pages: &[(&str, &str, &str)]) -> Audit {
         let mut all = Pages::default();
@@ -203,7 +205,7 @@ mod tests {
         for check in checks {
             let sides = check.sides.len();
             assert!(
-                sides == 2 || (sides > 2 && check.kind == Kind::Same),
+                sides == 2 || (sides > 2 && check.kind == CheckKind::Same),
                 "{check:?}"
             );
         }

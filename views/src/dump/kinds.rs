@@ -2,7 +2,7 @@
 
 /// The meaning of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum NumberKind {
     /// A number.
     Plain,
     /// A resource's id.
@@ -13,27 +13,27 @@ pub(super) enum Kind {
 
 /// The meaning of the numbers in `field` of the message `message`. `of_type` is the type of a property, for
 /// its data.
-pub(super) fn kind(message: &str, field: &str, of_type: Option<u32>) -> Kind {
+pub(super) fn kind(message: &str, field: &str, of_type: Option<u32>) -> NumberKind {
     match field {
         // Protocol, appendix B: the predefined atoms ATOM is 4, WINDOW 33; other ids between.
         "data" | "value" => match of_type {
-            Some(4) => Kind::Atom,
-            Some(5 | 7 | 8 | 18 | 20 | 33) => Kind::Id,
-            _ => Kind::Plain,
+            Some(4) => NumberKind::Atom,
+            Some(5 | 7 | 8 | 18 | 20 | 33) => NumberKind::Id,
+            _ => NumberKind::Plain,
         },
-        "type" if message.ends_with("Property") => Kind::Atom,
-        "type" if message == "ClientMessage" => Kind::Atom,
-        "target" if message.contains("Selection") => Kind::Atom,
+        "type" if message.ends_with("Property") => NumberKind::Atom,
+        "type" if message == "ClientMessage" => NumberKind::Atom,
+        "target" if message.contains("Selection") => NumberKind::Atom,
         // RENDER's and the cursor's masks; elsewhere a mask is bits.
-        "mask" if message.contains("Composite") || message == "CreateCursor" => Kind::Id,
-        "format" if message.starts_with("RENDER:") => Kind::Id,
-        "context" | "mode" | "modes" | "id" | "format" | "time" => Kind::Plain,
+        "mask" if message.contains("Composite") || message == "CreateCursor" => NumberKind::Id,
+        "format" if message.starts_with("RENDER:") => NumberKind::Id,
+        "context" | "mode" | "modes" | "id" | "format" | "time" => NumberKind::Plain,
         // Names that are no text are atoms (XFIXES, RANDR, XKB).
-        "name" | "groups" | "kt_level_names" => Kind::Atom,
-        field if !may_be_listed(field) => Kind::Plain,
-        field if ATOMS.binary_search(&field).is_ok() => Kind::Atom,
-        field if IDS.binary_search(&field).is_ok() => Kind::Id,
-        _ => Kind::Plain,
+        "name" | "groups" | "kt_level_names" => NumberKind::Atom,
+        field if !may_be_listed(field) => NumberKind::Plain,
+        field if ATOMS.binary_search(&field).is_ok() => NumberKind::Atom,
+        field if IDS.binary_search(&field).is_ok() => NumberKind::Id,
+        _ => NumberKind::Plain,
     }
 }
 
@@ -195,22 +195,22 @@ const IDS: &[&str] = &[
 
 #[cfg(test)]
 mod tests {
-    use super::{ATOMS, IDS, Kind, kind};
+    use super::{ATOMS, IDS, NumberKind, kind};
 
     #[test]
     fn names_are_in_order() {
         assert!(ATOMS.is_sorted() && IDS.is_sorted());
-        assert_eq!(kind("", "windows", None), Kind::Plain);
-        assert_eq!(kind("", "window", None), Kind::Id);
+        assert_eq!(kind("", "windows", None), NumberKind::Plain);
+        assert_eq!(kind("", "window", None), NumberKind::Id);
     }
 
     #[test]
     fn fields_that_mean_several_things_go_by_their_message() {
-        assert_eq!(kind("ChangeProperty", "type", None), Kind::Atom);
-        assert_eq!(kind("XTEST:FakeInput", "type", None), Kind::Plain);
-        assert_eq!(kind("RENDER:Composite", "mask", None), Kind::Id);
-        assert_eq!(kind("XKEYBOARD:SetMap", "mask", None), Kind::Plain);
-        assert_eq!(kind("ChangeProperty", "data", Some(4)), Kind::Atom);
-        assert_eq!(kind("ChangeProperty", "data", Some(6)), Kind::Plain);
+        assert_eq!(kind("ChangeProperty", "type", None), NumberKind::Atom);
+        assert_eq!(kind("XTEST:FakeInput", "type", None), NumberKind::Plain);
+        assert_eq!(kind("RENDER:Composite", "mask", None), NumberKind::Id);
+        assert_eq!(kind("XKEYBOARD:SetMap", "mask", None), NumberKind::Plain);
+        assert_eq!(kind("ChangeProperty", "data", Some(4)), NumberKind::Atom);
+        assert_eq!(kind("ChangeProperty", "data", Some(6)), NumberKind::Plain);
     }
 }

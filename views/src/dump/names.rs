@@ -8,7 +8,7 @@ use x11prof_analyzer::Seen;
 use x11prof_protocol::{Message, Request};
 use x11prof_session::{ClientId, ResourceChange, ResourceKind, Session};
 
-use super::kinds::Kind;
+use super::kinds::NumberKind;
 
 /// Names of one kind remembered at most; beyond that they are learnt anew.
 const NAMES_LIMIT: usize = 1 << 16;
@@ -34,13 +34,13 @@ impl Names {
     pub(super) fn name<'a>(
         &'a self,
         session: &'a Session,
-        kind: Kind,
+        kind: NumberKind,
         number: u32,
     ) -> Option<&'a str> {
         match kind {
-            Kind::Plain => None,
-            Kind::Id => self.resources.get(&number)?.name.as_deref(),
-            Kind::Atom => session.atom_name(number),
+            NumberKind::Plain => None,
+            NumberKind::Id => self.resources.get(&number)?.name.as_deref(),
+            NumberKind::Atom => session.atom_name(number),
         }
     }
 
@@ -48,11 +48,11 @@ impl Names {
     pub(super) fn name_or_kind<'a>(
         &'a self,
         session: &'a Session,
-        kind: Kind,
+        kind: NumberKind,
         number: u32,
     ) -> Option<&'a str> {
         self.name(session, kind, number).or_else(|| match kind {
-            Kind::Id => Some(self.resources.get(&number)?.kind?.name()),
+            NumberKind::Id => Some(self.resources.get(&number)?.kind?.name()),
             _ => None,
         })
     }

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use x11prof_protocol::Value;
 use x11prof_session::{Attributes, Effect, Operation, Session, Value as OperationValue};
 
-use super::kinds::{Kind, kind};
+use super::kinds::{NumberKind, kind};
 use super::names::Names;
 use crate::plain::plain;
 
@@ -35,7 +35,7 @@ impl Show<'_> {
         let mut text = String::new();
         match fields {
             Value::Fields(fields) => self.fields(&mut text, fields),
-            value => self.value(&mut text, Kind::Plain, value),
+            value => self.value(&mut text, NumberKind::Plain, value),
         }
         if text.len() > LONGEST_FIELDS {
             text.truncate(text.floor_char_boundary(LONGEST_FIELDS));
@@ -59,7 +59,7 @@ impl Show<'_> {
         }
     }
 
-    fn value(&self, text: &mut String, kind: Kind, value: &Value) {
+    fn value(&self, text: &mut String, kind: NumberKind, value: &Value) {
         match value {
             Value::Number(number) => self.number(text, kind, *number),
             Value::Real(number) => text.push_str(&number.to_string()),
@@ -90,14 +90,14 @@ impl Show<'_> {
         }
     }
 
-    fn number(&self, text: &mut String, kind: Kind, number: i128) {
+    fn number(&self, text: &mut String, kind: NumberKind, number: i128) {
         let name = u32::try_from(number)
             .ok()
             .and_then(|number| self.names.name_or_kind(self.session, kind, number));
         // Writing to a text does not fail.
         let _ = match (kind, name, i64::try_from(number)) {
-            (Kind::Id, Some(name), _) => write!(text, "{number:#x}({})", plain(name)),
-            (Kind::Id, None, _) => write!(text, "{number:#x}"),
+            (NumberKind::Id, Some(name), _) => write!(text, "{number:#x}({})", plain(name)),
+            (NumberKind::Id, None, _) => write!(text, "{number:#x}"),
             (_, Some(name), _) => write!(text, "{}({number})", plain(name)),
             // The usual case, and the fastest.
             (_, None, Ok(number)) => {
@@ -113,7 +113,7 @@ impl Show<'_> {
 #[derive(Clone, Copy)]
 pub(super) struct Shown<'a, 'p> {
     show: &'a Show<'a>,
-    of: Kind,
+    of: NumberKind,
     value: &'a Value,
     path: Path<'p>,
     named: &'a Named<'a>,
@@ -135,7 +135,7 @@ impl<'a> Shown<'a, '_> {
     pub(super) fn new(show: &'a Show<'a>, fields: &'a Value, named: &'a Named<'a>) -> Self {
         Shown {
             show,
-            of: Kind::Plain,
+            of: NumberKind::Plain,
             value: fields,
             path: Path::Root,
             named,
@@ -143,7 +143,7 @@ impl<'a> Shown<'a, '_> {
     }
 
     /// A value inside this one.
-    fn below<'p>(&self, of: Kind, value: &'a Value, path: Path<'p>) -> Shown<'a, 'p> {
+    fn below<'p>(&self, of: NumberKind, value: &'a Value, path: Path<'p>) -> Shown<'a, 'p> {
         let Shown { show, named, .. } = *self;
         Shown {
             show,

@@ -48,7 +48,7 @@ impl TimedStep for Step {
 
 /// The known cause of steps whose owner changes: the request, or the client that had grabbed the server.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Of {
+pub(crate) enum StepCause {
     Request(Option<Symbol>),
     Client(Option<ConnectionId>),
 }
@@ -88,7 +88,7 @@ impl Steps {
     }
 
     /// The last `nanos`, as far as their owner is one of `from`, are `to`'s.
-    pub(crate) fn change_last(&mut self, nanos: u64, from: &[Owner], to: Owner, of: Of) {
+    pub(crate) fn change_last(&mut self, nanos: u64, from: &[Owner], to: Owner, of: StepCause) {
         let Some(end) = self.0.last().map(|last| last.end) else {
             return;
         };
@@ -104,8 +104,8 @@ impl Steps {
             if of_these {
                 step.owner = to;
                 match of {
-                    Of::Request(request) => step.request = request,
-                    Of::Client(by) => step.by = by,
+                    StepCause::Request(request) => step.request = request,
+                    StepCause::Client(by) => step.by = by,
                 }
             }
             changed.push(step);
@@ -136,7 +136,7 @@ impl Steps {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_STEPS, Of, Steps};
+    use super::{MAX_STEPS, StepCause, Steps};
     use crate::episodes::cause::{Cause, ServerCause};
     use crate::episodes::owner::Owner;
 
@@ -157,7 +157,7 @@ mod tests {
         steps.add(25, 60, REPLY, None);
         steps.add(60, 60, POLL, None);
         steps.add(60, 70, POLL, None);
-        steps.change_last(30, &[REPLY], GRABBED, Of::Client(None));
+        steps.change_last(30, &[REPLY], GRABBED, StepCause::Client(None));
         let expected = [
             (10, 25, Owner::Client),
             (25, 40, REPLY),

@@ -2,17 +2,17 @@
 
 use x11prof_trace::Timestamp;
 
-use super::{ClientState, Done};
+use super::{ClientState, EpisodeSink};
 use crate::activity::delays::{BRIEF, HANDED_ON_WITHIN};
 use crate::episodes::across::causal_edge::{CausalEdge, TreePosition};
 use crate::episodes::cause::ServerCause;
 use crate::episodes::clock::ServerTime;
 use crate::episodes::episode::{Owner, Trigger, Unsure};
 use crate::episodes::open_episode::OpenEpisode;
-use crate::episodes::queue::Waiting;
+use crate::episodes::queue::WaitingStimulus;
 use crate::episodes::stimulus::Shape;
 use crate::episodes::thread::Thread;
-use crate::episodes::timeline_event::{Arrival, Delivery, Sent, Wait};
+use crate::episodes::timeline_event::{Arrival, Delivery, SentRequests, Wait};
 
 /// Questions outstanding at most.
 const MAX_OUTSTANDING: usize = 4096;
@@ -27,7 +27,7 @@ impl ClientState {
         links: &[Option<CausalEdge>],
         said_before: u64,
         clock: &mut ServerTime,
-        done: &mut Done<'_>,
+        done: &mut EpisodeSink<'_>,
     ) {
         let asked = !self.outstanding.is_empty();
         if let (Some(left), Some(open)) = (delivery.left_at, &mut self.open) {
@@ -143,7 +143,7 @@ impl ClientState {
         let start = stimulus
             .server_time
             .map_or(delivered, |millis| clock.happened(millis, delivered));
-        self.waiting.add(Waiting {
+        self.waiting.add(WaitingStimulus {
             stimulus: *stimulus,
             about,
             start: start.as_nanos(),
@@ -155,7 +155,7 @@ impl ClientState {
     }
 
     /// Without context switches: whether the wire has been silent for long enough.
-    fn silence(&mut self, time: u64, done: &mut Done<'_>) {
+    fn silence(&mut self, time: u64, done: &mut EpisodeSink<'_>) {
         let over = self.open.as_ref().is_some_and(|open| {
             open.last_sent.is_some_and(|sent| {
                 time.saturating_sub(sent.max(self.answered_at)) > self.spans.silence
@@ -172,7 +172,7 @@ impl ClientState {
 
     /// Another process has the connection, and answers what came last: of that one nothing is known but the
     /// wire.
-    fn went(&mut self, time: u64, done: &mut Done<'_>) {
+    fn went(&mut self, time: u64, done: &mut EpisodeSink<'_>) {
         self.thread = Thread::Unknown;
         self.close(done);
         self.busy_from = None;
@@ -185,9 +185,9 @@ impl ClientState {
     pub(crate) fn sent(
         &mut self,
         time: u64,
-        sent: &Sent,
+        sent: &SentRequests,
         rested: u64,
-        done: &mut Done<'_>,
+        done: &mut EpisodeSink<'_>,
     ) -> TreePosition {
         self.threads.sent(time, !sent.questions.is_empty());
         if self.threads.is_gone() && self.thread != Thread::Unknown {

@@ -1,6 +1,6 @@
 //! The threads of a client: the end of each of their waits shows whether the client was quiet.
 
-use super::{ClientState, Done};
+use super::{ClientState, EpisodeSink};
 use crate::activity::delays::{BRIEF, HANDED_ON_WITHIN};
 use crate::activity::threads::{State, Step};
 use crate::episodes::client_threads::{JointWait, Woken};
@@ -25,7 +25,7 @@ struct Ended {
 
 impl ClientState {
     /// A thread of its process changed its state.
-    pub(crate) fn step(&mut self, step: &Step, done: &mut Done<'_>) {
+    pub(crate) fn step(&mut self, step: &Step, done: &mut EpisodeSink<'_>) {
         let woken = self.threads.step(step);
         if woken.is_some_and(|woken| woken.proved) {
             self.was_quiet(step.time, done);
@@ -34,7 +34,7 @@ impl ClientState {
     }
 
     /// Follows the common state of the threads; `woken` is the one that runs now after a wait.
-    pub(super) fn follow(&mut self, time: u64, woken: Option<Woken>, done: &mut Done<'_>) {
+    pub(super) fn follow(&mut self, time: u64, woken: Option<Woken>, done: &mut EpisodeSink<'_>) {
         if self.threads.is_gone() {
             return;
         }
@@ -154,7 +154,7 @@ impl ClientState {
     }
 
     /// A thread has waited for work, and was taken to be in the middle of some: what came begins now.
-    fn was_quiet(&mut self, time: u64, done: &mut Done<'_>) {
+    fn was_quiet(&mut self, time: u64, done: &mut EpisodeSink<'_>) {
         if std::mem::take(&mut self.mid_way) && !self.waiting.is_empty() {
             self.close(done);
             self.busy_from = None;
@@ -176,7 +176,7 @@ impl ClientState {
     }
 
     /// The threads run again after all waited.
-    fn woke(&mut self, time: u64, ended: &Ended, done: &mut Done<'_>) {
+    fn woke(&mut self, time: u64, ended: &Ended, done: &mut EpisodeSink<'_>) {
         let Ended {
             since,
             wait,

@@ -12,7 +12,7 @@ use crate::episodes::episode::Trigger;
 use crate::episodes::episode_tracker::EpisodeTracker;
 use crate::episodes::findings::Findings;
 use crate::episodes::stimulus::{Detail, Shape, Stimulus};
-use crate::episodes::timeline_event::{About, Arrival, Delivery, Sent, TimelineEvent};
+use crate::episodes::timeline_event::{About, Arrival, Delivery, SentRequests, TimelineEvent};
 use crate::episodes::user::tag::Tags;
 use crate::episodes::{Episode, EpisodeOptions, EpisodesReport, Owner, ServerCause};
 use crate::trace_summary::TraceSummary;
@@ -38,11 +38,11 @@ fn sends(client: ConnectionId, number: u64, window: Option<u32>) -> TimelineEven
         request: Symbol::new("MapWindow"),
         causal_key: causal_key(window),
     });
-    let sent = Sent {
+    let sent = SentRequests {
         requests: 1,
         first: Some(SequenceNumber(number)),
         causal_requests: act.into_iter().collect(),
-        ..Sent::default()
+        ..SentRequests::default()
     };
     TimelineEvent::Sent(client, sent)
 }
@@ -297,13 +297,13 @@ fn two_that_answer_each_other_for_ever_are_many_trees() {
 /// blamed for.
 fn drawing_before_a_question(takes: u64) -> Option<Symbol> {
     let number = SequenceNumber;
-    let blocks = |draws: bool| Sent {
+    let blocks = |draws: bool| SentRequests {
         requests: 2,
         first: Some(number(2)),
         questions: vec![(number(3), Symbol::new("GetProperty"))],
         drawing: draws.then(|| (number(2), number(2))),
         draws,
-        ..Sent::default()
+        ..SentRequests::default()
     };
     let answer = Delivery {
         answered: vec![number(3)],

@@ -8,9 +8,9 @@ pub struct EventDefinition {
     /// The kind of event, in the user's own words.
     pub kind: String,
     /// The messages that start one.
-    pub(crate) start: When,
+    pub(crate) start: MessageMatch,
     /// The messages that end it; `None` for the end of its response.
-    pub(crate) end: Option<When>,
+    pub(crate) end: Option<MessageMatch>,
     /// A start of the same type on the same window goes on with the one before.
     pub(crate) reuse: bool,
     /// An instance that starts while another event goes on is separate.
@@ -23,7 +23,7 @@ pub struct EventDefinitions(pub(crate) Vec<EventDefinition>);
 
 /// The kind of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Of {
+pub(crate) enum MessageName {
     /// An event of this name; `*` stands for any text.
     Event(String),
     /// A request of this name.
@@ -32,8 +32,8 @@ pub(crate) enum Of {
 
 /// The messages that start or end an event; all conditions hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct When {
-    pub(crate) of: Of,
+pub(crate) struct MessageMatch {
+    pub(crate) of: MessageName,
     /// The class of the window.
     pub(crate) class: Option<String>,
     /// A part of the window's name.

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::definition::{EventDefinition, EventDefinitions, Of, When};
+use super::definition::{EventDefinition, EventDefinitions, MessageMatch, MessageName};
 
 /// The version of the format that is read.
 const FORMAT: u32 = 1;
@@ -88,7 +88,7 @@ impl EventDefinitions {
             let when = |when: Spanned<WhenEntry>| {
                 let at = when.span().start;
                 when.into_inner()
-                    .into_when()
+                    .into_match()
                     .map_err(|what| wrong(text, at, what))
             };
             all.push(EventDefinition {
@@ -113,10 +113,10 @@ fn wrong(text: &str, at: usize, what: String) -> EventFileError {
 }
 
 impl WhenEntry {
-    fn into_when(self) -> Result<When, String> {
+    fn into_match(self) -> Result<MessageMatch, String> {
         let of = match (self.event, self.request) {
-            (Some(event), None) => Of::Event(event),
-            (None, Some(request)) => Of::Request(request),
+            (Some(event), None) => MessageName::Event(event),
+            (None, Some(request)) => MessageName::Request(request),
             _ => {
                 return Err(
                     "expected either event = \"…\" or request = \"…\", such as event = \"KeyPress\""
@@ -124,7 +124,7 @@ impl WhenEntry {
                 );
             }
         };
-        if matches!(of, Of::Request(_)) && (self.key.is_some() || self.button.is_some()) {
+        if matches!(of, MessageName::Request(_)) && (self.key.is_some() || self.button.is_some()) {
             return Err("a request has no key and no button; expected event = \"…\"".to_owned());
         }
         let atom = match (self.atom, self.property) {
@@ -133,7 +133,7 @@ impl WhenEntry {
             }
             (atom, property) => atom.or(property),
         };
-        Ok(When {
+        Ok(MessageMatch {
             of,
             class: self.class,
             window: self.window,
@@ -146,7 +146,7 @@ impl WhenEntry {
 
 #[cfg(test)]
 mod tests {
-    use super::{EventDefinitions, Of};
+    use super::{EventDefinitions, MessageName};
 
     fn error(text: &str) -> String {
         EventDefinitions::parse(text).unwrap_err().to_string()
@@ -159,7 +159,7 @@ mod tests {
         let EventDefinitions(all) = EventDefinitions::parse(text).unwrap();
         let [one] = all.as_slice() else { panic!() };
         assert_eq!((one.name.as_str(), one.kind.as_str()), ("Typing", "input"));
-        assert_eq!(one.start.of, Of::Event("KeyPress".to_owned()));
+        assert_eq!(one.start.of, MessageName::Event("KeyPress".to_owned()));
         assert_eq!(
             (one.end.is_none(), one.reuse, one.nested),
             (true, false, true)

@@ -3,7 +3,7 @@
 use x11prof_protocol::{Event, Request, Symbol};
 use x11prof_session::{ResourceChange, Session};
 
-use super::definition::{EventDefinitions, Of, When};
+use super::definition::{EventDefinitions, MessageMatch, MessageName};
 use super::tag::{Made, Tag, Tags};
 use crate::episodes::keyboard::Keyboard;
 use crate::episodes::stimulus::{Detail, Stimulus};
@@ -20,7 +20,12 @@ impl Matcher {
         Matcher(definitions)
     }
 
-    fn tagged(&self, time: u64, window: Option<u32>, holds: impl Fn(&When) -> bool) -> Vec<Tag> {
+    fn tagged(
+        &self,
+        time: u64,
+        window: Option<u32>,
+        holds: impl Fn(&MessageMatch) -> bool,
+    ) -> Vec<Tag> {
         let all = self.0.0.iter().enumerate();
         let tags = all.flat_map(|(of, definition)| {
             let both = [
@@ -51,8 +56,8 @@ impl Matcher {
         if definitions.0.is_empty() {
             return Tags::default();
         }
-        let holds = |when: &When| {
-            let Of::Event(name) = &when.of else {
+        let holds = |when: &MessageMatch| {
+            let MessageName::Event(name) = &when.of else {
                 return false;
             };
             let named = matches(name, event.name.as_str()) || matches(name, stimulus.name.as_str());
@@ -89,8 +94,8 @@ impl Matcher {
         }
         let window = windows::target(seen);
         let atom = || seen.session.subject_atom(request);
-        let holds = |when: &When| {
-            let Of::Request(name) = &when.of else {
+        let holds = |when: &MessageMatch| {
+            let MessageName::Request(name) = &when.of else {
                 return false;
             };
             let about = |name: &String| atom().is_some_and(|atom: Symbol| atom.as_str() == name);
@@ -115,7 +120,7 @@ impl Matcher {
 }
 
 /// True where the window meets the conditions on its class and name.
-fn in_window(when: &When, session: &Session, window: Option<u32>) -> bool {
+fn in_window(when: &MessageMatch, session: &Session, window: Option<u32>) -> bool {
     let class = |wanted: &String| {
         let class = window.and_then(|window| windows::class(session, window));
         class.is_some_and(|class| class.eq_ignore_ascii_case(wanted))

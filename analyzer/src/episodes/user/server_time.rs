@@ -14,7 +14,7 @@ const PIECES_LIMIT: usize = 1 << 16;
 
 /// Requests that came from a client together.
 #[derive(Debug, Clone, Copy)]
-struct Came {
+struct ArrivedRequests {
     at: u64,
     client: ConnectionId,
     requests: u64,
@@ -29,7 +29,7 @@ pub(crate) struct ServerTime {
     /// Requests since a block began.
     requests: u64,
     /// Requests that belong to no run yet.
-    came: VecDeque<Came>,
+    came: VecDeque<ArrivedRequests>,
     /// Times of sending, with the server's time for the requests, in nanoseconds.
     spent: HashMap<ConnectionId, VecDeque<(u64, f64)>>,
 }
@@ -72,7 +72,7 @@ impl ServerTime {
             Observation::BlockEnd(block) if self.is_known => {
                 let at = block.time.as_nanos();
                 if block.direction == Direction::ToServer && self.requests > 0 {
-                    self.came.push_back(Came {
+                    self.came.push_back(ArrivedRequests {
                         at,
                         client: block.connection,
                         requests: self.requests,
@@ -102,10 +102,10 @@ impl ServerTime {
             && to < now
         {
             let count = self.came.iter().take_while(|came| came.at <= to).count();
-            let came: Vec<Came> = self.came.drain(..count).collect();
+            let came: Vec<ArrivedRequests> = self.came.drain(..count).collect();
             let all: u64 = came.iter().map(|came| came.requests).sum();
             let each = run.share().time.0 * 1000.0 / all.max(1) as f64;
-            for Came {
+            for ArrivedRequests {
                 at,
                 client,
                 requests,

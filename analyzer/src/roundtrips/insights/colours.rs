@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
 
-use super::{Context, Finding, GROUPS, Groups, Insight, Waits};
+use super::{AvoidableTrips, Context, Finding, GROUPS, Groups, Insight};
 use crate::waits::Answer;
 
 /// Colours from which on it is told.
@@ -16,7 +16,7 @@ const COLOURS: u64 = 3;
 #[derive(Debug, Default)]
 struct Allocated {
     colours: u64,
-    waits: Waits,
+    waits: AvoidableTrips,
 }
 
 /// Finds AllocColor in colormaps whose pixels are the colours' own bits.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use x11prof_protocol::{Body, Message, Request, Symbol};
 use x11prof_trace::ConnectionId;
 
-use super::{Context, Finding, Groups, Insight, Waits, plural, topic};
+use super::{AvoidableTrips, Context, Finding, Groups, Insight, plural, topic};
 use crate::pipeline::{Observation, Seen};
 use crate::waits::{Answer, Question};
 
@@ -35,7 +35,7 @@ struct Known {
 struct Repeated {
     count: u64,
     bytes: u64,
-    waits: Waits,
+    waits: AvoidableTrips,
     /// The name asked for most often, and the number of times.
     most: Option<(Symbol, u64)>,
 }

@@ -3,14 +3,14 @@
 
 use x11prof_protocol::Symbol;
 
-use super::{Context, Finding, Groups, Insight, Names, Saving, Waits};
+use super::{AvoidableTrips, Context, Finding, Groups, Insight, Names, Saving};
 use crate::waits::Answer;
 
 #[derive(Debug, Default)]
 struct Queries {
     queries: u64,
     versions: u64,
-    waits: Waits,
+    waits: AvoidableTrips,
     names: Names,
 }
 

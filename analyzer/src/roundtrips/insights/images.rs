@@ -35,7 +35,7 @@ impl Pictures {
 
 /// A client on the server's machine.
 #[derive(Debug, Default)]
-struct Client {
+struct LocalClient {
     sending: Arrival,
     /// The server has MIT-SHM.
     can: bool,
@@ -44,7 +44,7 @@ struct Client {
 /// Counts large pictures of clients that could share memory with the server.
 #[derive(Debug, Default)]
 pub(super) struct Images {
-    local: HashMap<ConnectionId, Client>,
+    local: HashMap<ConnectionId, LocalClient>,
     pictures: Groups<Symbol, Pictures>,
 }
 
@@ -54,7 +54,7 @@ impl Insight for Images {
             Observation::Control(_, Control::Opened(opened))
                 if opened.transport != "tcp" && self.local.len() < GROUPS =>
             {
-                self.local.insert(opened.connection, Client::default());
+                self.local.insert(opened.connection, LocalClient::default());
             }
             Observation::BlockStart(block) if block.direction == Direction::ToServer => {
                 if let Some(client) = self.local.get_mut(&block.connection) {

@@ -69,13 +69,13 @@ pub(super) struct Saving {
 
 /// Round trips that need not be.
 #[derive(Debug, Clone, Default)]
-struct Waits {
+struct AvoidableTrips {
     round_trips: u64,
     nanos: u64,
     requests: Vec<SequenceNumber>,
 }
 
-impl Waits {
+impl AvoidableTrips {
     fn add(&mut self, answer: &Answer<'_>) {
         if answer.how.is_round_trip() {
             self.round_trips += 1;

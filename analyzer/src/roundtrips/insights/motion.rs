@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::{ConnectionId, Control};
 
-use super::{Context, Finding, GROUPS, Groups, Insight, Names, Waits, is_motion, plural};
+use super::{AvoidableTrips, Context, Finding, GROUPS, Groups, Insight, Names, is_motion, plural};
 use crate::pipeline::{Observation, Seen};
 use crate::waits::Answer;
 
@@ -17,7 +17,7 @@ const EVENTS: u64 = 5;
 
 #[derive(Debug, Default)]
 struct Answers {
-    waits: Waits,
+    waits: AvoidableTrips,
     names: Names,
 }
 

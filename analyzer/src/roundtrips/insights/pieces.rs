@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Control};
 
-use super::{Context, Finding, GROUPS, Groups, Insight, Waits, topic};
+use super::{AvoidableTrips, Context, Finding, GROUPS, Groups, Insight, topic};
 use crate::pipeline::Observation;
 use crate::waits::Answer;
 
@@ -15,7 +15,7 @@ const PIECES: u64 = 2;
 #[derive(Debug, Default)]
 struct PieceCounts {
     continued: u64,
-    waits: Waits,
+    waits: AvoidableTrips,
     bytes: u64,
 }
 

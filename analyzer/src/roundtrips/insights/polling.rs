@@ -3,7 +3,7 @@
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
 
-use super::{Context, Finding, Groups, Insight, Waits, is_motion};
+use super::{AvoidableTrips, Context, Finding, Groups, Insight, is_motion};
 use crate::pipeline::Observation;
 use crate::waits::Answer;
 
@@ -31,7 +31,7 @@ const POLLED: [(&str, &str); 6] = [
 #[derive(Debug, Default)]
 struct Loop {
     count: u64,
-    waits: Waits,
+    waits: AvoidableTrips,
     first: u64,
     last: u64,
 }

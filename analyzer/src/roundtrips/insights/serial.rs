@@ -11,7 +11,7 @@ use x11prof_trace::{ConnectionId, Control};
 
 use super::{Context, Finding, Groups, Insight, Names, Saving, remember};
 use crate::pipeline::Observation;
-use crate::waits::{Answer, How};
+use crate::waits::{Answer, AnswerKind};
 
 /// A client that does something else for this long has ended its run, in nanoseconds.
 const PAUSE: u64 = 20_000_000;
@@ -56,7 +56,7 @@ struct Run {
 }
 
 #[derive(Debug, Default)]
-struct Client {
+struct ClientRun {
     run: Run,
     /// Numbers that it knew before its run.
     known: HashSet<u32>,
@@ -78,11 +78,11 @@ struct Runs {
 /// Finds the runs of all clients.
 #[derive(Debug, Default)]
 pub(super) struct Serial {
-    clients: HashMap<ConnectionId, Client>,
+    clients: HashMap<ConnectionId, ClientRun>,
     runs: Groups<Symbol, Runs>,
 }
 
-impl Client {
+impl ClientRun {
     fn knows(&mut self, number: u32) {
         if number > SMALL && self.known.len() < NUMBERS {
             self.known.insert(number);
@@ -124,7 +124,7 @@ impl Client {
         run.last = answer.time;
         let momentary = MOMENTARY.contains(&question.name.as_str());
         // The same question again is another matter.
-        if answer.how == How::Waited
+        if answer.how == AnswerKind::Waited
             && !momentary
             && run.different.len() < QUESTIONS
             && run.different.insert(question.same)
@@ -192,7 +192,7 @@ impl Insight for Serial {
         }
         let client = self.clients.entry(answer.client).or_default();
         let paused = answer.question.asked_at.saturating_sub(client.run.last) > PAUSE;
-        let ended = (paused || answer.how == How::Synchronised).then(|| client.end_run());
+        let ended = (paused || answer.how == AnswerKind::Synchronised).then(|| client.end_run());
         client.answered(answer, context.starting);
         if let Some(run) = ended {
             self.add(answer.client, &run);

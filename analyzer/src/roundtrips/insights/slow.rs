@@ -67,16 +67,16 @@ impl Grab {
 
 /// The requests of a client so far.
 #[derive(Debug, Default, Clone, Copy)]
-struct Sent {
+struct SentTotals {
     requests: u64,
     bytes: u64,
 }
 
 #[derive(Debug, Default)]
-struct Client {
-    sent: Sent,
+struct ClientTraffic {
+    sent: SentTotals,
     /// Open questions, with the requests of other clients at the time of asking.
-    open: VecDeque<(SequenceNumber, Vec<(ConnectionId, Sent)>)>,
+    open: VecDeque<(SequenceNumber, Vec<(ConnectionId, SentTotals)>)>,
 }
 
 #[derive(Debug, Default)]
@@ -99,7 +99,7 @@ impl Replies {
 /// Finds slow replies.
 #[derive(Debug, Default)]
 pub(super) struct SlowReplies {
-    clients: HashMap<ConnectionId, Client>,
+    clients: HashMap<ConnectionId, ClientTraffic>,
     grab: Grab,
     usual: Distribution,
     kinds: HashMap<Symbol, Distribution>,
@@ -131,7 +131,7 @@ impl SlowReplies {
     }
 
     /// The requests of up to 16 other clients.
-    fn others(&self, client: ConnectionId) -> Vec<(ConnectionId, Sent)> {
+    fn others(&self, client: ConnectionId) -> Vec<(ConnectionId, SentTotals)> {
         let others = self.clients.iter().filter(|(id, _)| **id != client);
         others
             .take(16)
@@ -140,7 +140,7 @@ impl SlowReplies {
     }
 
     /// The client that sent most since `before`, if it was much.
-    fn busiest(&self, before: &[(ConnectionId, Sent)]) -> Option<ConnectionId> {
+    fn busiest(&self, before: &[(ConnectionId, SentTotals)]) -> Option<ConnectionId> {
         let since = before.iter().filter_map(|(id, then)| {
             let now = self.clients.get(id)?.sent;
             let (requests, bytes) = (now.requests - then.requests, now.bytes - then.bytes);

@@ -2,14 +2,14 @@
 
 use x11prof_protocol::Symbol;
 
-use super::{Context, Finding, Groups, Insight, Saving, Waits};
+use super::{AvoidableTrips, Context, Finding, Groups, Insight, Saving};
 use crate::statistics::distribution::Distribution;
-use crate::waits::{Answer, How};
+use crate::waits::{Answer, AnswerKind};
 
 #[derive(Debug, Default)]
 struct Syncs {
     starting: u64,
-    waits: Waits,
+    waits: AvoidableTrips,
     waited: Distribution,
 }
 
@@ -19,7 +19,7 @@ pub(super) struct Synchronisation(Groups<(), Syncs>);
 
 impl Insight for Synchronisation {
     fn answered(&mut self, answer: &Answer<'_>, context: &Context<'_>) {
-        if answer.how == How::Synchronised
+        if answer.how == AnswerKind::Synchronised
             && let Some(syncs) = self.0.of(answer.client, ())
         {
             syncs.waits.add(answer);

@@ -17,7 +17,7 @@ use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use crate::elapsed::Elapsed;
 use crate::pipeline::{Observation, Seen};
-use crate::stalls::stall::{How, Stall, Waited};
+use crate::stalls::stall::{HoldKind, Stall, Waited};
 
 /// Grabs listed at most, the last ones.
 const MAX_GRABS: usize = 1000;
@@ -26,20 +26,20 @@ const MAX_PENDING: usize = 4096;
 
 /// The grabbed object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum What {
+enum GrabTarget {
     Server,
     Pointer,
     Keyboard,
     Device(u16),
 }
 
-impl What {
+impl GrabTarget {
     fn name(self) -> String {
         match self {
-            What::Server => "server".to_owned(),
-            What::Pointer => "pointer".to_owned(),
-            What::Keyboard => "keyboard".to_owned(),
-            What::Device(number) => format!("device {number}"),
+            GrabTarget::Server => "server".to_owned(),
+            GrabTarget::Pointer => "pointer".to_owned(),
+            GrabTarget::Keyboard => "keyboard".to_owned(),
+            GrabTarget::Device(number) => format!("device {number}"),
         }
     }
 }
@@ -52,15 +52,15 @@ struct Waiter {
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenGrab {
     by: ConnectionId,
     since: Timestamp,
     waiters: BTreeMap<ConnectionId, Waiter>,
 }
 
 #[derive(Debug)]
-struct Done {
-    what: What,
+struct EndedGrab {
+    what: GrabTarget,
     by: ConnectionId,
     since: Timestamp,
     until: Timestamp,
@@ -71,9 +71,9 @@ struct Done {
 /// The grabs of a trace.
 #[derive(Debug, Default)]
 pub struct Grabs {
-    open: HashMap<What, Open>,
-    asked: HashMap<(ConnectionId, SequenceNumber), What>,
-    done: VecDeque<Done>,
+    open: HashMap<GrabTarget, OpenGrab>,
+    asked: HashMap<(ConnectionId, SequenceNumber), GrabTarget>,
+    done: VecDeque<EndedGrab>,
     /// The grab of the server that ended last, until it is taken.
     ended: Option<Stall>,
     count: u64,
@@ -119,7 +119,7 @@ impl Grabs {
 
     /// True where the server is grabbed now.
     pub(crate) fn has_server(&self) -> bool {
-        self.open.contains_key(&What::Server)
+        self.open.contains_key(&GrabTarget::Server)
     }
 
     /// The grab of the server that ended since this was asked last.
@@ -129,7 +129,7 @@ impl Grabs {
 
     /// The grab of the server that goes on at `now`.
     pub(crate) fn server_grab(&self, now: Timestamp) -> Option<Stall> {
-        let open = self.open.get(&What::Server)?;
+        let open = self.open.get(&GrabTarget::Server)?;
         Some(stall(open, now))
     }
 
@@ -152,7 +152,7 @@ impl Grabs {
     }
 
     fn request(&mut self, seen: &Seen<'_>, request: &Request<'_>) {
-        if let Some(open) = self.open.get_mut(&What::Server)
+        if let Some(open) = self.open.get_mut(&GrabTarget::Server)
             && open.by != seen.connection
         {
             let waiter = open.waiters.entry(seen.connection).or_insert(Waiter {
@@ -162,14 +162,14 @@ impl Grabs {
             waiter.requests += 1;
         }
         let body = Body::of(request);
-        let device = |at| body.u16(at).map(What::Device);
+        let device = |at| body.u16(at).map(GrabTarget::Device);
         let ended = match request.name.as_str() {
-            "GrabPointer" => return self.ask(seen, request, Some(What::Pointer)),
-            "GrabKeyboard" => return self.ask(seen, request, Some(What::Keyboard)),
+            "GrabPointer" => return self.ask(seen, request, Some(GrabTarget::Pointer)),
+            "GrabKeyboard" => return self.ask(seen, request, Some(GrabTarget::Keyboard)),
             // XIGrabDevice: window, time, cursor, device.
             "XInputExtension:XIGrabDevice" => return self.ask(seen, request, device(12)),
-            "UngrabPointer" => Some(What::Pointer),
-            "UngrabKeyboard" => Some(What::Keyboard),
+            "UngrabPointer" => Some(GrabTarget::Pointer),
+            "UngrabKeyboard" => Some(GrabTarget::Keyboard),
             "XInputExtension:XIUngrabDevice" => device(4),
             _ => None,
         };
@@ -183,7 +183,7 @@ impl Grabs {
         }
     }
 
-    fn ask(&mut self, seen: &Seen<'_>, request: &Request<'_>, what: Option<What>) {
+    fn ask(&mut self, seen: &Seen<'_>, request: &Request<'_>, what: Option<GrabTarget>) {
         if let Some(what) = what
             && self.asked.len() < MAX_PENDING
         {
@@ -198,7 +198,7 @@ impl Grabs {
         if let Some(what) = self.asked.remove(&(seen.connection, reply.sequence)) {
             // Status 0 is Success. The core puts it in the reply's second byte, XIGrabDevice
             // after the header.
-            let at = if matches!(what, What::Device(_)) {
+            let at = if matches!(what, GrabTarget::Device(_)) {
                 8
             } else {
                 1
@@ -213,13 +213,13 @@ impl Grabs {
 
     /// The server changed hands.
     fn server_changed(&mut self, time: Timestamp, by: Option<ConnectionId>) {
-        self.end(What::Server, time, "ungrab");
+        self.end(GrabTarget::Server, time, "ungrab");
         if let Some(by) = by {
-            self.begin(What::Server, by, time);
+            self.begin(GrabTarget::Server, by, time);
         }
     }
 
-    fn begin(&mut self, what: What, by: ConnectionId, time: Timestamp) {
+    fn begin(&mut self, what: GrabTarget, by: ConnectionId, time: Timestamp) {
         match self.open.get(&what) {
             // One's own grab again changes how it is held, not since when.
             Some(open) if open.by == by => return,
@@ -227,7 +227,7 @@ impl Grabs {
             None => {}
         }
         self.count += 1;
-        let open = Open {
+        let open = OpenGrab {
             by,
             since: time,
             waiters: BTreeMap::new(),
@@ -235,17 +235,17 @@ impl Grabs {
         self.open.insert(what, open);
     }
 
-    fn end(&mut self, what: What, until: Timestamp, end: &'static str) {
+    fn end(&mut self, what: GrabTarget, until: Timestamp, end: &'static str) {
         let Some(open) = self.open.remove(&what) else {
             return;
         };
-        if what == What::Server {
+        if what == GrabTarget::Server {
             self.ended = Some(stall(&open, until));
         }
         if self.done.len() == MAX_GRABS {
             self.done.pop_front();
         }
-        self.done.push_back(Done {
+        self.done.push_back(EndedGrab {
             what,
             by: open.by,
             since: open.since,
@@ -256,7 +256,7 @@ impl Grabs {
     }
 
     fn end_all(&mut self, connection: ConnectionId, time: Timestamp) {
-        let held: Vec<What> = self
+        let held: Vec<GrabTarget> = self
             .open
             .iter()
             .filter(|(_, open)| open.by == connection)
@@ -269,14 +269,14 @@ impl Grabs {
 }
 
 /// A grab of the server as a stall until `until`.
-fn stall(grab: &Open, until: Timestamp) -> Stall {
+fn stall(grab: &OpenGrab, until: Timestamp) -> Stall {
     let waited = grab.waiters.iter().map(|(client, waiter)| Waited {
         client: *client,
         requests: waiter.requests,
         nanos: until.since(waiter.first).as_nanos() as u64,
     });
     Stall {
-        how: How::Grabbed,
+        how: HoldKind::Grabbed,
         client: grab.by,
         request: Some(Symbol::new("GrabServer")),
         from: grab.since.as_nanos(),

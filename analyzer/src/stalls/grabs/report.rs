@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::{Grabs, Open, Waiter, What};
+use super::{GrabTarget, Grabs, OpenGrab, Waiter};
 use crate::trace_summary::TraceSummary;
 use crate::units::duration_ms;
 
@@ -53,24 +53,25 @@ impl GrabReport {
     /// The report of a pass that `grabs` and `summary` took part in.
     pub fn new(grabs: &Grabs, summary: &TraceSummary) -> GrabReport {
         let start = grabs.start();
-        let line = |what: What, by, since: Timestamp, until: Timestamp, end: &str, waiters| {
-            let waiters: &BTreeMap<ConnectionId, Waiter> = waiters;
-            GrabLine {
-                what: what.name(),
-                client: summary.client_name(by),
-                since_ms: duration_ms(since.since(start)),
-                held_ms: duration_ms(until.since(since)),
-                end: end.to_owned(),
-                waited: waiters
-                    .iter()
-                    .map(|(client, waiter)| GrabWaiter {
-                        client: summary.client_name(*client),
-                        requests: waiter.requests,
-                        waited_ms: duration_ms(until.since(waiter.first)),
-                    })
-                    .collect(),
-            }
-        };
+        let line =
+            |what: GrabTarget, by, since: Timestamp, until: Timestamp, end: &str, waiters| {
+                let waiters: &BTreeMap<ConnectionId, Waiter> = waiters;
+                GrabLine {
+                    what: what.name(),
+                    client: summary.client_name(by),
+                    since_ms: duration_ms(since.since(start)),
+                    held_ms: duration_ms(until.since(since)),
+                    end: end.to_owned(),
+                    waited: waiters
+                        .iter()
+                        .map(|(client, waiter)| GrabWaiter {
+                            client: summary.client_name(*client),
+                            requests: waiter.requests,
+                            waited_ms: duration_ms(until.since(waiter.first)),
+                        })
+                        .collect(),
+                }
+            };
         let done = grabs.done.iter();
         let mut lines: Vec<GrabLine> = done
             .map(|one| {
@@ -84,7 +85,7 @@ impl GrabReport {
                 )
             })
             .collect();
-        let mut open: Vec<(&What, &Open)> = grabs.open.iter().collect();
+        let mut open: Vec<(&GrabTarget, &OpenGrab)> = grabs.open.iter().collect();
         open.sort_by_key(|(what, _)| **what);
         lines.extend(open.into_iter().map(|(what, open)| {
             line(

@@ -16,7 +16,7 @@ use fxprof_processed_profile::{
 use x11prof_analyzer::{Episode, EpisodeChild, Observation};
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::timeline::{Entry, Timeline, named_mark};
+use super::timeline::{Timeline, TimelineEntry, named_mark};
 use markers::{Kind, Kinds, Marked};
 
 /// Clients that have threads.
@@ -114,15 +114,15 @@ impl Contents {
         MarkerTiming::Instant(self.time(at))
     }
 
-    fn entry(&mut self, entry: Entry) {
+    fn entry(&mut self, entry: TimelineEntry) {
         match entry {
-            Entry::Client(id, name) => self.client(id, &name),
-            Entry::Request(request, client) => {
+            TimelineEntry::Client(id, name) => self.client(id, &name),
+            TimelineEntry::Request(request, client) => {
                 let numbers = [request.bytes, request.sequence, 0];
                 let (timing, kind) = (self.instant(request.at), self.kinds.request);
                 self.message(client, timing, kind, (request.name.as_str(), numbers));
             }
-            Entry::Event {
+            TimelineEntry::Event {
                 client,
                 at,
                 name,
@@ -132,7 +132,7 @@ impl Contents {
                 let (timing, kind) = (self.instant(at), self.kinds.event);
                 self.message(client, timing, kind, (name.as_str(), [bytes, 0, 0]));
             }
-            Entry::RoundTrip {
+            TimelineEntry::RoundTrip {
                 client,
                 request,
                 answered,
@@ -155,12 +155,12 @@ impl Contents {
                     answer,
                 );
             }
-            Entry::Mark(at, text) => {
+            TimelineEntry::Mark(at, text) => {
                 let (thread, kind) = (self.server(), self.kinds.mark);
                 let timing = self.instant(at);
                 self.mark(thread, timing, kind, (named_mark(&text), [0; 3]), "");
             }
-            Entry::Run(from, to) => {
+            TimelineEntry::Run(from, to) => {
                 if self.stretches == STRETCHES_LIMIT {
                     self.left_out += 1;
                     return;
@@ -171,7 +171,7 @@ impl Contents {
                 self.mark(thread, timing, kind, ("runs", [0; 3]), "");
             }
             // The profiler would take bytes for the internet's, and tell their carbon dioxide.
-            Entry::Count(..) => {}
+            TimelineEntry::Count(..) => {}
         }
     }
 

@@ -15,7 +15,7 @@ use prost::Message;
 use x11prof_analyzer::{Episode, EpisodeChild, Observation};
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::timeline::{Entry, Lanes, SentRequest, Timeline, named_mark};
+use super::timeline::{Lanes, SentRequest, Timeline, TimelineEntry, named_mark};
 use names::Names;
 use proto::{
     DebugAnnotation, INCREMENTAL_STATE_CLEARED, NEEDS_INCREMENTAL_STATE, Trace, TracePacket,
@@ -90,15 +90,15 @@ impl Packets {
         Ok(())
     }
 
-    fn entry(&mut self, entry: Entry) {
+    fn entry(&mut self, entry: TimelineEntry) {
         match entry {
-            Entry::Client(client, name) => self.describe(Track::Client(client), &name),
-            Entry::Request(request, client) => {
+            TimelineEntry::Client(client, name) => self.describe(Track::Client(client), &name),
+            TimelineEntry::Request(request, client) => {
                 let mut event = self.request(Track::Requests(client), &request);
                 event.r#type = Some(Type::Instant as i32);
                 self.event(request.at, event);
             }
-            Entry::RoundTrip {
+            TimelineEntry::RoundTrip {
                 client,
                 request,
                 lane,
@@ -127,7 +127,7 @@ impl Packets {
                 };
                 self.event(answered, reply);
             }
-            Entry::Event {
+            TimelineEntry::Event {
                 client,
                 at,
                 name,
@@ -145,19 +145,19 @@ impl Packets {
                 };
                 self.event(at, event);
             }
-            Entry::Mark(at, text) => {
+            TimelineEntry::Mark(at, text) => {
                 let mark = TrackEvent {
                     r#type: Some(Type::Instant as i32),
                     ..self.named(Track::Marks, named_mark(&text), &[])
                 };
                 self.event(at, mark);
             }
-            Entry::Run(from, to) => {
+            TimelineEntry::Run(from, to) => {
                 let run = self.named(Track::Runs, "runs", &[]);
                 self.event(from, run);
                 self.end_slice(Track::Runs, to.max(from));
             }
-            Entry::Count(counted, at, value) => {
+            TimelineEntry::Count(counted, at, value) => {
                 let track = Track::Count(counted);
                 self.describe(track, "");
                 let count = TrackEvent {

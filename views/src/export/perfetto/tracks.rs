@@ -3,7 +3,7 @@
 use x11prof_trace::ConnectionId;
 
 use super::proto::{CounterDescriptor, EXPLICIT, TrackDescriptor, UNIT_COUNT, UNIT_SIZE_BYTES};
-use crate::export::timeline::{Counted, Of};
+use crate::export::timeline::{ClientCounter, Counter};
 
 /// A track. Slices of one track must nest, so what overlaps is on several that are alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -25,7 +25,7 @@ pub(super) enum Track {
     /// Messages from the server.
     FromServer(ConnectionId),
     /// A count over time.
-    Count(Counted),
+    Count(Counter),
 }
 
 /// Lanes of a kind for a client that have numbers of their own, of 2^LANE_BITS for all of its tracks.
@@ -43,26 +43,26 @@ impl Track {
         match self {
             Track::Server => 1,
             Track::Runs => 2,
-            Track::Count(Counted::Wakeups) => 3,
+            Track::Count(Counter::Wakeups) => 3,
             Track::Marks => 4,
             Track::Client(client) => of(client, 0, 0),
             Track::Episodes(client, lane) => of(client, 1, lane),
             Track::RoundTrips(client, lane) => of(client, 2, lane),
             Track::Requests(client) => of(client, 3, 0),
             Track::FromServer(client) => of(client, 4, 0),
-            Track::Count(Counted::Client(client, counted)) => of(client, 5 + counted as u64, 0),
+            Track::Count(Counter::Client(client, counted)) => of(client, 5 + counted as u64, 0),
         }
     }
 
     fn parent(self) -> Option<Track> {
         match self {
             Track::Server | Track::Client(_) => None,
-            Track::Runs | Track::Marks | Track::Count(Counted::Wakeups) => Some(Track::Server),
+            Track::Runs | Track::Marks | Track::Count(Counter::Wakeups) => Some(Track::Server),
             Track::Episodes(client, _)
             | Track::Requests(client)
             | Track::RoundTrips(client, _)
             | Track::FromServer(client)
-            | Track::Count(Counted::Client(client, _)) => Some(Track::Client(client)),
+            | Track::Count(Counter::Client(client, _)) => Some(Track::Client(client)),
         }
     }
 
@@ -73,8 +73,8 @@ impl Track {
             Track::RoundTrips(..) | Track::Marks => 1,
             Track::Requests(_) => 2,
             Track::FromServer(_) => 3,
-            Track::Count(Counted::Wakeups) => 4,
-            Track::Count(Counted::Client(_, counted)) => 4 + counted as i32,
+            Track::Count(Counter::Wakeups) => 4,
+            Track::Count(Counter::Client(_, counted)) => 4 + counted as i32,
         }
     }
 
@@ -94,15 +94,17 @@ impl Track {
             Track::RoundTrips(_, lane) => lane_of("round trips", lane),
             Track::FromServer(_) => "from the server".to_owned(),
             Track::Count(counted) => match counted {
-                Counted::Wakeups => "wakeups",
-                Counted::Client(_, Of::Sent) => "bytes sent",
-                Counted::Client(_, Of::Received) => "bytes received",
-                Counted::Client(_, Of::Resources) => "resources held",
+                Counter::Wakeups => "wakeups",
+                Counter::Client(_, ClientCounter::Sent) => "bytes sent",
+                Counter::Client(_, ClientCounter::Received) => "bytes received",
+                Counter::Client(_, ClientCounter::Resources) => "resources held",
             }
             .to_owned(),
         };
         let unit = match self {
-            Track::Count(Counted::Client(_, Of::Sent | Of::Received)) => Some(UNIT_SIZE_BYTES),
+            Track::Count(Counter::Client(_, ClientCounter::Sent | ClientCounter::Received)) => {
+                Some(UNIT_SIZE_BYTES)
+            }
             Track::Count(_) => Some(UNIT_COUNT),
             _ => None,
         };

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use x11prof_session::{ResourceChange, Session};
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::entry::{Counted, Entry, Of};
+use super::entry::{ClientCounter, Counter, TimelineEntry};
 
 /// A count is written no more often than this, in nanoseconds: no screen is finer where it shows much.
 const GRAIN: u64 = 1_000_000;
@@ -21,15 +21,15 @@ struct Count {
 
 /// The counts of a trace.
 #[derive(Debug, Default)]
-pub(super) struct Counts(HashMap<Counted, Count>);
+pub(super) struct Counts(HashMap<Counter, Count>);
 
 impl Counts {
     pub(super) fn add(
         &mut self,
-        counted: Counted,
+        counted: Counter,
         at: Timestamp,
         change: i64,
-        on: &mut dyn FnMut(Entry),
+        on: &mut dyn FnMut(TimelineEntry),
     ) {
         let count = self.0.entry(counted).or_default();
         count.value = count.value.saturating_add_signed(change);
@@ -47,7 +47,7 @@ impl Counts {
         &mut self,
         at: Timestamp,
         session: &Session,
-        on: &mut dyn FnMut(Entry),
+        on: &mut dyn FnMut(TimelineEntry),
     ) {
         for change in session.resource_changes() {
             let (resource, change) = match change {
@@ -58,29 +58,38 @@ impl Counts {
                 ResourceChange::Resized { .. } => continue,
             };
             let client = ConnectionId(resource.client.0);
-            self.add(Counted::Client(client, Of::Resources), at, change, on);
+            self.add(
+                Counter::Client(client, ClientCounter::Resources),
+                at,
+                change,
+                on,
+            );
         }
     }
 
     /// Writes the last value of each.
-    pub(super) fn end(&mut self, on: &mut dyn FnMut(Entry)) {
+    pub(super) fn end(&mut self, on: &mut dyn FnMut(TimelineEntry)) {
         self.gone(|_| true, on);
         let wakeups = self.0.drain().collect();
         write_last(wakeups, on);
     }
 
     /// Writes the last value of each of the clients that are gone, and forgets them.
-    pub(super) fn gone(&mut self, gone: impl Fn(ConnectionId) -> bool, on: &mut dyn FnMut(Entry)) {
-        let of_gone = |counted: &Counted, _: &mut Count| match counted {
-            Counted::Client(client, _) => gone(*client),
-            Counted::Wakeups => false,
+    pub(super) fn gone(
+        &mut self,
+        gone: impl Fn(ConnectionId) -> bool,
+        on: &mut dyn FnMut(TimelineEntry),
+    ) {
+        let of_gone = |counted: &Counter, _: &mut Count| match counted {
+            Counter::Client(client, _) => gone(*client),
+            Counter::Wakeups => false,
         };
         let last = self.0.extract_if(of_gone).collect();
         write_last(last, on);
     }
 }
 
-fn write_last(mut last: Vec<(Counted, Count)>, on: &mut dyn FnMut(Entry)) {
+fn write_last(mut last: Vec<(Counter, Count)>, on: &mut dyn FnMut(TimelineEntry)) {
     last.sort_by_key(|(counted, _)| *counted);
     for (counted, mut count) in last {
         if count.written.is_none_or(|(value, _)| value != count.value) {
@@ -90,8 +99,8 @@ fn write_last(mut last: Vec<(Counted, Count)>, on: &mut dyn FnMut(Entry)) {
 }
 
 impl Count {
-    fn write(&mut self, counted: Counted, on: &mut dyn FnMut(Entry)) {
+    fn write(&mut self, counted: Counter, on: &mut dyn FnMut(TimelineEntry)) {
         self.written = Some((self.value, self.at));
-        on(Entry::Count(counted, self.at, self.value));
+        on(TimelineEntry::Count(counted, self.at, self.value));
     }
 }

@@ -5,7 +5,7 @@ use x11prof_trace::{ConnectionId, Timestamp};
 
 /// Something in the timeline.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::export) enum Entry {
+pub(in crate::export) enum TimelineEntry {
     /// A client is known from now on.
     Client(ConnectionId, String),
     /// A request without a reply, or one whose reply never came.
@@ -37,7 +37,7 @@ pub(in crate::export) enum Entry {
     /// The server ran.
     Run(Timestamp, Timestamp),
     /// A count has another value.
-    Count(Counted, Timestamp, u64),
+    Count(Counter, Timestamp, u64),
 }
 
 /// A request.
@@ -55,16 +55,16 @@ pub(in crate::export) struct SentRequest {
 
 /// A counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(in crate::export) enum Counted {
+pub(in crate::export) enum Counter {
     /// Runs of the server so far.
     Wakeups,
     /// Something of a client.
-    Client(ConnectionId, Of),
+    Client(ConnectionId, ClientCounter),
 }
 
 /// A counter of one client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(in crate::export) enum Of {
+pub(in crate::export) enum ClientCounter {
     /// Bytes to the server so far.
     Sent,
     /// Bytes from the server so far.

@@ -13,7 +13,7 @@ use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
 use counts::Counts;
-pub(super) use entry::{Counted, Entry, Of, SentRequest, named_mark};
+pub(super) use entry::{ClientCounter, Counter, SentRequest, TimelineEntry, named_mark};
 pub(super) use lanes::Lanes;
 
 /// Requests of a client that may wait for their replies; of more, the oldest count as never answered.
@@ -51,21 +51,25 @@ impl Timeline {
     }
 
     /// Takes the next observation of a pass.
-    pub(super) fn observe(&mut self, observation: &Observation<'_>, on: &mut dyn FnMut(Entry)) {
+    pub(super) fn observe(
+        &mut self,
+        observation: &Observation<'_>,
+        on: &mut dyn FnMut(TimelineEntry),
+    ) {
         self.summary.observe(observation);
         let counts = &mut self.counts;
         self.runs.observe(observation, |from, to| {
-            on(Entry::Run(from, to));
-            counts.add(Counted::Wakeups, from, 1, on);
+            on(TimelineEntry::Run(from, to));
+            counts.add(Counter::Wakeups, from, 1, on);
         });
         match observation {
             Observation::BlockStart(block) => {
                 self.know(block.connection, on);
                 let of = match block.direction {
-                    Direction::ToServer => Of::Sent,
-                    Direction::ToClient => Of::Received,
+                    Direction::ToServer => ClientCounter::Sent,
+                    Direction::ToClient => ClientCounter::Received,
                 };
-                let counted = Counted::Client(block.connection, of);
+                let counted = Counter::Client(block.connection, of);
                 let bytes = i64::from(block.wire_len);
                 self.counts.add(counted, block.time, bytes, on);
             }
@@ -74,7 +78,7 @@ impl Timeline {
                 self.message(seen, on);
             }
             Observation::Control(time, Control::Mark { text }) => {
-                on(Entry::Mark(*time, text.clone()));
+                on(TimelineEntry::Mark(*time, text.clone()));
             }
             Observation::Control(_, Control::Opened(opened)) => self.know(opened.connection, on),
             Observation::Control(_, Control::Closed { connection, .. }) => {
@@ -91,27 +95,30 @@ impl Timeline {
     }
 
     /// The trace is over: hands out what waited for more.
-    pub(super) fn end(&mut self, on: &mut dyn FnMut(Entry)) {
+    pub(super) fn end(&mut self, on: &mut dyn FnMut(TimelineEntry)) {
         let clients: Vec<ConnectionId> = self.clients.keys().copied().collect();
         for client in clients {
             self.gone(client, on);
         }
         let counts = &mut self.counts;
         self.runs.end(|from, to| {
-            on(Entry::Run(from, to));
-            counts.add(Counted::Wakeups, from, 1, on);
+            on(TimelineEntry::Run(from, to));
+            counts.add(Counter::Wakeups, from, 1, on);
         });
         self.counts.end(on);
     }
 
-    fn know(&mut self, client: ConnectionId, on: &mut dyn FnMut(Entry)) {
+    fn know(&mut self, client: ConnectionId, on: &mut dyn FnMut(TimelineEntry)) {
         if let hash_map::Entry::Vacant(vacant) = self.clients.entry(client) {
             vacant.insert(Client::default());
-            on(Entry::Client(client, self.summary.client_name(client)));
+            on(TimelineEntry::Client(
+                client,
+                self.summary.client_name(client),
+            ));
         }
     }
 
-    fn message(&mut self, seen: &Seen<'_>, on: &mut dyn FnMut(Entry)) {
+    fn message(&mut self, seen: &Seen<'_>, on: &mut dyn FnMut(TimelineEntry)) {
         let id = seen.connection;
         let Some(client) = self.clients.get_mut(&id) else {
             return;
@@ -135,7 +142,7 @@ impl Timeline {
                     responds_to,
                 };
                 if !request.has_reply {
-                    on(Entry::Request(sent, id));
+                    on(TimelineEntry::Request(sent, id));
                     return;
                 }
                 if client.waiting.len() == WAITING_LIMIT {
@@ -151,7 +158,7 @@ impl Timeline {
             Message::Error(error) => {
                 let (at, name) = (seen.time, error.name);
                 if !client.answered(id, error.sequence, at, 32, Some(name), on) {
-                    on(Entry::Event {
+                    on(TimelineEntry::Event {
                         client: id,
                         at,
                         name,
@@ -175,7 +182,7 @@ impl Timeline {
     }
 
     /// A client is gone: hands out what it waited for.
-    fn gone(&mut self, id: ConnectionId, on: &mut dyn FnMut(Entry)) {
+    fn gone(&mut self, id: ConnectionId, on: &mut dyn FnMut(TimelineEntry)) {
         let Some(mut client) = self.clients.remove(&id) else {
             return;
         };
@@ -197,7 +204,7 @@ impl Client {
         at: Timestamp,
         received: u64,
         error: Option<Symbol>,
-        on: &mut dyn FnMut(Entry),
+        on: &mut dyn FnMut(TimelineEntry),
     ) -> bool {
         let found = self.waiting.binary_search_by_key(&sequence, |(of, ..)| *of);
         let Some((_, lane, request)) = found.ok().and_then(|place| self.waiting.remove(place))
@@ -206,7 +213,7 @@ impl Client {
         };
         let answered = at.max(request.at);
         self.lanes.free(lane, answered);
-        on(Entry::RoundTrip {
+        on(TimelineEntry::RoundTrip {
             client,
             request,
             lane,
@@ -218,17 +225,17 @@ impl Client {
     }
 
     /// The oldest request that waits is answered no more.
-    fn give_up(&mut self, client: ConnectionId, on: &mut dyn FnMut(Entry)) {
+    fn give_up(&mut self, client: ConnectionId, on: &mut dyn FnMut(TimelineEntry)) {
         if let Some((_, lane, request)) = self.waiting.pop_front() {
             self.lanes.free(lane, request.at);
-            on(Entry::Request(request, client));
+            on(TimelineEntry::Request(request, client));
         }
     }
 }
 
 impl LastEvent {
-    fn entry(self, client: ConnectionId, led_to: Option<u64>) -> Entry {
-        Entry::Event {
+    fn entry(self, client: ConnectionId, led_to: Option<u64>) -> TimelineEntry {
+        TimelineEntry::Event {
             client,
             at: self.at,
             name: self.name,
@@ -240,7 +247,7 @@ impl LastEvent {
 
 #[cfg(test)]
 mod tests {
-    use super::{Entry, Timeline};
+    use super::{Timeline, TimelineEntry};
     use crate::Pipeline;
     use crate::testing::{Synthetic, get_input_focus, no_operation, reply};
 
@@ -264,15 +271,15 @@ mod tests {
         let trips: Vec<_> = entries
             .iter()
             .filter_map(|entry| match entry {
-                Entry::RoundTrip { request, lane, .. } => Some((request.sequence, *lane)),
+                TimelineEntry::RoundTrip { request, lane, .. } => Some((request.sequence, *lane)),
                 _ => None,
             })
             .collect();
         assert_eq!(trips, [(1, 0), (2, 1), (4, 0)]);
         let requests = entries
             .iter()
-            .filter(|entry| matches!(entry, Entry::Request(..)));
+            .filter(|entry| matches!(entry, TimelineEntry::Request(..)));
         assert_eq!(requests.count(), 1);
-        assert!(matches!(entries[0], Entry::Client(..)));
+        assert!(matches!(entries[0], TimelineEntry::Client(..)));
     }
 }

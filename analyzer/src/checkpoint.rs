@@ -178,5 +178,5 @@ fn recorded(drawable: ExistingDrawable) -> x11prof_trace::ExistingDrawable {
 }
 
 #[cfg(test)]
-#[path = "middle_tests.rs"]
+#[path = "checkpoint_tests.rs"]
 mod tests;

@@ -34,18 +34,18 @@ fn a_pass_goes_on_from_the_middle_of_another() {
     let mut whole = Pipeline::new();
     seen(&mut whole, &trace.records[..first]);
     assert!(whole.can_go_on_elsewhere());
-    let middle = whole.middle();
+    let checkpoint = whole.checkpoint();
     let after = seen(&mut whole, &trace.records[first..]);
     let mut part = Pipeline::new();
-    let middle: Vec<Record> = middle
+    let checkpoint: Vec<Record> = checkpoint
         .into_iter()
         .map(|control| Record::Control(Timestamp::default(), control))
         .collect();
     assert!(matches!(
-        middle[0],
+        checkpoint[0],
         Record::Control(_, Control::Existing(_))
     ));
-    assert!(seen(&mut part, &middle).is_empty());
+    assert!(seen(&mut part, &checkpoint).is_empty());
     // The request under way ended in the whole alone.
     let rest = seen(&mut part, &trace.records[first..]);
     assert_eq!(after[1..], rest[..]);
