@@ -114,10 +114,15 @@ mod tests {
     fn busy_client_works_for_its_time_over_all_its_memory() {
         let mut busy = BusyClient::new();
         let before = busy.memory.clone();
-        let (start, time) = (Instant::now(), Duration::from_millis(5));
-        busy.work(time);
-        assert!(start.elapsed() >= time);
-        let changed = before.iter().zip(&busy.memory).filter(|(a, b)| a != b);
-        assert!(changed.count() > 1000);
+        let time = Duration::from_millis(5);
+        // Others may have the processor: one turn may be a few steps only.
+        let is_enough = (0..1000).any(|_| {
+            let start = Instant::now();
+            busy.work(time);
+            assert!(start.elapsed() >= time);
+            let changed = before.iter().zip(&busy.memory).filter(|(a, b)| a != b);
+            changed.count() > 1000
+        });
+        assert!(is_enough);
     }
 }
