@@ -73,9 +73,8 @@ impl SleepPrices {
         Some(slept + self.worked(prior_sleep.worked, |point| point.wakeup_us))
     }
 
-    /// A request's cost beyond its price if its name and attributes have not run meanwhile; its first use is `uses`
-    /// usual ones.
-    pub fn first(&self, prior_sleep: PriorSleep, uses: f64) -> Cost {
+    /// A request's cost beyond its price if its name and attributes have not run meanwhile.
+    pub fn first(&self, prior_sleep: PriorSleep) -> Cost {
         let Some(shortest) = self.points.first() else {
             return Cost::default();
         };
@@ -83,9 +82,8 @@ impl SleepPrices {
         let idle = prior_sleep.without_work();
         let warm = (idle.0 / shortest.asleep_us.0).clamp(0.0, 1.0);
         let idle = self.slept(idle, |point| point.first_us);
-        let usual = idle.unwrap_or_default().times(warm)
-            + self.worked(prior_sleep.worked, |point| point.first_us);
-        usual.times(uses)
+        idle.unwrap_or_default().times(warm)
+            + self.worked(prior_sleep.worked, |point| point.first_us)
     }
 
     /// The idle time up to which no pixels leave the caches; `None` if the pixels' cost then was not measured.
@@ -179,17 +177,15 @@ mod tests {
     fn what_ran_just_now_is_warm() {
         let prices = prices(Clock::Cpu);
         assert_eq!(
-            prices.first(PriorSleep::idle(Micros(0.0)), 1.0).time,
+            prices.first(PriorSleep::idle(Micros(0.0))).time,
             Micros(0.0)
         );
         assert_eq!(
-            prices.first(PriorSleep::idle(Micros(50.0)), 1.0).time,
+            prices.first(PriorSleep::idle(Micros(50.0))).time,
             Micros(0.5)
         );
         assert_eq!(
-            prices
-                .first(PriorSleep::idle(Micros(f64::INFINITY)), 1.0)
-                .time,
+            prices.first(PriorSleep::idle(Micros(f64::INFINITY))).time,
             Micros(5.0)
         );
     }
@@ -206,8 +202,8 @@ mod tests {
         assert_eq!(wakeup(100.0, 100.0), 8.0);
         // The sleep beside the work counts.
         assert_eq!(wakeup(15000.0, 5000.0), 35.0);
-        assert_eq!(prices.first(after(11000.0, 1000.0), 1.0).time, Micros(8.0));
-        assert_eq!(prices.first(PriorSleep::EVER, 2.5).time, Micros(20.0));
+        assert_eq!(prices.first(after(11000.0, 1000.0)).time, Micros(8.0));
+        assert_eq!(prices.first(PriorSleep::EVER).time, Micros(8.0));
         assert_eq!(prices.connection(after(100.0, 25.0)).time, Micros(21.0));
     }
 
@@ -236,7 +232,7 @@ mod tests {
         assert!(!prices.is_known());
         assert_eq!(prices.wakeup(PriorSleep::idle(Micros(1e6))), None);
         assert_eq!(
-            prices.first(PriorSleep::idle(Micros(1e6)), 1.0).time,
+            prices.first(PriorSleep::idle(Micros(1e6))).time,
             Micros(0.0)
         );
     }

@@ -61,11 +61,7 @@ impl Brought {
             &mut transport.reply,
             &mut transport.event,
         ];
-        let optional = [
-            &mut transport.wakeup_other_cpu,
-            &mut transport.flush,
-            &mut transport.byte_written,
-        ];
+        let optional = [&mut transport.wakeup_other_cpu, &mut transport.byte_written];
         let parts = parts.into_iter().chain(optional.into_iter().flatten());
         parts.for_each(|part| self.measured(part));
         for sleep in &mut transport.after_sleep {

@@ -77,7 +77,6 @@ impl TransportCosts {
             ("wakeup_other_cpu", self.wakeup_other_cpu.as_ref()),
             ("byte_read", Some(&self.byte_read)),
             ("reply", Some(&self.reply)),
-            ("flush", self.flush.as_ref()),
             ("byte_written", self.byte_written.as_ref()),
             ("event", Some(&self.event)),
         ]

@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Cost, Micros};
 
-/// A server's later work, done once for all changes of its screen: Xvnc's for its viewer, Xephyr's for its host.
+/// A server's later work, done once for all changes of its screen: Xvnc's for its viewer.
 /// Processor times of the server, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Deferred {
-    /// The least time between two such updates; 0 if the server updates whenever it is idle.
+    /// The least time between two such updates.
     pub interval_us: Micros,
     /// One update.
     pub update_us: Micros,
@@ -27,23 +27,18 @@ pub struct Deferred {
     /// Each box of the changed region beyond the first; nothing where it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub box_us: Option<Micros>,
-    /// The extra cost of an update for each microsecond that the wakeup before it costs more than one in a warm cache.
-    /// If absent, `update_us` is that of cold caches.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub chill: Option<f64>,
     /// Half the width of the 95 % confidence interval of a large update, relative to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
 }
 
 impl Deferred {
-    /// An update of `pixels` drawn pixels in `boxes` boxes; the wakeup before it cost `cold` more than one in a warm
-    /// cache. A recording does not show which pixels are unchanged, as where a program paints the same again, nor the
+    /// An update of `pixels` drawn pixels in `boxes` boxes. A recording does not show which pixels are unchanged, as where a program paints the same again, nor the
     /// content of the others. The lower bound is that none has changed, the upper that all are the most expensive ones
     /// measured. The estimate is the mean of none and all, of text.
-    pub fn cost(&self, pixels: u64, boxes: u64, cold: Micros) -> Cost {
+    pub fn cost(&self, pixels: u64, boxes: u64) -> Cost {
         let spread = self.spread.unwrap_or(0.0);
-        let update = self.fixed(boxes, cold);
+        let update = self.fixed(boxes);
         let all = |pixel: Micros| update + pixel * pixels as f64;
         let (text, same) = (self.pixel_us, self.same_us.unwrap_or_default());
         let smooth = self.smooth_us.unwrap_or(text);
@@ -57,9 +52,9 @@ impl Deferred {
     }
 
     /// The cost of an update without its pixels.
-    fn fixed(&self, boxes: u64, cold: Micros) -> Micros {
+    fn fixed(&self, boxes: u64) -> Micros {
         let more = self.box_us.unwrap_or_default() * boxes.saturating_sub(1) as f64;
-        self.update_us + more + cold * self.chill.unwrap_or(0.0)
+        self.update_us + more
     }
 
     /// The delay of the update after the first change that follows a pause.

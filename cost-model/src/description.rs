@@ -61,7 +61,6 @@ impl ServerParameters {
                 attributes,
                 fixed: None,
                 blank: None,
-                first_uses: None,
                 points,
             });
         }

@@ -77,10 +77,12 @@ impl ServerParameters {
 }
 
 /// Keys of terms that the model had once: measuring showed no worth.
-const RETIRED: [&str; 13] = [
+const RETIRED: [&str; 15] = [
     "brought",
     "first_uses",
+    "chill",
     "flush",
+    "pace",
     "lettering",
     "row",
     "surroundings",

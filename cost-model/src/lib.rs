@@ -20,7 +20,6 @@ mod items;
 mod matching;
 mod merge;
 mod network;
-mod pace;
 mod parameters;
 mod price;
 mod references;
@@ -43,7 +42,6 @@ pub use difference::{Difference, differences};
 pub use file::ParameterError;
 pub use matching::{Match, best_match, is_same_server};
 pub use network::{Network, NetworkError};
-pub use pace::Pace;
 pub use parameters::{
     AfterSleep, AfterWork, AttributeValue, Blank, FORMAT, Host, Measured, Method, Point,
     RequestCosts, ServerIdentity, ServerParameters, TransportCosts,

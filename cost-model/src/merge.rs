@@ -31,7 +31,6 @@ impl RequestCosts {
     fn merge(&mut self, newer: RequestCosts) {
         self.fixed = newer.fixed.or(self.fixed.take());
         self.blank = newer.blank.or(self.blank);
-        self.first_uses = newer.first_uses.or(self.first_uses);
         let replaced = |point: &Point| newer.points.iter().any(|new| new.size == point.size);
         self.points.retain(|point| !replaced(point));
         self.points.extend(newer.points);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Brought, Deferred, Micros, Pace, Reference};
+use crate::{Brought, Deferred, Micros, Reference};
 
 /// The newest version of the file format.
 pub const FORMAT: u32 = 1;
@@ -95,9 +95,6 @@ pub struct Method {
     /// Requests of which something was left out when the time was over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmeasured: Vec<String>,
-    /// The processor's speed meanwhile.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pace: Option<Pace>,
     /// From which machine they were brought to `host`; `None` where they were measured there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub brought: Option<Brought>,
@@ -137,13 +134,8 @@ pub struct TransportCosts {
     pub wakeup_other_cpu: Option<Measured>,
     /// Reading one byte of requests.
     pub byte_read: Measured,
-    /// Making one reply and putting it into the client's output; with the write that carries it
-    /// where the file has no `flush`.
+    /// Making one reply and putting it into the client's output.
     pub reply: Measured,
-    /// Writing what a client's output holds, whatever it is; `None` where `reply` and `event`
-    /// have it in them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flush: Option<Measured>,
     /// Writing one byte of a reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub byte_written: Option<Measured>,
@@ -217,10 +209,6 @@ pub struct RequestCosts {
     /// The share of a blank character's cost; as any other character's if not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blank: Option<Blank>,
-    /// The cost beyond its price as a multiple of `first_us`, including all the server's work after it, if its name and
-    /// attributes have not run for a while; 1 if not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first_uses: Option<f64>,
     /// Measured sizes of one item, in ascending order; each time includes the fixed part.
     pub points: Vec<Point>,
 }

@@ -1,6 +1,6 @@
 //! Remarks on a well-formed file for a careful reader.
 
-use crate::{Clock, Method, Pace, RequestCosts, ServerParameters, left_behind};
+use crate::{Clock, Method, RequestCosts, ServerParameters, left_behind};
 
 /// A spread above this is worth a remark: the aim of a measurement is 0.03.
 const WIDE: f64 = 0.1;
@@ -54,8 +54,7 @@ pub fn review(parameters: &ServerParameters) -> Vec<String> {
     remarks
 }
 
-/// Limits of a calibration's figures: its lasting effects, the loads that it had no time for, a processor that other
-/// work shared.
+/// Limits of a calibration's figures: its lasting effects, the loads that it had no time for.
 pub fn review_method(method: &Method) -> Vec<String> {
     let mut remarks = left_behind(&method.references);
     if let Some(first) = method.unmeasured.first() {
@@ -65,7 +64,6 @@ pub fn review_method(method: &Method) -> Vec<String> {
             method.unmeasured.len()
         ));
     }
-    remarks.extend(method.pace.and_then(Pace::remark));
     remarks
 }
 

@@ -11,8 +11,6 @@ use crate::{Doubt, Substitutions};
 pub(crate) struct Entry {
     pub(crate) attributes: Attributes,
     pub(crate) costs: ItemCosts,
-    /// The entry's own first use as a multiple of a usual one.
-    pub(crate) first_uses: Option<f64>,
 }
 
 /// The pricing of a set of attributes. Numbers are indexes of entries.
@@ -199,7 +197,6 @@ mod tests {
         let entry = |text: &&str| Entry {
             attributes: attributes(text),
             costs: costs.clone(),
-            first_uses: None,
         };
         let entries: Vec<Entry> = entries.iter().map(entry).collect();
         resolve(&entries, &attributes(wanted), &Substitutions::default())

@@ -31,8 +31,6 @@ pub struct CostTable {
 struct RequestTable {
     /// In the order of their attributes, so that ties are always decided alike.
     entries: Vec<Entry>,
-    /// True if an entry has its own number of usual first uses.
-    has_first_uses: bool,
     found: FxHashMap<Attributes, usize>,
     resolved: Vec<Resolved>,
     /// The last of these that was asked for: neighbouring requests are often alike.
@@ -78,11 +76,9 @@ impl CostTable {
                     tables.push(RequestTable::default());
                 }
                 let table = &mut tables[place];
-                table.has_first_uses |= costs.first_uses.is_some();
                 table.entries.push(Entry {
                     attributes: costs.attribute_set(),
                     costs: items,
-                    first_uses: costs.first_uses,
                 });
             }
         }
@@ -147,18 +143,6 @@ impl CostTable {
             remember(last, operation, price, fixed);
         }
         fixed
-    }
-
-    /// The first use of `operation` as a multiple of a usual one: 1 if not measured.
-    pub fn first_uses(&mut self, operation: &Operation) -> f64 {
-        let place = self.place(operation.request);
-        if place.is_none_or(|place| !self.tables[place].has_first_uses) {
-            return 1.0;
-        }
-        let entry = self
-            .resolved(operation)
-            .and_then(|(entries, found)| entries.get(found.resolution.as_ref()?.entry));
-        entry.and_then(|entry| entry.first_uses).unwrap_or(1.0)
     }
 
     /// Where the table of `request` is among all; `None` where it has none.

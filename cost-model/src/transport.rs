@@ -13,7 +13,6 @@ pub struct TransportPrices {
     wakeup_other_cpu: Option<Cost>,
     byte_read: Cost,
     reply: Cost,
-    flush: Cost,
     byte_written: Cost,
     event: Cost,
     sleep: SleepPrices,
@@ -36,7 +35,6 @@ impl TransportPrices {
                 wakeup_other_cpu,
                 byte_read,
                 reply,
-                flush,
                 byte_written,
                 event,
                 after_sleep: _,
@@ -51,17 +49,14 @@ impl TransportPrices {
                     .and_then(|measured| measured.cost(clock)),
                 byte_read: byte_read.cost(clock)?,
                 reply: reply.cost(clock)?,
-                flush: flush
-                    .as_ref()
-                    .and_then(|measured| measured.cost(clock))
-                    .unwrap_or_default(),
                 byte_written: byte_written
                     .as_ref()
                     .and_then(|measured| measured.cost(clock))
                     .unwrap_or_default(),
                 event: event.cost(clock)?,
                 sleep: SleepPrices::new(parameters, Some(clock)),
-                deferred: deferred.filter(|_| clock == Clock::Cpu),
+                deferred: deferred
+                    .filter(|update| clock == Clock::Cpu && update.interval_us > Micros::ZERO),
             })
         };
         costs.and_then(of).unwrap_or_default()
@@ -89,15 +84,6 @@ impl TransportPrices {
         }
     }
 
-    /// The extra cost of one wakeup after such a sleep over one in a warm cache.
-    pub fn cold(&self, prior_sleep: PriorSleep) -> Micros {
-        Micros(
-            (self.wakeup(prior_sleep).time - self.wakeup.time)
-                .0
-                .max(0.0),
-        )
-    }
-
     /// One wakeup where client and server run on two processors, where that was measured.
     pub fn wakeup_other_cpu(&self) -> Option<Cost> {
         self.wakeup_other_cpu
@@ -117,12 +103,6 @@ impl TransportPrices {
     /// Reading one byte of requests.
     pub fn byte_read(&self) -> Cost {
         self.byte_read
-    }
-
-    /// One write of a client's output: once for each batch of replies, events and errors that
-    /// goes to a client together. No time where the file counts it in every reply and event.
-    pub fn flush(&self) -> Cost {
-        self.flush
     }
 
     /// Making one reply of `bytes` in all.
@@ -166,20 +146,8 @@ mod tests {
         assert_eq!(prices.byte_read().times(10.0).time, Micros(5.0));
         assert_eq!(prices.reply(32), Cost::exact(Micros(10.0)));
         assert_eq!(prices.event(), Cost::exact(Micros(4.0)));
-        assert_eq!(prices.flush(), Cost::default());
         let wall = TransportPrices::with_clock(&parameters, Clock::Wall);
         assert_eq!(wall, prices); // the event has no wall time, so the wall is not whole
-    }
-
-    #[test]
-    fn a_flush_is_a_price_of_its_own() {
-        let parameters = parameters(
-            "[transport]\nwakeup = { cpu_us = 6 }\nbyte_read = { cpu_us = 0.5 }\n\
-             reply = { cpu_us = 0.2 }\nflush = { cpu_us = 2 }\nevent = { cpu_us = 0.3 }\n",
-        );
-        let prices = TransportPrices::new(&parameters);
-        assert_eq!(prices.flush(), Cost::exact(Micros(2.0)));
-        assert_eq!(prices.reply(32), Cost::exact(Micros(0.2)));
     }
 
     #[test]

@@ -46,24 +46,6 @@ pub(crate) fn validate(parameters: &ServerParameters) -> Result<(), Flaw> {
             });
         }
     }
-    let pace = parameters.method.pace.iter();
-    if !pace
-        .flat_map(|pace| {
-            [
-                pace.fastest_us,
-                pace.mean_us,
-                pace.at_us.unwrap_or_default(),
-            ]
-        })
-        .all(|time| is_amount(time.0))
-    {
-        return Err(Flaw {
-            request: None,
-            point: None,
-            entry: "method".into(),
-            message: "pace: a time is a number that is not negative".into(),
-        });
-    }
     if parameters
         .method
         .brought
@@ -123,10 +105,6 @@ fn validate_entry(entry: &RequestCosts) -> Result<(), Wrong> {
     }
     if let Some(blank) = entry.blank {
         validate_blank(blank).map_err(|message| (None, format!("blank: {message}")))?;
-    }
-    if entry.first_uses.is_some_and(|uses| !is_amount(uses)) {
-        let message = "first_uses is a number that is not negative";
-        return Err((None, message.into()));
     }
     let mut before: Option<f64> = None;
     for (index, point) in entry.points.iter().enumerate() {

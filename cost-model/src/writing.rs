@@ -132,13 +132,12 @@ after_work = [
     { worked_us = 100, wakeup_us = 1, first_us = 0.5, connection_us = 2 },
     { worked_us = 1000, wakeup_us = 9, first_us = 2.5, connection_us = 30, spread = 0.2 },
 ]
-deferred = { interval_us = 16667, update_us = 50, pixel_us = 0.02, same_us = 0.001, smooth_us = 0.05, first_us = 0, box_us = 18, chill = 1.5, spread = 0.1 }
+deferred = { interval_us = 16667, update_us = 50, pixel_us = 0.02, same_us = 0.001, smooth_us = 0.05, first_us = 0, box_us = 18, spread = 0.1 }
 
 [[request]]
 name = "PolyLine"
 attributes = { gxmode = "GXcopy", linewidth = 0 }
 fixed = { cpu_us = 0.25, spread = 0.1 }
-first_uses = 7.5
 points = [
     { size = 0, cpu_us = 0.3, wall_us = 0.4, spread = 0.03 },
     { size = 10.5, cpu_us = 1, per_second = 19161.61 },

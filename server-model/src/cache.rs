@@ -36,20 +36,19 @@ pub(crate) struct Caches {
 }
 
 impl Caches {
-    /// A request's cost beyond its price because its code and pixels are cold. Its first use costs `first_uses` times a
-    /// usual one.
+    /// A request's cost beyond its price because its code and pixels are cold.
     pub(crate) fn cost(
         &mut self,
         prices: &SleepPrices,
         session: &Session,
         request: &Request<'_>,
         operation: Option<&Operation>,
-        (elapsed, first_uses): (Elapsed, f64),
+        elapsed: Elapsed,
     ) -> Cost {
         if !prices.is_known() {
             return Cost::default();
         }
-        let code = self.code(prices, request.name, operation, (elapsed, first_uses));
+        let code = self.code(prices, request.name, operation, elapsed);
         operation.map_or(code, |operation| {
             code + self.pixels(prices, session, request, operation, elapsed)
         })
@@ -62,7 +61,7 @@ impl Caches {
         prices: &SleepPrices,
         request: Symbol,
         operation: Option<&Operation>,
-        (elapsed, first_uses): (Elapsed, f64),
+        elapsed: Elapsed,
     ) -> Cost {
         let Elapsed { now, worked, .. } = elapsed;
         let attributes = operation.map(|operation| &operation.attributes);
@@ -75,7 +74,7 @@ impl Caches {
             slept: now - then,
             worked: worked - worked_then,
         });
-        prices.first(prior_sleep, first_uses)
+        prices.first(prior_sleep)
     }
 
     /// For pixels that were not used since the server was idle.
@@ -118,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_use_is_as_many_usual_ones_as_its_request_has() {
+    fn code_that_has_not_run_lately_costs_more() {
         let prices = prices();
         let request = Request {
             sequence: SequenceNumber(1),
@@ -137,13 +136,13 @@ mod tests {
                 now: Micros(at),
                 ..Elapsed::default()
             };
-            let (session, at) = (Session::new(), (elapsed, 2.5));
-            let cost = caches.cost(prices.sleep(), &session, &request, None, at);
+            let session = Session::new();
+            let cost = caches.cost(prices.sleep(), &session, &request, None, elapsed);
             cost.time.0
         };
-        assert_eq!(cost(0.0), 10.0);
+        assert_eq!(cost(0.0), 4.0);
         // The code ran 50 µs ago.
-        assert_eq!(cost(50.0), 5.0);
-        assert_eq!(cost(1050.0), 10.0);
+        assert_eq!(cost(50.0), 2.0);
+        assert_eq!(cost(1050.0), 4.0);
     }
 }

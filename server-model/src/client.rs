@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use x11prof_cost_model::{Cost, Micros};
+use x11prof_cost_model::Cost;
 use x11prof_protocol::{SequenceNumber, Symbol};
 
 use crate::clock::Time;
@@ -33,25 +33,9 @@ pub(crate) struct Client {
     /// The time at which the client got the reply to its latest request, or an event; `None` if it has sent something
     /// since.
     pub(crate) answered_at: Option<Time>,
-    /// The server wrote to this client, and no message of that write has ended yet. The first message is charged
-    /// the write.
-    pub(crate) write_begins: bool,
-    /// The time of the server's last write for one of the client's requests.
-    pub(crate) served_at: Option<Time>,
-    /// The total time that the client has run after such answers, and the server before them.
-    client_ran: Micros,
-    server_ran: Micros,
 }
 
 impl Client {
-    /// The server ran for `server` until it answered, and then the client for `client`. True if the client has run less
-    /// than the server so far: on a shared processor a fair scheduler lets it go on.
-    pub(crate) fn runs_first(&mut self, client: Micros, server: Micros) -> bool {
-        self.client_ran += client;
-        self.server_ran += server;
-        self.client_ran.0 < self.server_ran.0
-    }
-
     /// The client sent a request with this price.
     pub(crate) fn requested(&mut self, request: PricedRequest) {
         let before = std::mem::replace(&mut self.latest, request.sequence);
@@ -101,7 +85,7 @@ impl Client {
 
 #[cfg(test)]
 mod tests {
-    use x11prof_cost_model::{Cost, Micros};
+    use x11prof_cost_model::Cost;
     use x11prof_protocol::SequenceNumber;
 
     use super::{Client, PricedRequest};
@@ -128,14 +112,5 @@ mod tests {
         assert_eq!(failed(5), Some((5, "B")));
         assert_eq!(failed(6), Some((6, "A")));
         assert_eq!(failed(7), None);
-    }
-
-    #[test]
-    fn who_has_run_less_runs_first() {
-        let mut client = Client::default();
-        assert!(client.runs_first(Micros(10.0), Micros(20.0)));
-        assert!(client.runs_first(Micros(25.0), Micros(20.0)));
-        assert!(!client.runs_first(Micros(10.0), Micros(5.0)));
-        assert!(!client.runs_first(Micros(10.0), Micros(10.0)));
     }
 }

@@ -35,20 +35,3 @@ pub(crate) fn setup(prices: &TransportPrices, bytes: u64, prior_sleep: PriorSlee
 pub(crate) fn read(prices: &TransportPrices, bytes: u64) -> Cost {
     prices.byte_read().times(bytes as f64)
 }
-
-/// The cost of a reply or an error of N bytes; the first message of a write includes the cost of the write.
-pub(crate) fn answer(prices: &TransportPrices, bytes: u64, first: bool) -> Cost {
-    prices.reply(bytes) + write(prices, first)
-}
-
-/// The cost of an event; the first message of a write includes the cost of the write.
-pub(crate) fn event(prices: &TransportPrices, first: bool) -> Cost {
-    prices.event() + write(prices, first)
-}
-
-fn write(prices: &TransportPrices, first: bool) -> Cost {
-    match first {
-        true => prices.flush(),
-        false => Cost::default(),
-    }
-}

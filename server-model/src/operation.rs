@@ -30,11 +30,6 @@ impl Operations {
         self.costs.price_into(operation, &mut self.price)
     }
 
-    /// The first use of `operation` as a multiple of a usual one.
-    pub(crate) fn first_uses(&mut self, operation: Option<&Operation>) -> f64 {
-        operation.map_or(1.0, |operation| self.costs.first_uses(operation))
-    }
-
     /// The extra cost of `request`, whose price was looked up last, across a network, where `across` replaces it.
     pub(crate) fn across_network(
         &mut self,

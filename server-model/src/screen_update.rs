@@ -1,5 +1,5 @@
-//! Screen update: the later work of a nested, viewed or composited server for changes of its screen. Xvnc encodes it
-//! for its viewer, Xephyr copies it to its host. An update costs by the changed pixel, independent of the drawing there
+//! Screen update: the later work of a viewed or composited server for changes of its screen, at an interval. Xvnc
+//! encodes it for its viewer. An update costs by the changed pixel, independent of the drawing there
 //! and its frequency.
 
 mod changed_region;
@@ -71,20 +71,12 @@ impl ScreenUpdates {
         self.due.get_or_insert(due);
     }
 
-    /// True if the server updates when it is idle, and not at an interval.
-    fn waits_for_idle(&self) -> bool {
-        self.costs.interval_us.0 == 0.0
-    }
-
-    /// The update that the server makes by `now`, if any. The wakeup before cost `cold` more than one in a warm cache.
-    /// A server without an interval updates when it is idle (`idle`).
-    pub(crate) fn made(&mut self, now: Micros, idle: bool, cold: Micros) -> Option<Update> {
-        let may = idle || !self.waits_for_idle();
-        let due = self.due.take_if(|due| *due <= now && may)?;
+    /// The update that the server makes by `now`, if any.
+    pub(crate) fn made(&mut self, now: Micros) -> Option<Update> {
+        let due = self.due.take_if(|due| *due <= now)?;
         self.last = Some(due);
-        let cold = if idle { cold } else { Micros::ZERO };
         let (boxes, pixels) = self.changes.take();
-        let cost = self.costs.cost(pixels, boxes, cold);
+        let cost = self.costs.cost(pixels, boxes);
         Some(Update { due, cost })
     }
 }
@@ -139,23 +131,14 @@ mod tests {
     fn updates_come_at_their_interval() {
         let mut updates = ScreenUpdates::new(costs(100.0));
         let all = area(0, 0, 10, 10);
-        assert_eq!(updates.made(Micros(1e9), true, Micros::ZERO), None);
+        assert_eq!(updates.made(Micros(1e9)), None);
         updates.change(&all.into(), Micros(1000.0));
         updates.change(&all.into(), Micros(1040.0));
-        assert_eq!(updates.made(Micros(1049.0), true, Micros::ZERO), None);
-        let made = updates.made(Micros(1060.0), false, Micros::ZERO).unwrap();
+        assert_eq!(updates.made(Micros(1049.0)), None);
+        let made = updates.made(Micros(1060.0)).unwrap();
         assert_eq!((made.due, made.cost.time), (Micros(1050.0), Micros(30.0)));
         updates.change(&all.into(), Micros(1060.0));
-        assert_eq!(updates.made(Micros(1149.0), true, Micros::ZERO), None);
-        assert!(updates.made(Micros(1150.0), true, Micros::ZERO).is_some());
-    }
-
-    #[test]
-    fn without_an_interval_they_wait_until_the_server_is_idle() {
-        let mut updates = ScreenUpdates::new(costs(0.0));
-        updates.change(&area(0, 0, 2, 1).into(), Micros(10.0));
-        assert_eq!(updates.made(Micros(20.0), false, Micros::ZERO), None);
-        let made = updates.made(Micros(20.0), true, Micros::ZERO).unwrap();
-        assert_eq!(made.cost.time, Micros(5.5));
+        assert_eq!(updates.made(Micros(1149.0)), None);
+        assert!(updates.made(Micros(1150.0)).is_some());
     }
 }

@@ -15,9 +15,6 @@ use crate::screen_update::{ScreenUpdates, Update};
 use crate::wakeup::Wakeups;
 use crate::wakeup::shared_processor::Stretch;
 
-/// The events that a copy is answered by: GraphicsExposure, NoExposure.
-const COPIED: [u8; 2] = [13, 14];
-
 /// One simulated display server. Its input is in the order of time: for each batch of requests `batch`, then its
 /// messages; for each write of the server `wrote`, then its messages.
 pub struct ServerModel {
@@ -83,19 +80,17 @@ impl ServerModel {
         }
     }
 
-    /// The server wrote to `client`; the messages that end in that follow.
-    pub fn wrote(&mut self, client: ClientId, time: Time) {
+    /// The server wrote; the messages that end in that follow.
+    pub fn wrote(&mut self, time: Time) {
         let at = self.clock.at(time);
         self.clock.wrote(at);
-        self.clients.entry(client).or_default().write_begins = true;
     }
 
     /// No batch comes until `time`: charges the server's work meanwhile to the client that it served last.
     pub fn idle(&mut self, time: Time, on: &mut impl FnMut(&Charge<'_>)) {
         let at = self.clock.at(time);
-        let idle = self.clock.busy_until().is_none_or(|busy| at >= busy);
         if let Some(client) = self.served {
-            self.update(client, time, (at, idle), on);
+            self.update(client, time, at, on);
         }
     }
 
@@ -135,7 +130,6 @@ impl ServerModel {
                 }
             }
             Message::ServerSetup(setup) => {
-                self.first_of_write(seen.client);
                 transport(self, Setup, setup.wire_len, Cost::default(), None);
             }
             Message::Request(request) => {
@@ -151,34 +145,27 @@ impl ServerModel {
             }
             Message::Reply(reply) => {
                 let bytes = reply.wire_len;
-                let first = self.first_of_write(seen.client);
-                let cost = message::answer(&self.transport, bytes, first);
+                let cost = self.transport.reply(bytes);
                 transport(self, Reply, reply.wire_len, cost, reply.request);
                 let client = self.clients.entry(seen.client).or_default();
                 client.answered(reply.sequence);
-                client.served_at = Some(seen.time);
                 let latest = client.latest == reply.sequence;
                 client.answered_at = (reply.last && latest).then_some(seen.time);
             }
             Message::Event(event) => {
-                let first = self.first_of_write(seen.client);
-                let cost = message::event(&self.transport, first);
+                let cost = self.transport.event();
                 transport(self, Event, event.wire_len, cost, None);
                 if let Some(sequence) = event.sequence {
                     let client = self.clients.entry(seen.client).or_default();
                     client.answered(sequence);
                     // A client may wait for an event as for a reply.
                     client.answered_at = Some(seen.time);
-                    if !event.sent && COPIED.contains(&event.code) {
-                        client.served_at = Some(seen.time);
-                    }
                 }
             }
             Message::Error(error) => {
                 // An error is written as a reply of 32 bytes is.
                 let bytes = error.bytes.len() as u64;
-                let first = self.first_of_write(seen.client);
-                let cost = message::answer(&self.transport, bytes, first);
+                let cost = self.transport.reply(bytes);
                 transport(self, Error, bytes, cost, Some(error.request));
                 self.failed(seen.client, error.sequence, error.request, on);
             }
@@ -186,20 +173,13 @@ impl ServerModel {
         }
     }
 
-    /// True if the present message is the first of its write.
-    fn first_of_write(&mut self, client: ClientId) -> bool {
-        let client = self.clients.entry(client).or_default();
-        std::mem::take(&mut client.write_begins)
-    }
-
     /// A request's extra cost because code and pixels are cold.
     fn cold(&mut self, seen: &Traffic<'_>, request: &Request<'_>) -> Cost {
         let now = self.clock.busy_until().unwrap_or_default();
-        let first_uses = self.operations.first_uses(seen.operation);
-        let at = (self.wakeups.elapsed(now), first_uses);
+        let elapsed = self.wakeups.elapsed(now);
         let prices = self.transport.sleep();
         self.caches
-            .cost(prices, seen.session, request, seen.operation, at)
+            .cost(prices, seen.session, request, seen.operation, elapsed)
     }
 
     fn request(
@@ -265,49 +245,25 @@ impl ServerModel {
         });
     }
 
-    /// Updates the server's screen, if due, before a batch arrives at `time`. The server was not idle in between if the
-    /// client shares its processor, ran as soon as it was answered, and had the batch ready before the server looked
-    /// for more.
+    /// Updates the server's screen, if due, before a batch arrives at `time`.
     fn between_batches(&mut self, client: ClientId, time: Time, on: &mut impl FnMut(&Charge<'_>)) {
         let at = self.clock.at(time);
-        if self.updates.is_none() {
-            return;
-        }
         let busy = self.clock.busy_until().unwrap_or(at);
-        let ready = self.ready(client, time, busy);
-        let now = Micros(at.0.max(busy.0));
-        self.update(client, time, (now, at >= busy && !ready), on);
+        self.update(client, time, Micros(at.0.max(busy.0)), on);
     }
 
-    /// True if the client has its batch ready before the server, busy until `busy`, looks for more.
-    fn ready(&mut self, client: ClientId, time: Time, busy: Micros) -> bool {
-        let Some(client) = self.clients.get_mut(&client) else {
-            return false;
-        };
-        let Some(since) = client.served_at.take() else {
-            return false;
-        };
-        let processor = &self.wakeups.processor;
-        let Some(ran) = processor.span(since, time) else {
-            return false;
-        };
-        client.runs_first(ran, self.wakeups.awake(busy))
-            && processor.ran_without_a_wait(since, time)
-    }
-
-    /// The server updates its screen, if an update is due by `now`; `idle` if it has no other work.
+    /// The server updates its screen, if an update is due by `now`.
     fn update(
         &mut self,
         client: ClientId,
         time: Time,
-        (now, idle): (Micros, bool),
+        now: Micros,
         on: &mut impl FnMut(&Charge<'_>),
     ) {
         let Some(updates) = &mut self.updates else {
             return;
         };
-        let cold = self.transport.cold(self.wakeups.prior_sleep());
-        if let Some(Update { due, cost }) = updates.made(now, idle, cold) {
+        if let Some(Update { due, cost }) = updates.made(now) {
             self.clock.serve_at(due, cost.time);
             let there = (client, self.clock.time_of(due).min(time));
             on(&Charge::beside(there, TransportPart::Update, cost, None));

@@ -142,11 +142,7 @@ impl SimulatedServer {
     /// For so long somebody else works on the server's processor.
     pub fn another_works(&mut self, time: Micros) {
         let (from, to) = (self.now, self.after(time));
-        self.model.another_ran(Stretch {
-            from,
-            to,
-            waits: true,
-        });
+        self.model.another_ran(Stretch { from, to });
         self.now = to;
     }
 
@@ -165,7 +161,7 @@ impl SimulatedServer {
     }
 
     fn write(&mut self, client: ClientId, bytes: &[u8], served: &mut Served) {
-        self.model.wrote(client, self.now);
+        self.model.wrote(self.now);
         self.feed(client, Side::Server, bytes, served, |_| Answer::default());
     }
 
@@ -285,7 +281,6 @@ mod tests {
             byte_written = { cpu_us = 0.25 }
             reply = { cpu_us = 3 }
             event = { cpu_us = 1 }
-            flush = { cpu_us = 2 }
             after_sleep = [
                 { asleep_us = 100, wakeup_us = 10, first_us = 0, connection_us = 70 },
                 { asleep_us = 10000, wakeup_us = 30, first_us = 0, connection_us = 70 },
@@ -319,7 +314,7 @@ mod tests {
         assert_eq!((served.wakeups, served.replies), (1, 0));
         let served = server.send(CLIENT, &GET_INPUT_FOCUS.repeat(3));
         let each = 6.0 + 4.0 * 0.5 + 3.0 + 32.0 * 0.25;
-        assert!((served.cpu.0 - (10.0 + 3.0 * each + 2.0)).abs() < 1e-9);
+        assert!((served.cpu.0 - (10.0 + 3.0 * each)).abs() < 1e-9);
         assert_eq!((served.replies, served.reply_bytes), (3, 96));
     }
 

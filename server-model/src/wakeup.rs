@@ -18,8 +18,6 @@ pub(crate) struct Wakeups {
     worked: Micros,
     /// For how long the server has slept so far while nobody else ran on its processor.
     idled: Micros,
-    /// The time of the last batch that woke the server.
-    woken: Option<Micros>,
 }
 
 impl Wakeups {
@@ -50,18 +48,12 @@ impl Wakeups {
         if idle.is_finite() {
             self.idled += Micros(idle);
         }
-        self.woken = Some(at);
         true
     }
 
     /// The sleep before the server's last wakeup.
     pub(crate) fn prior_sleep(&self) -> PriorSleep {
         self.prior_sleep
-    }
-
-    /// For how long the server, busy until `busy`, has been awake.
-    pub(crate) fn awake(&self, busy: Micros) -> Micros {
-        self.woken.map_or(Micros::ZERO, |woken| busy - woken)
     }
 
     /// The server's age at `now`.

@@ -28,7 +28,7 @@ pub(crate) use values::{
     BasisChoice, DEFAULT_TRACE, EpisodesFormat, ExportFormat, Format, ReportFormat, TableFormat,
     seconds,
 };
-use values::{NetworkParser, ParametersParser, ServerParser, label, pace, rewrite};
+use values::{NetworkParser, ParametersParser, ServerParser, label, rewrite};
 
 /// perf for X11: where does the time of an X11 program go, request by request?
 #[derive(Debug, Parser)]
@@ -273,10 +273,6 @@ pub(crate) struct Measure {
     #[arg(long, value_name = "SECONDS", conflicts_with = "quick",
           value_parser = clap::value_parser!(u64).range(30..=86_400))]
     pub(crate) time_limit: Option<u64>,
-    /// Give the figures for a core on which work takes FACTOR times as long as on an idle one
-    /// [default: the average while measuring]
-    #[arg(long, value_name = "FACTOR", conflicts_with = "no_pin", value_parser = pace)]
-    pub(crate) pace: Option<f64>,
     /// Do not pin the server and x11prof to processors
     #[arg(long)]
     pub(crate) no_pin: bool,

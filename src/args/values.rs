@@ -189,13 +189,6 @@ pub(super) fn thresholds(text: &str) -> Result<Thresholds, String> {
     Thresholds::parse(text).map_err(|error| error.to_string())
 }
 
-/// A factor by which work takes longer than on a processor that nothing else uses.
-pub(super) fn pace(text: &str) -> Result<f64, String> {
-    let factor = text.parse().ok();
-    let factor = factor.filter(|factor| (1.0..=10.0).contains(factor));
-    factor.ok_or_else(|| "expected a number from 1 to 10".to_owned())
-}
-
 /// A point of a recording, in seconds after its start.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {

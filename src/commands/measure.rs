@@ -106,7 +106,6 @@ fn plan(arguments: &Measure, known: Option<&ServerParameters>, needed: Vec<Opera
             _ => Vec::new(),
         },
         time_limit: arguments.time_limit.map(Duration::from_secs),
-        pace: arguments.pace,
         pin: Pin::usual().filter(|_| !arguments.no_pin),
         // Nobody else uses a private server.
         intrusive: arguments.intrusive || arguments.server.is_some(),

@@ -68,7 +68,7 @@ pub(crate) fn tell(path: &Path, parameters: &ServerParameters) -> Result<(), Com
     match names.as_slice() {
         [] => say!("it has all that the trace needs"),
         names => say!(
-            "time ran out before all that the trace needs was measured; another run adds the rest: {}",
+            "of the trace, these are still priced by other attributes, or beyond the measured sizes: {}",
             names.join(", ")
         ),
     }

@@ -7,7 +7,6 @@ use x11prof_cost_model::ServerParameters;
 
 use crate::error::MeasureError;
 use crate::plan::{Plan, Progress};
-use crate::probes::first_uses::FirstUses;
 use crate::probes::fonts::FontFilesProbe;
 use crate::probes::late_work;
 use crate::probes::references::References;
@@ -17,7 +16,6 @@ use crate::probes::wakeups::Wakeups;
 use crate::probes::{Probe, Run};
 use crate::progress::Meter;
 use crate::sampling::batch::Batch;
-use crate::sampling::executor::SettledPace;
 use crate::sampling::live::LiveServer;
 use crate::server::client::Client;
 use crate::server::connection::RawConnection;
@@ -28,14 +26,12 @@ use crate::server::target::Target;
 /// The name of the phase before the passes, for progress.
 const PREPARING: &str = "preparing";
 
-/// All probes besides the requests', in this order. Some probes change the server for later ones: a viewer connects for
-/// the screen's updates, and cursors stay.
+/// All probes besides the requests', in this order. The screen's updates come last: a viewer connects for them.
 fn others(client: &mut Client, plan: &Plan) -> Result<Vec<Box<dyn Probe>>, MeasureError> {
     let mut probes = Vec::new();
     add::<FontFilesProbe>(&mut probes, client, plan)?;
     add::<Wakeups>(&mut probes, client, plan)?;
     add::<ScreenUpdates>(&mut probes, client, plan)?;
-    add::<FirstUses>(&mut probes, client, plan)?;
     Ok(probes)
 }
 
@@ -94,7 +90,6 @@ pub fn measure(
         ..
     } = client;
     let mut server = LiveServer::new(raw, window, plan.pin, target);
-    server.find_pace();
     calibration.notes = notes;
     let mut run = Run {
         plan: calibration.within(&plan, start.elapsed()),
@@ -169,16 +164,8 @@ impl Calibration {
             return Err(nothing(&run.plan));
         }
         let mut measured = self.passes(run);
-        let settled = run.server.settle(run.plan.pace);
-        if let Some(settled) = &settled {
-            self.settle(settled);
-        } else if run.plan.pace.is_some() {
-            let note = "the pace of the server's processor could not be read: the figures are as they were read";
-            self.notes.push(note.into());
-        }
         self.notes.extend(self.requests.notes());
         parameters.method = identity::method(&run.plan, &self.notes);
-        parameters.method.pace = settled.map(|settled| settled.pace);
         self.requests
             .fit(&run.plan, &mut run.tracker, &mut parameters);
         self.references
@@ -205,7 +192,6 @@ impl Calibration {
         for probe in &mut self.others {
             probe.begin(run)?;
         }
-        run.server.watch_pace();
         self.references.begin(run)?;
         self.requests.begin(run)
     }
@@ -217,15 +203,6 @@ impl Calibration {
             true => Ok(()),
             false => self.references.measure(run),
         }
-    }
-
-    /// Brings the readings so far to the pace of the whole calibration.
-    fn settle(&mut self, settled: &SettledPace) {
-        self.requests.settle(settled);
-        self.references.settle(settled);
-        self.others
-            .iter_mut()
-            .for_each(|probe| probe.settle(settled));
     }
 
     /// The measurements after the passes.

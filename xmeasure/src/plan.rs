@@ -35,9 +35,6 @@ pub struct Plan {
     /// The longest duration. Without a limit a whole run ends within nine minutes, a quick one within half a minute on
     /// a quiet machine. Loads that are not measured often enough by then keep the spread that they have.
     pub time_limit: Option<Duration>,
-    /// The pace of the processor that figures are brought to: how many times as long work takes as with
-    /// the core to itself. Where none is given, the average of the measurement.
-    pub pace: Option<f64>,
 }
 
 /// The processors of the server and the sender during the measurement; both are restored afterwards.

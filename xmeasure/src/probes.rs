@@ -1,7 +1,6 @@
 //! The measurements of a calibration, one file each: its resources on the server, its measurement, and its part of the
 //! parameter file.
 
-pub(crate) mod first_uses;
 pub(crate) mod fonts;
 pub(crate) mod late_work;
 mod mixed_requests;
@@ -18,7 +17,7 @@ use x11prof_cost_model::ServerParameters;
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::progress::Meter;
-use crate::sampling::executor::{Executor, SettledPace};
+use crate::sampling::executor::Executor;
 use crate::server::client::Client;
 use crate::server::tracker::Tracker;
 
@@ -47,9 +46,6 @@ pub(crate) trait Probe {
     fn begin(&mut self, _run: &mut Run<'_>) -> io::Result<()> {
         Ok(())
     }
-
-    /// Brings the readings so far to the pace of the whole calibration.
-    fn settle(&mut self, _settled: &SettledPace) {}
 
     /// Measures.
     fn measure(&mut self, run: &mut Run<'_>) -> io::Result<()>;

@@ -1,15 +1,13 @@
-//! Running loads and reading the clocks: on a real server, often enough, at one pace.
+//! Running loads and reading the clocks: on a real server, often enough.
 
 pub(crate) mod batch;
 mod busy_client;
 pub(crate) mod executor;
 pub(crate) mod job;
 pub(crate) mod live;
-mod pace;
 pub(crate) mod reading;
 pub(crate) mod readings;
 pub(crate) mod rounding;
 pub(crate) mod sampler;
 pub(crate) mod statistics;
-mod steady;
 pub(crate) mod streamed;

@@ -11,7 +11,6 @@ mod drawing;
 mod extensions;
 mod images;
 mod intrusive;
-mod made_to_order;
 mod properties;
 mod queries;
 mod resources;
@@ -31,12 +30,7 @@ use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Phase, Sync, Workload};
 
 pub(crate) use self::areas::copy;
-pub(crate) use self::extensions::{
-    MOTION, POINTER, TRANSLUCENT, fake_input, root_format, same_locks,
-};
-pub(crate) use self::intrusive::warp;
-pub(crate) use self::queries::keyboard_mapping;
-pub(crate) use self::resources::cursor_of;
+pub(crate) use self::extensions::{TRANSLUCENT, root_format};
 
 /// The number of resources that a cycle makes before it frees them: as many as a program might have, for the length of
 /// the server's lists decides the cost of a search.
@@ -45,8 +39,6 @@ const RESOURCES: usize = 1024;
 /// All loads that this server can be given.
 pub(crate) fn all(client: &mut Client, plan: &Plan) -> Result<Loads, MeasureError> {
     let mut loads = Loads::default();
-    made_to_order::add(client, plan, &mut loads)?;
-    extensions::made_to_order::add(client, plan, &mut loads)?;
     drawing::add(client, plan, &mut loads)?;
     areas::add(client, plan, &mut loads)?;
     text::add(client, plan, &mut loads)?;

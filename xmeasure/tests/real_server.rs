@@ -124,27 +124,6 @@ fn requests_with_descriptors_are_measured() {
     }
 }
 
-/// A stream hides first uses: faked input and cursors are several first uses of other requests.
-#[test]
-fn input_and_cursors_are_measured_behind_sleeps() {
-    let server = Xvfb::start();
-    let plan = Plan {
-        intrusive: true,
-        ..plan(&["ChangeWindowAttributes", "XTEST:FakeInput"])
-    };
-    let target = Target::display(&server.display);
-    let parameters = measure(&target, &plan, &mut || Ok(()), &mut |_| true).unwrap();
-    let uses = |attributes: &str| {
-        let mut entries = parameters.requests.iter();
-        let entry = entries.find(|entry| entry.attribute_set().to_string() == attributes);
-        entry.unwrap().first_uses
-    };
-    for attributes in ["cursor=yes", "event=motion", "event=key", "event=button"] {
-        assert!(uses(attributes).unwrap() > 1.0, "{attributes}");
-    }
-    assert_eq!(uses("cursor=no"), None);
-}
-
 #[test]
 fn a_server_that_dies_leaves_what_was_measured() {
     let mut server = Xvfb::start();

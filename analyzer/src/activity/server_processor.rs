@@ -35,7 +35,7 @@ impl ServerProcessor {
                 && let Some(since) = self.others.remove(&ran.cpu)
                 && self.home == Some(ran.cpu)
             {
-                on(stretch(since, ran.to, step.now == State::Waiting));
+                on(stretch(since, ran.to));
             }
             if let State::Running { since, cpu } = step.now {
                 self.others.entry(cpu).or_insert(since);
@@ -47,16 +47,15 @@ impl ServerProcessor {
     pub(crate) fn passed(&mut self, time: u64, on: impl FnOnce(Stretch)) {
         let home = self.home.and_then(|cpu| self.others.get_mut(&cpu));
         if let Some(since) = home.filter(|since| **since < time) {
-            on(stretch(std::mem::replace(since, time), time, false));
+            on(stretch(std::mem::replace(since, time), time));
         }
     }
 }
 
-fn stretch(from: u64, to: u64, waits: bool) -> Stretch {
+fn stretch(from: u64, to: u64) -> Stretch {
     Stretch {
         from: Time::from_nanos(from),
         to: Time::from_nanos(to),
-        waits,
     }
 }
 
@@ -79,14 +78,14 @@ mod tests {
         }
     }
 
-    /// From when to when others ran, in microseconds, and whether they waited then.
-    fn stretches(processor: &mut ServerProcessor, switches: &[Switch]) -> Vec<(u64, u64, bool)> {
+    /// From when to when others ran, in microseconds.
+    fn stretches(processor: &mut ServerProcessor, switches: &[Switch]) -> Vec<(u64, u64)> {
         let (mut all, mut threads) = (Vec::new(), Threads::default());
         let steps = switches.iter().flat_map(|one| threads.switch(one));
         let steps: Vec<_> = steps.collect();
         processor.observe(&steps, |stretch| {
             let [from, to] = [stretch.from, stretch.to].map(|time| time.as_nanos() / 1000);
-            all.push((from, to, stretch.waits));
+            all.push((from, to));
         });
         all
     }
@@ -114,7 +113,7 @@ mod tests {
         ];
         assert_eq!(
             stretches(&mut processor, &switches),
-            [(20, 50, false), (70, 90, false), (96, 99, true)]
+            [(20, 50), (70, 90), (96, 99)]
         );
     }
 

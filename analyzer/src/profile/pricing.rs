@@ -41,7 +41,7 @@ impl Pricer {
                 let (client, time) = (client(block.connection), time(block.time));
                 match block.direction {
                     Direction::ToServer => model.batch(client, time, &mut on),
-                    Direction::ToClient => model.wrote(client, time),
+                    Direction::ToClient => model.wrote(time),
                 }
             }
             Observation::Message(seen) => {

@@ -253,25 +253,3 @@ fn a_remembered_price_is_that_of_the_same_sizes_alone() {
     let kept = line.resolved.iter().filter_map(|found| found.last.as_ref());
     assert!(kept.count() > 0 && line.resolved.len() == 1);
 }
-
-#[test]
-fn a_first_use_may_be_several_usual_ones() {
-    let text = "format = 1\n[server]\nname = \"s\"\n\
-        [[request]]\nname = \"XTEST:FakeInput\"\nattributes = { event = \"key\" }\nfirst_uses = 7.5\n\
-        points = [{ size = 0, cpu_us = 1 }]\n\
-        [[request]]\nname = \"XTEST:FakeInput\"\nattributes = { event = \"motion\" }\n\
-        points = [{ size = 0, cpu_us = 1 }]\n\
-        [[request]]\nname = \"NoOperation\"\npoints = [{ size = 0, cpu_us = 1 }]\n";
-    let parameters = ServerParameters::from_toml(text).unwrap();
-    let mut table = CostTable::new(&parameters, &Substitutions::default());
-    let mut uses = |text| table.first_uses(&operation(text, 0.0));
-    assert_eq!(uses("XTEST:FakeInput event=key"), 7.5);
-    assert_eq!(uses("XTEST:FakeInput event=motion"), 1.0);
-    // The substituted operation has this value as well.
-    assert_eq!(uses("XTEST:FakeInput event=button"), 7.5);
-    assert_eq!(uses("NoOperation"), 1.0);
-    assert_eq!(uses("PolyLine"), 1.0);
-    let negative = text.replace("7.5", "-1");
-    let error = ServerParameters::from_toml(&negative).unwrap_err();
-    assert!(error.to_string().contains("first_uses"), "{error}");
-}

@@ -27,11 +27,7 @@ pub(super) fn validate_transport(transport: &TransportCosts) -> Result<(), Strin
             update.box_us,
         ];
         let times = times.into_iter().chain(more).flatten().map(|time| time.0);
-        if !times
-            .chain(update.chill)
-            .chain(update.spread)
-            .all(is_amount)
-        {
+        if !times.chain(update.spread).all(is_amount) {
             return Err("deferred: a time or a spread is a number that is not negative".to_owned());
         }
     }

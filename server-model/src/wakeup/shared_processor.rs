@@ -16,8 +16,6 @@ pub struct Stretch {
     pub from: Time,
     /// The end of the interval.
     pub to: Time,
-    /// True if the interval ended because the thread had to wait.
-    pub waits: bool,
 }
 
 /// For how long other processes have run on the server's processor.
@@ -25,8 +23,6 @@ pub struct Stretch {
 pub(crate) struct SharedProcessor {
     /// From when to when they ran, in nanoseconds, in order.
     stretches: VecDeque<(u64, u64)>,
-    /// The ends, in order, of the intervals that ended in a wait.
-    waits: VecDeque<u64>,
     /// The counted time in nanoseconds, and the time up to which it counts.
     total: u64,
     until: u64,
@@ -42,12 +38,6 @@ impl SharedProcessor {
         }
         let to = stretch.to.as_nanos();
         self.stretches.push_back((stretch.from.as_nanos(), to));
-        if stretch.waits {
-            if self.waits.len() == STRETCHES_LIMIT {
-                self.waits.pop_front();
-            }
-            self.waits.push_back(to);
-        }
     }
 
     /// The time from the beginning of the first stretch between two times to the end of the last one; `None` where
@@ -62,16 +52,6 @@ impl SharedProcessor {
         Some(Micros::from_nanos(nanos as f64))
     }
 
-    /// True if a client that the server woke at `since` on its own processor had its next batch ready at `until`
-    /// without a wait: some thread ran, and none ran again after a wait. To be asked before `worked` is asked for the
-    /// later time.
-    pub(crate) fn ran_without_a_wait(&self, since: Time, until: Time) -> bool {
-        let (since, until) = (since.as_nanos(), until.as_nanos());
-        let begun = self.stretches.iter().take_while(|(from, _)| *from < until);
-        let last = begun.filter(|(_, to)| *to > since).last();
-        last.is_some_and(|(from, _)| !self.waits.iter().any(|at| since < *at && at <= from))
-    }
-
     /// The others' running time from the beginning until `time`. To be asked in the order of time. Intervals that are
     /// not known by then are missing.
     pub(crate) fn worked(&mut self, time: Time) -> Micros {
@@ -84,9 +64,6 @@ impl SharedProcessor {
                 break;
             }
             self.stretches.pop_front();
-        }
-        while self.waits.front().is_some_and(|at| *at < time) {
-            self.waits.pop_front();
         }
         self.until = self.until.max(time);
         Micros::from_nanos(self.total as f64)
@@ -104,38 +81,28 @@ mod tests {
         Time::from_nanos(micros * 1000)
     }
 
-    /// Others that ran from when to when, and whether they waited then.
-    fn shared(stretches: &[(u64, u64, bool)]) -> SharedProcessor {
+    /// Others that ran from when to when.
+    fn shared(stretches: &[(u64, u64)]) -> SharedProcessor {
         let mut processor = SharedProcessor::default();
-        for &(from, to, waits) in stretches {
+        for &(from, to) in stretches {
             let (from, to) = (at(from), at(to));
-            processor.take(Stretch { from, to, waits });
+            processor.take(Stretch { from, to });
         }
         processor
     }
 
     #[test]
     fn what_others_ran_adds_up() {
-        let mut processor = shared(&[(20, 50, false), (70, 90, false)]);
+        let mut processor = shared(&[(20, 50), (70, 90)]);
         let worked = [15, 30, 55, 100, 200].map(|micros| processor.worked(at(micros)));
         assert_eq!(worked, [0.0, 10.0, 30.0, 50.0, 50.0].map(Micros));
     }
 
     #[test]
     fn a_span_goes_from_the_first_to_the_last() {
-        let processor = shared(&[(25, 30, true), (40, 45, true), (90, 95, true)]);
+        let processor = shared(&[(25, 30), (40, 45), (90, 95)]);
         assert_eq!(processor.span(at(20), at(50)), Some(Micros(20.0)));
         assert_eq!(processor.span(at(27), at(42)), Some(Micros(15.0)));
         assert_eq!(processor.span(at(50), at(80)), None);
-    }
-
-    #[test]
-    fn a_client_that_waited_did_not_run_at_once() {
-        let processor = shared(&[(20, 30, false), (35, 40, true), (70, 80, true)]);
-        assert!(processor.ran_without_a_wait(at(15), at(45)));
-        assert!(!processor.ran_without_a_wait(at(15), at(90)));
-        // The client waited before the answer, and not again.
-        assert!(processor.ran_without_a_wait(at(60), at(90)));
-        assert!(!processor.ran_without_a_wait(at(85), at(95)));
     }
 }

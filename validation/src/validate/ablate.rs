@@ -62,21 +62,12 @@ const TERMS: &[Term] = &[
                 .for_each(|point| point.first_us = Default::default());
         });
     }),
-    ("cache: first uses by request", |params| {
-        params
-            .requests
-            .iter_mut()
-            .for_each(|request| request.first_uses = None);
-    }),
     ("cache: cold pixels", |params| {
         params.each_sleep(|points| {
             points
                 .iter_mut()
                 .for_each(|point| point.megapixel_us = None);
         });
-    }),
-    ("message: writes apart from replies and events", |params| {
-        params.each_transport(|transport| transport.flush = None);
     }),
     ("operation: letters without ink", |params| {
         params
@@ -89,9 +80,6 @@ const TERMS: &[Term] = &[
     }),
     ("update: boxes", |params| {
         deferred(params, |update| update.box_us = None)
-    }),
-    ("update: chill", |params| {
-        deferred(params, |update| update.chill = None)
     }),
 ];
 

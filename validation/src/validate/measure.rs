@@ -118,7 +118,6 @@ fn repeatability(first: &ServerParameters, second: &ServerParameters) {
             other.wakeup(PriorSleep::default()),
         ),
         ("reply", one.reply(0), other.reply(0)),
-        ("flush", one.flush(), other.flush()),
         ("event", one.event(), other.event()),
         ("byte read", one.byte_read(), other.byte_read()),
     ] {

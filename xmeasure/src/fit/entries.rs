@@ -37,7 +37,6 @@ pub(crate) fn entries(samples: &[Sample]) -> Vec<RequestCosts> {
                 attributes,
                 fixed,
                 blank,
-                first_uses: None,
                 points,
             })
         })

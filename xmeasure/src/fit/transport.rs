@@ -24,8 +24,6 @@ pub(crate) struct Figures {
     pub(crate) byte_written: f64,
     pub(crate) reply: f64,
     pub(crate) event: f64,
-    /// One write of a client's output.
-    pub(crate) flush: f64,
     /// One wakeup of a server that waits for a client which is at work; none on the wall, where a
     /// sender on another processor goes on meanwhile.
     pub(crate) wakeup_between: f64,
@@ -110,10 +108,6 @@ impl Figures {
         figures.wakeup = (alone(woken)? - among_many).max(0.0);
         let other = woken_elsewhere.and_then(alone);
         figures.wakeup_other = other.map(|other| (other - among_many).max(0.0));
-        if clock == Clock::Cpu {
-            let reply = alone(question)? - alone(nothing)? - 32.0 * figures.byte_written;
-            figures.flush = (reply - figures.reply).max(0.0);
-        }
         Some(figures)
     }
 }
@@ -213,7 +207,6 @@ impl BothClocks {
             wakeup_other_cpu: both(|figures| figures.wakeup_other),
             byte_read: both(|figures| Some(figures.byte_read))?,
             reply: both(|figures| Some(figures.reply))?,
-            flush: both(|figures| Some(figures.flush)),
             byte_written: both(|figures| Some(figures.byte_written)),
             event: both(|figures| Some(figures.event))?,
             ..TransportCosts::default()
@@ -257,7 +250,6 @@ impl Transport {
             byte_written: centre(&|figures| figures.byte_written)?,
             reply: centre(&|figures| figures.reply)?,
             event: centre(&|figures| figures.event)?,
-            flush: centre(&|figures| figures.flush)?,
             wakeup_between: centre(&|figures| figures.wakeup_between)?,
             ..Figures::default()
         };

@@ -16,7 +16,7 @@ use crate::error::MeasureError;
 use crate::fit::transport::BothClocks;
 use crate::fit::{entries, samples};
 use crate::plan::Plan;
-use crate::sampling::executor::{Executor, SettledPace};
+use crate::sampling::executor::Executor;
 use crate::sampling::job::Job;
 use crate::sampling::readings::{Readings, StoppedBy};
 use crate::sampling::sampler::{self, Step};
@@ -204,12 +204,6 @@ impl Probe for RequestCostsProbe {
             progress.step(part, named(request))
         };
         sampler::sample(run.server, readings, &run.plan, &mut step)
-    }
-
-    fn settle(&mut self, settled: &SettledPace) {
-        if let Some(readings) = &mut self.readings {
-            readings.settle(settled);
-        }
     }
 
     fn fit(&self, plan: &Plan, _: &mut Tracker, parameters: &mut ServerParameters) {

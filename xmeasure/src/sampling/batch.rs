@@ -32,13 +32,4 @@ impl Batch {
             answers: self.answers * times as u64,
         }
     }
-
-    /// One batch after the other.
-    pub(crate) fn then(&self, next: &Batch) -> Batch {
-        Batch {
-            bytes: [self.bytes.as_slice(), &next.bytes].concat(),
-            requests: self.requests + next.requests,
-            answers: self.answers + next.answers,
-        }
-    }
 }

@@ -3,8 +3,6 @@
 use std::io;
 use std::time::Duration;
 
-use x11prof_cost_model::Pace;
-
 use crate::sampling::batch::Batch;
 use crate::sampling::reading::{Reading, SenderPlace};
 use crate::server::exchange::Answers;
@@ -66,23 +64,4 @@ pub(crate) trait Executor {
     /// Finds how long the server works on after it has answered `drawing` and fallen asleep; later readings include
     /// this work. Zero for most servers.
     fn find_late_work(&mut self, drawing: &Batch) -> io::Result<Duration>;
-
-    /// Begins to read how fast the processor is while loads run.
-    fn watch_pace(&mut self) {}
-
-    /// Brings later readings to the mean pace so far, or to the pace that is `aim` times as slow as the fastest; `None`
-    /// if the pace was not read.
-    fn settle(&mut self, _aim: Option<f64>) -> Option<SettledPace> {
-        None
-    }
-}
-
-/// The pace of a calibration, once that is known.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct SettledPace {
-    pub(crate) pace: Pace,
-    /// The mean duration of a look, in microseconds.
-    pub(crate) mean_us: f64,
-    /// The factor for earlier figures.
-    pub(crate) factor: f64,
 }

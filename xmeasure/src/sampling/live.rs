@@ -2,7 +2,6 @@
 
 mod after_answers;
 mod clocks;
-mod paced;
 
 use std::io;
 use std::thread;
@@ -14,8 +13,7 @@ use crate::error::MeasureError;
 use crate::plan::Pin;
 use crate::sampling::batch::Batch;
 use crate::sampling::busy_client::BusyClient;
-use crate::sampling::executor::{Executor, Pause, SettledPace};
-use crate::sampling::pace::{Looks, PaceWatch};
+use crate::sampling::executor::{Executor, Pause};
 use crate::sampling::reading::{Reading, SenderPlace};
 use crate::server::clock::ProcessClock;
 use crate::server::connection::RawConnection;
@@ -43,13 +41,6 @@ pub(crate) struct LiveServer {
     round_trip: Vec<u8>,
     pin: Option<Pin>,
     place: SenderPlace,
-    /// The thread that reads the pace while batches run, and the looks between batches.
-    watch: Option<PaceWatch>,
-    looks: Looks,
-    /// The duration of a look at the pace that all figures are brought to, in microseconds, and the figures' factor;
-    /// `None` if figures stay unchanged.
-    at_us: Option<f64>,
-    level: f64,
     /// The client that works in the pauses.
     busy: BusyClient,
     target: Target,
@@ -77,10 +68,6 @@ impl LiveServer {
             clock: raw.pid.and_then(ProcessClock::of),
             own: ProcessClock::of(std::process::id().cast_signed()),
             lingers: Duration::ZERO,
-            watch: None,
-            looks: Looks::new(),
-            at_us: None,
-            level: 1.0,
             busy: BusyClient::new(),
             target: target.clone(),
             start: Instant::now(),
@@ -251,38 +238,30 @@ impl Executor for LiveServer {
     ) -> io::Result<Vec<Reading>> {
         self.set_the_scene(workload)?;
         if let ([phase], [answers]) = (workload.phases.as_slice(), answers) {
-            return Ok(vec![
-                self.paced(|server| server.phase(phase, answers, times))?,
-            ]);
+            return Ok(vec![self.phase(phase, answers, times)?]);
         }
-        let (readings, pace) = self.meanwhile(|server| server.cycles(workload, answers, times))?;
-        let readings = readings.into_iter();
-        Ok(readings
-            .map(|reading| self.brought(reading, pace))
-            .collect())
+        self.cycles(workload, answers, times)
     }
 
     fn synchronise(&mut self, sync: Sync, times: u64) -> io::Result<Reading> {
         if sync == Sync::Turns {
             let question = self.round_trip.clone();
             let load = Load::once(&question, 1);
-            let reading = self.paced(|server| server.in_turns(load, 1, times))?;
+            let reading = self.in_turns(load, 1, times)?;
             return Ok(Reading {
                 requests: 0,
                 ..reading
             });
         }
-        self.paced(|server| {
-            let mut total = Reading::default();
-            for time in 0..times {
-                let (reading, _) = server.timed(Load::default(), sync, Until::LastAnswered)?;
-                match time {
-                    0 => total = reading,
-                    _ => total.add(&reading),
-                }
+        let mut total = Reading::default();
+        for time in 0..times {
+            let (reading, _) = self.timed(Load::default(), sync, Until::LastAnswered)?;
+            match time {
+                0 => total = reading,
+                _ => total.add(&reading),
             }
-            Ok(total)
-        })
+        }
+        Ok(total)
     }
 
     fn after(&mut self, pause: &[Pause], batch: &Batch) -> io::Result<Option<f64>> {
@@ -294,7 +273,7 @@ impl Executor for LiveServer {
         self.pause(pause);
         self.raw.exchange(&batch.load(), until)?;
         thread::sleep(PAUSE);
-        let time = self.just_now(before).cpu;
+        let time = self.since(before, Duration::ZERO).cpu;
         // Events are taken in, or the socket would fill up.
         self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
         Ok(time)
@@ -305,7 +284,7 @@ impl Executor for LiveServer {
         self.pause(pause);
         RawConnection::open(&self.target).map_err(gone)?;
         thread::sleep(PAUSE);
-        Ok(self.just_now(before).cpu)
+        Ok(self.since(before, Duration::ZERO).cpu)
     }
 
     fn with_what_follows(&mut self, batch: &Batch, wait: Duration) -> io::Result<Reading> {
@@ -314,14 +293,6 @@ impl Executor for LiveServer {
 
     fn find_late_work(&mut self, drawing: &Batch) -> io::Result<Duration> {
         self.watch_after_answers(drawing)
-    }
-
-    fn watch_pace(&mut self) {
-        self.begin_watch();
-    }
-
-    fn settle(&mut self, aim: Option<f64>) -> Option<SettledPace> {
-        self.settled(aim)
     }
 
     fn alone(
@@ -338,19 +309,16 @@ impl Executor for LiveServer {
         } else {
             Until::Sent
         };
-        let (reading, pace) = self.meanwhile(|server| {
-            let before = server.processor_time();
-            let mut wall = Duration::ZERO;
-            for _ in 0..count {
-                thread::sleep(PAUSE);
-                let start = Instant::now();
-                server.raw.exchange(&load, until)?;
-                wall += start.elapsed();
-            }
+        let before = self.processor_time();
+        let mut wall = Duration::ZERO;
+        for _ in 0..count {
             thread::sleep(PAUSE);
-            Ok(server.since(before, wall))
-        })?;
-        let mut reading = self.brought(reading, pace);
+            let start = Instant::now();
+            self.raw.exchange(&load, until)?;
+            wall += start.elapsed();
+        }
+        thread::sleep(PAUSE);
+        let mut reading = self.since(before, wall);
         reading.requests = u64::from(count);
         self.move_to(self.place)?;
         // Events that have come are taken in before anything else is measured.

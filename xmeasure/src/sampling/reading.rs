@@ -21,8 +21,6 @@ pub(crate) struct Reading {
     pub(crate) apart: Option<bool>,
     /// The part of the wall time, in microseconds, in which somebody else had the processor.
     pub(crate) lost: f64,
-    /// The duration of the constant work on the server's processor at that time, in microseconds, if it was read.
-    pub(crate) pace: Option<f64>,
 }
 
 impl Reading {
@@ -35,16 +33,6 @@ impl Reading {
         self.sleeps = self.sleeps.zip(other.sleeps).map(|(a, b)| a + b);
         self.lost += other.lost;
         self.apart = other.apart;
-    }
-
-    /// The reading at a pace at which everything takes `factor` times as long.
-    pub(crate) fn times(&self, factor: f64) -> Reading {
-        Reading {
-            cpu: self.cpu.map(|cpu| cpu * factor),
-            wall: self.wall * factor,
-            lost: self.lost * factor,
-            ..*self
-        }
     }
 
     /// The share of the wall time that the server lost.

@@ -1,9 +1,7 @@
 //! All loads of a calibration's passes, and all that was read of them.
 
-use crate::sampling::executor::SettledPace;
 use crate::sampling::job::{BySync, Job, SingleRequest};
 use crate::sampling::reading::{Reading, SenderPlace};
-use crate::sampling::steady;
 use crate::server::wire;
 use crate::workloads::transport::TransportLoads;
 
@@ -68,33 +66,5 @@ impl Readings {
     /// All loads, the transport's first.
     pub(crate) fn jobs(&self) -> impl Iterator<Item = &Job> {
         self.transport.all().into_iter().chain(&self.requests)
-    }
-
-    /// Every list of readings of one kind.
-    fn lists_mut(&mut self) -> Vec<&mut Vec<Reading>> {
-        let BySync {
-            read_back,
-            round_trip,
-            turns,
-        } = &mut self.syncs;
-        let mut lists = vec![read_back, round_trip, turns];
-        let pairs = [Some(&mut self.alone), self.alone_elsewhere.as_mut()];
-        for SingleRequestPair { nothing, question } in pairs.into_iter().flatten() {
-            lists.extend([&mut nothing.readings, &mut question.readings]);
-        }
-        let jobs = self.transport.all_mut().into_iter();
-        let jobs = jobs.chain(&mut self.requests);
-        lists.extend(jobs.flat_map(|job| &mut job.readings));
-        lists
-    }
-
-    /// Brings all readings to the pace of the whole calibration.
-    pub(crate) fn settle(&mut self, settled: &SettledPace) {
-        for readings in self.lists_mut() {
-            let factors = steady::factors(readings, settled.mean_us);
-            for (reading, factor) in readings.iter_mut().zip(factors) {
-                *reading = reading.times(factor * settled.factor);
-            }
-        }
     }
 }

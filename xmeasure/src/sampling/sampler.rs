@@ -11,7 +11,6 @@ use crate::sampling::job::{Job, SingleRequest};
 use crate::sampling::reading::{Reading, SenderPlace};
 use crate::sampling::readings::{Readings, StoppedBy};
 use crate::sampling::statistics::{LEAST, estimate};
-use crate::sampling::steady;
 use crate::server::exchange::Answers;
 use crate::workloads::workload::{Sync, Workload};
 
@@ -205,15 +204,10 @@ fn spread(job: &Job) -> f64 {
         return 0.0;
     }
     let of_phase = |readings: &Vec<Reading>| {
-        // To whichever pace: a spread is relative.
-        let factors = steady::factors(readings, 1.0);
         let each = |clock| -> Vec<f64> {
             let times = readings
                 .iter()
-                .zip(&factors)
-                .filter_map(|(reading, factor)| {
-                    Some(reading.time(clock)? * factor / reading.requests.max(1) as f64)
-                });
+                .filter_map(|reading| Some(reading.time(clock)? / reading.requests.max(1) as f64));
             times.collect()
         };
         let cpu = each(Clock::Cpu);

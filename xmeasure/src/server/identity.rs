@@ -128,7 +128,6 @@ pub(crate) fn method(plan: &Plan, notes: &[String]) -> Method {
         notes: Some(text),
         references: Vec::new(),
         unmeasured: Vec::new(),
-        pace: None,
         brought: None,
     }
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 use x11prof_cost_model::Deferred;
 
 use super::server::Simulated;
-use crate::sampling::executor::Pause;
 
 /// The changes of the screen, and the time of the last update.
 pub(crate) struct Shown {
@@ -19,14 +18,6 @@ pub(crate) struct Shown {
     boxes: usize,
     since: Option<Duration>,
     last: Option<Duration>,
-}
-
-/// The costs of updates, in microseconds.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Updates {
-    pub(super) cpu: f64,
-    /// The number of sleeps for the server's host.
-    pub(super) sleeps: u64,
 }
 
 /// A CopyArea (protocol, Encoding).
@@ -104,10 +95,10 @@ impl Simulated {
         self.truth.transport.as_ref()?.deferred
     }
 
-    /// The update of the changes, if it is due by `until`; changes are `apart`.
-    pub(super) fn updates(&mut self, until: Duration, apart: Duration) -> Updates {
+    /// The cost, in microseconds, of the update of the changes, if it is due by `until`.
+    pub(super) fn updates(&mut self, until: Duration) -> f64 {
         let (Some(deferred), Some(since)) = (self.deferred(), self.shown.since) else {
-            return Updates::default();
+            return 0.0;
         };
         let micros = |time: f64| Duration::from_secs_f64(time / 1e6);
         let interval = micros(deferred.interval_us.0);
@@ -121,23 +112,13 @@ impl Simulated {
             (false, None) => since,
         };
         if due > until {
-            return Updates::default();
+            return 0.0;
         }
         let boxes = self.shown.boxes.max(1) as f64 - 1.0;
-        let (wakeup, ..) = self.woken(&[Pause::Sleep(apart)]);
-        let (warm, ..) = self.woken(&[Pause::Sleep(Duration::from_millis(2))]);
-        let chill = deferred.chill.unwrap_or(0.0) * (wakeup - warm).max(0.0);
         let pixels = self.shown.pixels * deferred.pixel_us.0
             + self.shown.same * deferred.same_us.unwrap_or_default().0;
         let each = deferred.box_us.unwrap_or_default().0;
         self.shown.until(due);
-        Updates {
-            cpu: deferred.update_us.0 + chill + pixels + each * boxes,
-            // A server that updates at each rest waits for its host at each box.
-            sleeps: match deferred.box_us {
-                Some(_) if interval.is_zero() => boxes as u64,
-                _ => 0,
-            },
-        }
+        deferred.update_us.0 + pixels + each * boxes
     }
 }

@@ -62,7 +62,7 @@ pub(super) struct Content {
     replies: u64,
     reply_bytes: u64,
     events: u64,
-    /// Usual first uses of all requests that differ.
+    /// The number of requests that differ.
     first_uses: f64,
     megapixels: f64,
 }
@@ -131,7 +131,7 @@ impl Simulated {
             // The code of NoOperation is always in the caches.
             let is_new = first.insert(format!("{}{:?}", operation.request, operation.attributes));
             if is_new && operation.request.as_str() != "NoOperation" {
-                content.first_uses += self.prices.first_uses(&operation);
+                content.first_uses += 1.0;
             }
         }
         let transport = self.transport();
@@ -141,14 +141,6 @@ impl Simulated {
             + content.events as f64 * cpu(transport.event);
         self.known.insert(bytes.to_vec(), content.clone());
         content
-    }
-
-    /// A write of answers, where there are any.
-    fn flush(&self, content: &Content) -> f64 {
-        match content.replies + content.events {
-            0 => 0.0,
-            _ => cpu(self.transport().flush.unwrap()),
-        }
     }
 
     /// The costs of a wakeup after such a pause, a first use, a new connection, and a cold megapixel.
@@ -179,10 +171,9 @@ impl Simulated {
 
     /// The time of the synchronisation at the end of a batch; of turns, of each.
     fn sync(&self, sync: Sync) -> f64 {
-        let flush = cpu(self.transport().flush.unwrap());
         match sync {
-            Sync::Turns => self.transport().after_sleep[0].wakeup_us.0 + flush,
-            Sync::RoundTrip | Sync::ReadBack => cpu(self.transport().wakeup) + flush + 1.0,
+            Sync::Turns => self.transport().after_sleep[0].wakeup_us.0,
+            Sync::RoundTrip | Sync::ReadBack => cpu(self.transport().wakeup) + 1.0,
         }
     }
 
@@ -316,7 +307,7 @@ impl Executor for Simulated {
 
     fn alone(&mut self, bytes: &[u8], _: bool, count: u32, _: SenderPlace) -> io::Result<Reading> {
         let content = self.content(bytes);
-        let each = cpu(self.transport().wakeup) + content.time + self.flush(&content);
+        let each = cpu(self.transport().wakeup) + content.time;
         Ok(self.reading(each * f64::from(count), u64::from(count), 0))
     }
 
@@ -325,7 +316,7 @@ impl Executor for Simulated {
         let content = self.content(&batch.bytes);
         let (wakeup, first, _, megapixel) = self.woken(pause);
         let cold = first * content.first_uses + megapixel * content.megapixels;
-        let time = wakeup + content.time + self.flush(&content) + cold;
+        let time = wakeup + content.time + cold;
         Ok(self.reading(time, content.requests, 0).cpu)
     }
 
@@ -340,13 +331,10 @@ impl Executor for Simulated {
         let (wakeup, ..) = self.woken(&[Pause::Sleep(wait)]);
         let begun = self.now;
         self.shown.change(&batch.bytes, self.now);
-        let updates = self.updates(begun + wait, wait);
-        let reading = self.reading(wakeup + content.time + updates.cpu, content.requests, 0);
+        let update = self.updates(begun + wait);
+        let reading = self.reading(wakeup + content.time + update, content.requests, 0);
         self.now = begun + wait;
-        Ok(Reading {
-            sleeps: Some(1 + updates.sleeps),
-            ..reading
-        })
+        Ok(reading)
     }
 
     fn find_late_work(&mut self, _: &Batch) -> io::Result<Duration> {

@@ -6,7 +6,6 @@ mod edges;
 mod gl;
 mod glyphs;
 mod input;
-pub(super) mod made_to_order;
 mod memory;
 mod regions;
 mod render;
@@ -18,8 +17,6 @@ mod updates;
 
 use x11rb_protocol::x11_utils::Request;
 
-pub(crate) use self::input::{MOTION, POINTER, fake_input, same_locks};
-pub(crate) use self::memory::share;
 pub(crate) use self::render::{TRANSLUCENT, root_format};
 
 use super::RESOURCES;

@@ -67,7 +67,7 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
 }
 
 /// The pointer goes to a place in the window.
-pub(crate) fn warp(dst_window: u32, (dst_x, dst_y): (i16, i16)) -> WarpPointerRequest {
+fn warp(dst_window: u32, (dst_x, dst_y): (i16, i16)) -> WarpPointerRequest {
     WarpPointerRequest {
         src_window: 0,
         dst_window,

@@ -73,7 +73,7 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
 }
 
 /// The whole mapping, as Xlib asks for it.
-pub(crate) fn keyboard_mapping(client: &Client) -> GetKeyboardMappingRequest {
+fn keyboard_mapping(client: &Client) -> GetKeyboardMappingRequest {
     let (first, last) = (client.raw.setup.min_keycode, client.raw.setup.max_keycode);
     GetKeyboardMappingRequest {
         first_keycode: first,

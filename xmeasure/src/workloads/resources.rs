@@ -121,7 +121,7 @@ fn graphics_contexts(client: &mut Client, loads: &mut Loads) -> Result<(), Measu
 }
 
 /// A cursor, black on white, of a bitmap that is its mask as well.
-pub(crate) fn cursor_of(cid: u32, bitmap: u32) -> CreateCursorRequest {
+pub(super) fn cursor_of(cid: u32, bitmap: u32) -> CreateCursorRequest {
     CreateCursorRequest {
         cid,
         source: bitmap,

@@ -30,29 +30,6 @@ pub(super) struct Woken {
     pub(super) connection: Vec<f64>,
 }
 
-impl Pass {
-    /// At a pace at which everything takes `factor` times as long. How long the server slept is no work.
-    pub(super) fn times(&mut self, factor: f64) {
-        let own = [&mut self.replies, &mut self.events, &mut self.quicker];
-        let woken = self.sleeps.iter_mut().chain(&mut self.work);
-        let all = own.into_iter().chain(woken.flat_map(Woken::all));
-        all.flatten().for_each(|time| *time *= factor);
-    }
-}
-
-impl Woken {
-    fn all(&mut self) -> [&mut Vec<f64>; 6] {
-        [
-            &mut self.nothing,
-            &mut self.mixed,
-            &mut self.mixed_streamed,
-            &mut self.area,
-            &mut self.area_streamed,
-            &mut self.connection,
-        ]
-    }
-}
-
 /// Computed from the middles of the passes: their spread includes the drift from pass to pass, as that of the requests
 /// does.
 pub(super) fn over_passes<'a>(

@@ -133,22 +133,8 @@ pub(super) fn replies_and_events(passes: &[Pass], transport: &mut TransportCosts
     ) else {
         return;
     };
-    let Some(streamed) = transport.reply.cpu_us else {
-        return;
-    };
     put(&mut transport.reply, &reply);
     put(&mut transport.event, &event);
-    if let Some(flush) = &mut transport.flush
-        && let Some(write) = flush.cpu_us
-    {
-        // The write of the first reply is not subtracted: the cost of one lone reply stays unchanged.
-        let cost = (streamed.0 + write.0 - reply.centre).max(0.0);
-        // A difference is at least as uncertain, in microseconds, as each of the two.
-        let unsure =
-            (flush.spread.unwrap_or_default() * write.0).max(reply.half_width.unwrap_or_default());
-        flush.cpu_us = Some(time(cost));
-        flush.spread = (cost > 0.0).then(|| rounded(unsure / cost, 2));
-    }
 }
 
 fn put(into: &mut Measured, cpu: &Estimate) {

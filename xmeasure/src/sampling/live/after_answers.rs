@@ -12,9 +12,6 @@ use crate::server::clock::ProcessClock;
 use crate::server::exchange::Until;
 use crate::workloads::workload::Sync;
 
-/// Most of the work is done by then, and the pace is read.
-const SOON: Duration = Duration::from_micros(500);
-
 /// The number and the duration of the looks at a server that has drawn: longer than the pause between two updates of
 /// any viewer.
 const WATCHES: usize = 5;
@@ -62,17 +59,7 @@ impl LiveServer {
     ) -> io::Result<Reading> {
         let before = self.processor_time();
         self.raw.exchange(&batch.load(), Until::Sent)?;
-        let pace = self.wait(wait);
-        let reading = self.since(before, Duration::ZERO);
-        Ok(self.brought(reading, pace))
-    }
-
-    /// Waits for so long; the pace soon after the beginning.
-    fn wait(&mut self, wait: Duration) -> Option<f64> {
-        let soon = wait.min(SOON);
-        thread::sleep(soon);
-        let pace = self.pace_now();
-        thread::sleep(wait - soon);
-        pace
+        thread::sleep(wait);
+        Ok(self.since(before, Duration::ZERO))
     }
 }

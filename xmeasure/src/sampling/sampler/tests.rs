@@ -98,7 +98,6 @@ fn known_costs_are_found_again() {
         (costs.byte_read, truth.byte_read),
         (costs.reply, truth.reply),
         (costs.event, truth.event),
-        (costs.flush.unwrap(), truth.flush.unwrap()),
         (costs.byte_written.unwrap(), truth.byte_written.unwrap()),
     ];
     for (found, expected) in both {

@@ -27,10 +27,14 @@ use crate::workloads::loads::Loads;
 /// The id of all devices (XI2proto).
 const ALL_DEVICES: u16 = 0;
 /// The first master pointer and keyboard: the virtual core devices, on every server.
-pub(crate) const POINTER: u16 = 2;
-/// MotionNotify (X.h).
-pub(crate) const MOTION: u8 = 6;
+pub(super) const POINTER: u16 = 2;
 const KEYBOARD: u16 = 3;
+/// Types of events (X.h): MotionNotify, KeyPress and KeyRelease, ButtonPress and ButtonRelease.
+const MOTION: u8 = 6;
+const KEYS: [u8; 2] = [2, 3];
+const BUTTONS: [u8; 2] = [4, 5];
+/// A letter on an evdev keyboard.
+const LETTER: u8 = 38;
 
 /// Adds the loads.
 pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
@@ -255,7 +259,7 @@ fn indicators(
 }
 
 /// A core event as if a device had made it; `detail` is a key or a button.
-pub(crate) fn fake_input(
+fn fake_input(
     root: u32,
     type_: u8,
     detail: u8,
@@ -273,7 +277,7 @@ pub(crate) fn fake_input(
 }
 
 /// A change of locks that changes none.
-pub(crate) fn same_locks(plan: &Plan) -> LatchLockStateRequest {
+fn same_locks(plan: &Plan) -> LatchLockStateRequest {
     let none = ModMask::from(0_u16);
     LatchLockStateRequest {
         device_spec: u16::from(ID::USE_CORE_KBD),
@@ -307,6 +311,11 @@ fn tests(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), Meas
         let root = client.screen.root;
         let motion = |x| extension(fake_input(root, MOTION, 0, (x, 20)), major);
         pair(loads, motion(20), motion(30));
+        // Nobody has asked for the key or the button.
+        for ([press, release], detail) in [(KEYS, LETTER), (BUTTONS, 1)] {
+            let fake = |type_| extension(fake_input(root, type_, detail, (0, 0)), major);
+            pair(loads, fake(press), fake(release));
+        }
     }
     Ok(())
 }

@@ -205,33 +205,6 @@ fn by_id(client: &mut Client, major: u8, length: usize) -> Result<Option<u32>, M
     Ok(accepted.then_some(shmseg))
 }
 
-/// Memory that the server has attached.
-pub(crate) struct SharedPixels {
-    /// MIT-SHM's major opcode.
-    pub(crate) major: u8,
-    pub(crate) segment: u32,
-}
-
-/// Shares N pixels of this depth with the server by a descriptor; `None` if it cannot.
-pub(crate) fn share(
-    client: &mut Client,
-    depth: u8,
-    pixels: usize,
-) -> Result<Option<SharedPixels>, MeasureError> {
-    let image = Image::new(client, ImageFormat::Z_PIXMAP, depth);
-    let (Some(major), Some(image)) = (client.extension("MIT-SHM")?, image) else {
-        return Ok(None);
-    };
-    let version = client.ask_extension(QueryVersionRequest, major)?;
-    if version.is_none_or(|version| (version.major_version, version.minor_version) < BY_DESCRIPTOR)
-    {
-        return Ok(None);
-    }
-    let pixel_bytes = image.bits.div_ceil(8);
-    let shared = by_descriptor(client, major, pixels * pixel_bytes)?;
-    Ok(shared.map(|segment| SharedPixels { major, segment }))
-}
-
 /// A segment attached by a descriptor that is sent along.
 fn by_descriptor(
     client: &mut Client,
