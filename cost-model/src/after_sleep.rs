@@ -86,7 +86,8 @@ impl SleepPrices {
             + self.worked(prior_sleep.worked, |point| point.first_us)
     }
 
-    /// The idle time up to which no pixels leave the caches; `None` if the pixels' cost then was not measured.
+    /// The longest measured sleep after which all pixels are still in the caches; `None` if no sleep makes pixels cost
+    /// more.
     pub fn warm_until(&self) -> Option<Micros> {
         let cold = |point: &&AfterSleep| point.megapixel_us.is_some_and(|time| time.0 > 0.0);
         let first = self.points.iter().position(|point| cold(&point))?;

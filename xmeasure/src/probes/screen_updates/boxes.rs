@@ -1,5 +1,4 @@
-//! The cost of the changed region's shape on a server that tracks it: each request that changes the screen rebuilds the
-//! region, and an update goes through it box by box.
+//! The cost of a box of the changed region: an update goes through the region box by box.
 
 use std::io;
 
@@ -13,7 +12,7 @@ use crate::sampling::rounding::micros;
 const MANY: u16 = 32;
 const SIDE: u16 = 8;
 
-/// The loads: in one place, in a few, in many.
+/// The load: copies to many places that do not touch.
 pub(super) struct Boxes {
     many: Copies,
 }
@@ -26,8 +25,7 @@ impl Boxes {
         }
     }
 
-    /// Measures the cost of an update, where `deferred` is the cost of an update with one box, and the cost of the
-    /// requests alone.
+    /// Returns `deferred`, the costs of an update with one box, with the cost of a further box.
     pub(super) fn measure(
         &self,
         server: &mut dyn Executor,
