@@ -169,19 +169,19 @@ fn parameters_for(
         CommandError::failed("no parameters come with this x11prof; name some with --params")
     })?;
     let name = &best.parameters.server.name;
-    let advice = "for this one's own: x11prof measure";
+    let advice = "`x11prof measure` makes this machine's";
     let mut other_server = None;
     match (best.same_server, best.same_machine) {
-        (true, Some(true)) => say!("what requests cost: {name}, measured on this machine"),
+        (true, Some(true)) => say!("prices: {name}, measured on this machine"),
         (true, _) => {
-            say!("what requests cost: {name}, measured on another machine; {advice}");
+            say!("prices: {name}, measured on another machine; {advice}");
         }
         (false, _) => {
             let executable = server
                 .executable
                 .as_deref()
                 .unwrap_or("the recorded server");
-            say!("what requests cost: {name}, as {executable} was never measured; {advice}");
+            say!("prices: {name}, as {executable} was never measured; {advice}");
             other_server = Some((executable.to_owned(), name.clone()));
         }
     }

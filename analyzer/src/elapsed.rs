@@ -1,4 +1,4 @@
-//! From when to when a pass has come: its first record, and the latest time in it.
+//! The span of a pass so far: its first record, and the latest time in it.
 
 use x11prof_trace::Timestamp;
 

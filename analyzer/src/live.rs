@@ -38,14 +38,14 @@ impl LiveProfile {
         pipeline.feed(record, |observation| clients.observe(observation));
     }
 
-    /// There are no more records: all that came counts.
+    /// Ends the recording and counts all messages so far.
     pub fn end(&mut self) {
         let LiveProfile { pipeline, clients } = self;
         pipeline.end(|observation| clients.observe(observation));
         clients.end();
     }
 
-    /// Nothing more came until `time`.
+    /// No record came until `time`.
     pub fn until(&mut self, time: Timestamp) {
         let LiveProfile { pipeline, clients } = self;
         pipeline.until(time, |observation| clients.observe(observation));

@@ -4,7 +4,7 @@ use x11prof_trace::Record;
 
 use crate::pipeline::{Observation, Pipeline};
 
-/// Who follows a recording.
+/// A follower of a recording.
 pub trait Follows {
     /// Takes the next observation.
     fn observe(&mut self, observation: &Observation<'_>);
@@ -31,7 +31,7 @@ impl LivePass {
         self.follow(who);
     }
 
-    /// There are no more records: all that came is followed.
+    /// Ends the recording and hands on all waiting observations.
     pub fn end(&mut self, who: &mut impl Follows) {
         self.pipeline.no_more();
         self.follow(who);

@@ -42,7 +42,7 @@ mod tests {
     use super::matches;
 
     #[test]
-    fn patterns() {
+    fn stars_and_question_marks_match() {
         assert!(matches("RENDER:*", "RENDER:Composite"));
         assert!(matches("*Image*", "MIT-SHM:PutImage"));
         assert!(matches("Poly?ine", "PolyLine"));

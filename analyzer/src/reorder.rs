@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use rustc_hash::FxHashMap;
 use x11prof_trace::{ConnectionId, Control, Record, Switch, Timestamp, Waiting};
 
-/// For how much of the trace's time records wait where no switches are recorded, or none has come yet.
+/// Nanoseconds of the trace for which records wait where no switches are recorded, or none has come yet.
 const LATE: u64 = 50_000_000;
 /// The limit where switches are recorded. The recorder reads them every few milliseconds; on a busy machine
 /// it waits for a processor itself, for 0.8 s with four times the work that the machine can do. A record
@@ -47,7 +47,7 @@ pub(crate) struct ReorderBuffer {
     number: u64,
     /// The last switches of the latest batches, the oldest first.
     batches: VecDeque<u64>,
-    /// Until when all is told, or too late.
+    /// The time up to which all switches have come, or come too late.
     until: u64,
     /// Switches of a process are recorded.
     captured: bool,

@@ -1,5 +1,5 @@
-//! Who has grabbed the server. While one client has it, another's GrabServer waits like any request of
-//! others, and is done when the first one lets go. The pipeline has the one instance.
+//! The client that has grabbed the server. Another client's GrabServer waits meanwhile, like any of its
+//! requests, and succeeds at the first one's ungrab. The pipeline has the one instance.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ pub(crate) struct ServerGrab {
 }
 
 impl ServerGrab {
-    /// Who has it.
+    /// The holder of the grab.
     pub(crate) fn by(&self) -> Option<ConnectionId> {
         self.by
     }

@@ -36,8 +36,8 @@ pub enum WarningKind {
     LostBytes,
     /// The recording did not end properly: its last moments may be missing.
     Incomplete,
-    /// These share memory with the server, which no network does: the images are priced as sent by PutImage
-    /// and GetImage. `to` says how many bytes more.
+    /// Images in memory shared with the server, which no network has: priced as sent by PutImage and
+    /// GetImage. `to` has the additional bytes.
     SharedMemory,
     /// The parameters are of another machine and could not be brought to the recorded one; `from` says
     /// why.

@@ -34,7 +34,7 @@ struct About {
 }
 
 impl Gather {
-    /// Nothing observed yet, of the trace that the user calls `trace`.
+    /// A pass over the trace that the user calls `trace`.
     pub fn new(trace: &str, thresholds: &Thresholds) -> Gather {
         let options = EpisodeOptions {
             thresholds: *thresholds,

@@ -94,7 +94,7 @@ mod tests {
     use super::Partition;
 
     #[test]
-    fn folders_there_and_back() {
+    fn folders_survive_a_round_trip() {
         let some = |text: &str| Some(text.to_owned());
         let partition = Partition {
             version: some("1.2/β=%"),

@@ -16,9 +16,9 @@ use std::collections::{BTreeMap, HashMap};
 use crate::episode_row::{EpisodeRow, PARTS};
 use crate::hive::Partition;
 
-/// Issues told apart at most; episodes of those after them are counted as one issue.
+/// Issues kept at most; episodes of all others count as one issue.
 const ISSUES_LIMIT: usize = 100_000;
-/// Patterns of an issue told apart at most.
+/// Patterns kept of an issue, at most.
 const PATTERNS_LIMIT: usize = 10_000;
 /// The name of the sum of all issues, or patterns, beyond the limit.
 const OTHERS: &str = "(others)";

@@ -31,7 +31,7 @@ pub struct Latencies {
     counts: BTreeMap<(Option<String>, String, String, u64), u64>,
 }
 
-/// Kinds of episodes told apart in a session.
+/// Kinds of episodes kept of a session, at most.
 const KINDS_LIMIT: usize = 20_000;
 
 impl Latencies {
@@ -98,7 +98,7 @@ mod tests {
     use super::date;
 
     #[test]
-    fn days() {
+    fn days_follow_the_calendar() {
         let day = 86_400_000_000_000;
         assert_eq!(date(0), "1970-01-01");
         assert_eq!(date(59 * day - 1), "1970-02-28");

@@ -23,8 +23,8 @@ pub struct TraceTables {
 }
 
 impl TraceTables {
-    /// Nothing observed yet; `profile` has to be a stacked one. Where its prices are not those of the
-    /// recorded server, it is not `priced`: requests are counted, and have no server time.
+    /// Tables of no observation yet; `profile` has to be a stacked one. Without `priced`, requests have no
+    /// server time: the prices are another server's.
     pub fn new(profile: Profile, priced: bool) -> TraceTables {
         TraceTables {
             profile,

@@ -114,9 +114,7 @@ pub(crate) struct Compare {
 }
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "The same prices are used for all recordings, so that no difference is one of prices."
-)]
+#[command(after_help = "All recordings get the same prices, so no difference comes from prices.")]
 pub(crate) struct Diff {
     /// One or more recordings of the old version; with four of each, chance is told from change
     #[arg(value_name = "OLD", required = true)]
@@ -143,7 +141,7 @@ pub(crate) struct Diff {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "It takes some seconds and changes nothing on the display.")]
+#[command(after_help = "The measurement takes some seconds and changes nothing on the display.")]
 pub(crate) struct Link {
     /// A recording made with --link, instead of a display
     #[arg(value_name = "TRACE", conflicts_with = "display")]

@@ -9,8 +9,8 @@ use super::values::milliseconds;
 /// The arguments of `issues`.
 #[derive(Debug, Args)]
 pub(crate) struct Issues {
-    /// Recordings, tables (of `export --to parquet` or `record --episodes-only`), and folders of them; folders such
-    /// as version=1.2/user=ann say whose they are
+    /// Recordings, tables (of `export --to parquet` or `record --episodes-only`), and folders of them; names of folders such
+    /// as version=1.2/user=ann give version and user
     #[arg(value_name = "FOLDER|FILE", required = true)]
     pub(crate) inputs: Vec<PathBuf>,
     /// The latency from which an episode counts
@@ -20,7 +20,7 @@ pub(crate) struct Issues {
     /// A TOML file that says which issues are accepted, and which have a bug's number (docs/TABLES.md)
     #[arg(long, value_name = "FILE")]
     pub(crate) known: Option<PathBuf>,
-    /// The two versions to compare, which users had in this order [default: the last two]
+    /// The two versions to compare, the older one first [default: the last two]
     #[arg(long, value_name = "OLD,NEW", value_parser = versions)]
     pub(crate) compare: Option<[String; 2]>,
     /// Show what the episodes of each issue did, and where its worst one is

@@ -107,23 +107,23 @@ pub(crate) enum Command {
     Diff(Diff),
     /// Print the statistics of a recording's messages: inter-arrival times and sizes
     Stats(Stats),
-    /// Print how long each action of the user took until its response was complete, and what took it
+    /// Print the latency of each action of the user until its response was complete, and the causes
     Episodes(Episodes),
-    /// Print which replies clients waited for, what each costs over a network, and what would save it
+    /// Print the replies that clients waited for, their cost over a network, and ways to save them
     Roundtrips(RoundTrips),
-    /// Rank what the users of many sessions suffer from: the same problem is one issue
+    /// Rank the slow actions of many sessions: actions that are slow for one reason are one issue
     ///
-    /// An issue is all that took too long in one program, after one kind of action, for one reason. The worst is the one with the
-    /// most time beyond the threshold, of all users together.
+    /// An issue is all actions of one kind, in one program, that took too long for one reason. The worst issue has the
+    /// most time over the threshold, of all users together.
     Issues(Issues),
     /// Query the tables of many sessions with an installed DuckDB
     ///
     /// The query is DuckDB's. Each table is a view: sessions, episodes, latencies, requests, round_trips, resources,
     /// server_runs, marks (docs/TABLES.md).
     Sql(Sql),
-    /// Show what each client costs the server now: who draws, polls, grabs, leaks, and who waits
+    /// Show what each client costs the server now: who draws, polls, grabs, leaks, or waits
     Top(Top),
-    /// Compare a recording with a budget; exit status 1 where it costs more, 2 in any trouble
+    /// Compare a recording with a budget; exit status 1 where the recording costs more, 2 on any error
     Check(Check),
     /// Put a mark into the running recording, at the moment when a delay was felt
     Mark(Mark),
@@ -138,11 +138,11 @@ pub(crate) enum Command {
     /// List, show, check and convert server parameter files
     #[command(subcommand)]
     Params(Params),
-    /// Hold all pages of a recording against each other, for a report of a fault in x11prof
+    /// Check that all reports on a recording agree, to report a fault of x11prof
     Audit(Audit),
     /// Make a complete trace of one whose recorder was killed
     Recover(Recover),
-    /// Copy a recording without what was typed or shown, to show it to others
+    /// Copy a recording without typed and shown text and images, to show it to others
     Scrub(Scrub),
     /// Print the completions of a shell
     Completions {
@@ -156,8 +156,8 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Without COMMAND it serves until Ctrl-C, and prints the DISPLAY and XAUTHORITY to set. \
-                  With one it sets them, and passes the command's exit status on."
+    after_help = "Without COMMAND, `record` serves clients until Ctrl-C, and prints the DISPLAY and XAUTHORITY to set. \
+                  With COMMAND, it sets both for the command, and exits with the command's status."
 )]
 pub(crate) struct Record {
     /// The trace file to write, once a client has connected; an existing one is kept as FILE.old
@@ -170,7 +170,7 @@ pub(crate) struct Record {
     #[arg(long, value_name = "KIND", value_parser = ServerParser, hide_possible_values = true)]
     pub(crate) server: Option<ServerKind>,
     /// Record the clients that already run on the display, until Ctrl-C: through its RECORD extension, without a
-    /// restart, as an ordinary user. It does not tell when bytes were read, nor which descriptors were passed
+    /// restart, as an ordinary user. RECORD does not tell when clients read bytes, nor which descriptors they pass
     #[arg(long, conflicts_with_all = ["server", "listen", "tcp", "any_user", "link", "net", "rewrites", "command"])]
     pub(crate) attach: bool,
     /// End the recording after N seconds, and COMMAND with it
@@ -181,7 +181,7 @@ pub(crate) struct Record {
     #[arg(long, value_name = "SECONDS", requires = "when", conflicts_with_all = ["live", "scrub"],
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) ring: Option<u64>,
-    /// When to write the ring to a file (may be repeated): 'episode > 200ms', 'stall > 50ms', mark (x11prof mark),
+    /// The condition for writing the ring to a file (may be repeated): 'episode > 200ms', 'stall > 50ms', mark (x11prof mark),
     /// or signal (SIGUSR1)
     #[arg(long, value_name = "CONDITION", requires = "ring")]
     pub(crate) when: Vec<Condition>,
@@ -209,11 +209,11 @@ pub(crate) struct Record {
     /// Keep the bodies of images; without this, those of 4 KiB or more are left out
     #[arg(long)]
     pub(crate) full: bool,
-    /// Leave out what is typed or shown, as `scrub` does, before anything reaches the disk
+    /// Leave out typed and shown text and images, as `scrub` does, before anything reaches the disk
     #[arg(long)]
     pub(crate) scrub: bool,
-    /// Write no trace but tables of what took too long, for days of use, to the folder of -o [default: x11prof-tables]:
-    /// what each such action did and what took its time, and how long all took; no key, text or title
+    /// Write no trace, for days of use: only tables, to the folder of -o [default: x11prof-tables], of the actions that
+    /// took too long, with their causes, and of the latencies of all others. They hold no key, text or title
     #[arg(long, conflicts_with_all = ["live", "ring", "full", "scrub", "link"])]
     pub(crate) episodes_only: bool,
     /// Put a mark into the recording at each press of KEY, such as F12, Pause or ctrl+alt+m. The key is grabbed on
@@ -227,13 +227,13 @@ pub(crate) struct Record {
     /// `export --to parquet` tell sessions apart by their labels
     #[arg(long = "label", value_name = "NAME=TEXT", value_parser = label)]
     pub(crate) labels: Vec<(String, String)>,
-    /// Put a slower network between the program and the server, as SPEED,RTT (see `report`): the program is then
-    /// as over that network, without MIT-SHM and DRI3. Bytes take their time each way
+    /// Put a slower network between the program and the server, as SPEED,RTT (see `report`): the program then
+    /// runs as over that network, without MIT-SHM and DRI3. Bytes take their time in each direction
     #[arg(long, value_name = "SPEED,RTT", value_parser = NetworkParser, hide_possible_values = true)]
     pub(crate) net: Option<Network>,
     /// Try a change of the program before it is made (may be repeated): answer-queries and answer-atoms answer
-    /// what was asked before on the same connection, current-resources does not probe the outputs, no-sharing
-    /// does without MIT-SHM and DRI3
+    /// repeated questions of a connection, current-resources does not probe the outputs, no-sharing hides MIT-SHM
+    /// and DRI3
     #[arg(long = "try", value_name = "FIX", value_parser = rewrite)]
     pub(crate) rewrites: Vec<Rewrite>,
     /// The command to record, with its arguments

@@ -9,8 +9,8 @@ use super::values::{ParametersParser, milliseconds, seconds};
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Without TRACE it watches a running display, by attaching to it (see `record --attach`). In a \
-                  terminal it is a screen with keys; elsewhere it prints once."
+    after_help = "Without TRACE, `top` watches a running display, by attaching to it (see `record --attach`). In a \
+                  terminal it shows a screen that takes keys; elsewhere it prints once."
 )]
 pub(crate) struct Top {
     /// A recording instead of a display; it may still go on

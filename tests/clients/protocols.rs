@@ -45,7 +45,7 @@ x11rb::atom_manager! {
 const RESIZED: Duration = Duration::from_millis(30);
 /// Frames after which the desk's picture is shown.
 const FRAMES: u64 = 12;
-/// For how long the desk makes the server work.
+/// The desk keeps the server busy for so long.
 const LOAD: Duration = Duration::from_millis(400);
 /// Bytes of a piece of a selection.
 const PIECE: usize = 20_000;

@@ -11,7 +11,7 @@ use crate::harness::{Finished, Place, needs};
 use serde_json::Value;
 
 #[test]
-fn xterm() {
+fn xterm_is_decoded_wholly() {
     covered(
         "xterm",
         "xterm",
@@ -20,7 +20,7 @@ fn xterm() {
 }
 
 #[test]
-fn xclock() {
+fn xclock_is_decoded_wholly() {
     covered(
         "xclock",
         "x11-apps",
@@ -29,7 +29,7 @@ fn xclock() {
 }
 
 #[test]
-fn x11perf_of_each_kind() {
+fn each_kind_of_x11perf_is_decoded_wholly() {
     let tests = [
         "x11perf",
         "-reps",
@@ -77,7 +77,7 @@ fn x11perf_of_each_kind() {
 }
 
 #[test]
-fn gtk3_widget_factory() {
+fn gtk3_widget_factory_is_decoded_wholly() {
     covered(
         "gtk3-widget-factory",
         "gtk-3-examples",
@@ -87,7 +87,7 @@ fn gtk3_widget_factory() {
 
 #[test]
 #[ignore = "long; cargo xtask validate coverage"]
-fn x11perf_all() {
+fn all_of_x11perf_is_decoded_wholly() {
     // All but the four tests between these ranges, in which x11perf itself crashes.
     let all = "x11perf -reps 1 -repeat 1 -range dot,aatrap300 && \
                x11perf -reps 1 -repeat 1 -range aa1trap1,ucirculate";
@@ -96,13 +96,13 @@ fn x11perf_all() {
 
 #[test]
 #[ignore = "long; cargo xtask validate coverage"]
-fn mousepad() {
+fn mousepad_is_decoded_wholly() {
     covered("mousepad", "mousepad", &["timeout", "6", "mousepad"]);
 }
 
 #[test]
 #[ignore = "long; cargo xtask validate coverage"]
-fn mupdf() {
+fn mupdf_is_decoded_wholly() {
     let place = Place::new();
     let page = place.write("page.txt", b"A page of text.\n".repeat(20).as_slice());
     covered(
@@ -114,13 +114,13 @@ fn mupdf() {
 
 #[test]
 #[ignore = "long; cargo xtask validate coverage"]
-fn a_qt_program() {
+fn a_qt_program_is_decoded_wholly() {
     covered("featherpad", "featherpad", &["timeout", "6", "featherpad"]);
 }
 
 #[test]
 #[ignore = "long; cargo xtask validate coverage"]
-fn glxgears() {
+fn glxgears_is_decoded_wholly() {
     covered("glxgears", "mesa-utils", &["timeout", "6", "glxgears"]);
 }
 

@@ -30,7 +30,7 @@ fn row<'a>(difference: &'a Value, quantity: &str, name: &str) -> &'a Value {
 }
 
 #[test]
-fn xterm_with_and_without_jump_scroll() {
+fn jump_scroll_of_xterm_is_a_real_difference() {
     needs("xterm", "xterm");
     let place = Place::new();
     // Asks where the cursor is: the answer comes when all lines are drawn. Without it xterm

@@ -32,24 +32,24 @@ fn figure(of: &Value, name: &str) -> f64 {
 }
 
 #[test]
-fn as_text() {
+fn text_has_the_answer_then_the_landmarks() {
     insta::assert_snapshot!(episodes(&[]));
 }
 
 #[test]
-fn as_csv() {
+fn csv_has_a_row_for_each_episode() {
     insta::assert_snapshot!(episodes(&["--format", "csv"]));
 }
 
 #[test]
-fn the_worst_in_two_lines_each() {
+fn the_worst_take_two_lines_each() {
     let place = place();
     let worst = place.ok(["episodes", "--worst", "4", "gtk3-widget-factory.mcap"]);
     insta::assert_snapshot!(worst);
 }
 
 #[test]
-fn patterns_in_two_lines_each() {
+fn patterns_take_two_lines_each() {
     let place = place();
     insta::assert_snapshot!(place.ok(["episodes", "--patterns", "xterm.mcap"]));
 }

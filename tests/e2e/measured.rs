@@ -41,19 +41,19 @@ fn measured(shell: &str) {
 }
 
 #[test]
-fn of_xterm() {
+fn xterms_measured_times_add_up() {
     needs("xterm", "xterm");
     measured("timeout 20 xterm -e 'ls -laR /usr/share/doc | head -3000'");
 }
 
 #[test]
-fn of_a_gtk_program() {
+fn a_gtk_programs_measured_times_add_up() {
     needs("gtk3-widget-factory", "gtk-3-examples");
     measured("timeout 4 gtk3-widget-factory");
 }
 
 #[test]
-fn of_a_qt_program() {
+fn a_qt_programs_measured_times_add_up() {
     needs("featherpad", "featherpad");
     measured("timeout 4 featherpad");
 }

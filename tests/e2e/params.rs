@@ -73,7 +73,7 @@ fn what_has_no_price_is_said() {
 
 /// The paper's Table 1, and what a request costs that was not in it.
 #[test]
-fn a_table_of_requests_sizes_and_servers() {
+fn a_table_has_requests_sizes_and_servers() {
     let place = Place::new();
     let machines = "params table sun4-ipc decstation-3100 hp9000-350";
     let text = place.ok(machines.split(' '));

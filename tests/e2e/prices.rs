@@ -47,7 +47,7 @@ fn a_calibration_is_kept_by_machine_and_server_and_found() {
     let report = run(&place, &["report", &trace]);
     let said = report.stderr();
     assert!(
-        said.contains("what requests cost: xvfb, measured on this machine"),
+        said.contains("prices: xvfb, measured on this machine"),
         "{said}"
     );
     // Its own prices need no bringing, and so no probe.

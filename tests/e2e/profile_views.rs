@@ -34,7 +34,7 @@ fn reports_as_text() {
 }
 
 #[test]
-fn a_toolkit_with_its_resources_and_grabs() {
+fn a_toolkits_report_has_its_resources_and_grabs() {
     insta::assert_snapshot!(report(
         "gtk3-widget-factory.mcap",
         &["--net", "lan", "--top", "10", "--resources"]
@@ -50,7 +50,7 @@ fn reports_by_another_key() {
 }
 
 #[test]
-fn what_if() {
+fn what_if_scales_requests_or_leaves_them_out() {
     let scales = ["--scale", "*Arc*=0.5", "--scale", "QueryExtension=0"];
     insta::assert_snapshot!(report("xset.mcap", &scales));
 }
@@ -65,7 +65,7 @@ fn reports_as_csv() {
 }
 
 #[test]
-fn comparisons() {
+fn a_comparison_has_a_column_for_each_server() {
     let three = [
         "compare",
         "--params",

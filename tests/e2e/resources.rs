@@ -39,27 +39,27 @@ const SAME: usize = 100;
 const TILES: u64 = 16;
 
 #[test]
-fn xterm() {
+fn xterms_resources_are_the_servers() {
     same_totals("xterm", "xterm", &[]);
 }
 
 #[test]
-fn xclock() {
+fn xclocks_resources_are_the_servers() {
     same_totals("xclock", "x11-apps", &["-update", "1"]);
 }
 
 #[test]
-fn xcalc() {
+fn xcalcs_resources_are_the_servers() {
     same_totals("xcalc", "x11-apps", &[]);
 }
 
 #[test]
-fn xeyes() {
+fn xeyes_resources_are_the_servers() {
     same_totals("xeyes", "x11-apps", &[]);
 }
 
 #[test]
-fn gtk3_widget_factory() {
+fn gtk3_widget_factorys_resources_are_the_servers() {
     same_totals("gtk3-widget-factory", "gtk-3-examples", &[]);
 }
 

@@ -28,7 +28,7 @@ fn report(place: &Place) -> Value {
 
 /// xkbcommon/libxkbcommon#216: 78 round trips brought to 3.
 #[test]
-fn a_keymap_with_names_one_by_one() {
+fn names_of_a_keymap_can_be_asked_together() {
     let place = Place::new();
     recorded(&place, &["keymap"]);
     let before = report(&place);
@@ -56,7 +56,7 @@ fn a_keymap_with_names_one_by_one() {
 
 /// davatorium/rofi#2299: 8 round trips for each window.
 #[test]
-fn a_list_of_windows() {
+fn properties_of_a_list_of_windows_can_be_asked_together() {
     let place = Place::new();
     recorded(&place, &["windows", "12"]);
     let found = report(&place);
@@ -72,7 +72,7 @@ fn a_list_of_windows() {
 
 /// bencevans/screenshot-desktop#303: one probe of the outputs.
 #[test]
-fn a_probe_of_the_outputs() {
+fn a_probe_of_the_outputs_is_found() {
     let place = Place::new();
     let server = Server::xvfb(&[]);
     let display = server.display.as_str();
@@ -98,7 +98,7 @@ fn a_probe_of_the_outputs() {
 
 /// BoboTiG/python-mss#431: pictures of the whole screen without MIT-SHM.
 #[test]
-fn pictures_of_the_screen() {
+fn pictures_of_the_screen_can_share_memory() {
     let place = Place::new();
     recorded(&place, &["capture", "10"]);
     let verdict = verdict(&place);
@@ -115,7 +115,7 @@ fn pictures_of_the_screen() {
 
 /// brndnmtthws/conky#1886: requests whenever the pointer moves.
 #[test]
-fn a_storm_on_motion() {
+fn questions_on_each_motion_are_found() {
     let place = Place::new();
     recorded(&place, &["motion", "20"]);
     let verdict = verdict(&place);
@@ -182,7 +182,7 @@ fn as_many_as_x11perf_says() {
 }
 
 #[test]
-fn a_budget() {
+fn a_budget_limits_round_trips() {
     let place = Place::new();
     recorded(&place, &["window", "5"]);
     let check = |budget: &str| {

@@ -173,7 +173,7 @@ fn a_disk_that_stops_holds_nobody_up_until_the_queue_is_full_of_headers() {
 }
 
 #[test]
-fn a_thousand_clients_at_once() {
+fn a_thousand_clients_are_served_at_once() {
     let server = Server::xvfb(&["-maxclients", "2048"]);
     let place = Place::new();
     let trace = place.path("trace.mcap");

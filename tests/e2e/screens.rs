@@ -219,7 +219,7 @@ fn the_answer_is_on_the_first_screen() {
 }
 
 #[test]
-fn the_text_of_the_answers() {
+fn the_answers_keep_their_text() {
     let place = place();
     for (name, recording, command) in [
         (

@@ -85,7 +85,7 @@ impl Contents {
         }
     }
 
-    /// In which encodings a word is there.
+    /// The encodings in which a word is found.
     fn find(&self, word: &str) -> Vec<&'static str> {
         let wide = |big: bool| -> Vec<u8> {
             let bytes = |unit: u16| {

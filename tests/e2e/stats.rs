@@ -15,7 +15,7 @@ fn stats(recording: &str, more: &[&str]) -> String {
 }
 
 #[test]
-fn tables_4_5_and_6() {
+fn tables_4_5_and_6_keep_their_layout() {
     insta::assert_snapshot!(stats("xset.mcap", &[]));
     insta::assert_snapshot!(stats(
         "xclock.mcap",
@@ -24,7 +24,7 @@ fn tables_4_5_and_6() {
 }
 
 #[test]
-fn histograms_in_the_terminal() {
+fn histograms_fit_the_terminal() {
     insta::assert_snapshot!(stats(
         "xterm.mcap",
         &[
@@ -38,7 +38,7 @@ fn histograms_in_the_terminal() {
 }
 
 #[test]
-fn statistics_as_csv_and_json() {
+fn csv_and_json_have_all_statistics() {
     insta::assert_snapshot!(stats(
         "xset.mcap",
         &["--message", "GetKeyboardControl", "--format", "csv"]

@@ -284,7 +284,7 @@ fn the_screen_of_a_display_that_runs() {
 }
 
 #[test]
-fn the_screen_of_a_recording_that_grows() {
+fn the_screen_follows_a_recording_that_grows() {
     needs("tmux", "tmux");
     needs("xsetroot", "x11-xserver-utils");
     let place = Place::new();

@@ -24,25 +24,25 @@ trailer<</Root 1 0 R>>
 ";
 
 #[test]
-fn real_clients_on_xvfb() {
+fn real_clients_are_recorded_wholly_on_xvfb() {
     needs("Xvfb", "xvfb");
     real_clients("xvfb");
 }
 
 #[test]
-fn real_clients_on_xvnc() {
+fn real_clients_are_recorded_wholly_on_xvnc() {
     needs("Xvnc", "tigervnc-standalone-server");
     real_clients("xvnc");
 }
 
 #[test]
-fn real_clients_on_xephyr() {
+fn real_clients_are_recorded_wholly_on_xephyr() {
     needs("Xephyr", "xserver-xephyr");
     real_clients("xephyr");
 }
 
 #[test]
-fn real_clients_on_xorg() {
+fn real_clients_are_recorded_wholly_on_xorg() {
     needs("Xorg", "xserver-xorg-core and xserver-xorg-video-dummy");
     real_clients("xorg-dummy");
 }
@@ -252,7 +252,7 @@ fn a_request_of_64_megabytes_goes_through_and_not_into_memory() {
 }
 
 #[test]
-fn clients_and_servers_by_tcp() {
+fn clients_and_servers_connect_by_tcp() {
     needs("xdpyinfo", "x11-utils");
     let place = Place::new();
     // A server that is reached by TCP is a recording of another one.
@@ -312,7 +312,7 @@ fn opened(trace: &std::path::Path) -> Vec<x11prof_trace::Opened> {
 }
 
 #[test]
-fn a_display_forwarded_by_ssh() {
+fn a_display_forwarded_by_ssh_is_recorded() {
     needs("xauth", "xauth");
     needs("xdpyinfo", "x11-utils");
     let place = Place::new();

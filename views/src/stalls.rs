@@ -1,4 +1,4 @@
-//! Who held the server for longer than a frame, and who grabbed it, the pointer or the keyboard, for people.
+//! Text on stalls and grabs.
 
 use x11prof_analyzer::{GrabReport, StallLine, StallsReport};
 
@@ -66,7 +66,7 @@ fn line(stall: &StallLine) -> String {
     text
 }
 
-/// Who kept the server, the pointer or the keyboard; nothing where there were no grabs.
+/// The grabs of the server, the pointer and the keyboard; nothing where there were none.
 pub fn grabs(report: &GrabReport, page: &Page) -> String {
     if report.count == 0 && report.refused == 0 {
         return String::new();

@@ -3,7 +3,8 @@
 /// The recorder hands on what it read within this: so late the server has what a client wrote, and a record
 /// says that the server answered.
 pub(crate) const HANDED_ON_WITHIN: u64 = 200_000;
-/// Who is woken runs within this where a processor is free: the kernel may have to wake that first.
+/// A woken thread runs within this time where a processor is free: the kernel may have to wake that
+/// processor first.
 pub(crate) const WOKEN_WITHIN: u64 = 1_000_000;
 /// A wait for a page, a lock or the relay is shorter than this; one for X or for work is known by name.
 pub(crate) const BRIEF: u64 = 3_000_000;

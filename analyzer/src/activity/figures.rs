@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn who_ran_when_and_for_events() {
+    fn run_times_add_up_also_for_events() {
         use SwitchKind::{Blocked, In, Preempted};
         let mut trace = Synthetic::new();
         trace.wait(100).server_sends(&[expose(0)]);

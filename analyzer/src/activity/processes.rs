@@ -24,7 +24,7 @@ struct Process {
     ran: u64,
     /// When a thread last stopped.
     off: u64,
-    /// Since when all wait.
+    /// The time since which all threads wait.
     idle_since: Option<u64>,
     /// The last long rests, from when to when.
     rests: VecDeque<(u64, u64)>,
@@ -60,7 +60,7 @@ impl Process {
         }
     }
 
-    /// For how long at least one of its threads was on a processor until `now`.
+    /// Time up to `now` with at least one thread on a processor.
     fn ran(&self, now: u64) -> u64 {
         let runs = now.saturating_sub(self.running_since);
         self.ran + if self.running > 0 { runs } else { 0 }
@@ -110,8 +110,8 @@ impl Processes {
         rested || process.idle_since.is_some_and(|since| long((since, now)))
     }
 
-    /// For how long at least one thread of a process has been on a processor by `now`, as far as its
-    /// switches tell; `None` where nothing is known of it.
+    /// Time up to `now` with at least one of the process's threads on a processor, as far as its switches
+    /// tell; `None` where the process is not known.
     pub(crate) fn ran(&self, pid: Option<u32>, now: u64) -> Option<u64> {
         let process = pid.and_then(|pid| self.known.get(&pid))?;
         Some(process.ran(now))

@@ -1,4 +1,4 @@
-//! Who else ran on the server's processor, from the context switches.
+//! Other threads on the server's processor, from the context switches.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ pub(crate) struct ServerProcessor {
     server: Option<u32>,
     /// The processor that the server ran on last.
     home: Option<u16>,
-    /// Who else runs on each processor, and since when that was not given.
+    /// Runs of other threads that are not handed on yet: the beginning, by processor.
     others: HashMap<u16, u64>,
 }
 
@@ -78,7 +78,7 @@ mod tests {
         }
     }
 
-    /// From when to when others ran, in microseconds.
+    /// Runs of other threads, in microseconds.
     fn stretches(processor: &mut ServerProcessor, switches: &[Switch]) -> Vec<(u64, u64)> {
         let (mut all, mut threads) = (Vec::new(), Threads::default());
         let steps = switches.iter().flat_map(|one| threads.switch(one));

@@ -16,7 +16,7 @@ const STRETCHES_LIMIT: usize = 1 << 12;
 enum ReadyReason {
     /// Another thread got the processor.
     Preempted,
-    /// Something came for it.
+    /// A request came.
     Woken,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct ServerReady {
     waits: Option<u64>,
     /// The time since which the server is ready, and the reason.
     ready: Option<(u64, ReadyReason)>,
-    /// From when to when it was so, in the order of time.
+    /// Intervals in which it was ready, in the order of time.
     stretches: VecDeque<(u64, u64)>,
 }
 
@@ -81,21 +81,21 @@ impl ServerReady {
         }
     }
 
-    /// Something is sent to it that it would read.
+    /// A request is sent to the server, which would read it.
     pub(crate) fn sent(&mut self, time: u64) {
         if self.waits.is_some() && !self.attached {
             self.ready.get_or_insert((time, ReadyReason::Woken));
         }
     }
 
-    /// Since when it has been ready at `time`; `None` while it runs or waits.
+    /// The time since which the server is ready at `time`; `None` while it runs or waits.
     pub(crate) fn since(&self, time: u64) -> Option<u64> {
         let (since, why) = self.ready.filter(|(since, _)| *since <= time)?;
         counts(since, why, time).then_some(since)
     }
 
-    /// For how long what it said had been waiting for the recorder at `time`, since `from` at the earliest:
-    /// it has waited since it said that, so the recorder had no processor.
+    /// Time until `time`, and since `from`, in which the server's messages waited for the recorder. The
+    /// server has waited since it wrote them, so the recorder had no processor.
     pub(crate) fn said_before(&self, from: u64, time: u64) -> u64 {
         let waited = self.waits.map(|since| time.saturating_sub(since.max(from)));
         waited
@@ -103,8 +103,7 @@ impl ServerReady {
             .unwrap_or(0)
     }
 
-    /// For how long it was ready and did not run between two times, in nanoseconds, of which `to` is not
-    /// past.
+    /// Nanoseconds in which the server was ready between two times; `to` is not past.
     pub(crate) fn between(&self, from: u64, to: u64) -> u64 {
         let now = self.since(to).map(|since| (since, to));
         let all = self.stretches.iter().rev().copied();

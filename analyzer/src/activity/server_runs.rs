@@ -52,8 +52,8 @@ struct SwitchTotals {
     stretches: u64,
 }
 
-/// The runs of one server. Of its threads the first counts, which speaks with the clients; what the others
-/// do is told apart.
+/// The runs of one server. The first thread's count, which speaks with the clients; those of other threads
+/// are counted apart.
 #[derive(Debug)]
 pub(crate) struct Runs {
     server: u32,
@@ -64,7 +64,7 @@ pub(crate) struct Runs {
     /// Runs of all threads but the first.
     others_ran: Share,
     told: SwitchTotals,
-    /// From when to when its threads ran last, in the order of their ends.
+    /// The latest runs of all threads, in the order of their ends.
     stretches: VecDeque<(u64, u64)>,
     first: Option<Reading>,
     last: Option<Reading>,

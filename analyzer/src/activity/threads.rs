@@ -22,13 +22,13 @@ const THREADS_LIMIT: usize = 1 << 14;
 /// The state of a thread. Times are the trace's nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Nothing is known of it, or it ended.
+    /// Not known, or the thread ended.
     Unknown,
     /// On a processor.
     Running {
-        /// Since when.
+        /// The beginning of the run.
         since: u64,
-        /// On which.
+        /// The processor.
         cpu: u16,
     },
     /// Stopped while it could have run.

@@ -58,7 +58,7 @@ pub struct ClientsNow {
 }
 
 impl ClientsNow {
-    /// Nothing observed yet, on the server that `parameters` describe.
+    /// Counts from now on, with the prices of the server that `parameters` describe.
     pub fn new(
         parameters: &ServerParameters,
         substitutions: &Substitutions,
@@ -114,12 +114,12 @@ impl ClientsNow {
         self.questions.observe(observation);
     }
 
-    /// There is no more: all that came counts.
+    /// Counts all messages so far: there are no more.
     pub fn end(&mut self) {
         self.profile.end();
     }
 
-    /// Nothing came until `time`.
+    /// No record came until `time`.
     pub fn until(&mut self, time: Timestamp) {
         self.now = self.now.max(time.as_nanos());
         let due = |last: &Snapshot| self.now - last.time.min(self.now) >= self.window / SNAPSHOTS;

@@ -9,7 +9,7 @@ use x11prof_trace::{ConnectionId, Control};
 use crate::pipeline::Observation;
 use crate::waits::{Answer, AnswerKind};
 
-/// Clients, and questions of one, that are told apart at most.
+/// Clients at most, and different questions of each.
 const CLIENTS: usize = 4096;
 const DIFFERENT: usize = 1024;
 /// A question within this time of an equal one is a repetition, in nanoseconds: slower repetition costs

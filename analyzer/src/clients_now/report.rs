@@ -18,7 +18,7 @@ pub struct NowReport {
     pub at_s: f64,
     /// The source of server times: measured, or modelled.
     pub basis: Basis,
-    /// Whose prices divide them, or are all there is.
+    /// The name of the prices.
     pub prices: String,
     /// The server's time, for all clients and for none.
     pub server_ms_per_s: f64,
@@ -32,7 +32,7 @@ pub struct NowReport {
     pub windows: Vec<RowNow>,
     /// Rates by request.
     pub requests: Vec<RowNow>,
-    /// Who held the server for longer than a frame meanwhile, and who waited.
+    /// Stalls: the client that held the server for longer than a frame, and the clients that waited.
     pub stalls: Vec<StallLine>,
 }
 
@@ -98,9 +98,9 @@ pub struct HeldNow {
 pub struct GrabNow {
     /// `server`, `pointer`, `keyboard`, `device N`.
     pub what: String,
-    /// Since when, from the first record.
+    /// The beginning, from the first record.
     pub since_ms: f64,
-    /// For how long, so far.
+    /// The length so far.
     pub held_ms: f64,
     /// True where the grab goes on.
     pub goes_on: bool,
@@ -109,7 +109,7 @@ pub struct GrabNow {
 /// A client waited while another held the server.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WaitNow {
-    /// Who held it.
+    /// The holder.
     pub client: String,
     /// Time waited.
     pub waited_ms: f64,
@@ -120,7 +120,7 @@ pub struct WaitNow {
 pub struct RowNow {
     /// The name of the window or request.
     pub name: String,
-    /// Whose it is; of several clients the one that cost most.
+    /// The client; of several the one that costs most.
     pub client: String,
     /// The server's time for it.
     pub server_ms_per_s: f64,

@@ -138,8 +138,8 @@ pub struct FiguresOfRun {
 }
 
 impl FiguresOfRun {
-    /// Nothing seen yet; `profile` has the prices that divide the server's time. With `client` it is the
-    /// episodes of clients whose name holds that, and nothing else.
+    /// Figures of no observation yet; `profile` has the prices that divide the server's time. With
+    /// `client`, only the episodes of clients whose name holds it.
     pub fn new(profile: Profile, client: Option<&str>) -> FiguresOfRun {
         let options = EpisodeOptions {
             client: client.map(str::to_owned),
@@ -167,7 +167,7 @@ impl FiguresOfRun {
         self.episodes.observe(observation);
     }
 
-    /// The pass is over: its figures. `path` is how the user named the trace.
+    /// Ends the pass and gives its figures. `path` is the trace's name as the user gave it.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! Whose episodes somebody waits for: those of clients that show something, or that get events of devices.
-//! A program that plays the user, or that lives only to ask the server something, does neither.
+//! Selects the clients whose episodes somebody waits for: those that show something or get device events. A
+//! program that plays the user, or only asks the server questions, does neither.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -8,7 +8,7 @@ use x11prof_trace::ConnectionId;
 use super::episode::{Episode, Trigger};
 use super::timeline_event::TimelineEvent;
 
-/// Clients told apart at most.
+/// Clients kept at most.
 const MAX_CLIENTS: usize = 10_000;
 /// Episodes held at most.
 const MAX_HELD: usize = 4096;

@@ -170,7 +170,7 @@ impl ClientState {
         };
     }
 
-    /// Since when it waits; `None` while it runs.
+    /// The beginning of the threads' wait; `None` while they run.
     pub(crate) fn waits_since(&self) -> Option<u64> {
         match self.thread {
             Thread::Blocked { since, .. } => Some(since),
@@ -196,14 +196,14 @@ impl ClientState {
         self.open.as_ref().map(|open| open.position(self.id()))
     }
 
-    /// The trees that what goes on and what waits belongs to.
+    /// The roots of the trees of the open episode and of the waiting stimuli.
     pub(crate) fn roots(&self) -> impl Iterator<Item = EpisodeId> {
         let waiting = self.waiting.links().map(|link| link.root);
         waiting.chain(self.position().map(|open| open.root))
     }
 
-    /// Time passes until `time`, in `grabbed` nanoseconds of which another client, the last of them `by`, had
-    /// grabbed the server, which was `ready` now and then.
+    /// Adds the time until `time`. In `grabbed` nanoseconds of it other clients, the last of them `by`, had
+    /// grabbed the server; `ready` has the times at which the server lacked a processor.
     pub(crate) fn pass(
         &mut self,
         time: u64,

@@ -18,7 +18,7 @@ use crate::label::Label;
 pub enum Trigger {
     /// An event of a device: the user did something.
     Input,
-    /// Something has to be drawn, or has been: Expose, ConfigureNotify, Present, a frame's tick.
+    /// Drawing is due, or has been done: Expose, ConfigureNotify, Present, a frame's tick.
     Output,
     /// Anything else: a message of another client, a timer, a file.
     Asynchronous,
@@ -91,13 +91,13 @@ impl Unsure {
     pub fn why(self) -> &'static str {
         match self {
             Unsure::AnotherProcess => {
-                "its requests came while no thread of the process ran that had connected: another one sends them"
+                "its requests came while the process that connected did not run: another process sends them"
             }
             Unsure::NeverWaits => {
-                "its client drew frame after frame without waiting for X: where the response ended among them does not show"
+                "its client drew frame after frame without waiting for X: the response may have ended at any of them"
             }
             Unsure::WaitForThread => {
-                "a thread waited for another one, and no event had shown yet whether for work or in the middle of it"
+                "a thread waited for another one, and no event had shown yet whether it waits for work there"
             }
         }
     }
@@ -144,7 +144,7 @@ pub struct Episode {
     pub(crate) link: Option<CausalEdge>,
     /// Events of other clients that came while it was handled.
     pub(crate) fed: Vec<CausalEdge>,
-    /// Who owned its time, until its path is known.
+    /// The owners of the time, until the path is known.
     pub(crate) steps: Steps,
     /// When its stimulus was delivered.
     pub(crate) delivered: Option<u64>,

@@ -51,12 +51,12 @@ struct Surroundings {
     grab: Grab,
 }
 
-/// Who has grabbed the server, and for how long anybody had until now: a client reads off how much of
-/// its own time that was when its turn comes, so that a grab concerns nobody else at once.
+/// The holder of the server's grab, and the total time of all grabs until now. Each client reads the total
+/// at its own turn and takes the difference, so that a grab needs no visit to all clients.
 #[derive(Debug, Default)]
 struct Grab {
     by: Option<ConnectionId>,
-    /// Who had it last.
+    /// The last holder.
     last: Option<ConnectionId>,
     since: u64,
     before: u64,

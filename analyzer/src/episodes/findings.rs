@@ -96,7 +96,7 @@ pub struct Findings {
     pub(crate) busy: Busy,
     /// The time in which events waited for idle clients.
     pub(crate) waited_idle: u64,
-    /// Since when clients are connected, and for how long those were that are gone.
+    /// The connecting of each connected client, and the total time of those that are gone.
     connected: BTreeMap<ConnectionId, Timestamp>,
     pub(crate) connected_for: u64,
     /// Landmarks of all episodes and their groups, where some are asked for.

@@ -70,7 +70,7 @@ impl Kinds {
         self.0 |= more.0;
     }
 
-    /// Their names.
+    /// The names of the kinds.
     pub(crate) fn names(self) -> impl Iterator<Item = &'static str> {
         let named = NAMES.into_iter().enumerate();
         named

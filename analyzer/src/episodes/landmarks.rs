@@ -8,7 +8,7 @@ use super::episode::{Episode, Owner, Parts, Trigger};
 use crate::label::Label;
 use crate::statistics::distribution::Distribution;
 
-/// Landmarks told apart at most; those after them are one.
+/// Landmarks kept at most; all others count as one.
 const MAX_LANDMARKS: usize = 2000;
 
 /// The name of the sum of all landmarks beyond the limit.
@@ -74,7 +74,7 @@ impl Landmarks {
         landmark.parts.merge(&episode.parts);
     }
 
-    /// One of them.
+    /// The landmark of this name.
     pub(crate) fn of(&self, name: &Label) -> Option<&Landmark> {
         self.0.get(name)
     }

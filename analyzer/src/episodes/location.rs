@@ -12,7 +12,7 @@ use crate::label::Label;
 /// Where time was spent.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Location {
-    /// Who owns it says enough.
+    /// All other places, by the owner.
     Of(Owner),
     /// In waiting for replies to a request of this name.
     RoundTrips(Symbol),

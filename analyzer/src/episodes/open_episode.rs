@@ -281,7 +281,7 @@ impl OpenEpisode {
         self.outline.on_the_way(nanos);
     }
 
-    /// Something was sent at `time`: all until then belongs to the response.
+    /// Requests at `time`: all time until then belongs to the response.
     pub(crate) fn sent(&mut self, time: u64, sent: &SentRequests) {
         self.outline.sent(sent.kinds, sent.first);
         if sent.drawn.is_some() {
@@ -498,12 +498,12 @@ impl OpenEpisode {
         !self.draws && (self.starts_up || self.ticked_for <= tick)
     }
 
-    /// For how long it has been quiet since its last request.
+    /// Time in which the client was quiet since its last request.
     pub(crate) fn quiet_for(&self) -> u64 {
         self.quiet_for
     }
 
-    /// Since when it may be quiet.
+    /// The time since which the client may be quiet.
     pub(crate) fn quiet_since(&self) -> Option<u64> {
         self.at_quiet.map(|(since, _)| since)
     }

@@ -19,7 +19,7 @@ const MAX_CHILDREN: usize = 64;
 const DEEPEST: usize = 8;
 /// Shorter waits are none: LiLa's filter, 3 ms.
 pub(super) const SHORTEST_WAIT: u64 = 3_000_000;
-/// Requests whose round trips are told apart in an episode.
+/// Requests with round trips of their own in an episode, at most.
 const MAX_REQUESTS: usize = 32;
 
 #[derive(Debug, Clone)]

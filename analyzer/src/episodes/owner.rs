@@ -1,8 +1,8 @@
-//! Who owns the time of an episode.
+//! The owners of an episode's time.
 
 use super::cause::{Cause, ServerCause};
 
-/// Who owns an instant of an episode.
+/// The owner of an instant of an episode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Owner {
     /// Nobody works on it yet.

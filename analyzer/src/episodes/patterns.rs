@@ -16,7 +16,7 @@ use crate::statistics::distribution::Distribution;
 /// Pairs of tree and landmark at most. The next 500 trees count without a landmark, all others as one.
 const MAX_OF_LANDMARKS: usize = 2000;
 const MAX_PATTERNS: usize = MAX_OF_LANDMARKS + 500;
-/// Locations told apart in a pattern; what is elsewhere counts with its like.
+/// Locations kept in a pattern at most; other ones count with a similar one.
 const MAX_LOCATIONS: usize = 64;
 
 /// The share of a pattern's episodes that are perceptible (LagAlyzer).
@@ -24,7 +24,7 @@ const MAX_LOCATIONS: usize = 64;
 pub(crate) enum Occurrence {
     Always,
     Sometimes,
-    /// One of them is.
+    /// One of several episodes is.
     Once,
     Never,
 }
@@ -263,7 +263,7 @@ mod tests {
     use super::Occurrence;
 
     #[test]
-    fn slow_always_sometimes_once_never() {
+    fn patterns_are_slow_always_sometimes_once_or_never() {
         let names = [(0, 9), (1, 9), (2, 9), (9, 9), (1, 1)]
             .map(|(slow, all)| Occurrence::of(slow, all).name());
         assert_eq!(names, ["never", "once", "sometimes", "always", "once"]);

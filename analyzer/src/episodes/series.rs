@@ -42,13 +42,13 @@ pub(crate) struct Series {
     origin: Option<u64>,
     length: u64,
     steps: Vec<Step>,
-    /// Whose threads run, and since when.
+    /// The running threads, with their owner and the beginning of the run.
     running: HashMap<u32, (u32, u64)>,
     /// True where the trace has context switches.
     pub(crate) switches: bool,
 }
 
-/// Whose processor time it is.
+/// The owner of processor time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whose {
     Client,

@@ -55,7 +55,7 @@ pub(crate) struct ServerActivity {
     ended_runs: VecDeque<(u64, u64)>,
     /// When it had no processor.
     pub(crate) ready: ServerReady,
-    /// Since when the run that goes on could have begun.
+    /// The time at which the current run could have begun.
     called: Option<u64>,
     waiting: VecDeque<Ended>,
     presenting: HashMap<ConnectionId, Presenting>,
@@ -99,7 +99,8 @@ impl ServerActivity {
         rests
     }
 
-    /// For how long it did not run between two times, where that is much; 0 where its switches do not tell.
+    /// The time in which the server did not run between two times, where it is over [`WOKEN_WITHIN`]; 0
+    /// without its switches.
     pub(crate) fn rested(&self, from: u64, to: u64) -> u64 {
         let runs = self.runs.as_ref().filter(|_| self.switches);
         let ran = runs.map_or(u64::MAX, |runs| runs.ran_between(from, to));

@@ -8,7 +8,7 @@ use super::episode::Trigger;
 /// The key, button, finger or atom of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Detail {
-    /// Nothing of the kind.
+    /// None of these.
     None,
     /// A key, by its code.
     Key(u32),
@@ -27,7 +27,7 @@ pub(crate) enum Shape {
     Press,
     /// A key or button went up.
     Release,
-    /// One of many that stand for one movement.
+    /// A part of a movement.
     Motion,
     /// A picture has been shown: the next one may be drawn.
     Frame,

@@ -55,7 +55,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// One of which no more is known than what it is about.
+    /// A tree with a subject only.
     pub(crate) fn new(about: Symbol) -> Tree {
         Tree {
             about,

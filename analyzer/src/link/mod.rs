@@ -59,7 +59,7 @@ pub struct SpreadReport {
     pub max_ms: Option<f64>,
 }
 
-/// Something about a connection.
+/// A property of a connection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LinkFinding {
     /// The kind.
@@ -86,9 +86,9 @@ pub enum LinkKind {
     Far,
     /// Some round trips take much longer than others.
     Uneven,
-    /// Nothing is between program and server.
+    /// A connection within the machine.
     Local,
-    /// Nothing of all this.
+    /// No trouble.
     Good,
 }
 

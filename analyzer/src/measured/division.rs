@@ -24,7 +24,7 @@ const ALIKE: usize = 4;
 /// The source of the server's run times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Source {
-    /// Nothing.
+    /// Not known.
     #[default]
     None,
     /// The server's context switches, and its clock.
@@ -47,7 +47,7 @@ pub(crate) enum Evidence {
 /// A request that is to be answered, or its answer.
 pub(crate) type Question = (ConnectionId, SequenceNumber);
 
-/// Something that the server ran for.
+/// Work that the server ran for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Work<K> {
     /// When it was seen, in the trace's nanoseconds.

@@ -320,7 +320,7 @@ impl Measuring {
     }
 }
 
-/// Something comes for the server that is no message. A client that goes has this price.
+/// A call on the server that is no message. The end of a client has this price.
 fn call(at: u64, price: Option<Micros>) -> Work<Key> {
     Work {
         at,

@@ -22,7 +22,7 @@ pub struct ProfileReport {
     pub format: u32,
     /// The recording.
     pub trace: TraceReport,
-    /// Whose costs were used.
+    /// The server of the prices.
     pub server: ServerReport,
     /// The network that was assumed.
     pub network: NetworkReport,
@@ -50,10 +50,10 @@ pub struct ProfileReport {
     /// Resources of the clients in the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourceReport>,
-    /// Who kept the server, the pointer or the keyboard for himself.
+    /// Grabs of the server, the pointer or the keyboard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grabs: Option<GrabReport>,
-    /// Who held the server for longer than a frame.
+    /// Stalls: intervals longer than a frame in which one client held the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stalls: Option<StallsReport>,
     /// Reasons to doubt the figures.
@@ -71,10 +71,11 @@ pub struct TraceReport {
     pub records: u64,
     /// True where the recording ended properly.
     pub complete: bool,
-    /// From when on the report is, in seconds after its start; absent where it is from there.
+    /// The beginning of the reported part, in seconds after the trace's start; absent where that is the
+    /// start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_s: Option<f64>,
-    /// Until when; absent where it is to the end.
+    /// The end of that part; absent where it is the trace's end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_s: Option<f64>,
     /// The command that was recorded, where there was one.
@@ -104,7 +105,7 @@ pub struct ConnectionReport {
     pub last_sequence: u64,
 }
 
-/// Whose costs were used.
+/// The server of the prices.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ServerReport {
     /// The parameter file's name.

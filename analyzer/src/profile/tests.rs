@@ -160,7 +160,7 @@ fn a_file_gives_what_its_records_give() {
 }
 
 #[test]
-fn the_json() {
+fn the_json_keeps_its_fields() {
     let report = report(&small(), "100KB/s,10ms");
     insta::assert_snapshot!("small_json", serde_json::to_string_pretty(&report).unwrap());
 }

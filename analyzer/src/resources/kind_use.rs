@@ -10,7 +10,7 @@ use crate::resources::history::History;
 
 /// Groups of a kind that are listed, the largest first.
 pub(crate) const LISTED_LIMIT: usize = 100;
-/// Sizes of a kind told apart for a client, at most.
+/// Sizes kept of a kind for a client, at most.
 const SIZES_LIMIT: usize = 1024;
 
 /// Width, height and depth.

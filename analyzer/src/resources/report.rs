@@ -17,7 +17,7 @@ pub struct ResourceReport {
     pub pixel_formats: Vec<PixelFormatReport>,
     /// The clients, in the order of their connecting.
     pub clients: Vec<ClientResources>,
-    /// Clients that are gone, held less than those, and are too many to be told apart.
+    /// The sum over ended clients without an entry of their own, those that held least.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others: Option<SummedClients>,
 }
@@ -113,7 +113,7 @@ pub struct KindResources {
 /// The number held during one interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct HeldOverTime {
-    /// From when.
+    /// The beginning.
     pub from_ms: f64,
     /// The least.
     pub least: u64,

@@ -109,7 +109,7 @@ pub struct Suggestion {
     /// The kind of insight: `serial`, `duplicates`, `synchronisation`, `extensions`, `motion`, `polling`,
     /// `pieces`, `slow`, `images`.
     pub kind: String,
-    /// Whose.
+    /// The client.
     pub client: String,
     /// The request that it is mostly about.
     pub request: String,

@@ -105,7 +105,7 @@ impl PendingRecords {
         }
     }
 
-    /// The latest record is a block whose bytes cannot be told apart.
+    /// The latest record is a block without known message boundaries.
     pub(super) fn lost(&mut self, stream: Stream) {
         let latest = self.first + (self.records.len() as u64).saturating_sub(1);
         if let Some(progress) = self.streams.get_mut(&stream) {

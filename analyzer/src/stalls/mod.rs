@@ -1,11 +1,10 @@
-//! Who held the server: stretches longer than a frame in which it was grabbed, or did the work of one
-//! client without a pause, with who caused each, by which request, and which other clients waited for
-//! answers meanwhile.
+//! Stalls: intervals longer than a frame in which the server was grabbed, or did the work of one client
+//! without a pause. Each has its client, its request, and the clients that waited for answers meanwhile.
 //!
-//! A server does one thing at a time. An answer tells that it was busy with that client until then, and
-//! with what clients had sent before that needs no answer; whose share of that has the highest price is who
-//! held it. Where the context switches of the server may be read, they tell when its work began and ended;
-//! else a stretch begins when the request came that is answered at its end.
+//! A server does one thing at a time. An answer shows that the server worked until then: for that client,
+//! and on earlier requests that need no answer. The client whose part of that work has the highest price
+//! held the server. The server's context switches, where they may be read, show the beginning and end of
+//! its work; else a stall begins with the request that is answered at its end.
 
 mod episodes;
 pub(crate) mod grabs;
@@ -58,7 +57,8 @@ pub struct Stalls {
     attached: bool,
     /// When the server was last seen to turn to other work.
     turned: u64,
-    /// Since when it ran with a question that it slept over, for a disk or another machine.
+    /// The beginning of a run with a question that the server had slept over, for a disk or another
+    /// machine.
     slept_over: Option<u64>,
     stalls: Vec<Stall>,
     /// The number of stalls, and their total time.
@@ -67,8 +67,8 @@ pub struct Stalls {
 }
 
 impl Stalls {
-    /// Nothing observed yet. Prices of the server that `parameters` describe tell the expensive of several
-    /// requests; a stall is longer than `frame_ms`.
+    /// Stalls of no observation yet, longer than `frame_ms`. Prices of the server that `parameters`
+    /// describe show the most expensive of several requests.
     pub fn new(
         parameters: &ServerParameters,
         substitutions: &Substitutions,
@@ -91,7 +91,7 @@ impl Stalls {
         }
     }
 
-    /// Who grabbed what.
+    /// The grabs.
     pub fn grabs(&self) -> &Grabs {
         &self.grabs
     }
@@ -207,7 +207,7 @@ impl Stalls {
         self.turns(since, time, Some(asker));
     }
 
-    /// Since when the server runs, as far as its switches tell.
+    /// The beginning of the server's current run, as far as its switches tell.
     fn running_since(&self) -> Option<u64> {
         let runs = self.runs.as_ref().filter(|_| self.switches)?;
         runs.front().map(|(run, _)| run.from)

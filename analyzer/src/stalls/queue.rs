@@ -13,7 +13,7 @@ use x11prof_trace::ConnectionId;
 const CLIENTS: usize = 4096;
 /// Open questions of a client at most; older ones are given up.
 const QUESTIONS: usize = 4096;
-/// Kinds of requests told apart in what a client sent between two questions.
+/// Kinds of requests kept between two questions of a client, at most.
 const KINDS: usize = 64;
 
 /// Requests of one kind: their price, or 1 µs each where they have none.
@@ -97,7 +97,7 @@ pub(super) struct WaitingClient {
     pub(super) requests: u64,
 }
 
-/// Whose work the server did.
+/// The client whose work the server did.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Blamed {
     pub(super) client: ConnectionId,
@@ -201,7 +201,7 @@ impl Queue {
         }
     }
 
-    /// Whose work most of what is done was, by price.
+    /// The client with most of the finished work, by price.
     pub(super) fn blamed(&self) -> Option<Blamed> {
         let done = self.done.iter().filter(|(_, work)| !work.kinds.is_empty());
         let by_price = done.clone().map(|(id, work)| (work.price(), *id, work));
@@ -218,7 +218,7 @@ impl Queue {
         self.done.clear();
     }
 
-    /// Who waits for an answer, in the order of their connecting.
+    /// Clients that wait for an answer, in the order of their connecting.
     pub(super) fn waiting(&self, counts: impl Fn(Symbol) -> bool) -> Vec<WaitingClient> {
         let waits = |(client, of): (&ConnectionId, &ClientQueue)| {
             let mut questions = of

@@ -13,7 +13,8 @@ use crate::units::nanos_ms;
 /// Stalls listed at most: the longest.
 const LISTED: usize = 1000;
 
-/// Who held the server for longer than a frame. Times are milliseconds from the trace's first record.
+/// Stalls: intervals longer than a frame in which one client held the server. Times are milliseconds from
+/// the trace's first record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StallsReport {
     /// The length of a frame.
@@ -22,7 +23,7 @@ pub struct StallsReport {
     pub count: u64,
     /// Their total time.
     pub held_ms: f64,
-    /// Who caused those that are known, the one that others waited for longest first.
+    /// The clients that caused the known stalls, the one with the longest waits of others first.
     pub clients: Vec<StallingClient>,
     /// The stalls, in the order of time; the longest 1000 of them.
     pub stalls: Vec<StallLine>,
@@ -52,19 +53,19 @@ pub struct StallingClient {
 pub struct StallLine {
     /// `busy` with the client's work, or `grabbed`.
     pub how: String,
-    /// Who caused it.
+    /// The client that caused it.
     pub client: String,
     /// The connection.
     pub connection: u32,
     /// The request that cost most of what was done.
     pub request: Option<String>,
-    /// Since when.
+    /// The beginning.
     pub since_ms: f64,
     /// The length.
     pub held_ms: f64,
     /// The server's run time in it, where context switches tell.
     pub ran_ms: Option<f64>,
-    /// Who waited meanwhile for an answer, or, where it was grabbed, with any request.
+    /// Clients that waited meanwhile for an answer; during a grab, with any request.
     pub waited: Vec<StallWaiter>,
 }
 
@@ -131,7 +132,7 @@ impl StallsReport {
     }
 }
 
-/// Who caused `stalls`.
+/// The clients that caused `stalls`.
 fn clients(stalls: &[&Stall], summary: &TraceSummary) -> Vec<StallingClient> {
     let mut by_client: BTreeMap<ConnectionId, Vec<&Stall>> = BTreeMap::new();
     for stall in stalls {

@@ -17,7 +17,7 @@ pub(super) enum Progress {
     /// No top-level window has been mapped.
     #[default]
     Unmapped,
-    /// One is mapped, and nothing drawn in it.
+    /// A window is mapped, and nothing is drawn in it.
     Mapped,
     /// The client has drawn, last at this time, in nanoseconds.
     Drawn(u64),
@@ -28,7 +28,7 @@ pub(super) enum Progress {
 /// The relation of a drawing to the first frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Drawing {
-    /// Something of the first frame, or nothing.
+    /// A part of the first frame, or nothing.
     FirstFrame,
     /// A picture over all that the first frame has drawn: the next one begins.
     NextFrame,

@@ -38,7 +38,7 @@ struct Client {
     /// When it last wrote, and when it last wrote or got an answer.
     wrote: u64,
     last: u64,
-    /// Both before its latest write.
+    /// `wrote` and `last` before its latest write.
     before: (u64, u64),
     /// The process's run time before it connected, by the kernel's clock.
     ran_before: Option<u64>,
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn from_the_connection_to_the_first_frame() {
+    fn start_up_lasts_from_the_connection_to_the_first_frame() {
         let mut trace = Synthetic::new();
         trace.wait(1000).client_sends(&[query_font()]);
         trace.wait(200).server_sends(&[reply(1)]);

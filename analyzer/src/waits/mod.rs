@@ -1,9 +1,9 @@
-//! Who waited for a reply: the one place that tells a round trip from a question that was asked ahead.
+//! Round trips: the one place that tells them from questions asked ahead.
 //!
 //! A client waits for a reply when it wrote nothing after the question, is owed no other answer, and was
-//! off the processor before the reply came. Of questions that were sent together, it waits for the last:
-//! that is one round trip. Without context switches, and in an attached recording, the first two conditions
-//! decide. The pipeline has the one tracker, and hands each answer on with its message.
+//! off the processor before the reply came. Of questions sent together, it waits for the last: that is one
+//! round trip. Without context switches, and in an attached recording, the first two conditions decide. The
+//! pipeline has the one tracker, and hands each answer on with its message.
 
 pub(crate) mod arrival;
 
@@ -91,7 +91,7 @@ pub(crate) struct Answer<'a> {
     pub(crate) time: u64,
     /// When the server had sent it.
     pub(crate) left_at: u64,
-    /// For how long no processor was free for the server or for the recorder meanwhile.
+    /// Time of the wait in which no processor was free for the server or the recorder.
     pub(crate) unserved: u64,
     pub(crate) how: AnswerKind,
 }
@@ -105,7 +105,7 @@ impl Answer<'_> {
         }
     }
 
-    /// For how long of that question and answer were on an emulated link.
+    /// The part of the wait in which question and answer were on an emulated link.
     pub(crate) fn on_link(&self) -> u64 {
         let server = self.left_at.saturating_sub(self.question.arrived_at);
         self.waited().saturating_sub(server)
@@ -188,7 +188,7 @@ impl RoundTripTracker {
         }
     }
 
-    /// Who ran when.
+    /// The processes' run times.
     pub(crate) fn processes(&self) -> &Processes {
         &self.processes
     }

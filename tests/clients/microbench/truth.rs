@@ -31,8 +31,8 @@ fn switches() -> u64 {
     count.and_then(|n| n.trim().parse().ok()).unwrap_or(0)
 }
 
-/// For how many nanoseconds this thread has been able to run and did not (proc(5), schedstat); 0 where
-/// the kernel does not say.
+/// Nanoseconds in which this thread was ready without a processor (proc(5), schedstat); 0 where the kernel
+/// does not say.
 fn queued() -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let second = text.split_whitespace().nth(1);

@@ -1,5 +1,5 @@
-//! One run of a micro-benchmark: recorded, worked by xdotool, and what it says of itself beside
-//! what the recording's episodes say.
+//! One run of a micro-benchmark, recorded and driven by xdotool: its own measurements beside the
+//! recording's episodes.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

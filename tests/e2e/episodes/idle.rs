@@ -130,7 +130,7 @@ const GAME: &[Program] = &[("glxgears", "GLX", |r, _| plain(r, &["glxgears"]))];
 
 #[test]
 #[ignore = "takes minutes; cargo xtask validate episodes"]
-fn a_minute_before_programs_that_tick() {
+fn ticking_programs_have_no_long_episodes_in_a_minute() {
     println!(
         "\n| program | toolkit | episodes in a minute | longest, ms | perceptible |\n|---|---|---:|---:|---:|"
     );

@@ -80,31 +80,31 @@ fn triggered(runs: &[Run], trigger: &str) {
 }
 
 #[test]
-fn keyboard_motion_and_button() {
+fn keyboard_motion_and_button_agree_with_the_handlers() {
     let runs = agree(&["keyboard", "motion", "button"]);
     triggered(&runs, "input");
 }
 
 #[test]
-fn painting() {
+fn painting_agrees_with_the_handlers() {
     let runs = agree(&["painting"]);
     triggered(&runs, "output");
 }
 
 #[test]
-fn timer() {
+fn a_timer_agrees_with_its_handlers() {
     let runs = agree(&["timer"]);
     triggered(&runs, "asynchronous");
 }
 
 #[test]
-fn menu_and_combo_box() {
+fn menu_and_combo_box_agree_with_the_handlers() {
     let runs = agree(&["menu", "combo-box"]);
     triggered(&runs, "input");
 }
 
 #[test]
-fn two_frames_and_a_non_modal_dialog() {
+fn two_frames_and_a_non_modal_dialog_agree_with_the_handlers() {
     let runs = agree(&["two-frames", "non-modal-dialog"]);
     triggered(&runs, "input");
 }

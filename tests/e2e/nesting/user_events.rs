@@ -25,7 +25,7 @@ fn count(types: &[&Value], name: &str) -> f64 {
 }
 
 #[test]
-fn events_of_xterm() -> Result<(), String> {
+fn xterms_events_are_found() -> Result<(), String> {
     needs("xterm", "xterm");
     let mut session = Session::new(&[]);
     session.start("xterm", &["-geometry", "80x24+0+0", "-e", "cat"]);
@@ -85,7 +85,7 @@ fn events_of_xterm() -> Result<(), String> {
 }
 
 #[test]
-fn events_of_an_editor() -> Result<(), String> {
+fn an_editors_events_are_found() -> Result<(), String> {
     needs("mousepad", "mousepad");
     let mut session = Session::new(&[]);
     session.start("mousepad", &["--disable-server"]);

@@ -1,11 +1,10 @@
 //! Prices beside x11perf's rates on the same server.
 //!
-//! Both are had in turns, for the machine drifts, and in the same places: what a price is on the
-//! wall was measured with the sender on another processor than the server, and its processor time
-//! with both on one, where the two neither wait for nor slow each other. So x11perf runs in each
-//! place, and its rate is held against the price on the wall in the first, the server's
-//! processor time against the price on that clock in the second. Where the server empties its socket
-//! and sleeps, it did so for the calibration's sender as well, so no wakeups are added.
+//! Both are measured in turns, since the machine drifts, and in the same two places. A price on the wall
+//! was measured with sender and server on different processors; its processor time with both on one, where
+//! they neither wait for nor slow each other. So x11perf runs in each place: its rate is compared with the
+//! price on the wall in the first, and the server's processor time with the price on that clock in the
+//! second. No wakeups are added: the server slept between the calibration's requests as well.
 
 mod repetitions;
 mod report;

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_and_its_parts() {
+    fn a_whole_is_the_sum_of_its_parts() {
         let page = r#"{"total": 5, "parts": [{"name": "a", "n": 2}, {"name": "b", "n": 3.5}]}"#;
         let list = "same things: p:total\n    = p:parts[].n\n    = p:missing\nmost part: max p:parts[].n\n    <= p:total\n";
         let found = audit(list, &[("p", "json", page)]);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_by_name_elements_and_words() {
+    fn lists_are_read_by_name_element_and_word() {
         let pages = [
             ("p", "json", r#"{"l": [{"k": "x", "n": 2, "of": 1}]}"#),
             ("c", "csv", "name,n\nx,2\ny,1\n"),

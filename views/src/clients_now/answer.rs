@@ -13,8 +13,8 @@ const SENTENCES: usize = 5;
 /// From this share of the server's time on a client is named, in milliseconds a second.
 const MUCH: f64 = 100.0;
 
-/// Who held the server, who costs it much, whose resources grow, who polls; where none does, how busy the
-/// server is.
+/// The answer: clients that held the server, that cost much, whose resources grow, that poll; without any,
+/// the load of the server.
 pub fn answer(report: &NowReport) -> Vec<String> {
     let mut lines = stalls(report);
     let clients = || report.clients.iter();
@@ -64,7 +64,7 @@ fn growth(client: &ClientNow, report: &NowReport) -> Option<String> {
     ))
 }
 
-/// Who held the server while others waited, or holds it still.
+/// Clients that held the server while others waited, or hold it still.
 fn stalls(report: &NowReport) -> Vec<String> {
     let mut by_client: BTreeMap<(u32, &str), Vec<&StallLine>> = BTreeMap::new();
     for stall in &report.stalls {

@@ -47,7 +47,7 @@ pub fn text(report: &NowReport, of: &str, by: By, order: Order, page: &Page) -> 
     let mut basis = basis(report);
     if report.basis == Basis::Measured {
         let own = duration(report.own_ms_per_s);
-        basis.push_str(&format!("; {own} a second for nobody"));
+        basis.push_str(&format!("; {own} a second for no client"));
     }
     let basis = page.wrap(&basis, 0);
     text.push_str(&page.paint(Style::Faint, basis.trim_end()));
@@ -60,7 +60,7 @@ pub fn basis(report: &NowReport) -> String {
     let prices = plain(&report.prices);
     match report.basis {
         Basis::Measured => {
-            format!("Server time: measured by the kernel, divided by prices of {prices}")
+            format!("Server time: by the kernel's clock, divided by prices of {prices}")
         }
         Basis::Carried | Basis::Modelled => {
             format!("Server time: modelled, from prices of {prices} alone")

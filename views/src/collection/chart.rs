@@ -1,5 +1,5 @@
-//! Latency curves as a picture (SVG): how many episodes took at least so long (the thesis, Figure 9.1).
-//! Both axes are logarithmic, so that a few long ones among thousands show.
+//! Latency curves as a picture (SVG): counts of episodes by least latency (the thesis, Figure 9.1). Both
+//! axes are logarithmic, so that a few long ones among thousands show.
 
 use x11prof_collection::PointReport;
 

@@ -60,7 +60,7 @@ fn several_servers(comparison: &Comparison) -> bool {
     names.any(|name| Some(name) != first)
 }
 
-/// Who is fastest over what all can price; nobody, where that is nothing.
+/// The fastest server over the requests that all can price, where there are any.
 fn verdict(comparison: &Comparison, page: &Page) -> String {
     let all: u64 = comparison.requests.iter().map(|line| line.count).sum();
     let mut text = String::new();

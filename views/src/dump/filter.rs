@@ -53,7 +53,7 @@ mod tests {
     use x11prof_trace::ConnectionId;
 
     #[test]
-    fn connections_and_times() {
+    fn connections_and_times_select_lines() {
         let filter = DumpFilter {
             connection: Some(ConnectionId(2)),
             from: Some(1.0),

@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_for_each_message() {
+    fn each_message_has_a_line() {
         let mut trace = Synthetic::new();
         trace
             .wait(250)

@@ -268,7 +268,7 @@ mod tests {
     use crate::dump::names::Names;
 
     #[test]
-    fn the_same_fields_both_ways() {
+    fn text_and_json_have_the_same_fields() {
         let (names, session) = (Names::default(), Session::new());
         let show = Show {
             names: &names,

@@ -153,7 +153,7 @@ fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
             some => some.to_string(),
         };
         lines.push(format!(
-            "{others} without the user (start-up, timers, redraws): {perceptible} too long, worst {}.",
+            "{others} others (start-up, timers, redraws): {perceptible} too long, worst {}.",
             latency(longest)
         ));
     }
@@ -188,9 +188,9 @@ fn worst_of_input(report: &EpisodesReport, page: &Page) -> Option<String> {
         None => worst.mostly.as_ref().map(location).unwrap_or_default(),
     };
     // What took its time is what the line is for: the name gives way.
-    let room = page.columns().saturating_sub(34 + mostly.chars().count());
+    let room = page.columns().saturating_sub(23 + mostly.chars().count());
     Some(format!(
-        "The worst: {} at {:.3} s, mostly {mostly}.",
+        "Worst: {} at {:.3} s: {mostly}.",
         fit(&worst.landmark, room.max(12)),
         worst.start_ms / 1000.0,
     ))
@@ -211,14 +211,12 @@ fn doubts(report: &EpisodesReport, page: &Page) -> String {
             "No context switches in the trace: a client counts as quiet after 50 ms of silence. \
              Record on the client's machine with kernel.perf_event_paranoid at 2 or less.",
         ),
-        _ => {
-            doubt("Of some clients there are no context switches: silence stands for quiet there.")
-        }
+        _ => doubt("Some clients have no context switches: there, silence counts as quiet."),
     }
     if report.summary.left_out > 0 && page.all {
         let these = counted(report.summary.left_out, "episode");
         doubt(&format!(
-            "{these} of clients that show nothing and get no input count nowhere: `--client NAME` shows them."
+            "{these} of clients without windows and input are left out: `--client NAME` shows them."
         ));
     }
     let missing = report.events.iter().filter(|of| of.count == 0);
@@ -238,7 +236,7 @@ fn doubts(report: &EpisodesReport, page: &Page) -> String {
             .iter()
             .filter(|of| of.unsure == Some(reason));
         doubt(&format!(
-            "{} may have ended elsewhere (marked ?): {reason}.",
+            "{} may end too early or too late (marked ?): {reason}.",
             counted(these.count() as u64, "episode")
         ));
     }

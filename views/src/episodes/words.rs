@@ -78,7 +78,7 @@ pub(super) fn causes(
         ("another thread", causes.lock_ms),
         ("a file", causes.file_ms),
         ("frame or timer", causes.poll_ms),
-        ("elsewhere", causes.elsewhere_ms),
+        ("other waits", causes.elsewhere_ms),
         ("round trips", replies),
         (
             "no free processor for the server",

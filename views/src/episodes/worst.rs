@@ -56,7 +56,7 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     text
 }
 
-/// Who held the server meanwhile.
+/// The client that held the server meanwhile.
 fn held_up(of: &HeldUpReport) -> String {
     let by = of.request.as_deref().unwrap_or("requests");
     format!("; held up {} ms by {by} of {}", brief(of.waited_ms), of.by)

@@ -100,7 +100,7 @@ impl Page<'_> {
     ///
     /// # Errors
     ///
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn write(&self, mut out: impl Write) -> io::Result<()> {
         for part in PAGE.split("{{") {
             let Some((slot, rest)) = part.split_once("}}") else {

@@ -12,7 +12,7 @@ fn of_snapshot<T: DeserializeOwned>(snapshot: &str) -> T {
 }
 
 #[test]
-fn the_text_of_a_profile() {
+fn a_profile_keeps_its_text() {
     let report: ProfileReport = of_snapshot(include_str!(
         "../../../analyzer/src/profile/snapshots/x11prof_analyzer__profile__tests__small_json.snap"
     ));
@@ -20,7 +20,7 @@ fn the_text_of_a_profile() {
 }
 
 #[test]
-fn the_text_of_a_comparison() {
+fn a_comparison_keeps_its_text() {
     let comparison: Comparison = of_snapshot(include_str!(
         "../../../analyzer/src/profile/snapshots/x11prof_analyzer__profile__tests__comparison_json.snap"
     ));

@@ -166,12 +166,12 @@ fn table(report: &ProfileReport, page: &Page) -> Table {
 
 fn legend(report: &ProfileReport, page: &Page) -> String {
     let mut text = match has_network(report) {
-        true => "Time: of server and network, with waking, reading, answering",
-        false => "Time: of the server, with waking, reading and answering",
+        true => "Time: server and network, with wakeups, reading and replies",
+        false => "Time: the server's, with wakeups, reading and replies",
     }
     .to_owned();
     if !page.all {
-        text.push_str("; --all: the rest");
+        text.push_str("; more: --all");
     }
     let mut out = String::new();
     for line in page.wrap(&text, 0).lines() {

@@ -10,10 +10,10 @@ use crate::plain::plain;
 use crate::stalls;
 use crate::units::{bytes, counted, duration, share};
 
-/// The network that a start-up is shown for where the user named none.
+/// The network of the start-up's forecast where the user gave none.
 const USUAL: &str = "dsl";
-/// Per cent of a start-up in which nobody worked, from which on that is what it is about: it waited for a
-/// user, say.
+/// Per cent of a start-up without work, from which on there is no forecast: the start-up waited for a user,
+/// say.
 const MOSTLY: f64 = 50.0;
 
 pub(super) fn verdict(report: &ProfileReport, page: &Page) -> String {
@@ -61,7 +61,7 @@ fn recorded(report: &ProfileReport) -> String {
     )
 }
 
-/// The slowest start of a client: `Start-up 0.50 s: client 29 %, off CPU 60 %, 135 round trips; over dsl
+/// The slowest start of a client: `Start-up 0.50 s: client 29 %, off CPU 60 %, 135 round trips; over DSL
 /// 9.0 s`. The client's share is what it ran; off the processor it waited for files, other programs, or a
 /// processor; the server's share is what the client waited for it.
 fn start_up(report: &ProfileReport) -> Option<String> {
@@ -125,7 +125,7 @@ fn abroad(report: &ProfileReport, of: &StartUpReport) -> Option<String> {
         ),
         false => {
             let usual = Network::parse(USUAL).ok()?;
-            (USUAL, usual.bytes_per_second, usual.rtt.as_ms())
+            ("DSL", usual.bytes_per_second, usual.rtt.as_ms())
         }
     };
     Some(format!("over {name} {}", duration(of.over(speed, rtt)?)))
@@ -203,7 +203,7 @@ fn basis(report: &ProfileReport) -> String {
     let name = plain(&report.server.name);
     match report.server.basis {
         Basis::Measured => {
-            format!("Server time: measured by the kernel, divided by prices of {name}")
+            format!("Server time: by the kernel's clock, divided by prices of {name}")
         }
         Basis::Carried => {
             let bounds = bounds(report);

@@ -27,7 +27,7 @@ fn verdict(report: &RoundTripsReport) -> Vec<String> {
         ""
     };
     let mut lines = vec![format!(
-        "{who}: {}{place}, {}; {} at {}.",
+        "{who}: {}{place}, {} waited; {} at {} each.",
         counted(total.round_trips, "round trip"),
         time(total.waited_ms),
         time(total.at_rtt_ms),
@@ -35,14 +35,14 @@ fn verdict(report: &RoundTripsReport) -> Vec<String> {
     )];
     match report.suggestions.first() {
         Some(first) if first.saves_ms > 0.0 => lines.push(format!("{}.", line(report, first))),
-        _ => lines.push("Nothing was found that would save one.".to_owned()),
+        _ => lines.push("No way was found to save one.".to_owned()),
     }
     lines
 }
 
 fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
     let whose = match report.clients.len() > 1 {
-        true => format!(" ({})", one.client),
+        true => format!(", {}", one.client),
         false => String::new(),
     };
     let saves = match one.saves_ms - one.adds_ms < 0.01 * one.saves_ms {
@@ -79,7 +79,7 @@ fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
     }
     let total = &report.total;
     let together = format!(
-        "What to do; all together: {} → {}, {} → {} round trips:",
+        "Suggestions; all of them: {} → {}, {} → {} round trips:",
         time(total.before_ms),
         time(total.after_ms),
         total.round_trips,
@@ -102,18 +102,14 @@ fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
         out.push_str(&page.wrap(&plain(&line), 3));
         out.push_str(&indented(&sentence(&one.why), page));
         if one.round_trips > 0 {
-            out.push_str(&indented(
-                &match &one.fix {
-                    Some(fix) => format!("Try it: record --try {fix}."),
-                    None => "The recorder cannot try it.".to_owned(),
-                },
-                page,
-            ));
+            if let Some(fix) = &one.fix {
+                out.push_str(&indented(&format!("Try it: record --try {fix}."), page));
+            }
             let at = one.at.iter();
             let at: Vec<String> = at
                 .map(|at| format!("{} at {}", time(at.saves_ms), time(at.rtt_ms)))
                 .collect();
-            out.push_str(&indented(&at.join(", "), page));
+            out.push_str(&indented(&format!("Saves {}.", at.join(", ")), page));
         }
     }
     rest(out, report.suggestions.len(), listed, "suggestion");
@@ -159,7 +155,7 @@ fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {
     rest(out, rows.len(), shown, "row");
     if report.total.ahead > 0 {
         let ahead = counted(report.total.ahead, "question");
-        let _ = writeln!(out, "{ahead} more asked ahead, which nobody waited for.");
+        let _ = writeln!(out, "{ahead} asked ahead, without a wait for the reply.");
     }
 }
 
@@ -185,44 +181,53 @@ fn start_up(one: &StartUpReport, rtt_ms: f64) -> String {
         );
     };
     let parts = one.parts.as_ref().map_or(String::new(), |parts| {
-        let before = parts
-            .before_connection_ms
-            .map(|before| format!("{} before it connected, ", time(before)));
-        let idle = one.idle_ms.filter(|idle| *idle > 0.0);
-        let idle = idle.map_or(String::new(), |idle| format!(" ({} idle)", time(idle)));
-        let server = parts
-            .server_ms
-            .map(|server| format!(", {} the server's drawing", time(server)));
-        let within: String = [
-            (one.network_ms, "on the emulated link"),
-            (one.processor_ms, "without a free processor for the server"),
-        ]
-        .into_iter()
-        .filter(|(ms, _)| *ms > 0.0)
-        .map(|(ms, words)| format!("; of waiting {} {words}", time(ms)))
-        .collect();
-        let ran = one.ran_ms.map(|ran| format!("; it ran for {}", time(ran)));
-        format!(
-            " ({}{} letting it in, {} waiting for replies, {} its own{idle}{}{within}{})",
-            before.unwrap_or_default(),
-            time(parts.setup_ms),
-            time(parts.waited_ms),
-            time(parts.client_ms),
-            server.unwrap_or_default(),
-            ran.unwrap_or_default()
-        )
+        let within = |details: &[(Option<f64>, &str)]| {
+            let details = details.iter();
+            let details =
+                details.filter_map(|(ms, words)| Some((ms.filter(|ms| *ms > 0.0)?, words)));
+            let details: Vec<String> = details
+                .map(|(ms, words)| format!("{} {words}", time(ms)))
+                .collect();
+            match details.is_empty() {
+                true => String::new(),
+                false => format!(" ({})", details.join(", ")),
+            }
+        };
+        let waited = within(&[
+            (Some(one.network_ms), "on the emulated link"),
+            (
+                Some(one.processor_ms),
+                "without a free processor for the server",
+            ),
+        ]);
+        let own = within(&[(one.idle_ms, "idle")]);
+        let mut all = Vec::new();
+        let before = parts.before_connection_ms;
+        all.extend(before.map(|before| format!("{} until it connected", time(before))));
+        all.push(format!("{} connection setup", time(parts.setup_ms)));
+        all.push(format!(
+            "{} waiting for replies{waited}",
+            time(parts.waited_ms)
+        ));
+        all.push(format!("{} in the client{own}", time(parts.client_ms)));
+        let server = parts.server_ms;
+        all.extend(server.map(|server| format!("{} drawing by the server", time(server))));
+        let ran = one.ran_ms;
+        let ran = ran.map(|ran| format!(" The client ran for {}.", time(ran)));
+        format!(": {}.{}", all.join(", "), ran.unwrap_or_default())
     });
+    let end = if parts.is_empty() { "." } else { "" };
     format!(
-        "Start-up of {}: {} from its {}'s start to its first frame{parts}; {trips} add {} at {} each.",
+        "Start-up of {}: {} from its {}'s start to its first frame{parts}{end} At {} each, its {trips} add {}.",
         one.client,
         time(latency),
         one.since,
-        time(one.round_trips as f64 * rtt_ms),
         time(rtt_ms),
+        time(one.round_trips as f64 * rtt_ms),
     )
 }
 
-/// Milliseconds with what digits they need.
+/// Milliseconds with three digits or more.
 fn time(ms: f64) -> String {
     match ms {
         ms if ms == 0.0 || ms.fract() == 0.0 && ms < 10_000.0 => format!("{ms:.0} ms"),

@@ -85,7 +85,7 @@ impl BlameContext {
     }
 }
 
-/// Who has time of a chain, in nanoseconds.
+/// An owner of a part of the chain, in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Blame {
     pub(crate) kind: BlameKind,
@@ -98,7 +98,7 @@ pub(crate) struct Blame {
 }
 
 impl Blame {
-    /// Who has the time of a link.
+    /// The owner of a step's time.
     pub(crate) fn of(step: &PathStep, whole: &BlameContext) -> Blame {
         let whose = whole.whose;
         let own = |kind| {
@@ -138,7 +138,7 @@ impl Blame {
         }
     }
 
-    /// Who has the most of an episode's chain; `None` of an empty one.
+    /// The owner of the most of an episode's chain; `None` for an empty chain.
     pub(crate) fn most(episode: &Episode) -> Option<Blame> {
         let whole = BlameContext::of(episode);
         let mut all: Vec<Blame> = Vec::new();

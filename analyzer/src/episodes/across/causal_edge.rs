@@ -23,7 +23,7 @@ pub(crate) struct TreePosition {
 }
 
 impl TreePosition {
-    /// By what led to it.
+    /// The position below the episode that `link` comes from.
     pub(crate) fn of(id: EpisodeId, link: Option<&CausalEdge>) -> TreePosition {
         TreePosition {
             id,
@@ -48,7 +48,7 @@ pub(crate) struct CausalEdge {
     pub(crate) sent: u64,
     /// When the event was delivered.
     pub(crate) delivered: u64,
-    /// For how long of that the server had no processor.
+    /// The part of that time in which the server had no processor.
     pub(crate) unserved: u64,
 }
 

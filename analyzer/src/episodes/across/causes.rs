@@ -37,7 +37,7 @@ struct Cause {
 }
 
 impl Cause {
-    /// Until when what it led to may be delivered.
+    /// The latest delivery of an event that this request caused.
     fn until(&self) -> u64 {
         let handled = self.handled.unwrap_or(self.sent + HANDLED_WITHIN);
         handled.saturating_add(DELIVERED_WITHIN)
@@ -50,7 +50,7 @@ pub(crate) struct Causes {
     /// In the order of time; the first has the number `first`.
     all: VecDeque<Cause>,
     first: u64,
-    /// Their numbers by causal key.
+    /// The numbers of the requests, by causal key.
     causal_keys: HashMap<CausalKey, VecDeque<u64>>,
     /// Requests that the server may not have handled, by client.
     unhandled: HashMap<ConnectionId, VecDeque<u64>>,
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_request_of_the_same_sign_led_to_it() {
+    fn the_latest_request_of_the_same_key_led_to_it() {
         let mut causes = Causes::default();
         causes.sent(10 * MS, &[act(1, SIGN)], standing(1, 4));
         let other = CausalKey { window: 6, ..SIGN };

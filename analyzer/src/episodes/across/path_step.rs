@@ -15,7 +15,7 @@ pub(crate) struct PathStep {
     pub(crate) request: Option<Symbol>,
     /// The request of another client that made it act.
     pub(crate) asked: Option<Symbol>,
-    /// Who had grabbed the server, or whose event ended the wait.
+    /// The client that had grabbed the server, or whose event ended the wait.
     pub(crate) by: Option<ConnectionId>,
     pub(crate) start: u64,
     pub(crate) nanos: u64,

@@ -18,7 +18,7 @@ pub(crate) struct Step {
     pub(crate) owner: Owner,
     /// The request whose reply it waited for.
     pub(crate) request: Option<Symbol>,
-    /// Who had grabbed the server.
+    /// The client that had grabbed the server.
     pub(crate) by: Option<ConnectionId>,
 }
 
@@ -113,7 +113,7 @@ impl Steps {
         changed.into_iter().rev().for_each(|step| self.push(step));
     }
 
-    /// Nothing of it is after `end`.
+    /// Cuts off all time after `end`.
     pub(crate) fn cut(&mut self, end: u64) {
         while self.0.pop_if(|last| last.start >= end).is_some() {}
         if let Some(last) = self.0.last_mut() {

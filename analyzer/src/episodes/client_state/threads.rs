@@ -19,7 +19,7 @@ struct Ended {
     fed: bool,
     /// Room to write ended it.
     relieved: bool,
-    /// One of the threads woke another.
+    /// A thread woke another one.
     handed: bool,
 }
 

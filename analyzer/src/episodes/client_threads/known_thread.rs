@@ -1,5 +1,5 @@
-//! One thread of a client's process: what it does, and in which places it has been seen to wait. Where events
-//! wake it, it waits for work; elsewhere it is in the middle of something.
+//! One thread of a client's process: its state, and the places in which it waits. A place in which events
+//! wake the thread is a wait for work; other places are in the middle of a handling.
 
 use crate::activity::delays::WOKEN_WITHIN;
 use crate::activity::threads::State;
@@ -19,7 +19,7 @@ const SELDOM: u32 = 4;
 pub(crate) struct JointWait {
     /// Poll where all wait for X or for work; `None` where it is not known of one of them.
     pub(crate) wait: Option<Wait>,
-    /// One waits in a place that is taken to be for work, and nothing has shown it.
+    /// The kind of a place is assumed: nothing has shown that the wait is for work.
     pub(crate) unsure: bool,
 }
 

@@ -46,9 +46,9 @@ pub(crate) struct ClientThreads {
     writes: u32,
     /// Bytes came then, and nobody has run since.
     unread: Option<u64>,
-    /// Who ran first after the latest bytes had come.
+    /// The thread that ran first after the latest bytes had come.
     reader: u32,
-    /// One has run since the relay last read something.
+    /// A thread has run since the latest read of the relay.
     ran: bool,
     /// Bytes have come, and nobody has run since nor been read from.
     fed: bool,

@@ -11,7 +11,7 @@ use crate::episodes::findings::Findings;
 use crate::episodes::location::Location;
 use crate::units::{duration_ms, nanos_ms};
 
-/// Who has the most of the chain of waits from an episode's beginning to the end of all that it led to.
+/// The owner of the most of an episode's chain of waits, up to the end of all effects.
 #[derive(Debug, Clone, Serialize)]
 pub struct BlameReport {
     /// `client` (whose episode it is), `queue` (it handled what came before), `other_client`, `server`,

@@ -36,7 +36,7 @@ pub struct EpisodeReport {
     pub led_to_by: Option<String>,
     /// The latency is over its threshold; never of what another episode led to.
     pub perceptible: bool,
-    /// Who has the most of it; null where it is not perceptible.
+    /// The owner of the most time; null where the episode is not perceptible.
     pub blame: Option<BlameReport>,
     /// The number of its pattern.
     pub pattern: Option<u64>,
@@ -78,7 +78,7 @@ pub struct EpisodeReport {
 /// Another client held the server, and an episode waited for that.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HeldUpReport {
-    /// Who held it.
+    /// The client that held the server.
     pub by: String,
     /// `busy` with the client's work, or `grabbed`.
     pub how: String,

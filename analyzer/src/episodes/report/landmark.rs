@@ -40,7 +40,7 @@ pub struct LandmarkReport {
     pub parts: PartsReport,
     /// The largest part.
     pub culprit: &'static str,
-    /// Their latencies without what its episodes had to handle of their own doing.
+    /// Latencies without the episodes' children.
     pub exclusive: ExclusiveReport,
     /// INP's phases, on average.
     pub phases: PhasesReport,

@@ -9,9 +9,9 @@ pub struct MarkReport {
     pub at_ms: f64,
     /// The text; the key where a key was pressed.
     pub text: String,
-    /// From when on what went on is told.
+    /// The beginning of the interval.
     pub from_ms: f64,
-    /// Until when.
+    /// The end of the interval.
     pub to_ms: f64,
     /// The server's run time in the interval; null without context switches.
     pub server_ms: Option<f64>,
@@ -43,13 +43,13 @@ pub struct MarkedEpisode {
 /// A stall around a mark.
 #[derive(Debug, Clone, Serialize)]
 pub struct MarkedStall {
-    /// Who held the server.
+    /// The client that held the server.
     pub by: String,
     /// `busy` with the client's work, or `grabbed`.
     pub how: String,
     /// The request that cost most of what was done.
     pub request: Option<String>,
-    /// Since when.
+    /// The beginning.
     pub since_ms: f64,
     /// The length.
     pub held_ms: f64,

@@ -21,7 +21,7 @@ pub struct ModalReport {
     pub duration_ms: Option<f64>,
     /// Episodes of the client that the user began in it, of those listed.
     pub episodes: u64,
-    /// Their latencies together: the rest of the phase the user thought, or the client was idle.
+    /// The sum of their latencies; in the rest of the phase the user thought, or the client was idle.
     pub latency_ms: f64,
 }
 

@@ -146,7 +146,7 @@ pub struct DurationReport {
     pub to_ms: Option<f64>,
     /// Episodes.
     pub count: u64,
-    /// Their latencies together.
+    /// The sum of their latencies.
     pub total_ms: f64,
     /// The percentage of all latency.
     pub percent: f64,

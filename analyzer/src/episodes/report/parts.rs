@@ -8,7 +8,7 @@ use crate::episodes::episode::{Owner, Parts, Trigger};
 use crate::episodes::findings::Findings;
 use crate::units::nanos_ms;
 
-/// Who owns the time of an episode; together its latency.
+/// The time of an episode by owner; the sum is the latency.
 #[derive(Debug, Clone, Serialize)]
 pub struct PartsReport {
     /// Nobody had begun with it.

@@ -38,7 +38,7 @@ pub struct EventTypeReport {
     pub time_ms: ResourceUse,
     /// The client's processor time.
     pub client_ms: ResourceUse,
-    /// For how long the server ran for it; null without its context switches.
+    /// The server's time for the event; null without its context switches.
     pub server_ms: Option<ResourceUse>,
     /// Bytes of requests.
     pub bytes: ResourceUse,

@@ -1,4 +1,4 @@
-//! For how long the server ran for the user's own events.
+//! The server's time for the user's own events.
 
 use super::*;
 use crate::episodes::report::EpisodesReport;

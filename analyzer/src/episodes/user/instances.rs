@@ -179,7 +179,8 @@ impl Instances {
         }
         let open = self.open.entry(client).or_default();
         let goes_on = |number: &usize| self.all.get(*number).is_some_and(|one| one.of == tag.of);
-        // One of the same type is the same; one of another is part of that, unless it is to be told apart.
+        // A start within an event of the same type is that event; within one of another type it is part of
+        // that, unless the definition says `nested`.
         if open.iter().any(goes_on) || !nested && !open.is_empty() || open.len() >= MAX_OPEN {
             return;
         }

@@ -3,7 +3,7 @@
 
 /// Tags of one episode, at most.
 pub(crate) const MAX_TAGS: usize = 64;
-/// Resources that an episode makes and that are told apart, at most.
+/// Resources kept for an episode, at most.
 pub(crate) const MAX_MADE: usize = 4096;
 
 /// A message starts or ends an event of a type.

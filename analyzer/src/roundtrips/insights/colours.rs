@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_masks_of_servers() {
+    fn packed_pixels_fit_the_masks_of_servers() {
         assert!(is_packed(0xFF12_569A, [0x1234, 0x5678, 0x9ABC]));
         assert!(is_packed(0x12B3, [0x1234, 0x5678, 0x9ABC]));
         assert!(!is_packed(3, [0x1234, 0x5678, 0x9ABC]));

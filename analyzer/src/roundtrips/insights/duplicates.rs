@@ -15,7 +15,7 @@ const REMEMBERED: usize = 1 << 16;
 /// The state that an answer depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Subject {
-    /// Nothing: it holds as long as the connection.
+    /// Constant for the whole connection.
     Fixed,
     /// The state of a window.
     Window(u32),

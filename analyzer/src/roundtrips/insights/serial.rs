@@ -23,7 +23,7 @@ const SMALL: u32 = 68;
 /// Bytes of an answer that are looked at, numbers remembered for a run and for a client.
 const LOOKED_AT: usize = 16 << 10;
 const NUMBERS: usize = 1 << 13;
-/// Different questions of a run that are told apart.
+/// Different questions of a run, at most.
 const QUESTIONS: usize = 1 << 14;
 
 /// Answers that change by themselves: these are asked when they are needed.
@@ -230,7 +230,7 @@ impl Insight for Serial {
                     runs.needed
                 ),
                 why: format!(
-                    "asked one after the other, each after the last one's reply, in {} run{} ({} at start-up)",
+                    "each was sent after the reply to the one before, in {} run{} ({} at start-up)",
                     runs.runs,
                     super::plural(runs.runs),
                     runs.starting

@@ -46,7 +46,7 @@ struct Grab {
 }
 
 impl Grab {
-    /// Who else had the server for half of a time or longer.
+    /// Another client that had grabbed the server for half of an interval or longer.
     fn during(&self, client: ConnectionId, from: u64, until: u64) -> Option<ConnectionId> {
         let now = self.by.map(|by| (by, self.since, until));
         let grabs = [self.before, now].into_iter().flatten();
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_after_much_of_ones_own() {
+    fn a_late_reply_is_blamed_on_the_clients_own_work() {
         let mut trace = Synthetic::new();
         questions(&mut trace);
         let mut many = vec![poly_fill_rectangle(1); 300];

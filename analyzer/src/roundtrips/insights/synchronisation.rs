@@ -35,11 +35,11 @@ impl Insight for Synchronisation {
             request: Symbol::new("GetInputFocus"),
             count: syncs.waits.round_trips,
             action: format!(
-                "Leave out XSync: {} GetInputFocus, unless the focus is what is asked for",
+                "Leave out XSync ({} GetInputFocus), unless the program needs the focus",
                 syncs.waits.round_trips
             ),
             why: format!(
-                "each only waits until the server has done all before; {} of them at start-up",
+                "each only waits until the server has handled all earlier requests; {} of them at start-up",
                 syncs.starting
             ),
             saves: Saving {

@@ -9,7 +9,7 @@ use super::{GrabTarget, Grabs, OpenGrab, Waiter};
 use crate::trace_summary::TraceSummary;
 use crate::units::duration_ms;
 
-/// Who kept what for himself. Times are milliseconds from the trace's first record.
+/// Grabs by clients. Times are milliseconds from the trace's first record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GrabReport {
     /// The number of grabs.
@@ -25,16 +25,16 @@ pub struct GrabReport {
 pub struct GrabLine {
     /// `server`, `pointer`, `keyboard`, or `device` with its number.
     pub what: String,
-    /// Whose.
+    /// The client.
     pub client: String,
-    /// Since when.
+    /// The beginning.
     pub since_ms: f64,
-    /// For how long.
+    /// The length.
     pub held_ms: f64,
     /// The reason of its end: `ungrab`, `closed` (the connection), `lost` (another client has it), or
     /// `trace` (the trace ended first).
     pub end: String,
-    /// Who sent requests meanwhile, which waited; for grabs of the server.
+    /// Clients whose requests waited meanwhile; for grabs of the server.
     pub waited: Vec<GrabWaiter>,
 }
 

@@ -76,7 +76,7 @@ impl Kinds {
                     "Episodes' children",
                     CategoryColor::LightBlue,
                 ),
-                "What an episode had to handle of its own doing",
+                "Events that an episode's own requests caused",
                 &[],
                 "",
             ),

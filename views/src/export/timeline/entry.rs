@@ -3,7 +3,7 @@
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
-/// Something in the timeline.
+/// An entry of the timeline.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::export) enum TimelineEntry {
     /// A client is known from now on.
@@ -58,7 +58,7 @@ pub(in crate::export) struct SentRequest {
 pub(in crate::export) enum Counter {
     /// Runs of the server so far.
     Wakeups,
-    /// Something of a client.
+    /// A count of one client.
     Client(ConnectionId, ClientCounter),
 }
 

@@ -5,7 +5,7 @@ use x11prof_trace::Timestamp;
 /// Lanes of one client.
 #[derive(Debug, Default)]
 pub(in crate::export) struct Lanes {
-    /// Since when each is free; `None` while it is taken.
+    /// The time since which each lane is free; `None` while it is taken.
     free: Vec<Option<Timestamp>>,
 }
 
