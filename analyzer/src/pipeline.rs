@@ -11,48 +11,17 @@ use x11prof_trace::{
     Block, ConnectionId, Control, Direction, Joined, Part, Reader, Record, Timestamp, TraceError,
 };
 
-use crate::activity::threads::Step;
 use crate::activity::watched::WatchedThreads;
 use crate::checkpoint;
 use crate::emulated_link::EmulatedLink;
+use crate::facts::Facts;
+pub use crate::observation::Observation;
 use crate::reorder::ReorderBuffer;
 pub use crate::seen::Seen;
-use crate::server_grab::ServerGrab;
-use crate::start_up::{StartUpReport, StartUps};
-use crate::waits::RoundTripTracker;
 
 /// Connections followed at once, at most. An X server takes 2048 clients at most
 /// (`-maxclients`); a trace that opens more than this without closing any is not one of a server.
 const MAX_CONNECTIONS: usize = 4096;
-
-/// A fact of the trace, handed to analyses in the order of time.
-#[derive(Debug, Clone, Copy)]
-pub enum Observation<'a> {
-    /// Bytes were read off a socket; the messages that end in them follow.
-    BlockStart(&'a Block),
-    /// A message ended in the current block.
-    Message(Seen<'a>),
-    /// No further message ends in this block.
-    BlockEnd(&'a Block),
-    /// Something that is not on the wire.
-    Control(Timestamp, &'a Control),
-    /// The resources of a connection that ended went with it.
-    Closed {
-        /// When it ended.
-        time: Timestamp,
-        /// The state of the display after that.
-        session: &'a Session,
-    },
-    /// Changes of threads' states since the message before.
-    Switches(&'a [Step]),
-    /// The server changed hands: who has grabbed it now.
-    Grabbed(Timestamp, Option<ConnectionId>),
-    /// The start-up of a client is over.
-    Started(&'a StartUpReport),
-    /// Bytes of a connection that cannot be followed: their beginning is not in the trace, or
-    /// there are too many connections.
-    Lost(&'a Block),
-}
 
 /// A client in the pass.
 struct Client {
@@ -73,68 +42,6 @@ impl Client {
             passed: [0, 0],
             lost: false,
         }
-    }
-}
-
-/// Facts that are worked out once for all analyses.
-#[derive(Default)]
-struct Facts {
-    round_trips: RoundTripTracker,
-    start_ups: StartUps,
-    server_grab: ServerGrab,
-}
-
-impl Facts {
-    fn hand_on(&mut self, observation: &Observation<'_>, on: &mut impl FnMut(&Observation<'_>)) {
-        let Facts {
-            round_trips,
-            start_ups,
-            server_grab,
-        } = self;
-        let had = server_grab.by();
-        let mut now = None;
-        match observation {
-            Observation::BlockStart(block) => {
-                round_trips.block_begins(block);
-                start_ups.block_begins(block, round_trips);
-            }
-            Observation::Message(seen) => {
-                start_ups.message(seen, round_trips.processes());
-                if let Message::Request(request) = seen.message {
-                    server_grab.request(seen.connection, request.major);
-                    now = Some(seen.time);
-                }
-            }
-            Observation::BlockEnd(block) => round_trips.block_ends(block),
-            Observation::Control(time, control) => {
-                round_trips.control(control);
-                start_ups.control(*time, control, round_trips.processes());
-                if let Control::Closed { connection, .. } = control {
-                    server_grab.release(*connection);
-                    now = Some(*time);
-                }
-            }
-            Observation::Switches(steps) => round_trips.steps(steps),
-            _ => {}
-        }
-        let has = server_grab.by();
-        on(observation);
-        if let Some(time) = now.filter(|_| has != had) {
-            on(&Observation::Grabbed(time, has));
-        }
-        self.started(on);
-    }
-
-    fn started(&mut self, on: &mut impl FnMut(&Observation<'_>)) {
-        while let Some(one) = self.start_ups.take_done() {
-            on(&Observation::Started(&one));
-        }
-    }
-
-    /// There are no more records.
-    fn end(&mut self, on: &mut impl FnMut(&Observation<'_>)) {
-        self.start_ups.finish(self.round_trips.processes());
-        self.started(on);
     }
 }
 

@@ -1,0 +1,37 @@
+//! The facts of a trace as a pass hands them to analyses.
+
+use x11prof_session::Session;
+use x11prof_trace::{Block, ConnectionId, Control, Timestamp};
+
+use crate::activity::threads::Step;
+use crate::seen::Seen;
+use crate::start_up::StartUpReport;
+
+/// A fact of the trace, handed to analyses in the order of time.
+#[derive(Debug, Clone, Copy)]
+pub enum Observation<'a> {
+    /// Bytes were read off a socket; the messages that end in them follow.
+    BlockStart(&'a Block),
+    /// A message ended in the current block.
+    Message(Seen<'a>),
+    /// No further message ends in this block.
+    BlockEnd(&'a Block),
+    /// Something that is not on the wire.
+    Control(Timestamp, &'a Control),
+    /// The resources of a connection that ended went with it.
+    Closed {
+        /// When it ended.
+        time: Timestamp,
+        /// The state of the display after that.
+        session: &'a Session,
+    },
+    /// Changes of threads' states since the message before.
+    Switches(&'a [Step]),
+    /// The server changed hands: who has grabbed it now.
+    Grabbed(Timestamp, Option<ConnectionId>),
+    /// The start-up of a client is over.
+    Started(&'a StartUpReport),
+    /// Bytes of a connection that cannot be followed: their beginning is not in the trace, or
+    /// there are too many connections.
+    Lost(&'a Block),
+}
