@@ -79,7 +79,10 @@ fn requested_operations_are_measured_on_both_clocks() {
     phases.dedup();
     assert_eq!(phases[0], "preparing");
     assert!(phases.contains(&"measuring".to_owned()), "{phases:?}");
-    assert_eq!(phases.last().map(String::as_str), Some("first uses"));
+    assert_eq!(
+        phases.last().map(String::as_str),
+        Some("updates of the screen")
+    );
     assert_eq!(parameters.server.executable.as_deref(), Some("Xvfb"));
     assert_eq!(parameters.server.depth, Some(24));
     let transport = parameters.transport.unwrap();
