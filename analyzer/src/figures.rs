@@ -92,7 +92,7 @@ percent_of_wall | % | | `sum_ms` as a share of `wall_ms`, which may be over 100:
 estimate_ratio | times | | The server's time as a multiple of the kernel's.
 ran_ms | ms | | Time on a processor; of a stall the server's.
 # Start-up
-start_up.latency_ms | ms | | From the process's start (the connection's, where that is unknown) to the end of the first frame in the first mapped top-level window: until the client rests, has waited for its drawing (GetInputFocus, GetImage of the window), puts a second picture over the window, or has drawn for a second. The landmark `Start-up` of `episodes` goes from the connection to the client's first rest.
+start_up.latency_ms | ms | | From the process's start (the connection's, where that is unknown) to the end of the first frame in the first mapped top-level window: until the client rests, has waited for its drawing (GetInputFocus, GetImage of the window), puts a second picture over the window, or has drawn for a second. The landmark `Start-up` of `episodes` is the same; that of a client without a first frame, `Start-up, nothing shown`, goes from the connection to the first rest.
 start_ups.latency_ms | ms | | The same.
 before_connection_ms | ms | latency_ms | Time before the client connected.
 setup_ms | ms | latency_ms | Time until the server answered the connection's setup.

@@ -16,7 +16,7 @@ use x11prof_trace::ConnectionId;
 use super::across::causal_edge::{EpisodeId, TreePosition};
 use super::cause::{Cause, ServerCause};
 use super::client_threads::ClientThreads;
-use super::episode::{Episode, Owner, Unsure};
+use super::episode::{Episode, Owner, START_UP, Unsure};
 use super::open_episode::OpenEpisode;
 use super::queue::Queue;
 use super::states::BusyState;
@@ -100,7 +100,7 @@ impl ClientState {
         far: bool,
     ) -> ClientState {
         let names = Names {
-            startup: About::alone("Start-up"),
+            startup: About::alone(START_UP),
             timer: About::alone("Timer or file"),
             frame: About::alone("Frame tick"),
         };

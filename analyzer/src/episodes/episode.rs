@@ -38,6 +38,8 @@ impl Trigger {
     }
 }
 
+/// The landmark of a client's start.
+pub(crate) const START_UP: &str = "Start-up";
 /// Shorter children are their parent's: they would print as 0.0 ms.
 pub(crate) const SHORTEST_CHILD: u64 = 1_000_000;
 
@@ -171,6 +173,11 @@ impl Episode {
     /// user waits for.
     pub fn latency(&self) -> u64 {
         self.parts.total()
+    }
+
+    /// True for a client's first, which began when it connected.
+    pub(crate) fn is_first(&self) -> bool {
+        self.landmark.as_str() == START_UP
     }
 
     /// The part of the latency up to the end of the client's own work.

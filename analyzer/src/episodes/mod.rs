@@ -37,6 +37,7 @@ mod repeated;
 mod report;
 mod series;
 mod server;
+mod starting;
 mod states;
 mod stimulus;
 #[cfg(test)]
@@ -57,6 +58,7 @@ use audience::Audience;
 use client_state::Spans;
 use collect::Collector;
 use episode_tracker::EpisodeTracker;
+use starting::Starting;
 
 pub use cause::{Cause, ServerCause};
 pub use episode::{Child, Episode, Owner, Parts, Trigger, Unsure};
@@ -124,6 +126,7 @@ impl EpisodeOptions {
 pub struct Episodes {
     collector: Collector,
     tracker: EpisodeTracker,
+    starting: Starting,
     /// None where a client or a landmark is asked for: then all of it counts.
     audience: Option<Audience>,
     findings: Findings,
@@ -138,6 +141,7 @@ impl Episodes {
                 frame: options.frame(),
                 silence: SILENCE,
             }),
+            starting: Starting::default(),
             audience: (options.client.is_none() && options.landmark.is_none())
                 .then(Audience::default),
             findings: Findings::new(options),
@@ -165,6 +169,7 @@ impl Episodes {
         let Episodes {
             collector,
             tracker,
+            starting,
             audience,
             findings,
         } = self;
@@ -178,7 +183,10 @@ impl Episodes {
                     findings.set_server(server.pid);
                 }
                 Control::Attached {} => tracker.attached(),
-                Control::Opened(opened) => findings.opened(*time, opened),
+                Control::Opened(opened) => {
+                    findings.opened(*time, opened);
+                    starting.opened(opened.connection);
+                }
                 Control::Closed { connection, .. } => findings.closed(*time, *connection),
                 _ => {}
             }
@@ -186,23 +194,28 @@ impl Episodes {
         if let Observation::Switches(steps) = observation {
             steps.iter().for_each(|step| findings.step(step));
         }
+        let first = findings.first.unwrap_or_default();
+        let mut add = |episode: Episode| {
+            on(&episode);
+            findings.add(&episode);
+        };
+        match observation {
+            Observation::Started(one) => {
+                starting.told(one, first, &mut |episode| pass(audience, episode, &mut add));
+            }
+            Observation::Control(_, Control::Joined(joined)) if !joined.setup => {
+                let id = joined.connection;
+                starting.joined(id, &mut |episode| pass(audience, episode, &mut add));
+            }
+            _ => {}
+        }
         collector.observe(observation, |time, timeline_event| {
-            let mut add = |episode: Episode| {
-                on(&episode);
-                findings.add(&episode);
-            };
             if let Some(audience) = audience.as_mut() {
                 audience.happened(&timeline_event, &mut add);
             }
-            tracker.happened(
-                time,
-                &timeline_event,
-                &mut early,
-                &mut |episode| match audience.as_mut() {
-                    Some(audience) => audience.take(episode, &mut add),
-                    None => add(episode),
-                },
-            );
+            tracker.happened(time, &timeline_event, &mut early, &mut |episode| {
+                starting.take(episode, &mut |episode| pass(audience, episode, &mut add));
+            });
         });
     }
 
@@ -216,6 +229,7 @@ impl Episodes {
         let Episodes {
             collector,
             tracker,
+            starting,
             audience,
             findings,
         } = &mut self;
@@ -225,14 +239,23 @@ impl Episodes {
             findings.add(&episode);
         };
         let end = collector.newest();
-        let mut audience = audience.take();
-        tracker.finish(end, &mut |episode| match audience.as_mut() {
-            Some(audience) => audience.take(episode, &mut add),
-            None => add(episode),
+        tracker.finish(end, &mut |episode| {
+            starting.take(episode, &mut |episode| pass(audience, episode, &mut add));
         });
-        let left_out = audience.map(|mut audience| audience.finish(&mut add));
+        starting.finish(&mut |episode| pass(audience, episode, &mut add));
+        let left_out = audience
+            .take()
+            .map(|mut audience| audience.finish(&mut add));
         findings.left_out = left_out.unwrap_or(0);
         findings.ended(Timestamp::from_nanos(end));
         self.findings
+    }
+}
+
+/// An episode goes to those who wait for it, where that is asked.
+fn pass(audience: &mut Option<Audience>, episode: Episode, add: &mut impl FnMut(Episode)) {
+    match audience {
+        Some(audience) => audience.take(episode, add),
+        None => add(episode),
     }
 }

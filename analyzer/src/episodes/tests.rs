@@ -7,6 +7,7 @@ mod kernel;
 mod processors;
 mod quiet;
 mod server_time;
+mod starting;
 mod sums;
 mod threads;
 mod views;

@@ -276,7 +276,7 @@ fn an_episode_that_a_wait_of_unknown_meaning_ends_is_unsure() {
     assert_eq!(
         unsure,
         [
-            ("Start-up", true),
+            ("Start-up, nothing shown", true),
             ("Timer or file", false),
             ("KeyPress keycode 38", false)
         ]

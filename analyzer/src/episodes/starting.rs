@@ -1,0 +1,261 @@
+//! Start-ups as episodes, by the pipeline's one definition (`start_up`): to the end of the first frame. The
+//! client's state machine ends its first episode at the first rest, before or after that frame.
+
+use std::collections::HashMap;
+
+use x11prof_protocol::Symbol;
+use x11prof_trace::{ConnectionId, Timestamp};
+
+use super::across::path_step::PathStep;
+use super::cause::{Cause, ServerCause};
+use super::episode::{Episode, Owner, Parts, Trigger, without};
+use crate::label::Label;
+use crate::start_up::StartUpReport;
+
+/// The landmark of the start of a client that shows nothing: until its first rest.
+const NOTHING_SHOWN: &str = "Start-up, nothing shown";
+/// Clients followed at most.
+const MAX_CLIENTS: usize = 4096;
+/// Later episodes of one client that are held until its start-up is known, at most.
+const MAX_HELD: usize = 64;
+
+/// A client of which the start-up is not known yet.
+#[derive(Debug, Default)]
+struct Held {
+    /// When the start-up began and ended, where there is one; `None` while that is unknown.
+    told: Option<Option<FirstFrame>>,
+    /// Its first episode, until the first rest.
+    first: Option<Episode>,
+    /// Those after the first.
+    later: Vec<Episode>,
+}
+
+/// A start-up in nanoseconds.
+#[derive(Debug)]
+struct FirstFrame {
+    start: u64,
+    end: u64,
+    report: StartUpReport,
+}
+
+/// The clients that start. Episodes pass through.
+#[derive(Debug, Default)]
+pub(crate) struct Starting {
+    held: HashMap<ConnectionId, Held>,
+    /// When the start-ups of other clients ended.
+    over: HashMap<ConnectionId, u64>,
+}
+
+impl Starting {
+    /// A client connects.
+    pub(crate) fn opened(&mut self, client: ConnectionId) {
+        if self.held.len() + self.over.len() < MAX_CLIENTS {
+            self.held.insert(client, Held::default());
+        }
+    }
+
+    /// A client connected before the recording, which has no start-up of it.
+    pub(crate) fn joined(&mut self, client: ConnectionId, on: &mut impl FnMut(Episode)) {
+        if let Some(held) = self.held.remove(&client) {
+            held.hand_out(on);
+        }
+    }
+
+    /// A start-up is over, in a recording that began at `first`.
+    pub(crate) fn told(
+        &mut self,
+        report: &StartUpReport,
+        first: Timestamp,
+        on: &mut impl FnMut(Episode),
+    ) {
+        let client = ConnectionId(report.connection);
+        if let Some(held) = self.held.get_mut(&client) {
+            held.told = Some(FirstFrame::of(report, first));
+            self.settle(client, on);
+        }
+    }
+
+    /// Hands out an episode, or holds it until the start-up of its client is known.
+    pub(crate) fn take(&mut self, episode: Episode, on: &mut impl FnMut(Episode)) {
+        let client = episode.client;
+        if let Some(end) = self.over.get(&client) {
+            if !is_part(&episode, *end) {
+                on(episode);
+            }
+            return;
+        }
+        match self.held.get_mut(&client) {
+            Some(held) if episode.is_first() => held.first = Some(episode),
+            Some(held) if episode.trigger != Trigger::Input && held.later.len() < MAX_HELD => {
+                held.later.push(episode);
+            }
+            _ => return on(episode),
+        }
+        self.settle(client, on);
+    }
+
+    fn settle(&mut self, client: ConnectionId, on: &mut impl FnMut(Episode)) {
+        let known = |held: &Held| held.told.is_some() && held.first.is_some();
+        if self.held.get(&client).is_some_and(known)
+            && let Some(held) = self.held.remove(&client)
+        {
+            let end = held.told.as_ref().and_then(Option::as_ref);
+            self.over.insert(client, end.map_or(0, |frame| frame.end));
+            held.hand_out(on);
+        }
+    }
+
+    /// The trace has ended.
+    pub(crate) fn finish(&mut self, on: &mut impl FnMut(Episode)) {
+        let held = std::mem::take(&mut self.held);
+        held.into_values().for_each(|held| held.hand_out(on));
+    }
+}
+
+/// True for what a client does by itself before its first frame is complete.
+fn is_part(episode: &Episode, end: u64) -> bool {
+    episode.trigger != Trigger::Input && episode.start.as_nanos() <= end
+}
+
+impl Held {
+    fn hand_out(self, on: &mut impl FnMut(Episode)) {
+        let Held { told, first, later } = self;
+        let frame = told.flatten();
+        let end = frame.as_ref().map_or(0, |frame| frame.end);
+        let (parts, later): (Vec<_>, Vec<_>) = later.into_iter().partition(|one| is_part(one, end));
+        match (first, &frame) {
+            (Some(first), Some(frame)) => on(frame.episode(first, &parts)),
+            (Some(mut first), None) => {
+                first.landmark = Label::new(NOTHING_SHOWN);
+                first.group = Symbol::new(NOTHING_SHOWN);
+                on(first);
+            }
+            (None, _) => parts.into_iter().for_each(&mut *on),
+        }
+        later.into_iter().for_each(on);
+    }
+}
+
+impl FirstFrame {
+    fn of(report: &StartUpReport, first: Timestamp) -> Option<FirstFrame> {
+        let latency = nanos(report.latency_ms?);
+        let since = nanos(report.start_ms.abs());
+        let start = match report.start_ms < 0.0 {
+            true => first.as_nanos().saturating_sub(since),
+            false => first.as_nanos().saturating_add(since),
+        };
+        Some(FirstFrame {
+            start,
+            end: start.saturating_add(latency),
+            report: report.clone(),
+        })
+    }
+
+    /// The start-up as an episode: the client's first one, `later` ones of the same start, and what was
+    /// between them.
+    fn episode(&self, first: Episode, later: &[Episode]) -> Episode {
+        let parts = self.parts(first.scheduled);
+        let links = first
+            .path
+            .iter()
+            .chain(later.iter().flat_map(|one| &one.path));
+        let path = self.path(first.client, links);
+        let mut tags = first.tags.clone();
+        later.iter().for_each(|one| tags.add(&one.tags));
+        let all = later.iter().flat_map(|one| &one.children);
+        let all = first.children.iter().chain(all);
+        let children: Vec<_> = all
+            .filter(|child| child.end().as_nanos() <= self.end)
+            .cloned()
+            .collect();
+        let latency = parts.total();
+        let drawing = parts.of(Owner::Server(ServerCause::Drawing));
+        let ran = parts
+            .of(Owner::Client)
+            .saturating_sub(first.parts.of(Owner::Client));
+        Episode {
+            start: Timestamp::from_nanos(self.start),
+            parts,
+            round_trips: self.report.round_trips,
+            requests: self.report.requests,
+            bytes: self.report.bytes,
+            events: later.iter().fold(first.events, |sum, one| sum + one.events),
+            // What ran before the connection is one thread at least.
+            runnable: first.runnable.saturating_add(ran),
+            of_children: latency.saturating_sub(without(latency, &children)),
+            presentation: drawing,
+            children,
+            tags,
+            path,
+            ..first
+        }
+    }
+
+    /// The parts of the report by their owners.
+    fn parts(&self, scheduled: bool) -> Parts {
+        let report = &self.report;
+        let drawing = report.parts.as_ref().and_then(|parts| parts.server_ms);
+        let drawing = drawing.unwrap_or(0.0);
+        let ran = match (report.ran_ms, &report.parts) {
+            (None, Some(parts)) if !scheduled => {
+                parts.client_ms + parts.before_connection_ms.unwrap_or(0.0)
+            }
+            (ran, _) => ran.unwrap_or(0.0),
+        };
+        let server = report.of_server_ms();
+        let drawing = drawing.min(server);
+        let known = [
+            (Owner::Network, report.network_ms),
+            (Owner::Server(ServerCause::Processor), report.processor_ms),
+            (Owner::Server(ServerCause::Drawing), drawing),
+            (Owner::Server(ServerCause::Reply), server - drawing),
+            (Owner::Client, ran),
+            (Owner::OffCpu(Cause::Poll), report.idle_ms.unwrap_or(0.0)),
+            (Owner::OffCpu(Cause::Elsewhere), f64::MAX),
+        ];
+        let mut parts = Parts::default();
+        let mut left = self.end.saturating_sub(self.start);
+        for (owner, ms) in known {
+            let part = nanos(ms).min(left);
+            parts.add(owner, part);
+            left -= part;
+        }
+        parts
+    }
+
+    /// The links that lie within the start-up, one after the other. What is between them is its client's,
+    /// off the processor.
+    fn path<'a>(
+        &self,
+        client: ConnectionId,
+        links: impl Iterator<Item = &'a PathStep>,
+    ) -> Vec<PathStep> {
+        let mut path: Vec<PathStep> = Vec::new();
+        let mut at = self.start;
+        let end_of = |link: &PathStep| link.start.saturating_add(link.nanos).min(self.end);
+        let between = |start: u64, end: u64| PathStep {
+            owner: Owner::OffCpu(Cause::Elsewhere),
+            ..PathStep::network(client, start, end.saturating_sub(start))
+        };
+        for link in links {
+            let (start, end) = (link.start.max(at), end_of(link));
+            if start >= end {
+                continue;
+            }
+            path.extend((start > at).then(|| between(at, start)));
+            path.push(PathStep {
+                start,
+                nanos: end - start,
+                ..*link
+            });
+            at = end;
+        }
+        path.extend((self.end > at).then(|| between(at, self.end)));
+        path
+    }
+}
+
+fn nanos(ms: f64) -> u64 {
+    // As a cast does it: what does not fit is the largest that does.
+    (ms * 1e6).round() as u64
+}

@@ -1,0 +1,78 @@
+//! Start-ups: the same figures as in `report`.
+
+use super::*;
+use crate::episodes::Episode;
+use crate::pipeline::Observation;
+use crate::start_up::StartUpReport;
+use crate::testing_display::Display;
+
+const WINDOW: u32 = BASE + 9;
+
+fn create_window() -> Vec<u8> {
+    let words = [WINDOW, ROOT, 0, 100 | 100 << 16, 1 << 16, 0, 0];
+    request(1, 8, &words)
+}
+
+fn fill() -> Vec<u8> {
+    request(70, 0, &[WINDOW, BASE + 2, 0, 10 | 10 << 16])
+}
+
+/// The episodes of client 1, and its start-up.
+fn both(records: &[Record]) -> (Vec<Episode>, StartUpReport) {
+    let mut episodes = Episodes::new(&EpisodeOptions::default());
+    let mut start_up = None;
+    Pipeline::new().run_records(records.iter().cloned(), |observation| {
+        if let Observation::Started(one) = observation
+            && one.connection == 1
+        {
+            start_up = Some((*one).clone());
+        }
+        episodes.observe(observation);
+    });
+    let findings = episodes.finish();
+    let of_one = findings.episodes().into_iter();
+    let of_one = of_one.filter(|one| one.client == ConnectionId(1));
+    (of_one.cloned().collect(), start_up.expect("its start-up"))
+}
+
+#[test]
+fn a_start_up_goes_on_over_rests_until_the_first_frame() {
+    let mut display = Display::new();
+    // When its process started, in nanoseconds.
+    for record in &mut display.records {
+        if let Record::Control(time, Control::Opened(opened)) = record
+            && opened.connection == ConnectionId(1)
+        {
+            opened.started_ns = Some(time.as_nanos() - 50_000_000);
+        }
+    }
+    display.sends(1, 10.0, get_input_focus());
+    display.gets(1, 11.0, reply(1));
+    display.sends(1, 400.0, create_window());
+    display.sends(1, 401.0, map_window(WINDOW));
+    display.sends(1, 800.0, fill());
+    display.sends(1, 2000.0, query_font());
+    display.control(5000.0, Control::Ended { exit_status: None });
+    let (episodes, start_up) = both(&display.records);
+    let found: Vec<_> = episodes
+        .iter()
+        .map(|one| (one.landmark.as_str(), one.latency(), one.round_trips))
+        .collect();
+    assert_eq!(start_up.latency_ms, Some(850.0));
+    assert_eq!(found[0], ("Start-up", 850_000_000, start_up.round_trips));
+    assert_eq!(found[1..], [("Timer or file", 0, 0)]);
+    let path = episodes[0].path.iter().map(|link| link.nanos);
+    assert_eq!(path.sum::<u64>(), 850_000_000);
+}
+
+#[test]
+fn a_start_without_a_first_frame_has_another_name() {
+    let mut display = Display::new();
+    display.sends(1, 10.0, get_input_focus());
+    display.gets(1, 11.0, reply(1));
+    display.control(5000.0, Control::Ended { exit_status: None });
+    let (episodes, start_up) = both(&display.records);
+    assert_eq!(start_up.latency_ms, None);
+    let names: Vec<_> = episodes.iter().map(|one| one.landmark.as_str()).collect();
+    assert_eq!(names, ["Start-up, nothing shown"]);
+}
