@@ -154,7 +154,7 @@ impl FirstFrame {
     /// The start-up as an episode: the client's first one, `later` ones of the same start, and what was
     /// between them.
     fn episode(&self, first: Episode, later: &[Episode]) -> Episode {
-        let parts = self.parts(first.scheduled);
+        let parts = self.parts(&first, later);
         let links = first
             .path
             .iter()
@@ -191,31 +191,41 @@ impl FirstFrame {
         }
     }
 
-    /// The parts of the report by their owners.
-    fn parts(&self, scheduled: bool) -> Parts {
+    /// The parts of the report by their owners; why the client was off the processor, its episodes tell.
+    fn parts(&self, first: &Episode, later: &[Episode]) -> Parts {
         let report = &self.report;
+        let mut seen = first.parts;
+        later.iter().for_each(|one| seen.merge(&one.parts));
+        let seen_ms = |owner| seen.of(owner) as f64 / 1e6;
         let drawing = report.parts.as_ref().and_then(|parts| parts.server_ms);
-        let drawing = drawing.unwrap_or(0.0);
+        let server = report.of_server_ms();
+        let drawing = drawing.unwrap_or(0.0).min(server);
+        let grabbed = seen_ms(Owner::Server(ServerCause::Grabbed)).min(server - drawing);
         let ran = match (report.ran_ms, &report.parts) {
-            (None, Some(parts)) if !scheduled => {
+            (None, Some(parts)) if !first.scheduled => {
                 parts.client_ms + parts.before_connection_ms.unwrap_or(0.0)
             }
             (ran, _) => ran.unwrap_or(0.0),
         };
-        let server = report.of_server_ms();
-        let drawing = drawing.min(server);
         let known = [
             (Owner::Network, report.network_ms),
             (Owner::Server(ServerCause::Processor), report.processor_ms),
             (Owner::Server(ServerCause::Drawing), drawing),
-            (Owner::Server(ServerCause::Reply), server - drawing),
+            (Owner::Server(ServerCause::Grabbed), grabbed),
+            (
+                Owner::Server(ServerCause::Reply),
+                server - drawing - grabbed,
+            ),
             (Owner::Client, ran),
-            (Owner::OffCpu(Cause::Poll), report.idle_ms.unwrap_or(0.0)),
-            (Owner::OffCpu(Cause::Elsewhere), f64::MAX),
         ];
+        let off = Parts::OWNERS
+            .into_iter()
+            .filter(|owner| matches!(owner, Owner::OffCpu(cause) if *cause != Cause::Elsewhere));
+        let off = off.map(|owner| (owner, seen_ms(owner)));
+        let rest = (Owner::OffCpu(Cause::Elsewhere), f64::MAX);
         let mut parts = Parts::default();
         let mut left = self.end.saturating_sub(self.start);
-        for (owner, ms) in known {
+        for (owner, ms) in known.into_iter().chain(off).chain([rest]) {
             let part = nanos(ms).min(left);
             parts.add(owner, part);
             left -= part;

@@ -114,7 +114,7 @@ fn the_list_is_for_people() {
     let list = |more: &[&str]| place.ok(words.iter().chain(more));
     let short = list(&[]);
     assert!(
-        short.contains("Start-up (xterm): round trips of QueryFont"),
+        short.contains("Start-up (xterm): no free processor"),
         "{short}"
     );
     assert!(short.contains("1 issue accepted, not shown"), "{short}");

@@ -76,3 +76,38 @@ fn a_start_without_a_first_frame_has_another_name() {
     let names: Vec<_> = episodes.iter().map(|one| one.landmark.as_str()).collect();
     assert_eq!(names, ["Start-up, nothing shown"]);
 }
+
+#[test]
+fn what_the_window_manager_does_meanwhile_is_in_the_start_up_once() {
+    let mut display = Display::new();
+    let about = |code: u8, words: [u32; 2]| {
+        let mut event = expose(0);
+        event[0] = code;
+        for (at, word) in [4, 8].into_iter().zip(words) {
+            event[at..at + 4].copy_from_slice(&word.to_le_bytes());
+        }
+        event
+    };
+    const MAP_REQUEST: u8 = 20;
+    const MAP_NOTIFY: u8 = 19;
+    display.sends(1, 10.0, create_window());
+    display.sends(1, 11.0, map_window(WINDOW));
+    display.gets(2, 12.0, about(MAP_REQUEST, [ROOT, WINDOW]));
+    display.sends(2, 150.0, map_window(WINDOW));
+    display.gets(1, 151.0, about(MAP_NOTIFY, [WINDOW, WINDOW]));
+    display.sends(1, 170.0, fill());
+    display.sends(1, 2000.0, query_font());
+    display.control(5000.0, Control::Ended { exit_status: None });
+    let (episodes, start_up) = both(&display.records);
+    assert_eq!(start_up.latency_ms, Some(170.0));
+    let first = &episodes[0];
+    assert_eq!(
+        (first.landmark.as_str(), first.latency()),
+        ("Start-up", 170_000_000)
+    );
+    assert_eq!(first.parts.of(Owner::Others), 0);
+    // Nothing else of these 170 ms counts.
+    let counted = episodes.iter().filter(|one| !one.is_led_to());
+    let during = counted.filter(|one| one.start < first.end()).count();
+    assert_eq!(during, 1, "{episodes:?}");
+}
