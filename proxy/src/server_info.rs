@@ -47,6 +47,14 @@ pub enum DisplayError {
         /// The screen.
         screen: u32,
     },
+    /// The server answers, but not what attaching to its clients needs.
+    #[error("display {display} cannot be attached to: {reason}")]
+    NotAttached {
+        /// The display.
+        display: String,
+        /// The reason.
+        reason: String,
+    },
     /// The server closed the connection, or spoke another protocol.
     #[error("display {display} does not answer as an X server: {reason}")]
     Failed {

@@ -312,7 +312,10 @@ fn a_server_without_room_for_the_recorder_says_how_much_is_needed() {
     let clients: Vec<Client> = (0..60).map(|_| client(&server, Order::Little)).collect();
     let ran = place.run(["record", "--attach", "--display", &server.display]);
     let said = ran.failed_with_one_line(1);
-    assert!(said.contains("Maximum number of clients"), "{said}");
+    assert!(
+        said.contains("cannot be attached to: Maximum number of clients"),
+        "{said}"
+    );
     assert!(said.contains("needs 4 connections"), "{said}");
     drop(clients);
 }

@@ -101,7 +101,7 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         return Err(RecordError::NoRecord { display });
     }
     let failed = |reason: String| {
-        RecordError::Display(DisplayError::Failed {
+        RecordError::Display(DisplayError::NotAttached {
             display: display.clone(),
             reason,
         })

@@ -27,7 +27,7 @@ pub fn running_clients(target: &Target) -> Result<usize, RecordError> {
         Ok(clients.iter().filter(others).count())
     };
     count().map_err(|reason: String| {
-        RecordError::Display(DisplayError::Failed {
+        RecordError::Display(DisplayError::NotAttached {
             display: link.name().to_string(),
             reason,
         })
