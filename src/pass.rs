@@ -20,6 +20,8 @@ pub(crate) struct Pass {
     path: PathBuf,
     reader: Reader<BufReader<File>>,
     pipeline: Pipeline,
+    /// What comes after a part is read as well.
+    reads_on: bool,
 }
 
 /// A part of a recording, in seconds after its start.
@@ -78,6 +80,10 @@ pub(crate) enum Step<'a> {
     Begins,
     /// In the part.
     Within(&'a Observation<'a>),
+    /// The part is over, and what comes after it follows. Only said by [`Pass::read_on`].
+    Ends,
+    /// After that part.
+    After(&'a Observation<'a>),
 }
 
 impl Pass {
@@ -89,7 +95,14 @@ impl Pass {
             path: path.to_owned(),
             reader,
             pipeline: Pipeline::with_session(session),
+            reads_on: false,
         })
+    }
+
+    /// Reads on after a part of the recording.
+    pub(crate) fn read_on(mut self) -> Pass {
+        self.reads_on = true;
+        self
     }
 
     /// Works out what each request changes on the screen as well, where `follow` says so.
@@ -117,22 +130,30 @@ impl Pass {
         let path = self.path.clone();
         let (mut start, mut last) = (None, Timestamp::default());
         let mut before = span.from.is_some();
+        let (mut over, reads_on) = (false, self.reads_on);
         self.run_until(|observation| {
             if let Some(time) = time(observation) {
                 let start = *start.get_or_insert(time);
-                last = last.max(time);
+                if !over {
+                    last = last.max(time);
+                }
                 let seconds = time.since(start).as_nanos() as f64 / 1e9;
                 if before && span.from.is_none_or(|from| seconds >= from) {
                     before = false;
                     on(Step::Begins);
                 }
-                if span.to.is_some_and(|to| seconds > to) {
-                    return ControlFlow::Break(());
+                if span.to.is_some_and(|to| seconds > to) && !over {
+                    if !reads_on {
+                        return ControlFlow::Break(());
+                    }
+                    over = true;
+                    on(Step::Ends);
                 }
             }
-            on(match before {
-                true => Step::Before(observation),
-                false => Step::Within(observation),
+            on(match (before, over) {
+                (_, true) => Step::After(observation),
+                (true, _) => Step::Before(observation),
+                _ => Step::Within(observation),
             });
             ControlFlow::Continue(())
         })?;

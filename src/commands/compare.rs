@@ -63,7 +63,7 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
     profiles.extend(here);
     let mut summary = TraceSummary::default();
     pass.follow_changes(profiles.iter().any(Profile::knows_updates));
-    pass.run_span(span, |step| match step {
+    pass.read_on().run_span(span, |step| match step {
         Step::Begins => {
             summary.start_afresh();
             profiles.iter_mut().for_each(Profile::start_afresh);
@@ -73,6 +73,11 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
             for profile in &mut profiles {
                 profile.observe(observation);
             }
+        }
+        Step::Ends => profiles.iter_mut().for_each(Profile::end),
+        Step::After(observation) => {
+            let profiles = profiles.iter_mut();
+            profiles.for_each(|profile| profile.after(observation));
         }
     })?;
     profiles.iter_mut().for_each(Profile::end);

@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let frame = arguments.frame_budget.unwrap_or(FRAME_MS);
     let mut stalls = Stalls::new(&prices.parameters, &substitutions, frame);
     pass.follow_changes(profile.knows_updates());
-    let part = pass.run_span(span, |step| {
+    let part = pass.read_on().run_span(span, |step| {
         let observation = match step {
             Step::Begins => {
                 summary.start_afresh();
@@ -72,6 +72,16 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
                 here.iter_mut().for_each(Profile::start_afresh);
                 held.iter_mut().for_each(Resources::start_afresh);
                 stalls.start_afresh();
+                return;
+            }
+            Step::Ends => {
+                profile.end();
+                here.iter_mut().for_each(Profile::end);
+                return;
+            }
+            Step::After(observation) => {
+                profile.after(observation);
+                here.iter_mut().for_each(|here| here.after(observation));
                 return;
             }
             Step::Before(observation) | Step::Within(observation) => observation,

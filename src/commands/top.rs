@@ -166,6 +166,7 @@ fn at(arguments: &Top, path: &Path) -> Result<NowReport, CommandError> {
     pass.run_span(span, |step| match step {
         Step::Begins => clients.begin(),
         Step::Before(observation) | Step::Within(observation) => clients.observe(observation),
+        Step::Ends | Step::After(_) => {}
     })?;
     clients.end();
     let report = clients.report(None);

@@ -16,13 +16,6 @@ fn recordings() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Contradictions that are known and not mended yet, by recording. x11perf's frames wait in the server's
-/// queue and overlap; its halves are measured by switches, the whole by the server's clock.
-const KNOWN: [(&str, &str); 2] = [
-    ("x11perf.mcap", "frames after each other"),
-    ("x11perf.mcap", "server time of two halves"),
-];
-
 #[test]
 fn no_recording_contradicts_itself() {
     let place = Place::new();
@@ -33,11 +26,6 @@ fn no_recording_contradicts_itself() {
         let printed = run.stdout();
         let lines = printed.lines().map(str::to_owned);
         let lines = lines.take_while(|line| !line.contains(" checks "));
-        let is_known = |line: &String| {
-            let mut known = KNOWN.iter();
-            known.any(|(file, begins)| path.ends_with(file) && line.starts_with(begins))
-        };
-        let lines = lines.filter(|line| !is_known(line));
         wrong.extend(lines.map(|line| format!("{}: {line}", path.display())));
     }
     assert!(wrong.is_empty(), "{wrong:#?}");

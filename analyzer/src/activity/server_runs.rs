@@ -66,8 +66,12 @@ pub(crate) struct Runs {
     told: SwitchTotals,
     /// The latest runs of all threads, in the order of their ends.
     stretches: VecDeque<(u64, u64)>,
+    /// The clock's readings: the first and the last of the recording, the last before the counts started,
+    /// and the last of the part that counts, where that is over.
     first: Option<Reading>,
     last: Option<Reading>,
+    since: Option<Reading>,
+    until: Option<Option<Reading>>,
 }
 
 impl Runs {
@@ -82,6 +86,8 @@ impl Runs {
             stretches: VecDeque::new(),
             first: None,
             last: None,
+            since: None,
+            until: None,
         }
     }
 
@@ -109,13 +115,12 @@ impl Runs {
         if step.pid != self.server {
             return;
         }
-        match step.now {
-            State::Running { since, .. } => self.running.insert(step.tid, since),
-            _ => self.running.remove(&step.tid),
-        };
         let is_first = step.tid == step.pid;
+        self.tell(step);
+        if self.until.is_some() {
+            return;
+        }
         if let Some(ran) = step.ran() {
-            self.stretch(ran.from, ran.to);
             let nanos = ran.to.saturating_sub(ran.from);
             match self.runs.back_mut().filter(|run| run.to.is_none()) {
                 Some(run) if is_first => {
@@ -139,6 +144,16 @@ impl Runs {
             State::Waiting if is_awake => self.wait(step.time),
             State::Waiting => self.waits_since = Some(step.time),
             _ => {}
+        }
+    }
+
+    fn tell(&mut self, step: &Step) {
+        match step.now {
+            State::Running { since, .. } => self.running.insert(step.tid, since),
+            _ => self.running.remove(&step.tid),
+        };
+        if let Some(ran) = step.ran() {
+            self.stretch(ran.from, ran.to);
         }
     }
 
@@ -216,32 +231,31 @@ impl Runs {
             .sum()
     }
 
-    /// Run time by switches and by clock over the same interval, where they differ by more than [`DIFFER`].
+    /// Run time by switches and by clock over the whole recording, where they differ by more than
+    /// [`DIFFER`].
     pub(crate) fn doubt(&self) -> Option<(Micros, Micros)> {
         let (first, last) = (self.first?, self.last?);
         let told = micros(last.told.nanos.saturating_sub(first.told.nanos));
-        let clock = self.clocked()?;
+        let clock = passed(first, last)?;
         let apart = (told.0 - clock.0).abs();
         let (share, least) = DIFFER;
         (apart > least.0 && apart > share * told.0.max(clock.0)).then_some((told, clock))
     }
 
-    /// The factor from switches to the clock, between the clock's first reading and its last.
+    /// The factor from switches to the clock, between the clock's first reading and its last: one of the
+    /// whole recording, so that the times of its parts add up to the whole's.
     pub(crate) fn rate(&self) -> Option<Rate> {
         let (first, last) = (self.first?, self.last?);
         let told = Share {
             time: micros(last.told.nanos.saturating_sub(first.told.nanos)),
             stretches: last.told.stretches.saturating_sub(first.told.stretches) as f64,
         };
-        let clock = self.clocked()?;
-        Some(Rate::of(clock, told))
+        Some(Rate::of(passed(first, last)?, told))
     }
 
-    /// The clock's time between its first reading and its last.
+    /// The clock's time in the part that counts: from its last reading before that to its last in it.
     pub(crate) fn clocked(&self) -> Option<Micros> {
-        let (first, last) = (self.first?, self.last?);
-        let clock = last.clock.checked_sub(first.clock)?;
-        (clock > 0).then(|| micros(clock))
+        passed(self.since.or(self.first)?, self.until.unwrap_or(self.last)?)
     }
 
     /// The trace is over: so is a run that goes on.
@@ -252,12 +266,26 @@ impl Runs {
         }
     }
 
-    /// Starts counts and times afresh.
+    /// The part that counts is over: what comes after only tells the rate.
+    pub(crate) fn stop(&mut self) {
+        self.until.get_or_insert(self.last);
+    }
+
+    /// Starts counts and times afresh. What a run that goes on has had counts before.
     pub(crate) fn start_afresh(&mut self) {
         self.runs.retain(|run| run.to.is_none());
+        for run in &mut self.runs {
+            (run.nanos, run.stretches) = (0, 0);
+        }
         self.others_ran = Share::default();
-        self.first = self.last;
+        self.since = self.last;
     }
+}
+
+/// The clock's time between two readings.
+fn passed(first: Reading, last: Reading) -> Option<Micros> {
+    let clock = last.clock.checked_sub(first.clock)?;
+    (clock > 0).then(|| micros(clock))
 }
 
 fn micros(nanos: u64) -> Micros {
@@ -353,6 +381,33 @@ mod tests {
         };
         assert_eq!(doubt(55), None);
         assert_eq!(doubt(45), Some((Micros(60_000.0), Micros(45_000.0))));
+    }
+
+    #[test]
+    fn parts_have_the_rate_of_the_whole_recording() {
+        use SwitchKind::{Blocked, In};
+        let before = [(7, 10, In), (7, 20, Blocked), (7, 30, In)];
+        let after = [(7, 50, Blocked), (7, 60, In), (7, 65, Blocked)];
+        let of = |cut: fn(&mut Runs)| {
+            let (mut threads, mut runs) = (Threads::default(), Runs::of(SERVER));
+            runs.clock(0, 1_000_000);
+            take(&mut threads, &mut runs, &before);
+            cut(&mut runs);
+            take(&mut threads, &mut runs, &after);
+            runs.clock(70_000, 1_041_000);
+            runs.end();
+            let mut share = Share::default();
+            while let Some((run, _)) = runs.front() {
+                share += run.share();
+                runs.pop();
+            }
+            (runs.rate().unwrap(), share)
+        };
+        let (rate, whole) = of(|_| {});
+        assert_eq!(rate.time(whole), Micros(41.0));
+        let parts = [of(Runs::stop), of(Runs::start_afresh)];
+        assert!(parts.iter().all(|(of_part, _)| *of_part == rate));
+        assert_eq!(parts[0].1 + parts[1].1, whole);
     }
 
     #[test]

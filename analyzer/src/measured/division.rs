@@ -362,6 +362,11 @@ impl<K: Divided> Division<K> {
         self.runs.end();
     }
 
+    /// The part that is divided is over: what comes after only tells the rate.
+    pub(crate) fn stop(&mut self) {
+        self.runs.stop();
+    }
+
     /// Runs of the first thread for nobody, and those for which no whole message came in the end.
     pub(crate) fn uncalled(&self) -> UnclaimedRuns {
         let share = self.uncalled.share + self.carried;

@@ -263,6 +263,24 @@ impl Measuring {
         self.finish(credit);
     }
 
+    /// Takes what comes after the part that is reported: the rate from switches to the clock is the whole
+    /// recording's.
+    pub(super) fn after(&mut self, observation: &Observation<'_>) {
+        let Some(division) = &mut self.division else {
+            return;
+        };
+        division.stop();
+        match observation {
+            Observation::Switches(steps) => division.steps(steps),
+            Observation::Control(time, Control::CpuTime(reading))
+                if division.server() == reading.pid =>
+            {
+                division.clock(time.as_nanos(), reading.cpu_ns);
+            }
+            _ => {}
+        }
+    }
+
     /// Divides all runs that are over, for a report.
     pub(super) fn finish(&mut self, mut credit: impl FnMut(Key, Share)) {
         let Measuring {

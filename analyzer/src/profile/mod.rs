@@ -190,6 +190,11 @@ impl Profile {
         measuring.end(|key, share| sums.credit(key, share));
     }
 
+    /// Takes what comes after the part that is reported, once that has ended.
+    pub fn after(&mut self, observation: &Observation<'_>) {
+        self.measuring.after(observation);
+    }
+
     /// Looks at the profile of a recording that goes on: with what waits for its division as it would be
     /// divided now.
     pub(crate) fn now<R>(&mut self, look: impl FnOnce(&Profile) -> R) -> R {
