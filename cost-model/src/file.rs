@@ -77,7 +77,8 @@ impl ServerParameters {
 }
 
 /// Keys of terms that the model had once: measuring showed no worth.
-const RETIRED: [&str; 15] = [
+const RETIRED: [&str; 16] = [
+    "busy",
     "brought",
     "first_uses",
     "chill",
@@ -120,6 +121,12 @@ fn without_retired(text: &str) -> Option<Result<ServerParameters, toml::de::Erro
     }
     let requests = file.get_mut("request").and_then(toml::Value::as_array_mut);
     for request in requests.into_iter().flatten() {
+        let points = request
+            .get_mut("points")
+            .and_then(toml::Value::as_array_mut);
+        for point in points.into_iter().flatten() {
+            retire(point.as_table_mut());
+        }
         retire(request.as_table_mut());
     }
     found.then(|| file.try_into())

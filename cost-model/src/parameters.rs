@@ -252,8 +252,4 @@ pub struct Point {
     /// Half the width of the 95 % confidence interval, relative to the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
-    /// The part of the wall time in which the server was at work: near 1 where what was measured
-    /// is the server, less where it waited for the sender.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub busy: Option<f64>,
 }

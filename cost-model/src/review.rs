@@ -4,8 +4,6 @@ use crate::{Clock, Method, RequestCosts, ServerParameters, left_behind};
 
 /// A spread above this is worth a remark: the aim of a measurement is 0.03.
 const WIDE: f64 = 0.1;
-/// A server that was at work for less of the time than this waited for the sender, too.
-const BUSY: f64 = 0.95;
 
 /// Remarks on a file: nothing that makes it unusable, but what limits what it can say.
 pub fn review(parameters: &ServerParameters) -> Vec<String> {
@@ -17,7 +15,6 @@ pub fn review(parameters: &ServerParameters) -> Vec<String> {
     if server.executable.is_none() && server.vendor.is_none() {
         remarks.push("neither executable nor vendor: no recording is matched to this file".into());
     }
-    remarks.extend(sender(parameters));
     remarks.extend(review_method(&parameters.method));
     let mut count = |what: &str, is: &dyn Fn(&RequestCosts) -> bool| {
         let found: Vec<String> = parameters
@@ -65,20 +62,6 @@ pub fn review_method(method: &Method) -> Vec<String> {
         ));
     }
     remarks
-}
-
-/// A remark if the wall times are not the server's own, as far as measured.
-fn sender(parameters: &ServerParameters) -> Option<String> {
-    let points = parameters.requests.iter().flat_map(|costs| &costs.points);
-    let shares: Vec<f64> = points.filter_map(|point| point.busy).collect();
-    let slack = shares.iter().filter(|busy| **busy < BUSY).count();
-    (slack > 0).then(|| {
-        format!(
-            "at {slack} of {} points the server was at work for less than 95 % of the time: there \
-             the wall times hold the sender's as well",
-            shares.len()
-        )
-    })
 }
 
 fn falls(costs: &RequestCosts) -> bool {

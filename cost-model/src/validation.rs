@@ -154,9 +154,6 @@ fn validate_point(point: &Point) -> Result<(), String> {
     if cpu.is_none() && wall.is_none() {
         return Err("it has no time; give cpu_us, wall_us or per_second".into());
     }
-    if let Some(busy) = point.busy.filter(|busy| !(0.0..=1.0).contains(busy)) {
-        return Err(format!("busy is {busy}; it is a part of 1"));
-    }
     validate_times(cpu, wall, point.spread)
 }
 

@@ -1,8 +1,8 @@
 //! Calibration of a display server: measures the server's cost of each request, as `cost_model::ServerParameters`.
 //!
 //! The load is prepared as bytes beforehand and goes over a raw connection between two synchronisation points, so that
-//! the client's own time is not measured. Two clocks are read: the processor time of the server's process, and the
-//! wall.
+//! the client's own time is not measured. The clock is the processor time of the server's process, or the wall where that
+//! cannot be read.
 //!
 //! # What an entry means
 //!

@@ -79,17 +79,9 @@ pub struct Progress<'a> {
 
 impl Plan {
     /// The least number of measurements of each load. Six is the least number of samples whose extremes bound a 95 %
-    /// confidence interval of the median; the passes for the wall come on top.
+    /// confidence interval of the median.
     pub(crate) fn least_passes(&self) -> usize {
-        let apart = (0..9).filter(|pass| self.is_apart(*pass)).count();
-        6 + apart
-    }
-
-    /// True for the passes in which the sender is put apart from the server, for the wall's sake:
-    /// every third, or in a quick run one.
-    pub(crate) fn is_apart(&self, pass: usize) -> bool {
-        let can_be = self.pin.is_some_and(|pin| pin.other.is_some());
-        can_be && if self.quick { pass == 3 } else { pass % 3 == 2 }
+        6
     }
 
     /// The most passes. After the least number, only half of the loads are in each pass. A load whose interval is still

@@ -60,7 +60,7 @@ fn plan(only: &[&str]) -> Plan {
 }
 
 #[test]
-fn requested_operations_are_measured_on_both_clocks() {
+fn requested_operations_are_measured_on_the_servers_clock() {
     let server = Xvfb::start();
     let plan = plan(&["NoOperation", "PolyFillRectangle"]);
     let (mut last, mut phases) = (0.0, Vec::new());
@@ -99,7 +99,7 @@ fn requested_operations_are_measured_on_both_clocks() {
             costs
                 .points
                 .iter()
-                .all(|point| point.cpu_us.is_some() && point.wall_us.is_some())
+                .all(|point| point.cpu_us.is_some() && point.wall_us.is_none())
         );
         assert!(costs.points.is_sorted_by(|a, b| a.size < b.size));
         if costs.name == "NoOperation" {

@@ -58,15 +58,14 @@ fn a_calibration_finds_the_servers_parameters() {
             }
             (operation.items, operation.op_size) = (vec![point.size], point.size);
             let expected = prices.price(&operation).server.time.0;
-            for time in [point.cpu_us.unwrap().0, point.wall_us.unwrap().0] {
-                let off = (time - expected).abs();
-                assert!(
-                    off < 0.01 * expected.max(0.1),
-                    "{} of {}: {time} instead of {expected}",
-                    entry.name,
-                    point.size
-                );
-            }
+            let time = point.cpu_us.unwrap().0;
+            let off = (time - expected).abs();
+            assert!(
+                off < 0.01 * expected.max(0.1),
+                "{} of {}: {time} instead of {expected}",
+                entry.name,
+                point.size
+            );
         }
         let fixed = entry.fixed.and_then(|fixed| fixed.cpu_us);
         if entry.name == "PolyFillRectangle" && entry.attributes.len() > 1 {

@@ -90,7 +90,6 @@ fn points(samples: &[&Sample]) -> Vec<Point> {
                 wall_us,
                 per_second: None,
                 spread,
-                busy: sample.busy.map(|busy| (busy * 100.0).round() / 100.0),
             });
         }
     }
@@ -188,7 +187,6 @@ mod tests {
                 half_width: Some(0.1),
             }),
             wall: None,
-            busy: None,
         }
     }
 

@@ -17,18 +17,15 @@ pub(crate) struct Sample {
     pub(crate) operation: Operation,
     pub(crate) cpu: Option<Estimate>,
     pub(crate) wall: Option<Estimate>,
-    /// The share of the wall time in which the server was at work.
-    pub(crate) busy: Option<f64>,
 }
 
 /// The samples of all phases that were measured and that an operation is known for.
 pub(crate) fn samples(readings: &Readings, transport: &BothClocks) -> Vec<Sample> {
     let jobs = readings.jobs();
-    jobs.flat_map(|job| samples_of(job, readings, transport))
-        .collect()
+    jobs.flat_map(|job| samples_of(job, transport)).collect()
 }
 
-fn samples_of(job: &Job, readings: &Readings, transport: &BothClocks) -> Vec<Sample> {
+fn samples_of(job: &Job, transport: &BothClocks) -> Vec<Sample> {
     let mut samples = Vec::new();
     let phases = job.load.phases.iter().zip(&job.operations);
     let read = job.answers.iter().zip(&job.readings);
@@ -42,16 +39,11 @@ fn samples_of(job: &Job, readings: &Readings, transport: &BothClocks) -> Vec<Sam
         };
         let cpu = on(&transport.cpu, Clock::Cpu);
         let wall = on(&transport.wall, Clock::Wall);
-        let mut syncs = readings.syncs.of(phase.sync).iter();
-        let sync = syncs.find(|sync| sync.apart == Some(true));
-        let busy = all.iter().filter_map(|reading| reading.busy(sync?));
-        let busy = estimate(&busy.collect::<Vec<_>>()).map(|busy| busy.centre);
         if cpu.is_some() || wall.is_some() {
             samples.extend(kinds.iter().map(|operation| Sample {
                 operation: operation.clone(),
                 cpu,
                 wall,
-                busy,
             }));
         }
     }

@@ -170,7 +170,7 @@ pub(crate) struct Transport {
     passes: Vec<Figures>,
 }
 
-/// On the processor's clock and on the wall, as far as each could be read.
+/// On the processor's clock, or on the wall where that clock cannot be read.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct BothClocks {
     pub(crate) cpu: Option<Transport>,
@@ -179,20 +179,13 @@ pub(crate) struct BothClocks {
 
 impl BothClocks {
     /// The price of a byte is at most that of any load: a load that is cheaper by the byte than a NoOperation bounds
-    /// it. On the wall clock, the sender's copying overlaps with the server's reading. So the wall's price of a byte is
-    /// the processor's, if known, and the sender's extra time stays with the requests.
+    /// it.
     pub(crate) fn new(readings: &Readings) -> BothClocks {
-        let [mut cpu, mut wall] = [Clock::Cpu, Clock::Wall].map(|clock| {
+        let [cpu, wall] = [Clock::Cpu, Clock::Wall].map(|clock| {
             let mut transport = Transport::new(readings, clock)?;
             transport.cap_byte_read(readings, clock);
             Some(transport)
         });
-        if let (Some(cpu), Some(wall)) = (&mut cpu, &mut wall) {
-            for wall in wall.passes.iter_mut().chain([&mut wall.centre]) {
-                wall.byte_read = cpu.centre.byte_read;
-                wall.byte_written = cpu.centre.byte_written;
-            }
-        }
         BothClocks { cpu, wall }
     }
 

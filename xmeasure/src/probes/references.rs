@@ -17,7 +17,6 @@ use super::{Probe, ProbeDuration, Run};
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::sampling::executor::Executor;
-use crate::sampling::reading::SenderPlace;
 use crate::sampling::rounding::{micros, rounded};
 use crate::sampling::sampler::repetitions;
 use crate::sampling::statistics::{Estimate, LEAST, estimate};
@@ -52,7 +51,6 @@ impl References {
     /// The present time of each load, in microseconds a request, alternated with the sender if the processor's clock
     /// counts; `None` if the server refuses the load.
     fn look(&self, executor: &mut dyn Executor, plan: &Plan) -> io::Result<Vec<Option<Estimate>>> {
-        executor.place(SenderPlace::Usual)?;
         let mut ready = Vec::new();
         for (_, load) in &self.loads {
             let answers = executor.rehearse(load)?;

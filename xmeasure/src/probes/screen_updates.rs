@@ -20,7 +20,6 @@ use super::{Probe, ProbeDuration, Run};
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::sampling::executor::{Executor, Pause};
-use crate::sampling::reading::SenderPlace;
 use crate::sampling::rounding::{micros, rounded};
 use crate::server::client::{Client, SIDE};
 use crate::server::tracker::Tracker;
@@ -50,7 +49,6 @@ impl ScreenUpdates {
     /// be read.
     fn find(&self, server: &mut dyn Executor) -> io::Result<Option<Deferred>> {
         let times = self.times;
-        server.place(SenderPlace::Usual)?;
         server.pause(&[Pause::Sleep(SHOWN)]);
         let (Some(small), Some(large)) = (
             self.small.beyond(server, times, SHOWN)?,

@@ -23,7 +23,6 @@ use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::sampling::batch::Batch;
 use crate::sampling::executor::{Executor, Pause};
-use crate::sampling::reading::SenderPlace;
 use crate::sampling::statistics::LEAST;
 use crate::sampling::streamed::Streamed;
 use crate::server::client::Client;
@@ -238,8 +237,6 @@ impl Probe for Wakeups {
     }
 
     fn measure(&mut self, run: &mut Run<'_>) -> io::Result<()> {
-        // The last pass may have left the sender on another processor.
-        run.server.place(SenderPlace::Usual)?;
         self.passes(run.server, LEAST)
     }
 

@@ -25,9 +25,6 @@ pub(crate) trait Executor {
     /// Leaves the server alone.
     fn pause(&mut self, pause: &[Pause]);
 
-    /// Puts the sender there for later batches, if possible.
-    fn place(&mut self, place: SenderPlace) -> io::Result<()>;
-
     /// Runs a load once, to learn its answers: for each phase, those of one unit.
     fn rehearse(&mut self, workload: &Workload) -> io::Result<Vec<Answers>>;
 

@@ -23,9 +23,6 @@ use crate::server::target::Target;
 use crate::server::wire;
 use crate::workloads::workload::{Phase, Sync, Workload};
 
-/// A sender on another processor polls for room this long before it sleeps. A server that reads large images empties
-/// the rest of a socket sooner than a process there wakes; a server with longer requests is at work meanwhile.
-const EAGER: Duration = Duration::from_micros(50);
 /// The pause between requests sent alone, in which the server falls asleep.
 const PAUSE: Duration = Duration::from_micros(200);
 
@@ -40,7 +37,6 @@ pub(crate) struct LiveServer {
     read_back: Vec<u8>,
     round_trip: Vec<u8>,
     pin: Option<Pin>,
-    place: SenderPlace,
     /// The client that works in the pauses.
     busy: BusyClient,
     target: Target,
@@ -75,17 +71,11 @@ impl LiveServer {
             read_back,
             round_trip: wire::core(GetInputFocusRequest),
             pin,
-            place: SenderPlace::Usual,
         }
     }
 
     /// Moves the sender, where both processes are pinned and there is a place to move to.
     fn move_to(&mut self, place: SenderPlace) -> io::Result<()> {
-        self.raw.eager = match (self.pin.and_then(|pin| pin.other), place) {
-            (Some(_), SenderPlace::Other) => EAGER,
-            // A polling sender would keep the server off their shared processor.
-            _ => Duration::ZERO,
-        };
         match (self.pin, place) {
             (Some(pin), SenderPlace::Usual) => Pinned::move_sender(pin.both),
             (
@@ -96,11 +86,6 @@ impl LiveServer {
             ) => Pinned::move_sender(other),
             _ => Ok(()),
         }
-    }
-
-    /// True if the sender is on another processor than the server, if they are pinned and can be.
-    fn apart(&self) -> Option<bool> {
-        self.pin?.other.map(|_| self.place == SenderPlace::Other)
     }
 
     fn sync(&self, sync: Sync) -> Vec<u8> {
@@ -124,23 +109,19 @@ impl LiveServer {
             ..load
         };
         let before = self.processor_time();
-        let others = self.kept_and_own();
+        let own = self.own.and_then(ProcessClock::now);
         let start = Instant::now();
         let answers = self.raw.exchange(&load, until)?;
         let wall = start.elapsed();
-        let others = others.zip(self.kept_and_own());
-        let others = others.map(|(before, after)| {
-            let (kept, own) = after;
-            (kept.saturating_sub(before.0), own.saturating_sub(before.1))
-        });
+        let own = own.zip(self.own.and_then(ProcessClock::now));
+        let own = own.map(|(before, after)| after.saturating_sub(before));
         if sync == Sync::ReadBack && !self.lingers.is_zero() {
             self.wait_for_sleep();
             thread::sleep(self.lingers);
         }
         let mut reading = self.since(before, wall);
-        reading.lost = self.lost(wall, reading.cpu, others);
+        reading.lost = LiveServer::lost(wall, reading.cpu, own);
         (reading.requests, reading.syncs) = (requests, 1);
-        reading.apart = self.apart();
         Ok((reading, answers))
     }
 
@@ -161,7 +142,6 @@ impl LiveServer {
         }
         let mut reading = self.since(before, start.elapsed());
         (reading.requests, reading.syncs) = (times * load.requests, times);
-        reading.apart = self.apart();
         Ok(reading)
     }
 
@@ -208,12 +188,6 @@ impl Executor for LiveServer {
                 Pause::Work(time) => self.busy.work(*time),
             }
         }
-    }
-
-    fn place(&mut self, place: SenderPlace) -> io::Result<()> {
-        self.move_to(place)?;
-        self.place = place;
-        Ok(())
     }
 
     fn rehearse(&mut self, workload: &Workload) -> io::Result<Vec<Answers>> {
@@ -320,7 +294,7 @@ impl Executor for LiveServer {
         thread::sleep(PAUSE);
         let mut reading = self.since(before, wall);
         reading.requests = u64::from(count);
-        self.move_to(self.place)?;
+        self.move_to(SenderPlace::Usual)?;
         // Events that have come are taken in before anything else is measured.
         self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
         Ok(reading)

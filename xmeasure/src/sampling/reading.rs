@@ -15,10 +15,6 @@ pub(crate) struct Reading {
     pub(crate) syncs: u64,
     /// The number of the server's sleeps, if known.
     pub(crate) sleeps: Option<u64>,
-    /// True if the sender was kept on another processor than the server: then the wall counts. False if it was kept on
-    /// the same one: then the server's own clock counts, which is steadier there, while the wall holds the sender's
-    /// time as well. `None` if neither.
-    pub(crate) apart: Option<bool>,
     /// The part of the wall time, in microseconds, in which somebody else had the processor.
     pub(crate) lost: f64,
 }
@@ -32,7 +28,6 @@ impl Reading {
         self.syncs += other.syncs;
         self.sleeps = self.sleeps.zip(other.sleeps).map(|(a, b)| a + b);
         self.lost += other.lost;
-        self.apart = other.apart;
     }
 
     /// The share of the wall time that the server lost.
@@ -40,21 +35,12 @@ impl Reading {
         self.lost / self.wall.max(f64::MIN_POSITIVE)
     }
 
-    /// The time on `clock`, if it counts.
+    /// The time on `clock`, if it counts: the wall counts where the server's processor time cannot be read.
     pub(crate) fn time(&self, clock: Clock) -> Option<f64> {
         match clock {
-            Clock::Cpu => self.cpu.filter(|_| self.apart != Some(true)),
-            Clock::Wall => Some(self.wall).filter(|_| self.apart != Some(false)),
+            Clock::Cpu => self.cpu,
+            Clock::Wall => self.cpu.is_none().then_some(self.wall),
         }
-    }
-
-    /// The share of the wall time in which the server worked, if it had a processor to itself; without the
-    /// synchronisations, which `sync` measured separately.
-    pub(crate) fn busy(&self, sync: &Reading) -> Option<f64> {
-        let cpu = self.cpu.filter(|_| self.apart == Some(true))?;
-        let syncs = self.syncs as f64 / sync.syncs.max(1) as f64;
-        let (cpu, wall) = (cpu - syncs * sync.cpu?, self.wall - syncs * sync.wall);
-        (wall > 0.0).then(|| (cpu / wall).clamp(0.0, 1.0))
     }
 }
 

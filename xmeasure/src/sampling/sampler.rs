@@ -8,7 +8,7 @@ use x11prof_cost_model::Clock;
 use crate::plan::{AIM, Plan};
 use crate::sampling::executor::Executor;
 use crate::sampling::job::{Job, SingleRequest};
-use crate::sampling::reading::{Reading, SenderPlace};
+use crate::sampling::reading::Reading;
 use crate::sampling::readings::{Readings, StoppedBy};
 use crate::sampling::statistics::{LEAST, estimate};
 use crate::server::exchange::Answers;
@@ -74,11 +74,6 @@ pub(crate) fn sample(
         if pass % 2 == 1 {
             order.reverse();
         }
-        executor.place(if plan.is_apart(pass) {
-            SenderPlace::Other
-        } else {
-            SenderPlace::Usual
-        })?;
         for sync in Sync::ALL {
             let times = match sync {
                 Sync::Turns => TURNS,
@@ -168,12 +163,11 @@ fn loss(phases: &[Reading]) -> f64 {
     phases.iter().map(Reading::loss).fold(0.0, f64::max)
 }
 
-/// True where somebody else had the processor for more of the time than `before`, in the passes
-/// with the sender in the same place. Of the first of them nothing is usual yet.
+/// True where somebody else had the processor for more of the time than `before`. In the first pass nothing is usual
+/// yet.
 fn is_interrupted(taken: &[Reading], before: &[Vec<Reading>]) -> bool {
     taken.iter().zip(before).any(|(taken, before)| {
-        let alike = before.iter().filter(|reading| reading.apart == taken.apart);
-        let usual = estimate(&alike.map(Reading::loss).collect::<Vec<_>>());
+        let usual = estimate(&before.iter().map(Reading::loss).collect::<Vec<_>>());
         usual.is_some_and(|usual| taken.loss() > usual.centre + INTERRUPTED)
     })
 }

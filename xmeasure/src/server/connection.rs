@@ -37,8 +37,6 @@ pub(crate) struct RawConnection {
     pub(crate) setup: Setup,
     /// The bytes of the setup, both ways, for the tracker; the authorization left out.
     pub(crate) setup_bytes: (Vec<u8>, Vec<u8>),
-    /// The thread polls a socket without room this long before it sleeps until there is some.
-    pub(crate) eager: Duration,
     sequence: u64,
     input: Vec<u8>,
     /// The buffer of reads, made once: clearing it for each read would take longer than a server's answer, and evict
@@ -75,7 +73,6 @@ impl RawConnection {
             pid,
             setup: Setup::default(),
             setup_bytes: Default::default(),
-            eager: Duration::ZERO,
             sequence: 0,
             input: Vec::new(),
             room: vec![0; READ],
@@ -228,16 +225,9 @@ impl RawConnection {
         let mut fds = [PollFd::new(&self.fd, interest)];
         let start = Instant::now();
         loop {
-            let gone = start.elapsed();
-            let looks = to_send && gone < self.eager;
-            let left = if looks {
-                Duration::ZERO
-            } else {
-                PATIENCE.saturating_sub(gone)
-            };
+            let left = PATIENCE.saturating_sub(start.elapsed());
             let left = Timespec::try_from(left).map_err(io::Error::other)?;
             match poll(&mut fds, Some(&left)) {
-                Ok(0) if looks => continue,
                 Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
                 Ok(_) => {}
                 Err(Errno::INTR) => continue,

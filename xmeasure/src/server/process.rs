@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io;
-use std::time::Duration;
 
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -24,13 +23,6 @@ fn sleeps_so_far(status: &str) -> Option<u64> {
 fn sleeps(status: &str) -> bool {
     let state = status.lines().find_map(|line| line.strip_prefix("State:"));
     state.is_some_and(|state| state.trim_start().starts_with('S'))
-}
-
-/// For how long process `pid` has been ready to run so far without a processor to run on.
-pub(crate) fn kept_waiting(pid: i32) -> Option<Duration> {
-    let text = fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
-    let nanoseconds = text.split_whitespace().nth(1)?.parse().ok()?;
-    Some(Duration::from_nanos(nanoseconds))
 }
 
 /// The command line of process `pid`; empty if it cannot be read.

@@ -159,10 +159,6 @@ impl Executor for Modelled {
         }
     }
 
-    fn place(&mut self, _: SenderPlace) -> io::Result<()> {
-        Ok(())
-    }
-
     fn rehearse(&mut self, workload: &Workload) -> io::Result<Vec<Answers>> {
         let phases = workload.phases.iter().map(|phase| {
             let served = self.send(&phase.unit);

@@ -258,10 +258,6 @@ impl Executor for Simulated {
         self.shown.until(self.now);
     }
 
-    fn place(&mut self, _: SenderPlace) -> io::Result<()> {
-        Ok(())
-    }
-
     fn rehearse(&mut self, workload: &Workload) -> io::Result<Vec<Answers>> {
         let phases = workload.phases.iter().map(|phase| {
             let content = self.content(&phase.unit);

@@ -184,7 +184,6 @@ impl QuickReading {
                 half_width: None,
             }),
             wall: None,
-            busy: None,
         }
     }
 }

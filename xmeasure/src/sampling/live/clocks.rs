@@ -41,26 +41,12 @@ impl LiveServer {
         }
     }
 
-    /// For how long the server could have run but had no processor, and the sender's processor time.
-    pub(super) fn kept_and_own(&self) -> Option<(Duration, Duration)> {
-        Some((process::kept_waiting(self.raw.pid?)?, self.own?.now()?))
-    }
-
-    /// The part of `wall` in which other processes had the processor. With the sender on another processor, this is the
-    /// server's wait for its own. On a shared processor the server or the sender always has work, and it is the time
-    /// for which neither ran.
-    pub(super) fn lost(
-        &self,
-        wall: Duration,
-        server: Option<f64>,
-        kept_and_own: Option<(Duration, Duration)>,
-    ) -> f64 {
-        let (Some((kept, own)), Some(server)) = (kept_and_own, server) else {
-            return 0.0;
-        };
-        match self.apart() {
-            Some(true) => micros(kept),
-            _ => (micros(wall) - server - micros(own)).max(0.0),
+    /// The part of `wall` in which other processes had the processor. The server or the sender always has work: the
+    /// part is the time for which neither ran. `own` is the sender's processor time.
+    pub(super) fn lost(wall: Duration, server: Option<f64>, own: Option<Duration>) -> f64 {
+        match (server, own) {
+            (Some(server), Some(own)) => (micros(wall) - server - micros(own)).max(0.0),
+            _ => 0.0,
         }
     }
 
