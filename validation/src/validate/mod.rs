@@ -23,6 +23,7 @@ mod rates;
 mod resources;
 mod ring;
 mod roundtrips;
+mod thin;
 
 use std::path::Path;
 use std::process::Command;
@@ -52,6 +53,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("resources") => resources::validate(),
         Some("ring") => ring::validate(&arguments[1..]),
         Some("roundtrips") => roundtrips::validate(&arguments[1..]),
+        Some("thin") => thin::validate(&arguments[1..]),
         _ => Err("usage: cargo xtask validate ablate\n       \
              cargo xtask validate attach [LOAD…|user]\n       \
              cargo xtask validate carried [half] [PROGRAM…]\n       \
@@ -68,7 +70,8 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate nesting\n       \
              cargo xtask validate resources\n       \
              cargo xtask validate ring [SECONDS]\n       \
-             cargo xtask validate roundtrips [PROGRAM…]"
+             cargo xtask validate roundtrips [PROGRAM…]\n       \
+             cargo xtask validate thin FILE…"
             .to_owned()),
     }
 }

@@ -11,9 +11,6 @@ const BUSY: f64 = 0.95;
 /// The prices of what a test sends, in microseconds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Prices {
-    /// On the wall, and the least part of that time in which the server was at work.
-    pub(super) wall: f64,
-    pub(super) busy: Option<f64>,
     /// The server's processor time.
     pub(super) processor: f64,
     /// The time of one wakeup, by a sender on the same processor and on another one.
@@ -24,10 +21,7 @@ pub(super) struct Prices {
 impl Prices {
     pub(super) fn new(test: &Test, parameters: &ServerParameters) -> Prices {
         let [wakeup, wakeup_other] = wakeups(parameters);
-        let busy = test.sends.iter().filter_map(|send| send.busy(parameters));
         Prices {
-            wall: test.price(parameters, Clock::Wall),
-            busy: busy.reduce(f64::min),
             processor: test.price(parameters, Clock::Cpu),
             wakeup,
             wakeup_other,
@@ -39,9 +33,9 @@ impl Prices {
         self.processor + taken.wakeups * self.wakeup
     }
 
-    /// The time on the wall with that many wakeups.
+    /// The processor time with that many wakeups from another processor.
     fn awakened_apart(&self, taken: &Taken) -> f64 {
-        self.wall + taken.wakeups * self.wakeup_other
+        self.processor + taken.wakeups * self.wakeup_other
     }
 }
 
@@ -56,11 +50,10 @@ pub(super) struct Turn {
 const APART: &str = "\
 x11perf, µs for one of what it counts, medians of the turns; prices beside it (goal 10 %)
 
-x11perf on another processor than the server; prices on the wall, over
+x11perf on another processor than the server; the server's processor time, over
   (a) the time by x11perf's own rate   (b) the part of it in which the server ran
   (c) the same, with the wakeups that the kernel counted, at the price of one's processor time
-ours: the part of the time in which the server ran for the calibration's sender
-                 (a) busy      (b) wakeups   fresh(a)    (b)     (c)    ours   file(a)    (b)     (c)    ours";
+                 (a) busy      (b) wakeups   fresh(a)    (b)     (c)   file(a)    (b)     (c)";
 
 /// The heads of the columns with both on one processor.
 const TOGETHER: &str = "
@@ -79,12 +72,12 @@ pub(super) fn print(tests: &[(&Test, Vec<Turn>)], file: &ServerParameters) {
         together(test, turns, &Prices::new(test, file));
     }
     println!();
-    println!("by turns, fresh price/x11perf: on the wall (a), on the processor (d)");
+    println!("by turns, fresh price/x11perf's time (a), the kernel's (d)");
     for (test, turns) in tests {
         let each = turns.iter().map(|turn| {
-            let (wall, processor) = (turn.fresh.wall, turn.fresh.processor);
+            let price = turn.fresh.processor;
             let (apart, together) = (turn.apart.wall, turn.together.processor);
-            format!("{wall:.4}/{apart:.4} {processor:.4}/{together:.4}")
+            format!("{price:.4}/{apart:.4} {price:.4}/{together:.4}")
         });
         let each: Vec<String> = each.collect();
         println!("{:12}{}", test.name, each.join(", "));
@@ -97,28 +90,23 @@ fn apart(test: &Test, turns: &[Turn], file: &Prices) {
     // The time that others kept the server from the processor is time in which it would have worked.
     let busy = |turn: &Turn| turn.apart.busy + turn.apart.kept;
     let ran = |turn: &Turn| turn.apart.processor;
-    let percent =
-        |busy: Option<f64>| busy.map_or("?".into(), |busy| format!("{:.0} %", 100.0 * busy));
-    let fresh = turns.iter().filter_map(|turn| turn.fresh.busy);
     let columns = |prices: &dyn Fn(&Turn) -> Prices| {
         let [rate, part, awakened] = [
-            off(&|turn| prices(turn).wall / turn.apart.wall),
-            off(&|turn| prices(turn).wall / ran(turn)),
+            off(&|turn| prices(turn).processor / turn.apart.wall),
+            off(&|turn| prices(turn).processor / ran(turn)),
             off(&|turn| prices(turn).awakened_apart(&turn.apart) / ran(turn)),
         ];
         format!("{rate:+6.1} % {part:+5.1} % {awakened:+5.1} %")
     };
     println!(
-        "{:12}{:8.4} {:3.0} % {:8.4} {:7.4}   {} {:>6}  {} {:>6}{}",
+        "{:12}{:8.4} {:3.0} % {:8.4} {:7.4}   {}  {}{}",
         test.name,
         over(&|turn| turn.apart.wall),
         100.0 * over(&busy),
         over(&ran),
         over(&|turn| turn.apart.wakeups),
         columns(&|turn| turn.fresh),
-        percent(Some(median(fresh)).filter(|busy| busy.is_finite())),
         columns(&|_| *file),
-        percent(file.busy),
         if over(&busy) < BUSY {
             "   x11perf is the bottleneck"
         } else {

@@ -114,21 +114,6 @@ impl Sent {
         let bytes = TransportPrices::with_clock(parameters, clock).byte_read();
         prices.price(&operation).server.time.0 + bytes.time.0 * self.bytes
     }
-
-    /// The server's busy share while `parameters` got this request's point on the wall; of several points,
-    /// at the nearest size.
-    pub(super) fn busy(&self, parameters: &ServerParameters) -> Option<f64> {
-        let operation = self.operation();
-        let mut entries = parameters.requests.iter();
-        let entry = entries.find(|entry| {
-            entry.name == operation.request.as_str()
-                && entry.attribute_set() == operation.attributes
-        })?;
-        let off = |size: f64| (size - self.size).abs();
-        let points = entry.points.iter();
-        let nearest = points.min_by(|a, b| off(a.size).total_cmp(&off(b.size)))?;
-        nearest.busy
-    }
 }
 
 /// The processor time of a wakeup by a sender on the server's processor, and by one on another.
