@@ -5,7 +5,7 @@
 //! messages of that time. Messages of several connections may be out of order by some microseconds; those
 //! of one are not.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 use x11prof_trace::{ConnectionId, Control, Record, Switch, Timestamp, Waiting};
@@ -43,8 +43,7 @@ pub(crate) struct ReorderBuffer {
     connections: FxHashMap<ConnectionId, u64>,
     bytes: usize,
     /// By time, then in the order of coming.
-    told: BTreeMap<(u64, u64), Told>,
-    number: u64,
+    told: VecDeque<(u64, Told)>,
     /// The last switches of the latest batches, the oldest first.
     batches: VecDeque<u64>,
     /// The time up to which all switches have come, or come too late.
@@ -70,7 +69,7 @@ impl ReorderBuffer {
         };
         let turn = self.turn(time.as_nanos(), &record);
         self.bytes += size(&record);
-        let place = self.records.partition_point(|(other, _)| *other <= turn);
+        let place = place(&self.records, turn);
         self.records.insert(place, (turn, record));
         let late = if self.captured { LATEST } else { LATE };
         self.known(time.as_nanos().saturating_sub(late));
@@ -111,8 +110,8 @@ impl ReorderBuffer {
     }
 
     fn tell(&mut self, time: u64, told: Told) {
-        self.number += 1;
-        self.told.insert((time, self.number), told);
+        let place = place(&self.told, time);
+        self.told.insert(place, (time, told));
     }
 
     fn known(&mut self, until: u64) {
@@ -161,25 +160,28 @@ impl ReorderBuffer {
         let mut switches = Vec::new();
         loop {
             let full = self.told.len() > MAX_SWITCHES;
-            let Some(first) = self.told.first_entry() else {
-                break;
+            let is_due = |(time, told): &mut (u64, Told)| {
+                let alone = matches!(told, Told::Switch(_)) || switches.is_empty();
+                alone && (*time <= until || full)
             };
-            let is_due = first.key().0 <= until || full;
-            match first.get() {
-                Told::Switch(switch) if is_due => {
-                    switches.push(*switch);
-                    first.remove();
-                }
-                Told::Waiting(waiting) if is_due && switches.is_empty() => {
+            match self.told.pop_front_if(is_due) {
+                Some((_, Told::Switch(switch))) => switches.push(switch),
+                Some((_, Told::Waiting(waiting))) => {
                     let since = Timestamp::from_nanos(waiting.since_ns);
-                    let record = Record::Control(since, Control::Waiting(waiting.clone()));
-                    first.remove();
-                    return Some(record);
+                    return Some(Record::Control(since, Control::Waiting(waiting)));
                 }
-                _ => break,
+                None => break,
             }
         }
         (!switches.is_empty()).then_some(Record::Schedule(switches))
+    }
+}
+
+/// Where what has this time comes among `others`: nearly always at their end.
+fn place<T>(others: &VecDeque<(u64, T)>, time: u64) -> usize {
+    match others.back() {
+        Some((last, _)) if *last > time => others.partition_point(|(other, _)| *other <= time),
+        _ => others.len(),
     }
 }
 

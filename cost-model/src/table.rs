@@ -15,6 +15,10 @@ use rustc_hash::FxHashMap;
 const MAX_ATTRIBUTE_SETS: usize = 4096;
 /// Operations of more items are priced anew each time: they seldom come again, and memory is bounded.
 const REMEMBERED_ITEMS: usize = 1024;
+/// Prices remembered for each set of attributes: a program draws the same few sizes in turn. Of operations with more
+/// than so many items one is.
+const REMEMBERED_PRICES: usize = 16;
+const FEW_ITEMS: usize = 64;
 
 /// Prices operations by a server's parameters.
 #[derive(Debug, Clone)]
@@ -42,16 +46,40 @@ struct RequestTable {
 struct Resolved {
     attributes: Attributes,
     resolution: Option<Resolution>,
-    /// The last operation with them: neighbouring requests are often alike to the pixel.
-    last: Option<Priced>,
+    /// The cost of an operation that does none of its work, once asked for: no size is in it.
+    fixed: Option<Cost>,
+    /// Operations with their prices, each at the place that its sizes decide.
+    prices: Vec<Option<Priced>>,
 }
 
-/// An operation with what it costs, and what it costs where it does none of its work.
+/// The sizes of an operation, and what it costs.
 #[derive(Debug, Clone)]
 struct Priced {
-    operation: Operation,
+    items: Vec<f64>,
+    op_size: f64,
+    blanks: u32,
+    effect: Effect,
     price: Price,
-    fixed: Cost,
+}
+
+impl Priced {
+    fn is_of(&self, operation: &Operation) -> bool {
+        self.op_size == operation.op_size
+            && self.blanks == operation.blanks
+            && self.effect == operation.effect
+            && self.items == operation.items
+    }
+
+    /// Where among the remembered prices that of `operation` is.
+    fn place(operation: &Operation) -> usize {
+        if operation.items.len() > FEW_ITEMS {
+            return 0;
+        }
+        let sizes = operation.op_size.to_bits() ^ u64::from(operation.blanks);
+        // Fibonacci hashing: the highest bits depend on all others.
+        let hash = sizes.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (hash >> 32) as usize % REMEMBERED_PRICES
+    }
 }
 
 impl CostTable {
@@ -120,29 +148,23 @@ impl CostTable {
             none(price);
             return Cost::default();
         };
-        let Resolved {
-            resolution, last, ..
-        } = found;
-        if let Some(last) = last
-            && last.operation == *operation
-        {
-            copy(&last.price, price);
-            return last.fixed;
-        }
-        let Some(resolution) = resolution else {
+        let Some(resolution) = &found.resolution else {
             none(price);
             return Cost::default();
         };
-        let work = operation.effect != Effect::Nothing;
-        evaluate(entries, resolution, operation, work, price);
-        let fixed = match estimate(entries, resolution, operation, false) {
-            Some((fixed, _)) if work => fixed.cost,
-            _ => price.server,
-        };
-        if operation.items.len() <= REMEMBERED_ITEMS {
-            remember(last, operation, price, fixed);
+        let place = Priced::place(operation);
+        match found.prices.get(place) {
+            Some(Some(known)) if known.is_of(operation) => copy(&known.price, price),
+            _ => {
+                let work = operation.effect != Effect::Nothing;
+                evaluate(entries, resolution, operation, work, price);
+                remember(&mut found.prices, place, operation, price);
+            }
         }
-        fixed
+        *found.fixed.get_or_insert_with(|| {
+            let fixed = estimate(entries, resolution, operation, false);
+            fixed.map_or_else(Cost::default, |(fixed, _)| fixed.cost)
+        })
     }
 
     /// Where the table of `request` is among all; `None` where it has none.
@@ -188,7 +210,8 @@ impl RequestTable {
         self.resolved.push(Resolved {
             attributes: attributes.clone(),
             resolution: resolve(&self.entries, attributes, rules),
-            last: None,
+            fixed: None,
+            prices: Vec::new(),
         });
         self.found.insert(attributes.clone(), at);
         at
@@ -270,27 +293,23 @@ fn copy(price: &Price, to: &mut Price) {
     to.doubts.clone_from(&price.doubts);
 }
 
-/// Keeps what `operation` costs in `last`, in the storage that is there.
-fn remember(last: &mut Option<Priced>, operation: &Operation, price: &Price, fixed: Cost) {
-    let Some(last) = last else {
-        *last = Some(Priced {
-            operation: operation.clone(),
-            price: price.clone(),
-            fixed,
-        });
+/// Keeps the price of `operation` at its place, in the storage that is there.
+fn remember(prices: &mut Vec<Option<Priced>>, place: usize, operation: &Operation, price: &Price) {
+    if operation.items.len() > REMEMBERED_ITEMS {
         return;
-    };
-    let kept = &mut last.operation;
-    let attributes = std::mem::take(&mut kept.attributes);
-    let mut items = std::mem::take(&mut kept.items);
-    items.clone_from(&operation.items);
-    *kept = Operation {
-        attributes,
-        items,
-        ..*operation
-    };
-    copy(price, &mut last.price);
-    last.fixed = fixed;
+    }
+    prices.resize(REMEMBERED_PRICES, None);
+    let kept = prices[place].get_or_insert_with(|| Priced {
+        items: Vec::new(),
+        op_size: 0.0,
+        blanks: 0,
+        effect: operation.effect,
+        price: Price::default(),
+    });
+    kept.items.clone_from(&operation.items);
+    (kept.op_size, kept.blanks) = (operation.op_size, operation.blanks);
+    kept.effect = operation.effect;
+    copy(price, &mut kept.price);
 }
 
 fn unpriced() -> Price {

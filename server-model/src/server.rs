@@ -106,6 +106,7 @@ impl ServerModel {
     }
 
     /// A message of the batch that was told last, or of the write.
+    #[inline]
     pub fn message(&mut self, seen: &Traffic<'_>, on: &mut impl FnMut(&Charge<'_>)) {
         use TransportPart::{Cold, Error, Event, Read, Reply, Setup};
         let mut transport = |model: &mut ServerModel, part, bytes, server: Cost, request| {

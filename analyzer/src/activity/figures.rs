@@ -1,9 +1,9 @@
 //! When clients and server ran, from the context switches: how long at once, and how long clients
 //! ran for events alone.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
+use rustc_hash::FxHashMap;
 use x11prof_protocol::Message;
 use x11prof_trace::{ConnectionId, Control, Direction};
 
@@ -60,8 +60,8 @@ pub struct ActivityFigures {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Activity {
     server: Option<u32>,
-    clients: HashMap<ConnectionId, u32>,
-    processes: HashMap<u32, Process>,
+    clients: FxHashMap<ConnectionId, u32>,
+    processes: FxHashMap<u32, Process>,
     /// The number of processes that run for events.
     handling: u32,
     since_reading: SinceReading,

@@ -1,7 +1,9 @@
 //! When a process was last off the processor, whether all its threads waited for long, and when the server
 //! fell asleep, as far as waiting for a reply is concerned.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
 
 use crate::activity::delays::{BRIEF, SILENCE};
 use crate::activity::threads::{State, Step};
@@ -70,7 +72,7 @@ impl Process {
 /// Processes by their context switches.
 #[derive(Debug, Default)]
 pub(crate) struct Processes {
-    known: HashMap<u32, Process>,
+    known: FxHashMap<u32, Process>,
     server: Option<u32>,
     /// When the server last fell asleep.
     server_ends: VecDeque<u64>,

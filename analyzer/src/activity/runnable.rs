@@ -1,6 +1,6 @@
 //! The number of ready or running threads of each process: the concurrency of the thesis, section 4.3.4.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::activity::threads::Step;
 
@@ -11,7 +11,7 @@ const PROCESSES_LIMIT: usize = 1 << 14;
 #[derive(Debug, Default)]
 pub(crate) struct Runnable {
     /// Threads of each process that has been seen to run: ready or running, and running.
-    counts: HashMap<u32, (u64, u64)>,
+    counts: FxHashMap<u32, (u64, u64)>,
 }
 
 impl Runnable {

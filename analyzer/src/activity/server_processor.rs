@@ -1,7 +1,6 @@
 //! Other threads on the server's processor, from the context switches.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use x11prof_server_model::{Stretch, Time};
 
 use crate::activity::threads::{State, Step};
@@ -13,7 +12,7 @@ pub(crate) struct ServerProcessor {
     /// The processor that the server ran on last.
     home: Option<u16>,
     /// Runs of other threads that are not handed on yet: the beginning, by processor.
-    others: HashMap<u16, u64>,
+    others: FxHashMap<u16, u64>,
 }
 
 impl ServerProcessor {

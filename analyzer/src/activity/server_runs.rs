@@ -1,8 +1,9 @@
 //! When the recorded server ran, from the context switches: run by run, and held against the kernel's
 //! clock of its process.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
+use rustc_hash::FxHashMap;
 use x11prof_cost_model::Micros;
 
 use crate::activity::share::{Rate, Share};
@@ -60,7 +61,7 @@ pub(crate) struct Runs {
     runs: VecDeque<Run>,
     waits_since: Option<u64>,
     /// The start of each thread that runs.
-    running: HashMap<u32, u64>,
+    running: FxHashMap<u32, u64>,
     /// Runs of all threads but the first.
     others_ran: Share,
     told: SwitchTotals,
@@ -80,7 +81,7 @@ impl Runs {
             server,
             runs: VecDeque::new(),
             waits_since: None,
-            running: HashMap::new(),
+            running: FxHashMap::default(),
             others_ran: Share::default(),
             told: SwitchTotals::default(),
             stretches: VecDeque::new(),

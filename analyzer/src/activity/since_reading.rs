@@ -1,8 +1,9 @@
 //! Run time of processes since the last reading of each one's kernel clock: a program that ends is often
 //! gone before its clock can be read again.
 
-use std::collections::HashMap;
 use std::time::Duration;
+
+use rustc_hash::FxHashMap;
 
 use crate::activity::threads::ThreadRun;
 
@@ -13,9 +14,9 @@ const PROCESSES_LIMIT: usize = 1 << 14;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SinceReading {
     /// Nanoseconds by process.
-    sums: HashMap<u32, u64>,
+    sums: FxHashMap<u32, u64>,
     /// When the clock of each process was read last.
-    read_at: HashMap<u32, u64>,
+    read_at: FxHashMap<u32, u64>,
 }
 
 impl SinceReading {

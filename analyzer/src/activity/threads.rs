@@ -12,8 +12,7 @@
 //! Switches come in the order of their times. A switch that comes too late to be put in order ends no run
 //! before its beginning.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use x11prof_trace::{Switch, SwitchKind};
 
 /// Threads followed at most. When there are more, those that wait are forgotten.
@@ -111,9 +110,9 @@ impl Step {
 /// The threads of all processes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Threads {
-    known: HashMap<u32, (u32, State)>,
+    known: FxHashMap<u32, (u32, State)>,
     /// The thread that runs on each processor.
-    on_cpu: HashMap<u16, u32>,
+    on_cpu: FxHashMap<u16, u32>,
     /// Switches that found the table full since those that wait were forgotten.
     refused: usize,
 }

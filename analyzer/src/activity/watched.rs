@@ -1,8 +1,7 @@
 //! The threads of a pass: what each switch, and each end of a process, tells of them. The pipeline has the
 //! one instance.
 
-use std::collections::{HashMap, HashSet};
-
+use rustc_hash::{FxHashMap, FxHashSet};
 use x11prof_trace::{ConnectionId, Control, Switch, Timestamp};
 
 use crate::activity::threads::{Step, Threads};
@@ -15,10 +14,10 @@ const CONNECTIONS_LIMIT: usize = 1 << 14;
 pub(crate) struct WatchedThreads {
     threads: Threads,
     /// The process of each connection.
-    clients: HashMap<ConnectionId, u32>,
+    clients: FxHashMap<ConnectionId, u32>,
     server: Option<u32>,
     /// Processes without a connection, which may connect again.
-    gone: HashSet<u32>,
+    gone: FxHashSet<u32>,
     /// Kept between batches for the room.
     steps: Vec<Step>,
 }

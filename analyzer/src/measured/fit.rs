@@ -32,10 +32,9 @@ pub(crate) trait Divided: Copy + Eq + Hash {
     fn kind(self) -> Self;
 }
 
-/// A key's part in a run of the window.
+/// A key's part in a run of the window, without the key: each step reads all parts.
 #[derive(Debug, Clone, Copy)]
-struct Part<K> {
-    key: K,
+struct Part {
     kind: usize,
     /// The sum of its prices, in microseconds.
     price: f64,
@@ -46,7 +45,9 @@ struct Part<K> {
 pub(super) struct Fit<K> {
     /// The runs: what is divided, and where its parts end.
     runs: Vec<(Share, usize)>,
-    parts: Vec<Part<K>>,
+    parts: Vec<Part>,
+    /// The key of each part.
+    keys: Vec<K>,
     kinds: FxHashMap<K, usize>,
     /// The factor of each kind's prices; `None` before the first fit.
     factors: Vec<Option<f64>>,
@@ -60,6 +61,7 @@ impl<K: Divided> Fit<K> {
         Fit {
             runs: Vec::new(),
             parts: Vec::new(),
+            keys: Vec::new(),
             kinds: FxHashMap::default(),
             factors: Vec::new(),
             last_runs: Vec::new(),
@@ -80,7 +82,8 @@ impl<K: Divided> Fit<K> {
             if std::mem::replace(&mut self.last_runs[kind], this) != this {
                 self.kinds_of_runs += 1;
             }
-            self.parts.push(Part { key, kind, price });
+            self.parts.push(Part { kind, price });
+            self.keys.push(key);
         }
         self.runs.push((share, self.parts.len()));
     }
@@ -101,18 +104,19 @@ impl<K: Divided> Fit<K> {
         for (share, end) in std::mem::take(&mut self.runs) {
             let parts = &self.parts[begin..end];
             let whole: f64 = parts.iter().map(|part| self.time(part)).sum();
-            for part in parts {
+            for (part, key) in parts.iter().zip(&self.keys[begin..end]) {
                 let time = self.time(part);
-                credit(part.key, share.part(time / whole.max(f64::MIN_POSITIVE)));
+                credit(*key, share.part(time / whole.max(f64::MIN_POSITIVE)));
             }
             begin = end;
         }
         self.parts.clear();
+        self.keys.clear();
         self.last_runs.fill(None);
         self.kinds_of_runs = 0;
     }
 
-    fn time(&self, part: &Part<K>) -> f64 {
+    fn time(&self, part: &Part) -> f64 {
         // Every kind of the window has a factor once a fit has begun.
         self.factors[part.kind].unwrap_or(1.0) * part.price
     }

@@ -79,6 +79,7 @@ impl Measuring {
     }
 
     /// A charge is made for the message `seen`.
+    #[inline]
     pub(super) fn charge(
         &mut self,
         charge: &Charge<'_>,

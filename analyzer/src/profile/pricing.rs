@@ -33,6 +33,7 @@ impl Pricer {
     }
 
     /// Takes the next observation and hands what it costs to `on`.
+    #[inline]
     pub fn observe(&mut self, observation: &Observation<'_>, mut on: impl FnMut(&Charge<'_>)) {
         let Pricer { model, processor } = self;
         match observation {

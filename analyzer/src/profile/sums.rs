@@ -1,7 +1,6 @@
 //! Charges, and shares of measured time, added up.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use x11prof_cost_model::{Clock, Cost};
 use x11prof_protocol::Symbol;
 use x11prof_server_model::{Charge, ClientId, TransportPart};
@@ -21,7 +20,7 @@ pub(super) struct Sums {
     pub(super) lines: Tally<Symbol>,
     pub(super) groups: Option<Groups>,
     pub(super) stacks: Option<Stacks>,
-    pub(super) events: HashMap<Symbol, TransportLine>,
+    pub(super) events: FxHashMap<Symbol, TransportLine>,
     pub(super) transport: [TransportLine; 9],
     pub(super) scales: Scales,
     /// The wakeup of a request that is left out: it belongs to the next request of the batch, or to none.
@@ -87,6 +86,7 @@ impl Sums {
     }
 
     /// Adds a charge; `event` is the name of the event that it is for.
+    #[inline]
     pub(super) fn charge(&mut self, charge: &Charge<'_>, event: Option<Symbol>) {
         let request = request(charge);
         let factor = request.map_or(1.0, |request| self.scales.factor(request));

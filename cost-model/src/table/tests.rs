@@ -250,6 +250,9 @@ fn a_remembered_price_is_that_of_the_same_sizes_alone() {
         }
     }
     let line = &remembers.tables[remembers.places[&"PolyLine".into()]];
-    let kept = line.resolved.iter().filter_map(|found| found.last.as_ref());
+    let kept = line
+        .resolved
+        .iter()
+        .filter_map(|found| found.prices.iter().flatten().next());
     assert!(kept.count() > 0 && line.resolved.len() == 1);
 }
