@@ -163,7 +163,7 @@ fn processor_seconds(command: &mut Command) -> Result<f64, String> {
 
 /// Processor time of all children that have ended (proc(5), stat: cutime and cstime, in ticks of
 /// which Linux has 100 a second).
-fn children_seconds() -> Result<f64, String> {
+pub(super) fn children_seconds() -> Result<f64, String> {
     let stat = std::fs::read_to_string("/proc/self/stat").map_err(|error| error.to_string())?;
     // The second field is a name in brackets, which may hold anything.
     let fields = stat.rsplit(") ").next().unwrap_or_default();

@@ -1,7 +1,9 @@
 //! `cargo xtask bench …`: measurements that take too long for a test.
 
 mod analyze;
+mod growth;
 mod instructions;
+mod made_trace;
 mod plain_relay;
 mod proxy;
 mod start_up;
@@ -19,11 +21,12 @@ pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
             Some("--write") => instructions::check(true),
             Some(other) => Err(format!("bench analyze [--check|--write], not {other}")),
         },
+        Some("growth") => growth::bench(&arguments[1..]),
         Some("proxy") => proxy::bench(&arguments[1..]),
         // Not for people: the relay that `bench proxy` compares with, as a process of its own.
         Some("plain-relay") => plain_relay::serve(&arguments[1..]),
         _ => Err(
-            "usage: cargo xtask bench analyze [--check|--write] | proxy [ROUNDS [TEST…]]"
+            "usage: cargo xtask bench analyze [--check|--write] | growth [LARGEST] | proxy [ROUNDS [TEST…]]"
                 .to_owned(),
         ),
     }
