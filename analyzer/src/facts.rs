@@ -1,8 +1,9 @@
-//! The facts that several analyses need, worked out once in a pass: round trips, start-ups, who has grabbed the server.
+//! The facts that several analyses need, worked out once in a pass: round trips, start-ups, grabs.
 
 use x11prof_protocol::Message;
 use x11prof_trace::Control;
 
+use crate::device_grabs::DeviceGrabs;
 use crate::observation::Observation;
 use crate::server_grab::ServerGrab;
 use crate::start_up::StartUps;
@@ -14,6 +15,7 @@ pub(crate) struct Facts {
     pub(crate) round_trips: RoundTripTracker,
     pub(crate) start_ups: StartUps,
     server_grab: ServerGrab,
+    device_grabs: DeviceGrabs,
 }
 
 impl Facts {
@@ -27,9 +29,10 @@ impl Facts {
             round_trips,
             start_ups,
             server_grab,
+            device_grabs,
         } = self;
         let had = server_grab.by();
-        let mut now = None;
+        let (mut now, mut session) = (None, None);
         match observation {
             Observation::BlockStart(block) => {
                 round_trips.block_begins(block);
@@ -37,6 +40,8 @@ impl Facts {
             }
             Observation::Message(seen) => {
                 start_ups.message(seen, round_trips.processes());
+                device_grabs.message(seen);
+                session = Some(seen.session);
                 if let Message::Request(request) = seen.message {
                     server_grab.request(seen.connection, request.major);
                     now = Some(seen.time);
@@ -48,6 +53,7 @@ impl Facts {
                 start_ups.control(*time, control, round_trips.processes());
                 if let Control::Closed { connection, .. } = control {
                     server_grab.release(*connection);
+                    device_grabs.closed(*connection, *time);
                     now = Some(*time);
                 }
             }
@@ -58,6 +64,9 @@ impl Facts {
         on(observation);
         if let Some(time) = now.filter(|_| has != had) {
             on(&Observation::Grabbed(time, has));
+        }
+        while let Some(grab) = self.device_grabs.take_change() {
+            on(&Observation::DeviceGrab { grab, session });
         }
         self.started(on);
     }

@@ -10,6 +10,7 @@ mod budget;
 mod checkpoint;
 mod clients_now;
 mod comparison;
+mod device_grabs;
 mod difference;
 mod drawing;
 mod elapsed;

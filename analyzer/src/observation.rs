@@ -4,6 +4,7 @@ use x11prof_session::Session;
 use x11prof_trace::{Block, ConnectionId, Control, Timestamp};
 
 use crate::activity::threads::Step;
+use crate::device_grabs::DeviceGrab;
 use crate::seen::Seen;
 use crate::start_up::StartUpReport;
 
@@ -29,6 +30,13 @@ pub enum Observation<'a> {
     Switches(&'a [Step]),
     /// The server changed hands: who has grabbed it now.
     Grabbed(Timestamp, Option<ConnectionId>),
+    /// A device changed hands, or a grab was refused.
+    DeviceGrab {
+        /// The change.
+        grab: DeviceGrab,
+        /// The state of the display after the message; `None` at the end of a connection.
+        session: Option<&'a Session>,
+    },
     /// The start-up of a client is over.
     Started(&'a StartUpReport),
     /// Bytes of a connection that cannot be followed: their beginning is not in the trace, or

@@ -81,7 +81,10 @@ impl Collector {
                     on(self.passed(step.time), TimelineEvent::Step(*step));
                 }
             }
-            Observation::Lost(_) | Observation::Closed { .. } | Observation::Started(_) => {}
+            Observation::Lost(_)
+            | Observation::Closed { .. }
+            | Observation::Started(_)
+            | Observation::DeviceGrab { .. } => {}
         }
     }
 

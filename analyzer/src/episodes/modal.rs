@@ -6,11 +6,12 @@
 use std::collections::{BTreeMap, HashMap};
 
 use x11prof_protocol::{Body, Message, Request};
-use x11prof_session::ResourceChange;
+use x11prof_session::{ResourceChange, Session};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use super::outline::SHORTEST_WAIT;
 use super::windows;
+use crate::device_grabs::{Device, DeviceGrab, GrabStep};
 use crate::pipeline::{Observation, Seen};
 
 /// Windows whose properties are known, and phases that go on, at most.
@@ -51,18 +52,9 @@ pub(crate) struct Phase {
     pub(crate) end: Option<Timestamp>,
 }
 
-/// The grabbed device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Grabbed {
-    Pointer,
-    Keyboard,
-    Device(u16),
-}
-
 #[derive(Debug)]
 struct Grab {
-    window: u32,
-    held: Vec<Grabbed>,
+    held: Vec<Device>,
     phase: Phase,
 }
 
@@ -93,10 +85,12 @@ impl Modal {
                 let of: Vec<u32> = of.map(|(window, _)| *window).collect();
                 of.into_iter()
                     .for_each(|window| self.unmapped(window, *time));
-                if let Some(grab) = self.grabs.remove(connection) {
-                    self.over(grab.phase, *time);
-                }
             }
+            Observation::DeviceGrab { grab, session } => match grab.step {
+                GrabStep::Refused => {}
+                GrabStep::Began => self.grabbed(grab, *session),
+                _ => self.ungrabbed(grab),
+            },
             _ => {}
         }
     }
@@ -108,17 +102,6 @@ impl Modal {
             "ChangeProperty" => self.hint(seen, first, &body),
             "MapWindow" => self.mapped(seen, first),
             "UnmapWindow" => self.unmapped(first, seen.time),
-            "GrabPointer" => self.grabbed(seen, first, Grabbed::Pointer),
-            "GrabKeyboard" => self.grabbed(seen, first, Grabbed::Keyboard),
-            // Window, time, cursor, device.
-            "XInputExtension:XIGrabDevice" => {
-                self.grabbed(seen, first, Grabbed::Device(body.u16(12).unwrap_or(0)));
-            }
-            "UngrabPointer" => self.ungrabbed(seen, Grabbed::Pointer),
-            "UngrabKeyboard" => self.ungrabbed(seen, Grabbed::Keyboard),
-            "XInputExtension:XIUngrabDevice" => {
-                self.ungrabbed(seen, Grabbed::Device(body.u16(4).unwrap_or(0)));
-            }
             _ => {}
         }
     }
@@ -166,12 +149,6 @@ impl Modal {
         if let Some(phase) = self.windows.remove(&window) {
             self.over(phase, time);
         }
-        let of = self.grabs.iter().find(|(_, grab)| grab.window == window);
-        if let Some(client) = of.map(|(client, _)| *client)
-            && let Some(grab) = self.grabs.remove(&client)
-        {
-            self.over(grab.phase, time);
-        }
     }
 
     fn freed(&mut self, seen: &Seen<'_>) {
@@ -183,30 +160,31 @@ impl Modal {
         }
     }
 
-    fn grabbed(&mut self, seen: &Seen<'_>, window: u32, what: Grabbed) {
-        if self.grabs.len() >= MAX_OPEN {
-            return;
-        }
-        let grab = self.grabs.entry(seen.connection);
-        let grab = grab.or_insert_with(|| Grab {
-            window,
-            held: Vec::new(),
-            phase: phase(seen, How::Grab, window),
-        });
-        if !grab.held.contains(&what) && grab.held.len() < MAX_OPEN {
-            grab.held.push(what);
+    fn grabbed(&mut self, grab: &DeviceGrab, session: Option<&Session>) {
+        if self.grabs.len() < MAX_OPEN {
+            let phase = || Phase {
+                client: grab.by,
+                how: How::Grab,
+                window: session.and_then(|session| windows::name(session, grab.window)),
+                start: grab.asked,
+                end: None,
+            };
+            let open = self.grabs.entry(grab.by).or_insert_with(|| Grab {
+                held: Vec::new(),
+                phase: phase(),
+            });
+            open.held.push(grab.device);
         }
     }
 
-    fn ungrabbed(&mut self, seen: &Seen<'_>, what: Grabbed) {
-        let Some(grab) = self.grabs.get_mut(&seen.connection) else {
-            return;
-        };
-        grab.held.retain(|one| *one != what);
-        if grab.held.is_empty()
-            && let Some(grab) = self.grabs.remove(&seen.connection)
-        {
-            self.over(grab.phase, seen.time);
+    fn ungrabbed(&mut self, of: &DeviceGrab) {
+        if let Some(grab) = self.grabs.get_mut(&of.by) {
+            grab.held.retain(|one| *one != of.device);
+            if grab.held.is_empty()
+                && let Some(grab) = self.grabs.remove(&of.by)
+            {
+                self.over(grab.phase, of.time);
+            }
         }
     }
 
@@ -244,5 +222,40 @@ fn phase(seen: &Seen<'_>, how: How, window: u32) -> Phase {
         window: windows::name(seen.session, window),
         start: seen.time,
         end: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_trace::{ConnectionId, Timestamp};
+
+    use super::{How, Modal};
+    use crate::pipeline::Pipeline;
+    use crate::testing::*;
+
+    #[test]
+    fn a_grab_that_was_refused_begins_no_phase() {
+        let mut trace = Synthetic::new();
+        let grab_pointer = request(26, 0, &[ROOT, 0, 0, 0, 0]);
+        let mut refusal = reply(1);
+        refusal[1] = 1;
+        trace
+            .client_sends(std::slice::from_ref(&grab_pointer))
+            .server_sends(&[refusal]);
+        trace.wait(1_000_000).client_sends(&[grab_pointer]);
+        trace.wait(500).server_sends(&[reply(2)]);
+        trace.wait(3_000_000).client_sends(&[request(27, 0, &[0])]);
+        trace.wait(1_000_000).end();
+        let (mut modal, mut pipeline) = (Modal::default(), Pipeline::new());
+        pipeline.run_records(trace.records.iter().cloned(), |observation| {
+            modal.observe(observation);
+        });
+        let end = Timestamp::from_nanos(u64::MAX);
+        let phases = modal.begun_in(ConnectionId(1), Timestamp::from_nanos(0), end);
+        let [phase] = phases.as_slice() else {
+            panic!("{phases:?}");
+        };
+        let lasted = phase.end.map(|end| end.since(phase.start).as_micros());
+        assert_eq!((phase.how, lasted), (How::Grab, Some(3_000_500)));
     }
 }

@@ -2,9 +2,7 @@
 //! and who waited meanwhile.
 //!
 //! A grab of the server lasts from GrabServer to UngrabServer: other clients' requests that come
-//! in between wait. An active grab begins when its request is answered with success. Grabs that
-//! the server activates by itself, on a button or key that was grabbed passively or is held
-//! down, are not told on the wire and are not here.
+//! in between wait. The pipeline tells the active grabs of devices (`device_grabs.rs`).
 
 pub(crate) mod report;
 #[cfg(test)]
@@ -12,34 +10,31 @@ mod tests;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use x11prof_protocol::{Body, Message, Reply, Request, SequenceNumber, Symbol};
+use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
+use crate::device_grabs::{Device, DeviceGrab, GrabStep};
 use crate::elapsed::Elapsed;
 use crate::pipeline::{Observation, Seen};
 use crate::stalls::stall::{HoldKind, Stall, Waited};
 
 /// Grabs listed at most, the last ones.
 const MAX_GRABS: usize = 1000;
-/// Requests for grabs that wait for their answers, at most.
-const MAX_PENDING: usize = 4096;
 
 /// The grabbed object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum GrabTarget {
     Server,
-    Pointer,
-    Keyboard,
-    Device(u16),
+    Device(Device),
 }
 
 impl GrabTarget {
     fn name(self) -> String {
         match self {
             GrabTarget::Server => "server".to_owned(),
-            GrabTarget::Pointer => "pointer".to_owned(),
-            GrabTarget::Keyboard => "keyboard".to_owned(),
-            GrabTarget::Device(number) => format!("device {number}"),
+            GrabTarget::Device(Device::Pointer) => "pointer".to_owned(),
+            GrabTarget::Device(Device::Keyboard) => "keyboard".to_owned(),
+            GrabTarget::Device(Device::Numbered(number)) => format!("device {number}"),
         }
     }
 }
@@ -72,7 +67,6 @@ struct EndedGrab {
 #[derive(Debug, Default)]
 pub struct Grabs {
     open: HashMap<GrabTarget, OpenGrab>,
-    asked: HashMap<(ConnectionId, SequenceNumber), GrabTarget>,
     done: VecDeque<EndedGrab>,
     /// The grab of the server that ended last, until it is taken.
     ended: Option<Stall>,
@@ -86,10 +80,16 @@ impl Grabs {
     pub fn observe(&mut self, observation: &Observation<'_>) {
         self.elapsed.observe(observation);
         match observation {
-            Observation::Message(seen) => self.message(seen),
+            Observation::Message(seen) if matches!(seen.message, Message::Request(_)) => {
+                self.request(seen);
+            }
             Observation::Grabbed(time, by) => self.server_changed(*time, *by),
+            Observation::DeviceGrab { grab, .. } => self.device_changed(grab),
             Observation::Control(time, Control::Closed { connection, .. }) => {
-                self.end_all(*connection, *time);
+                let server = self.open.get(&GrabTarget::Server);
+                if server.is_some_and(|open| open.by == *connection) {
+                    self.end(GrabTarget::Server, *time, "closed");
+                }
             }
             _ => {}
         }
@@ -140,18 +140,7 @@ impl Grabs {
         self.refused = 0;
     }
 
-    fn message(&mut self, seen: &Seen<'_>) {
-        match seen.message {
-            Message::Request(request) => self.request(seen, request),
-            Message::Reply(reply) => self.reply(seen, reply),
-            Message::Error(error) if !self.asked.is_empty() => {
-                self.asked.remove(&(seen.connection, error.sequence));
-            }
-            _ => {}
-        }
-    }
-
-    fn request(&mut self, seen: &Seen<'_>, request: &Request<'_>) {
+    fn request(&mut self, seen: &Seen<'_>) {
         if let Some(open) = self.open.get_mut(&GrabTarget::Server)
             && open.by != seen.connection
         {
@@ -161,54 +150,22 @@ impl Grabs {
             });
             waiter.requests += 1;
         }
-        let body = Body::of(request);
-        let device = |at| body.u16(at).map(GrabTarget::Device);
-        let ended = match request.name.as_str() {
-            "GrabPointer" => return self.ask(seen, request, Some(GrabTarget::Pointer)),
-            "GrabKeyboard" => return self.ask(seen, request, Some(GrabTarget::Keyboard)),
-            // XIGrabDevice: window, time, cursor, device.
-            "XInputExtension:XIGrabDevice" => return self.ask(seen, request, device(12)),
-            "UngrabPointer" => Some(GrabTarget::Pointer),
-            "UngrabKeyboard" => Some(GrabTarget::Keyboard),
-            "XInputExtension:XIUngrabDevice" => device(4),
-            _ => None,
-        };
-        if let Some(what) = ended
-            && self
-                .open
-                .get(&what)
-                .is_some_and(|open| open.by == seen.connection)
-        {
-            self.end(what, seen.time, "ungrab");
-        }
     }
 
-    fn ask(&mut self, seen: &Seen<'_>, request: &Request<'_>, what: Option<GrabTarget>) {
-        if let Some(what) = what
-            && self.asked.len() < MAX_PENDING
-        {
-            self.asked.insert((seen.connection, request.sequence), what);
-        }
-    }
-
-    fn reply(&mut self, seen: &Seen<'_>, reply: &Reply<'_>) {
-        if self.asked.is_empty() {
-            return;
-        }
-        if let Some(what) = self.asked.remove(&(seen.connection, reply.sequence)) {
-            // Status 0 is Success. The core puts it in the reply's second byte, XIGrabDevice
-            // after the header.
-            let at = if matches!(what, GrabTarget::Device(_)) {
-                8
-            } else {
-                1
-            };
-            match reply.bytes.get(at) {
-                Some(0) => self.begin(what, seen.connection, seen.time),
-                Some(_) => self.refused += 1,
-                None => {}
+    fn device_changed(&mut self, grab: &DeviceGrab) {
+        let what = GrabTarget::Device(grab.device);
+        let end = match grab.step {
+            GrabStep::Began => return self.begin(what, grab.by, grab.time),
+            GrabStep::Refused => {
+                self.refused += 1;
+                return;
             }
-        }
+            GrabStep::Ungrabbed => "ungrab",
+            GrabStep::Lost => "lost",
+            GrabStep::Unmapped => "unmapped",
+            GrabStep::Closed => "closed",
+        };
+        self.end(what, grab.time, end);
     }
 
     /// The server changed hands.
@@ -220,12 +177,6 @@ impl Grabs {
     }
 
     fn begin(&mut self, what: GrabTarget, by: ConnectionId, time: Timestamp) {
-        match self.open.get(&what) {
-            // One's own grab again changes how it is held, not since when.
-            Some(open) if open.by == by => return,
-            Some(_) => self.end(what, time, "lost"),
-            None => {}
-        }
         self.count += 1;
         let open = OpenGrab {
             by,
@@ -253,18 +204,6 @@ impl Grabs {
             end,
             waiters: open.waiters,
         });
-    }
-
-    fn end_all(&mut self, connection: ConnectionId, time: Timestamp) {
-        let held: Vec<GrabTarget> = self
-            .open
-            .iter()
-            .filter(|(_, open)| open.by == connection)
-            .map(|(what, _)| *what)
-            .collect();
-        held.into_iter()
-            .for_each(|what| self.end(what, time, "closed"));
-        self.asked.retain(|(of, _), _| *of != connection);
     }
 }
 
