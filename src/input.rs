@@ -41,8 +41,8 @@ pub(crate) struct Prices {
 }
 
 impl Prices {
-    /// The doubts about the prices. On a server time that was `measured` the prices only divide it, whatever their
-    /// server.
+    /// The doubts about the prices. On a server time that was `measured` the prices only divide it,
+    /// whatever their server.
     pub(crate) fn doubts(&self, measured: bool) -> Vec<Warning> {
         let machine = self.elsewhere.clone().filter(|_| !measured);
         let server = self.other_server.clone();
@@ -79,8 +79,8 @@ impl Prices {
     }
 }
 
-/// The parameters `name` to price the trace at `path` with, brought to its machine unless they are to be taken
-/// `as_measured`.
+/// The parameters `name` to price the trace at `path` with, brought to its machine unless they are to be
+/// taken `as_measured`.
 pub(crate) fn named_prices(
     name: &str,
     path: &Path,
@@ -128,7 +128,8 @@ pub(crate) fn recorded_prices(
     }))
 }
 
-/// The parameters that fit the trace at `path` best, as they were measured: to tell expensive requests from cheap ones.
+/// The parameters that fit the trace at `path` best, as they were measured: to tell expensive requests from
+/// cheap ones.
 pub(crate) fn likely_parameters(path: &Path) -> Result<ServerParameters, CommandError> {
     let mut reader = trace(path)?;
     let host = recorded_host(reader.started());
@@ -157,8 +158,8 @@ pub(crate) fn live_prices(
     Ok(prices)
 }
 
-/// The parameters that fit a server and the machine that it was recorded on best, as they were measured. Says on
-/// standard error which they are.
+/// The parameters that fit a server and the machine that it was recorded on best, as they were measured.
+/// Says on standard error which they are.
 fn parameters_for(
     started: &Started,
     server: Option<&Server>,
@@ -194,8 +195,8 @@ pub(crate) fn parameters(name: &str) -> Result<ServerParameters, CommandError> {
         .map_err(|error| CommandError::failed(format_args!("{name}: {error}")))
 }
 
-/// The rules by which another value stands in for one that was not measured: those of the user's file at `path`, or
-/// those that come with the program.
+/// The rules by which another value stands in for one that was not measured: those of the user's file at
+/// `path`, or those that come with the program.
 pub(crate) fn substitutions(path: Option<&Path>) -> Result<Substitutions, CommandError> {
     let Some(path) = path else {
         return Ok(Substitutions::default());

@@ -41,8 +41,8 @@ pub(crate) fn bring(
     }
 }
 
-/// The factor from the machine of `parameters` to `host`: of a kind of server that was measured on both, else of Xvfb,
-/// which is probed here.
+/// The factor from the machine of `parameters` to `host`: of a kind of server that was measured on both,
+/// else of Xvfb, which is probed here.
 fn between(
     parameters: &ServerParameters,
     host: &Host,

@@ -37,7 +37,8 @@ impl Span {
         *self == Span::default()
     }
 
-    /// From when to when it is in a recording from `start` to `end`; `None` where the recording is over before.
+    /// From when to when it is in a recording from `start` to `end`; `None` where the recording is over
+    /// before.
     pub(crate) fn within(
         &self,
         start: Timestamp,

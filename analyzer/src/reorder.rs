@@ -28,7 +28,7 @@ const MAX_SWITCHES: usize = 1 << 16;
 
 /// A record that comes later than its time.
 #[derive(Debug)]
-enum Told {
+enum LateRecord {
     Switch(Switch),
     /// The place in which a thread waits; it follows the switch that began the wait.
     Waiting(Waiting),
@@ -43,7 +43,7 @@ pub(crate) struct ReorderBuffer {
     connections: FxHashMap<ConnectionId, u64>,
     bytes: usize,
     /// By time, then in the order of coming.
-    told: VecDeque<(u64, Told)>,
+    told: VecDeque<(u64, LateRecord)>,
     /// The last switches of the latest batches, the oldest first.
     batches: VecDeque<u64>,
     /// The time up to which all switches have come, or come too late.
@@ -58,7 +58,7 @@ impl ReorderBuffer {
         let time = match record {
             Record::Schedule(switches) => return self.switches(&switches),
             Record::Control(_, Control::Waiting(waiting)) => {
-                return self.tell(waiting.since_ns, Told::Waiting(waiting));
+                return self.tell(waiting.since_ns, LateRecord::Waiting(waiting));
             }
             Record::Control(time, ref control) => {
                 self.captured |=
@@ -94,7 +94,7 @@ impl ReorderBuffer {
 
     fn switches(&mut self, switches: &[Switch]) {
         for switch in switches {
-            self.tell(switch.time.as_nanos(), Told::Switch(*switch));
+            self.tell(switch.time.as_nanos(), LateRecord::Switch(*switch));
         }
         let times = switches.iter().map(|switch| switch.time.as_nanos());
         if let Some(last) = times.max() {
@@ -109,7 +109,7 @@ impl ReorderBuffer {
         self.captured = true;
     }
 
-    fn tell(&mut self, time: u64, told: Told) {
+    fn tell(&mut self, time: u64, told: LateRecord) {
         let place = place(&self.told, time);
         self.told.insert(place, (time, told));
     }
@@ -160,13 +160,13 @@ impl ReorderBuffer {
         let mut switches = Vec::new();
         loop {
             let full = self.told.len() > MAX_SWITCHES;
-            let is_due = |(time, told): &mut (u64, Told)| {
-                let alone = matches!(told, Told::Switch(_)) || switches.is_empty();
+            let is_due = |(time, told): &mut (u64, LateRecord)| {
+                let alone = matches!(told, LateRecord::Switch(_)) || switches.is_empty();
                 alone && (*time <= until || full)
             };
             match self.told.pop_front_if(is_due) {
-                Some((_, Told::Switch(switch))) => switches.push(switch),
-                Some((_, Told::Waiting(waiting))) => {
+                Some((_, LateRecord::Switch(switch))) => switches.push(switch),
+                Some((_, LateRecord::Waiting(waiting))) => {
                     let since = Timestamp::from_nanos(waiting.since_ns);
                     return Some(Record::Control(since, Control::Waiting(waiting)));
                 }

@@ -1,5 +1,5 @@
-//! Resources from before the first message. The server reported them, or a session that saw the earlier messages. No
-//! request in the recording made them.
+//! Resources from before the first message. The server reported them, or a session that saw the earlier
+//! messages. No request in the recording made them.
 
 use x11prof_protocol::SequenceNumber;
 

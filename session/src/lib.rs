@@ -1,12 +1,13 @@
-//! The state of a display session, computed from its messages, and each request as an operation in this state: kind,
-//! attributes that decide its cost, op-sizes.
+//! The state of a display session, computed from its messages, and each request as an operation in this
+//! state: kind, attributes that decide its cost, op-sizes.
 //!
-//! A session tracks windows, pixmaps, GCs, fonts, RENDER's pictures and glyph sets, XFIXES regions, atoms, selections
-//! and all other resources of the server, from the messages alone. State from before the recording is unknown, never
-//! guessed. The session has no cost, no clock and no I/O, and does not pair or frame messages (`protocol` does).
+//! A session tracks windows, pixmaps, GCs, fonts, RENDER's pictures and glyph sets, XFIXES regions, atoms,
+//! selections and all other resources of the server, from the messages alone. State from before the
+//! recording is unknown, never guessed. The session has no cost, no clock and no I/O, and does not pair or
+//! frame messages (`protocol` does).
 //!
-//! docs/OPERATIONS.md defines operations, lists the attributes and sizes of each request, and shows how a user can
-//! define them otherwise.
+//! docs/OPERATIONS.md defines operations, lists the attributes and sizes of each request, and shows how a
+//! user can define them otherwise.
 
 mod awaited;
 mod definitions;

@@ -1,4 +1,5 @@
-//! The knowledge that replies give a session: state from before the recording, and state that only the server knows.
+//! The knowledge that replies give a session: state from before the recording, and state that only the
+//! server knows.
 
 use x11prof_protocol::Reply;
 

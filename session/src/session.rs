@@ -155,8 +155,8 @@ impl Session {
         &self.state.pixmap_formats
     }
 
-    /// The screen area that `message` of `client` will change. The message is not observed yet. `None` if it changes
-    /// nothing there, or if the area is unknown.
+    /// The screen area that `message` of `client` will change. The message is not observed yet. `None` if
+    /// it changes nothing there, or if the area is unknown.
     pub fn changed(
         &self,
         client: ClientId,
@@ -170,8 +170,8 @@ impl Session {
         changes::changed(&self.state, kind, client, request)
     }
 
-    /// The substitute for the request observed last on a server without shared memory. `None` if the request shares
-    /// none, or if its image is unknown.
+    /// The substitute for the request observed last on a server without shared memory. `None` if the
+    /// request shares none, or if its image is unknown.
     pub fn across(
         &self,
         request: &Request<'_>,
@@ -185,8 +185,8 @@ impl Session {
         sharing.across(self.extension(request, extensions), request, operation)
     }
 
-    /// The pixels that `request` reads and writes, which was observed last and is `operation`. `None` if they are
-    /// unknown, or if the request draws no areas.
+    /// The pixels that `request` reads and writes, which was observed last and is `operation`. `None` if
+    /// they are unknown, or if the request draws no areas.
     pub fn pixel_access(
         &self,
         request: &Request<'_>,

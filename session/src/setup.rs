@@ -1,5 +1,5 @@
-//! The server's answer to a connection setup: the client's resource ids and the root windows. It comes in either byte
-//! order, so it is read here.
+//! The server's answer to a connection setup: the client's resource ids and the root windows. It comes in
+//! either byte order, so it is read here.
 
 use x11prof_protocol::{ByteOrder, ServerSetup, SetupStatus};
 

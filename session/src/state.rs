@@ -125,7 +125,8 @@ impl State {
         }
     }
 
-    /// A request failed. The resource that it was to make does not exist; the one that it was to change is doubtful.
+    /// A request failed. The resource that it was to make does not exist; the one that it was to change is
+    /// doubtful.
     pub(crate) fn failed(&mut self, client: ClientId, error: &ErrorMessage<'_>) {
         let by = By {
             client,

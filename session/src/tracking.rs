@@ -1,5 +1,5 @@
-//! The effects of messages on the inventory of resources. A request is tracked here after it has taken effect on the
-//! state, which has the sizes and depths.
+//! The effects of messages on the inventory of resources. A request is tracked here after it has taken
+//! effect on the state, which has the sizes and depths.
 
 use x11prof_protocol::{Body, Event, Request};
 use x11rb_protocol::protocol::{dri3, render, shm, xproto};

@@ -34,8 +34,8 @@ pub(crate) struct Report {
     /// count differently (a TOML file, see docs/OPERATIONS.md)
     #[arg(long, value_name = "FILE")]
     pub(crate) operations: Option<PathBuf>,
-    /// Your own rules for which value stands in for an attribute's value that was not measured (a TOML file, see
-    /// docs/PARAMETERS.md)
+    /// Your own rules for which value stands in for an attribute's value that was not measured (a TOML
+    /// file, see docs/PARAMETERS.md)
     #[arg(long, value_name = "FILE")]
     pub(crate) substitutions: Option<PathBuf>,
     /// The network: SPEED,RTT such as 100KB/s,10ms or 10Mbit/s,1ms; or lan, wifi, dsl, lte,
@@ -205,7 +205,8 @@ pub(crate) struct Episodes {
     /// List the N longest episodes only
     #[arg(long, value_name = "N")]
     pub(crate) worst: Option<usize>,
-    /// Your own events, by their start and end (a TOML file, see docs/EPISODES.md): adds a table of their durations
+    /// Your own events, by their start and end (a TOML file, see docs/EPISODES.md): adds a table of their
+    /// durations
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,
     /// Show each key and button below its kind of action
@@ -214,7 +215,8 @@ pub(crate) struct Episodes {
     /// Show patterns (episodes that did the same), and whether they are slow always, sometimes or once
     #[arg(long)]
     pub(crate) patterns: bool,
-    /// Show what went on around each mark of the user: episodes, stalls and the server's time from 5 s before to 1 s after
+    /// Show what went on around each mark of the user: episodes, stalls and the server's time from 5 s
+    /// before to 1 s after
     #[arg(long)]
     pub(crate) marks: bool,
     /// Draw utilisation and latency over time
@@ -247,7 +249,8 @@ pub(crate) struct Dump {
     /// Only the messages of connection N
     #[arg(long, value_name = "N")]
     pub(crate) connection: Option<u32>,
-    /// Only messages of this name: PolyLine, 'RENDER:*' (may be repeated); errors have their request's name as well
+    /// Only messages of this name: PolyLine, 'RENDER:*' (may be repeated); errors have their request's name
+    /// as well
     #[arg(long, value_name = "NAME")]
     pub(crate) message: Vec<String>,
     /// Only messages from S seconds after the start on

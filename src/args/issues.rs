@@ -9,8 +9,8 @@ use super::values::milliseconds;
 /// The arguments of `issues`.
 #[derive(Debug, Args)]
 pub(crate) struct Issues {
-    /// Recordings, tables (of `export --to parquet` or `record --episodes-only`), and folders of them; names of folders such
-    /// as version=1.2/user=ann give version and user
+    /// Recordings, tables (of `export --to parquet` or `record --episodes-only`), and folders of them;
+    /// names of folders such as version=1.2/user=ann give version and user
     #[arg(value_name = "FOLDER|FILE", required = true)]
     pub(crate) inputs: Vec<PathBuf>,
     /// The latency from which an episode counts

@@ -52,8 +52,8 @@ impl Arguments {
     }
 }
 
-/// The words of the command line. In `diff OLD -- NEW` the options after NEW, which clap would take for recordings, move
-/// before the dashes.
+/// The words of the command line. In `diff OLD -- NEW` the options after NEW, which clap would take for
+/// recordings, move before the dashes.
 fn options_first(words: Vec<OsString>) -> Vec<OsString> {
     let is_diff = words.get(1).is_some_and(|word| word == "diff");
     let dashes = words.iter().position(|word| word == "--");
@@ -113,13 +113,13 @@ pub(crate) enum Command {
     Roundtrips(RoundTrips),
     /// Rank the slow actions of many sessions: actions that are slow for one reason are one issue
     ///
-    /// An issue is all actions of one kind, in one program, that took too long for one reason. The worst issue has the
-    /// most time over the threshold, of all users together.
+    /// An issue is all actions of one kind, in one program, that took too long for one reason. The worst
+    /// issue has the most time over the threshold, of all users together.
     Issues(Issues),
     /// Query the tables of many sessions with an installed DuckDB
     ///
-    /// The query is DuckDB's. Each table is a view: sessions, episodes, latencies, requests, round_trips, resources,
-    /// server_runs, marks (docs/TABLES.md).
+    /// The query is DuckDB's. Each table is a view: sessions, episodes, latencies, requests, round_trips,
+    /// resources, server_runs, marks (docs/TABLES.md).
     Sql(Sql),
     /// Show what each client costs the server now: who draws, polls, grabs, leaks, or waits
     Top(Top),
@@ -169,28 +169,29 @@ pub(crate) struct Record {
     /// Start a private headless server of this kind, and stop it afterwards
     #[arg(long, value_name = "KIND", value_parser = ServerParser, hide_possible_values = true)]
     pub(crate) server: Option<ServerKind>,
-    /// Record the clients that already run on the display, until Ctrl-C: through its RECORD extension, without a
-    /// restart, as an ordinary user. RECORD does not tell when clients read bytes, nor which descriptors they pass
+    /// Record the clients that already run on the display, until Ctrl-C: through its RECORD extension,
+    /// without a restart, as an ordinary user. RECORD does not tell when clients read bytes, nor which
+    /// descriptors they pass
     #[arg(long, conflicts_with_all = ["server", "listen", "tcp", "any_user", "link", "net", "rewrites", "command"])]
     pub(crate) attach: bool,
     /// End the recording after N seconds, and COMMAND with it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seconds: Option<u64>,
-    /// Keep only the last SECONDS (at most 200 MB, in files without a name), and write them to FILE-1, FILE-2 …
-    /// each time a condition of --when is met
+    /// Keep only the last SECONDS (at most 200 MB, in files without a name), and write them to FILE-1,
+    /// FILE-2 … each time a condition of --when is met
     #[arg(long, value_name = "SECONDS", requires = "when", conflicts_with_all = ["live", "scrub"],
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) ring: Option<u64>,
-    /// The condition for writing the ring to a file (may be repeated): 'episode > 200ms', 'stall > 50ms', mark (x11prof mark),
-    /// or signal (SIGUSR1)
+    /// The condition for writing the ring to a file (may be repeated): 'episode > 200ms', 'stall > 50ms',
+    /// mark (x11prof mark), or signal (SIGUSR1)
     #[arg(long, value_name = "CONDITION", requires = "ring")]
     pub(crate) when: Vec<Condition>,
     /// Serve as display number N [default: the first free one]
     #[arg(long, value_name = "N")]
     pub(crate) listen: Option<u16>,
-    /// Show the profile while it grows. The command cannot read from the terminal, and what it writes there is
-    /// shown afterwards. SIGUSR1 prints the profile so far to standard error; SIGUSR2 resets the counts and reads the
-    /// parameters again; both work without a terminal too
+    /// Show the profile while it grows. The command cannot read from the terminal, and what it writes there
+    /// is shown afterwards. SIGUSR1 prints the profile so far to standard error; SIGUSR2 resets the counts
+    /// and reads the parameters again; both work without a terminal too
     #[arg(long)]
     pub(crate) live: bool,
     /// The server's parameters for --live: a file, or a name from `params list`
@@ -212,28 +213,29 @@ pub(crate) struct Record {
     /// Leave out typed and shown text and images, as `scrub` does, before anything reaches the disk
     #[arg(long)]
     pub(crate) scrub: bool,
-    /// Write no trace, for days of use: only tables, to the folder of -o [default: x11prof-tables], of the actions that
-    /// took too long, with their causes, and of the latencies of all others. They hold no key, text or title
+    /// Write no trace, for days of use: only tables, to the folder of -o [default: x11prof-tables], of the
+    /// actions that took too long, with their causes, and of the latencies of all others. They hold no key,
+    /// text or title
     #[arg(long, conflicts_with_all = ["live", "ring", "full", "scrub", "link"])]
     pub(crate) episodes_only: bool,
-    /// Put a mark into the recording at each press of KEY, such as F12, Pause or ctrl+alt+m. The key is grabbed on
-    /// the server's root windows: no program gets it meanwhile
+    /// Put a mark into the recording at each press of KEY, such as F12, Pause or ctrl+alt+m. The key is
+    /// grabbed on the server's root windows: no program gets it meanwhile
     #[arg(long, value_name = "KEY")]
     pub(crate) mark_key: Option<MarkKey>,
     /// First measure the connection to the server, which takes some seconds, and keep the result in the trace
     #[arg(long)]
     pub(crate) link: bool,
-    /// A label of this session in the trace: version=1.2, user=ann, program=notes (may be repeated); `issues` and
-    /// `export --to parquet` tell sessions apart by their labels
+    /// A label of this session in the trace: version=1.2, user=ann, program=notes (may be repeated);
+    /// `issues` and `export --to parquet` tell sessions apart by their labels
     #[arg(long = "label", value_name = "NAME=TEXT", value_parser = label)]
     pub(crate) labels: Vec<(String, String)>,
     /// Put a slower network between the program and the server, as SPEED,RTT (see `report`): the program then
     /// runs as over that network, without MIT-SHM and DRI3. Bytes take their time in each direction
     #[arg(long, value_name = "SPEED,RTT", value_parser = NetworkParser, hide_possible_values = true)]
     pub(crate) net: Option<Network>,
-    /// Try a change of the program before it is made (may be repeated): answer-queries and answer-atoms answer
-    /// repeated questions of a connection, current-resources does not probe the outputs, no-sharing hides MIT-SHM
-    /// and DRI3
+    /// Try a change of the program before it is made (may be repeated): answer-queries and answer-atoms
+    /// answer repeated questions of a connection, current-resources does not probe the outputs, no-sharing
+    /// hides MIT-SHM and DRI3
     #[arg(long = "try", value_name = "FIX", value_parser = rewrite)]
     pub(crate) rewrites: Vec<Rewrite>,
     /// The command to record, with its arguments
@@ -249,8 +251,8 @@ pub(crate) struct Measure {
     /// Start a private headless server of this kind, and stop it afterwards
     #[arg(long, value_name = "KIND", value_parser = ServerParser, hide_possible_values = true)]
     pub(crate) server: Option<ServerKind>,
-    /// The parameter file to write [default: the file of this machine and server, where `report` finds it]. An
-    /// interruption leaves FILE.partial
+    /// The parameter file to write [default: the file of this machine and server, where `report` finds it].
+    /// An interruption leaves FILE.partial
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Fewer sizes and fewer repetitions: about half a minute
@@ -265,8 +267,8 @@ pub(crate) struct Measure {
     /// Continue an interrupted measurement: measure what the file and its FILE.partial lack, and add it
     #[arg(long)]
     pub(crate) resume: bool,
-    /// Also measure what a user of the display would notice (grabs, focus, pointer); a private server is always
-    /// measured so
+    /// Also measure what a user of the display would notice (grabs, focus, pointer); a private server is
+    /// always measured so
     #[arg(long)]
     pub(crate) intrusive: bool,
     /// The time limit in seconds [default: 525]; figures that are uncertain by then keep a wide spread

@@ -1,5 +1,5 @@
-//! The destination of a calibration: the file of `-o`, or the file that is kept for this machine and server. The kept
-//! file is only replaced by one that is as complete.
+//! The destination of a calibration: the file of `-o`, or the file that is kept for this machine and
+//! server. The kept file is only replaced by one that is as complete.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

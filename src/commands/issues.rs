@@ -19,7 +19,8 @@ use crate::sessions::{find, read};
 const NAMED: usize = 10;
 /// Issues whose example is read again from its recording.
 const EXAMPLES: usize = 20;
-/// The largest distance between the begins of an example and of an episode of the same client, in milliseconds.
+/// The largest distance between the begins of an example and of an episode of the same client, in
+/// milliseconds.
 const NEAR_MS: f64 = 0.001;
 /// Bytes of messages of an example.
 const MESSAGE_BYTES: usize = 1 << 16;

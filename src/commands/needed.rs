@@ -1,5 +1,5 @@
-//! The operations of a trace that a parameter file lacks: it has their prices only by substitution or extrapolation, or
-//! not at all.
+//! The operations of a trace that a parameter file lacks: it has their prices only by substitution or
+//! extrapolation, or not at all.
 
 use std::collections::BTreeMap;
 use std::path::Path;

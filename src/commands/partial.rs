@@ -1,5 +1,5 @@
-//! The file that an interrupted measurement leaves: `FILE.partial`. FILE itself changes only when a measurement is
-//! complete.
+//! The file that an interrupted measurement leaves: `FILE.partial`. FILE itself changes only when a
+//! measurement is complete.
 
 use std::path::Path;
 use std::time::SystemTime;
@@ -10,7 +10,8 @@ use crate::error::CommandError;
 use crate::output::emit_text;
 use crate::{input, saved_parameters};
 
-/// The entries to continue with for the file at `path`: its own entries, overlaid with those of a later interruption.
+/// The entries to continue with for the file at `path`: its own entries, overlaid with those of a later
+/// interruption.
 pub(crate) fn known(path: &Path) -> Result<Option<ServerParameters>, CommandError> {
     let read = |path: &Path| input::parameters(&path.to_string_lossy());
     let whole = path.exists().then(|| read(path)).transpose()?;

@@ -1,4 +1,5 @@
-//! `x11prof scrub`: a copy of a recording that can be shown to others, and `record --scrub`: a recording that can.
+//! `x11prof scrub`: a copy of a recording that can be shown to others, and `record --scrub`: a recording
+//! that can.
 
 use std::process::ExitCode;
 

@@ -1,8 +1,8 @@
-//! The recorded program's output while the live view has the terminal. The view shows the last line, and prints
-//! the whole output at its end.
+//! The recorded program's output while the live view has the terminal. The view shows the last line, and
+//! prints the whole output at its end.
 //!
-//! The output is in a memory file and not in a pipe: the program never waits for the view, and a program that
-//! outlives the view gets no SIGPIPE.
+//! The output is in a memory file and not in a pipe: the program never waits for the view, and a program
+//! that outlives the view gets no SIGPIPE.
 
 use std::fs::File;
 use std::io::{self, Write};

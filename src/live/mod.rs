@@ -1,5 +1,5 @@
-//! The live view of a display's clients in the terminal: `record --live` and `top`. SIGUSR1 prints the profile so
-//! far, SIGUSR2 resets it. A recording never waits for the thread of the view.
+//! The live view of a display's clients in the terminal: `record --live` and `top`. SIGUSR1 prints the
+//! profile so far, SIGUSR2 resets it. A recording never waits for the thread of the view.
 
 mod captured_output;
 mod choice;

@@ -41,8 +41,8 @@ impl Prices {
         Ok(prices.parameters)
     }
 
-    /// Waits until the server is known, and returns a profile with the records so far. `None` where the recording ended
-    /// before, or `over` is set.
+    /// Waits until the server is known, and returns a profile with the records so far. `None` where the
+    /// recording ended before, or `over` is set.
     pub(super) fn begin(
         &mut self,
         source: &Source,

@@ -30,7 +30,8 @@ pub(crate) struct AtomicFile {
 #[derive(Debug)]
 struct Place {
     path: PathBuf,
-    /// The file's name until it is whole. It has this name all the time if the file system has no files without a name.
+    /// The file's name until it is whole. It has this name all the time if the file system has no files
+    /// without a name.
     before: PathBuf,
 }
 

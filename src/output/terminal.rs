@@ -42,8 +42,8 @@ pub(super) struct Pager {
 }
 
 impl Pager {
-    /// Starts $PAGER, or less as git does, where standard output is a terminal; `None` where there is none, or none
-    /// is wanted (an empty PAGER, or cat).
+    /// Starts $PAGER, or less as git does, where standard output is a terminal; `None` where there is none,
+    /// or none is wanted (an empty PAGER, or cat).
     pub(super) fn start() -> Option<Pager> {
         if !io::stdout().is_terminal() {
             return None;

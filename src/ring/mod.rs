@@ -1,5 +1,5 @@
-//! `record --ring`: keeps the last seconds of a recording in a bounded number of bytes, and writes them to a file
-//! when a condition of `--when` is met. The recording never waits for the thread of the ring.
+//! `record --ring`: keeps the last seconds of a recording in a bounded number of bytes, and writes them to
+//! a file when a condition of `--when` is met. The recording never waits for the thread of the ring.
 
 mod condition;
 mod kept;

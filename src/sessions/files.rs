@@ -29,8 +29,8 @@ pub(crate) struct Found {
 
 /// Looks through files and folders.
 ///
-/// Hidden files and those whose names begin with an underscore are passed over, as Spark and Hive do: their own notes
-/// are called so.
+/// Hidden files and those whose names begin with an underscore are passed over, as Spark and Hive do: their
+/// own notes are called so.
 pub(crate) fn find(inputs: &[PathBuf]) -> Result<Found, CommandError> {
     let mut found = Found::default();
     for input in inputs {

@@ -1,5 +1,5 @@
-//! The progress of reading many files: a bar on standard error, if this is a terminal and reading takes longer than a
-//! second.
+//! The progress of reading many files: a bar on standard error, if this is a terminal and reading takes
+//! longer than a second.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};

@@ -84,7 +84,8 @@ pub(crate) fn read(found: Found, selection: Selection) -> (Issues, Vec<LeftOut>)
     (issues, left_out)
 }
 
-/// True if a file of a table is ours: our files are named by their session, so a second file of a name is a copy.
+/// True if a file of a table is ours: our files are named by their session, so a second file of a name is a
+/// copy.
 fn is_of_a_session(name: &OsStr) -> bool {
     let id = name.as_encoded_bytes().get(..16);
     id.is_some_and(|id| id.iter().all(u8::is_ascii_hexdigit))

@@ -9,8 +9,8 @@ use x11prof_collection::{Cell, Latencies, Schema, Session, TableError, TableWrit
 use crate::error::CommandError;
 use crate::output::{Access, AtomicFile};
 
-/// The tables of one session on their way to a folder. What a session is called by and which folders it belongs to
-/// is known at its end; until then its files have no names.
+/// The tables of one session on their way to a folder. What a session is called by and which folders it
+/// belongs to is known at its end; until then its files have no names.
 pub(crate) struct Tables {
     folder: PathBuf,
     open: BTreeMap<&'static str, TableWriter<AtomicFile>>,
@@ -43,8 +43,8 @@ impl Tables {
         }
     }
 
-    /// The session is over: its files get their names, that of the session itself the last. Of one that goes on these
-    /// are its rows since the last `part`. Gives the files.
+    /// The session is over: its files get their names, that of the session itself the last. Of one that
+    /// goes on these are its rows since the last `part`. Gives the files.
     pub(crate) fn finish(
         mut self,
         session: &Session,

@@ -13,7 +13,7 @@ use super::landmarks::Landmarks;
 use super::long_episodes::LongEpisodes;
 use super::modal::Modal;
 use super::patterns::Patterns;
-use super::series::{Series, Whose};
+use super::series::{ProcessorOwner, Series};
 use super::states::Busy;
 use super::tree::Tree;
 use super::user::instances::Instances;
@@ -78,7 +78,7 @@ pub struct Findings {
     pub(crate) patterns: Patterns,
     series: Series,
     /// The processes of clients that are wanted, and the server's.
-    processes: HashMap<u32, Whose>,
+    processes: HashMap<u32, ProcessorOwner>,
     pub(crate) unscheduled: u64,
     pub(crate) bursts: Bursts,
     pub(crate) long: LongEpisodes,
@@ -165,21 +165,21 @@ impl Findings {
             && self.processes.len() < MAX_NAMES
             && self.wanted_client(opened.connection)
         {
-            self.processes.entry(pid).or_insert(Whose::Client);
+            self.processes.entry(pid).or_insert(ProcessorOwner::Client);
         }
     }
 
     /// The server's process.
     pub(crate) fn set_server(&mut self, pid: Option<u32>) {
         if let Some(pid) = pid {
-            self.processes.insert(pid, Whose::Server);
+            self.processes.insert(pid, ProcessorOwner::Server);
         }
     }
 
     /// A thread of a client or of the server changed its state.
     pub(crate) fn step(&mut self, step: &Step) {
         let of = &self.processes;
-        let whose = |pid: u32| of.get(&pid).copied().unwrap_or(Whose::Nobody);
+        let whose = |pid: u32| of.get(&pid).copied().unwrap_or(ProcessorOwner::Nobody);
         self.series.switch(step, whose);
     }
 
@@ -216,7 +216,7 @@ impl Findings {
         let clients: Vec<ConnectionId> = self.connected.keys().copied().collect();
         clients.into_iter().for_each(|one| self.closed(time, one));
         let of = &self.processes;
-        let whose = |pid: u32| of.get(&pid).copied().unwrap_or(Whose::Nobody);
+        let whose = |pid: u32| of.get(&pid).copied().unwrap_or(ProcessorOwner::Nobody);
         self.series.end(time.as_nanos(), whose);
     }
 

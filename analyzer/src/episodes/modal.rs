@@ -21,7 +21,7 @@ const MAX_PHASES: usize = 10_000;
 
 /// The evidence for a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum How {
+pub(crate) enum PhaseEvidence {
     /// The window is transient for another one (ICCCM, WM_TRANSIENT_FOR).
     Transient,
     /// The window has the state modal (EWMH, _NET_WM_STATE_MODAL).
@@ -30,12 +30,12 @@ pub(crate) enum How {
     Grab,
 }
 
-impl How {
+impl PhaseEvidence {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            How::Transient => "transient",
-            How::Modal => "modal",
-            How::Grab => "grab",
+            PhaseEvidence::Transient => "transient",
+            PhaseEvidence::Modal => "modal",
+            PhaseEvidence::Grab => "grab",
         }
     }
 }
@@ -44,7 +44,7 @@ impl How {
 #[derive(Debug, Clone)]
 pub(crate) struct Phase {
     pub(crate) client: ConnectionId,
-    pub(crate) how: How,
+    pub(crate) how: PhaseEvidence,
     /// The name of the window.
     pub(crate) window: Option<String>,
     pub(crate) start: Timestamp,
@@ -62,7 +62,7 @@ struct Grab {
 #[derive(Debug, Default)]
 pub(crate) struct Modal {
     /// Properties of windows that are not mapped yet.
-    hints: HashMap<u32, How>,
+    hints: HashMap<u32, PhaseEvidence>,
     windows: BTreeMap<u32, Phase>,
     grabs: HashMap<ConnectionId, Grab>,
     /// By client, beginning and number.
@@ -111,11 +111,11 @@ impl Modal {
         let property = body.u32(4).and_then(|atom| seen.session.atom_name(atom));
         let mut values = body.list(20, 4).filter_map(|value| value.u32(0));
         let how = match property {
-            Some("WM_TRANSIENT_FOR") if values.any(|of| of != 0) => How::Transient,
+            Some("WM_TRANSIENT_FOR") if values.any(|of| of != 0) => PhaseEvidence::Transient,
             Some("_NET_WM_STATE") => {
                 let mut names = values.filter_map(|atom| seen.session.atom_name(atom));
                 match names.any(|name| name == "_NET_WM_STATE_MODAL") {
-                    true => How::Modal,
+                    true => PhaseEvidence::Modal,
                     false => return,
                 }
             }
@@ -164,7 +164,7 @@ impl Modal {
         if self.grabs.len() < MAX_OPEN {
             let phase = || Phase {
                 client: grab.by,
-                how: How::Grab,
+                how: PhaseEvidence::Grab,
                 window: session.and_then(|session| windows::name(session, grab.window)),
                 start: grab.asked,
                 end: None,
@@ -215,7 +215,7 @@ impl Modal {
     }
 }
 
-fn phase(seen: &Seen<'_>, how: How, window: u32) -> Phase {
+fn phase(seen: &Seen<'_>, how: PhaseEvidence, window: u32) -> Phase {
     Phase {
         client: seen.connection,
         how,
@@ -229,7 +229,7 @@ fn phase(seen: &Seen<'_>, how: How, window: u32) -> Phase {
 mod tests {
     use x11prof_trace::{ConnectionId, Timestamp};
 
-    use super::{How, Modal};
+    use super::{Modal, PhaseEvidence};
     use crate::pipeline::Pipeline;
     use crate::testing::*;
 
@@ -256,6 +256,6 @@ mod tests {
             panic!("{phases:?}");
         };
         let lasted = phase.end.map(|end| end.since(phase.start).as_micros());
-        assert_eq!((phase.how, lasted), (How::Grab, Some(3_000_500)));
+        assert_eq!((phase.how, lasted), (PhaseEvidence::Grab, Some(3_000_500)));
     }
 }

@@ -50,7 +50,7 @@ pub(crate) struct Series {
 
 /// The owner of processor time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Whose {
+pub(crate) enum ProcessorOwner {
     Client,
     Server,
     Nobody,
@@ -135,7 +135,7 @@ impl Series {
     }
 
     /// A thread changed its state; `whose` says whose a process is.
-    pub(crate) fn switch(&mut self, step: &threads::Step, whose: impl Fn(u32) -> Whose) {
+    pub(crate) fn switch(&mut self, step: &threads::Step, whose: impl Fn(u32) -> ProcessorOwner) {
         self.switches = true;
         match step.now {
             threads::State::Running { since, .. } => {
@@ -150,16 +150,16 @@ impl Series {
         }
     }
 
-    fn ran(&mut self, whose: Whose, from: u64, to: u64) {
+    fn ran(&mut self, whose: ProcessorOwner, from: u64, to: u64) {
         match whose {
-            Whose::Client => self.add(from, to, |step| &mut step.client),
-            Whose::Server => self.add(from, to, |step| &mut step.server),
-            Whose::Nobody => {}
+            ProcessorOwner::Client => self.add(from, to, |step| &mut step.client),
+            ProcessorOwner::Server => self.add(from, to, |step| &mut step.server),
+            ProcessorOwner::Nobody => {}
         }
     }
 
     /// The session ends.
-    pub(crate) fn end(&mut self, time: u64, whose: impl Fn(u32) -> Whose) {
+    pub(crate) fn end(&mut self, time: u64, whose: impl Fn(u32) -> ProcessorOwner) {
         for (pid, since) in std::mem::take(&mut self.running).into_values() {
             self.ran(whose(pid), since, time);
         }
@@ -168,7 +168,7 @@ impl Series {
 
 #[cfg(test)]
 mod tests {
-    use super::{FIRST_STEP, MAX_STEPS, Series, Whose};
+    use super::{FIRST_STEP, MAX_STEPS, ProcessorOwner, Series};
     use crate::activity::threads::Threads;
     use x11prof_trace::{Switch, SwitchKind, Timestamp};
 
@@ -195,7 +195,13 @@ mod tests {
     #[test]
     fn who_runs_is_the_kernels() {
         let (mut series, mut threads) = (Series::default(), Threads::default());
-        let of = |pid| [Whose::Nobody, Whose::Client, Whose::Server][pid as usize];
+        let of = |pid| {
+            [
+                ProcessorOwner::Nobody,
+                ProcessorOwner::Client,
+                ProcessorOwner::Server,
+            ][pid as usize]
+        };
         let mut switch = |micros: u64, pid: u32, kind| {
             let time = Timestamp::from_nanos(micros * 1000);
             let switch = Switch {

@@ -45,7 +45,7 @@ pub(crate) enum Evidence {
 }
 
 /// A request that is to be answered, or its answer.
-pub(crate) type Question = (ConnectionId, SequenceNumber);
+pub(crate) type RequestId = (ConnectionId, SequenceNumber);
 
 /// Work that the server ran for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -58,7 +58,7 @@ pub(crate) struct Work<K> {
     /// `None` where it has no price.
     pub(crate) price: Option<Micros>,
     /// The request that it asks or answers.
-    pub(crate) question: Option<Question>,
+    pub(crate) question: Option<RequestId>,
 }
 
 /// Runs for nobody.

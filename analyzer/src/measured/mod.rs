@@ -9,5 +9,5 @@ mod fit;
 
 pub use crate::activity::share::Basis;
 pub(crate) use crate::activity::share::{Rate, Share};
-pub(crate) use division::{Division, Evidence, Question, Source, UnclaimedRuns, Work};
+pub(crate) use division::{Division, Evidence, RequestId, Source, UnclaimedRuns, Work};
 pub(crate) use fit::Divided;

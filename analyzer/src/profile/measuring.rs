@@ -6,7 +6,7 @@ use x11prof_trace::Control;
 
 use super::groups::GroupKey;
 use crate::measured::{
-    Divided, Division, Evidence, Question, Rate, Share, Source, UnclaimedRuns, Work,
+    Divided, Division, Evidence, Rate, RequestId, Share, Source, UnclaimedRuns, Work,
 };
 use crate::pipeline::{Observation, Seen};
 use crate::recorded_server::recorded_server;
@@ -359,7 +359,7 @@ fn event(seen: &Seen<'_>) -> Option<Symbol> {
 }
 
 /// The request that has a reply, or its answer.
-fn question(seen: &Seen<'_>) -> Option<Question> {
+fn question(seen: &Seen<'_>) -> Option<RequestId> {
     let sequence = match seen.message {
         Message::Request(request) if request.has_reply => request.sequence,
         Message::Reply(reply) if reply.last => reply.sequence,

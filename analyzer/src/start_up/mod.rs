@@ -27,7 +27,7 @@ const LONGEST_FRAME: u64 = 1_000_000_000;
 
 /// A client that is starting.
 #[derive(Debug)]
-struct Client {
+struct StartingClient {
     opened: Timestamp,
     /// When its process started, where that is known.
     process: Option<u64>,
@@ -65,7 +65,7 @@ struct Client {
 /// The start-ups of all clients. The pipeline has the one instance.
 #[derive(Debug, Default)]
 pub(crate) struct StartUps {
-    starting: FxHashMap<ConnectionId, Client>,
+    starting: FxHashMap<ConnectionId, StartingClient>,
     /// The number of reports made, and the reports that nobody has taken yet.
     told: usize,
     done: Vec<StartUpReport>,
@@ -156,7 +156,7 @@ impl StartUps {
         self.first.get_or_insert(time);
         match control {
             Control::Opened(opened) if self.starting.len() < CLIENTS && self.told < CLIENTS => {
-                let mut client = Client::new(time, opened);
+                let mut client = StartingClient::new(time, opened);
                 let ran = processes.ran(opened.pid, time.as_nanos());
                 client.ran_at_opening = ran.unwrap_or(0);
                 self.starting.insert(opened.connection, client);
@@ -197,9 +197,9 @@ impl StartUps {
     }
 }
 
-impl Client {
-    fn new(time: Timestamp, opened: &Opened) -> Client {
-        Client {
+impl StartingClient {
+    fn new(time: Timestamp, opened: &Opened) -> StartingClient {
+        StartingClient {
             opened: time,
             process: opened
                 .started_ns

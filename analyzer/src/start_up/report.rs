@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::Client;
+use super::StartingClient;
 use super::first_frame::Progress;
 use crate::activity::processes::Processes;
 
@@ -86,7 +86,7 @@ impl StartUpReport {
 
     pub(super) fn of(
         id: ConnectionId,
-        client: &Client,
+        client: &StartingClient,
         first: Timestamp,
         processes: &Processes,
     ) -> StartUpReport {

@@ -1,6 +1,6 @@
-//! Other recorders on the same server. If two recorders watch each other, X.Org's server mixes up their data (record.c:
-//! RecordAReply takes any client's bytes for the rest of a long reply), and neither can read its own. So no recorder
-//! may record the connections of another.
+//! Other recorders on the same server. If two recorders watch each other, X.Org's server mixes up their
+//! data (record.c: RecordAReply takes any client's bytes for the rest of a long reply), and neither can
+//! read its own. So no recorder may record the connections of another.
 
 use std::borrow::Cow;
 
@@ -14,9 +14,9 @@ use super::existing;
 /// The server's name for the type of RECORD's contexts (record.c, RecordExtensionInit).
 const CONTEXT: &[u8] = b"RecordContext";
 
-/// Removes our connections from all other recorders' contexts, and theirs and `ours` from `context`. Returns the ids removed from `context`;
-/// `recording` never was in it. A server without X-Resource 1.2 does not name other
-/// recorders' connections.
+/// Removes our connections from all other recorders' contexts, and theirs and `ours` from `context`.
+/// Returns the ids removed from `context`; `recording` never was in it. A server without X-Resource 1.2
+/// does not name other recorders' connections.
 pub(super) fn keep_apart(
     conversation: &mut Conversation,
     context: u32,
@@ -48,8 +48,8 @@ pub(super) fn keep_apart(
     Ok(apart)
 }
 
-/// True if a context records messages that the server sends to clients. The contexts of programs that wait for keys do
-/// not.
+/// True if a context records messages that the server sends to clients. The contexts of programs that wait
+/// for keys do not.
 fn records_what_is_sent(context: &GetContextReply) -> bool {
     let any = |range: Range8| range != Range8::default();
     let sent = |range: &Range| {

@@ -1,5 +1,5 @@
-//! The user's own operations: the cost attributes of requests that a session does not know, or that the user wants to
-//! count otherwise (the paper's action templates).
+//! The user's own operations: the cost attributes of requests that a session does not know, or that the
+//! user wants to count otherwise (the paper's action templates).
 
 use std::collections::HashMap;
 

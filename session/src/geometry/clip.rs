@@ -134,8 +134,8 @@ impl Area {
         self.intersection(other) == other
     }
 
-    /// The rectangle with `by` more pixels on each side. The middle of a line of width 2 `by` that touches the
-    /// rectangle lies in there.
+    /// The rectangle with `by` more pixels on each side. The middle of a line of width 2 `by` that touches
+    /// the rectangle lies in there.
     pub(crate) fn grown(self, by: i32) -> Area {
         Area {
             left: self.left.saturating_sub(by),

@@ -1,5 +1,5 @@
-//! The directions of lines. A horizontal line is a run of a scanline's pixels. A vertical line has each of its pixels
-//! in another scanline. A sloped line is stepped along pixel by pixel.
+//! The directions of lines. A horizontal line is a run of a scanline's pixels. A vertical line has each of
+//! its pixels in another scanline. A sloped line is stepped along pixel by pixel.
 
 use x11prof_protocol::Symbol;
 

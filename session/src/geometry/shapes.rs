@@ -6,9 +6,9 @@ use crate::geometry::clip::Area;
 
 /// Adds up the area of a polygon inside a drawable, corner by corner.
 ///
-/// By Green's theorem the area is the sum over the edges of the integral of y dx. With x and y cut to the drawable, it
-/// is the area inside. The result is exact for polygons that do not cross themselves; parts with a winding number of 2
-/// count twice.
+/// By Green's theorem the area is the sum over the edges of the integral of y dx. With x and y cut to the
+/// drawable, it is the area inside. The result is exact for polygons that do not cross themselves; parts
+/// with a winding number of 2 count twice.
 #[derive(Debug)]
 pub(crate) struct Polygon {
     left: f64,
@@ -94,7 +94,8 @@ pub(crate) struct Arc {
     extent: f64,
 }
 
-/// The number of straight pieces that approximate an ellipse that is clipped or no circle: within 0.04 % of its length.
+/// The number of straight pieces that approximate an ellipse that is clipped or no circle: within 0.04 % of
+/// its length.
 const PIECES: u32 = 64;
 
 impl Arc {

@@ -1,9 +1,9 @@
-//! The part of the screen that a request changes: a box around its drawing on visible windows, or around a window that
-//! is mapped, unmapped or moved. A server whose screen goes to a viewer, or into a window of another server, pays for
-//! the change later.
+//! The part of the screen that a request changes: a box around its drawing on visible windows, or around a
+//! window that is mapped, unmapped or moved. A server whose screen goes to a viewer, or into a window of
+//! another server, pays for the change later.
 //!
-//! Overlapping windows are not subtracted. RENDER's glyphs, and windows that change only their place in the stack or
-//! their parent, are not counted.
+//! Overlapping windows are not subtracted. RENDER's glyphs, and windows that change only their place in the
+//! stack or their parent, are not counted.
 
 use x11prof_protocol::{Body, Request};
 use x11rb_protocol::protocol::{render, xproto};
@@ -58,8 +58,8 @@ impl Change {
     }
 }
 
-/// The screen area that a request of `client` will change. The request is not observed yet. `None` if it changes
-/// nothing there, or if the area is unknown.
+/// The screen area that a request of `client` will change. The request is not observed yet. `None` if it
+/// changes nothing there, or if the area is unknown.
 pub(crate) fn changed(
     state: &State,
     extension: Option<ExtensionKind>,
@@ -92,7 +92,8 @@ pub(crate) fn changed(
     }
 }
 
-/// The part of the parent that a request on a window changes: a box around the window, and around its new place.
+/// The part of the parent that a request on a window changes: a box around the window, and around its new
+/// place.
 fn window(
     windows: &Windows,
     client: ClientId,

@@ -22,8 +22,8 @@ struct Extent<'a> {
     gc: Option<&'a Gc>,
 }
 
-/// Fills in the operation of a core image request. The first 28 bytes decide its cost, so pixels that a recorder left
-/// out are not missed.
+/// Fills in the operation of a core image request. The first 28 bytes decide its cost, so pixels that a
+/// recorder left out are not missed.
 pub(crate) fn operation(
     operation: &mut Operation,
     names: &Names,
@@ -72,7 +72,8 @@ pub(crate) fn present_operation(
     true
 }
 
-/// The place of an image request's drawing: its drawable, its clip, and its whole rectangle. `None` for other requests.
+/// The place of an image request's drawing: its drawable, its clip, and its whole rectangle. `None` for
+/// other requests.
 pub(crate) fn changed<'a>(
     state: &'a State,
     kind: Option<ExtensionKind>,

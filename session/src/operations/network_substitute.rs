@@ -1,5 +1,6 @@
-//! Substitutes for requests that cannot cross a network: images in memory shared with the server (MIT-SHM), and buffers
-//! of the graphics card (DRI3). Across a network a program sends each image by PutImage, and reads it by GetImage.
+//! Substitutes for requests that cannot cross a network: images in memory shared with the server (MIT-SHM),
+//! and buffers of the graphics card (DRI3). Across a network a program sends each image by PutImage, and
+//! reads it by GetImage.
 
 use x11prof_protocol::{Body, Request, Symbol};
 use x11rb_protocol::protocol::{present, render, shm, xproto};
@@ -25,8 +26,8 @@ pub struct NetworkSubstitute {
     pub bytes: u64,
     /// Bytes of the image in its reply, without the reply's head.
     pub reply_bytes: u64,
-    /// True if the substitute replaces the request. Otherwise the request stays, and the substitute sends the copied
-    /// image first.
+    /// True if the substitute replaces the request. Otherwise the request stays, and the substitute sends
+    /// the copied image first.
     pub instead: bool,
 }
 
@@ -37,8 +38,8 @@ pub(crate) struct Sharing<'a> {
 }
 
 impl Sharing<'_> {
-    /// The substitute across a network for `request`, which was observed last and is `operation`. `None` if the request
-    /// can be sent unchanged, or if its image is unknown.
+    /// The substitute across a network for `request`, which was observed last and is `operation`. `None` if
+    /// the request can be sent unchanged, or if its image is unknown.
     pub(crate) fn across(
         &self,
         extension: Option<ExtensionKind>,
@@ -89,8 +90,8 @@ impl Sharing<'_> {
         }
     }
 
-    /// The image that `operation` reads from the pixmap `id`, if the pixmap is shared. The image was sent before, with
-    /// the size that is read.
+    /// The image that `operation` reads from the pixmap `id`, if the pixmap is shared. The image was sent
+    /// before, with the size that is read.
     fn copied(
         &self,
         id: u32,

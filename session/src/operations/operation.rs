@@ -1,7 +1,7 @@
 //! A request as an operation: its kind, the attributes that decide its cost, and its sizes.
 //!
-//! Calibration files costs under an operation, and analysis looks costs up by it: the one notion of an operation
-//! (DESIGN, section 1).
+//! Calibration files costs under an operation, and analysis looks costs up by it: the one notion of an
+//! operation (DESIGN, section 1).
 
 use std::fmt;
 
@@ -111,8 +111,8 @@ pub struct Operation {
     pub request: Symbol,
     /// The attributes that decide its cost.
     pub attributes: Attributes,
-    /// The size of each item after clipping, in the request's own unit (pixels, characters, bytes). Empty for a request
-    /// without items, which costs its fixed part.
+    /// The size of each item after clipping, in the request's own unit (pixels, characters, bytes). Empty
+    /// for a request without items, which costs its fixed part.
     pub items: Vec<f64>,
     /// The paper's op-size of the whole request (Table 1): area, line length, string length.
     pub op_size: f64,

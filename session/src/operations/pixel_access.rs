@@ -1,7 +1,7 @@
 //! The pixels that a request reads and writes, and so brings into the processor's caches.
 //!
-//! An area is identified by its first pixel, several areas by that of the first. Requests that draw no areas (lines,
-//! text) have no access here.
+//! An area is identified by its first pixel, several areas by that of the first. Requests that draw no
+//! areas (lines, text) have no access here.
 
 use x11prof_protocol::{Body, Request};
 
@@ -36,8 +36,8 @@ pub enum PixelAccess {
     },
 }
 
-/// The pixels that `request` reads and writes, which was observed last and is `operation`. `None` if they are unknown,
-/// or if the request draws no areas.
+/// The pixels that `request` reads and writes, which was observed last and is `operation`. `None` if they
+/// are unknown, or if the request draws no areas.
 pub(crate) fn pixel_access(
     state: &State,
     request: &Request<'_>,

@@ -102,9 +102,9 @@ fn set_font(operation: &mut Operation, names: &Names, state: &State, body: &Body
     }
 }
 
-/// Sets the attributes of a request that names a font: the font's file, and `loaded` if the server need not read it.
-/// The name's length and the name are at these offsets of the body. Returns the length. For ListFontsWithInfo a server
-/// reads each font that is not open, each time.
+/// Sets the attributes of a request that names a font: the font's file, and `loaded` if the server need not
+/// read it. The name's length and the name are at these offsets of the body. Returns the length. For
+/// ListFontsWithInfo a server reads each font that is not open, each time.
 fn set_reading(
     operation: &mut Operation,
     names: &Names,
@@ -145,8 +145,8 @@ fn file_of(name: Symbol) -> Symbol {
     Symbol::new(&fields.join("-"))
 }
 
-/// Sets an attribute if a ChangeWindowAttributes changes the cursor: with the pointer in the window, the server shows
-/// the new one.
+/// Sets an attribute if a ChangeWindowAttributes changes the cursor: with the pointer in the window, the
+/// server shows the new one.
 fn set_cursor(operation: &mut Operation, names: &Names, body: &Body<'_>) -> Option<f64> {
     /// A bit of the value mask.
     const CURSOR: u32 = 1 << 14;

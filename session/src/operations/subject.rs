@@ -1,5 +1,5 @@
-//! The subject of a request: the window, pixmap or picture that it acts on, and the atom that it names. A request with
-//! two drawables acts on its destination.
+//! The subject of a request: the window, pixmap or picture that it acts on, and the atom that it names. A
+//! request with two drawables acts on its destination.
 //!
 //! Offsets are those of the protocol's and the extensions' encodings, from the first byte after the header.
 
@@ -204,8 +204,8 @@ pub(crate) fn atom(atoms: &Atoms, request: &Request<'_>) -> Option<Symbol> {
 
 /// The window that a core event was sent to; `None` for events without a window and for those of extensions.
 pub fn event_window(event: &Event<'_>) -> Option<u32> {
-    // Protocol, encoding of events: the window is the event's first word; in those of selections it follows the time,
-    // in those of the pointer and the keyboard the time and the root.
+    // Protocol, encoding of events: the window is the event's first word; in those of selections it follows
+    // the time, in those of the pointer and the keyboard the time and the root.
     let at = match event.code {
         2..=8 => 12,
         9..=10 | 12..=28 | 32..=33 => 4,

@@ -11,7 +11,8 @@ use crate::state::State;
 
 /// Fills in the operation of PolyText8, PolyText16, ImageText8 or ImageText16.
 ///
-/// The text items of PolyText may name fonts, which stay in the GC. The operation's font is that of the first string.
+/// The text items of PolyText may name fonts, which stay in the GC. The operation's font is that of the
+/// first string.
 pub(crate) fn operation(
     operation: &mut Operation,
     names: &Names,

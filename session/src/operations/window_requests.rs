@@ -15,8 +15,8 @@ use crate::windows::window::Window;
 /// A request's effect on windows: their number, and the effect on the screen.
 type WindowEffect = (u32, Effect);
 
-/// Fills in the operation of a request that destroys, maps, unmaps, moves or configures windows, before the request
-/// takes effect. The operation has one item with as many pieces as there are windows.
+/// Fills in the operation of a request that destroys, maps, unmaps, moves or configures windows, before the
+/// request takes effect. The operation has one item with as many pieces as there are windows.
 pub(crate) fn operation(
     operation: &mut Operation,
     names: &Names,
@@ -85,8 +85,8 @@ fn circulate(
     });
 }
 
-/// True if a request removes a visible window from its place: the windows beneath must then be drawn. `None` if this is
-/// unknown, and for other requests.
+/// True if a request removes a visible window from its place: the windows beneath must then be drawn.
+/// `None` if this is unknown, and for other requests.
 fn taken_away(windows: &Windows, id: Option<u32>, major: u8) -> Option<bool> {
     match major {
         xproto::DESTROY_WINDOW_REQUEST | xproto::REPARENT_WINDOW_REQUEST => {
@@ -169,8 +169,8 @@ fn configure(
     (windows.count(id, true), shown(windows, id))
 }
 
-/// The changes that a ConfigureWindow makes to the window; for an unknown window, the changes that it may make. `None`
-/// if there are none.
+/// The changes that a ConfigureWindow makes to the window; for an unknown window, the changes that it may
+/// make. `None` if there are none.
 fn change(names: &Names, window: Option<&Window>, mask: u16, body: &Body<'_>) -> Option<Symbol> {
     let mask = u32::from(mask);
     let differs = |bit: u32, now: Option<u16>| {

@@ -109,8 +109,8 @@ impl Gc {
         }
     }
 
-    /// The value of a component. `None` if it is unknown, or is a list (the dashes after SetDashes, the clip mask after
-    /// SetClipRectangles).
+    /// The value of a component. `None` if it is unknown, or is a list (the dashes after SetDashes, the
+    /// clip mask after SetClipRectangles).
     pub fn get(&self, component: Component) -> Option<u32> {
         let value = self.values.get(component as usize)?;
         (self.known & component.bit() != 0).then_some(*value)
@@ -245,8 +245,8 @@ impl Gcs {
         }
     }
 
-    /// CopyGC. Returns the GC and the components that may have changed, as all of these functions do. Components copied
-    /// from an unknown GC become unknown.
+    /// CopyGC. Returns the GC and the components that may have changed, as all of these functions do.
+    /// Components copied from an unknown GC become unknown.
     pub(crate) fn copy(&mut self, body: &Body<'_>) -> Option<(u32, u32)> {
         let (from, to, mask) = (body.u32(0)?, body.u32(4)?, body.u32(8)?);
         match self.0.get(from).cloned() {

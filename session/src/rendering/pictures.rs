@@ -64,8 +64,8 @@ pub(crate) struct Picture {
     pub(crate) component_alpha: bool,
     pub(crate) filter: Filter,
     pub(crate) transform: Transform,
-    /// The size of the picture's pixmap. The pixmap lives as long as the picture, even if its id is freed (protocol,
-    /// FreePixmap).
+    /// The size of the picture's pixmap. The pixmap lives as long as the picture, even if its id is freed
+    /// (protocol, FreePixmap).
     pixmap: Option<(u16, u16)>,
     clip: Clip,
     clip_origin: (i16, i16),

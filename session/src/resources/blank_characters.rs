@@ -51,8 +51,8 @@ struct FontBlanks {
 }
 
 impl FontBlanks {
-    /// Reads the CHARINFOs of QueryFont. `None` if there are none, since all characters are then alike, and if they are
-    /// truncated.
+    /// Reads the CHARINFOs of QueryFont. `None` if there are none, since all characters are then alike, and
+    /// if they are truncated.
     fn read(reply: &Reply<'_>) -> Option<FontBlanks> {
         let (bytes, order) = (reply.bytes, reply.order);
         let (least, most) = (order.u16(bytes, 40)?, order.u16(bytes, 42)?);

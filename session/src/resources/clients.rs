@@ -1,5 +1,5 @@
-//! The clients of a session: their ids, the fate of their resources at their close, and the resources of their latest
-//! requests.
+//! The clients of a session: their ids, the fate of their resources at their close, and the resources of
+//! their latest requests.
 
 use std::collections::VecDeque;
 
@@ -7,8 +7,8 @@ use x11prof_protocol::SequenceNumber;
 
 use crate::ids::{ClientId, IdMap, IdRange};
 
-/// The actions kept for each client, so that a failed one can be undone. An error comes a round trip later; a client
-/// that does more meanwhile is not undone.
+/// The actions kept for each client, so that a failed one can be undone. An error comes a round trip later;
+/// a client that does more meanwhile is not undone.
 const REMEMBERED: usize = 1024;
 
 /// Windows in a client's save set at most.
@@ -21,7 +21,8 @@ const RETAINED: usize = 1 << 12;
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
     known: IdMap<ClientState>,
-    /// The id ranges of clients, by their first id. A server gives the range of a closed client to the next one.
+    /// The id ranges of clients, by their first id. A server gives the range of a closed client to the next
+    /// one.
     ranges: IdMap<IdRange>,
     mask: u32,
 }
@@ -148,8 +149,8 @@ impl Clients {
         false
     }
 
-    /// KillClient: the closed clients whose retained resources go now. The server closes a connected client, whose end
-    /// is seen as any other.
+    /// KillClient: the closed clients whose retained resources go now. The server closes a connected
+    /// client, whose end is seen as any other.
     pub(crate) fn killed(&mut self, resource: u32) -> Vec<ClientId> {
         /// AllTemporary (protocol, KillClient).
         const ALL_TEMPORARY: u32 = 0;

@@ -18,8 +18,8 @@ pub struct FontMetrics {
     pub max_width: i16,
     /// The number of characters with metrics.
     pub characters: u32,
-    /// The atom of the full name (the property FONT); an alias has the atom of its font. `None` if the font has no full
-    /// name.
+    /// The atom of the full name (the property FONT); an alias has the atom of its font. `None` if the font
+    /// has no full name.
     pub full_name: Option<u32>,
 }
 
@@ -49,8 +49,8 @@ pub(crate) struct Font {
 const OWN: [&str; 2] = ["fixed", "cursor"];
 
 impl Fonts {
-    /// True if a font of this name, in lower case, is in the server's memory: it is open, or one of the server's own. A
-    /// font opened by another name, or before the recording, does not count.
+    /// True if a font of this name, in lower case, is in the server's memory: it is open, or one of the
+    /// server's own. A font opened by another name, or before the recording, does not count.
     pub(crate) fn is_loaded(&self, name: Symbol) -> bool {
         self.loaded.contains_key(&name) || OWN.contains(&name.as_str())
     }

@@ -1,5 +1,5 @@
-//! All live resources that clients made, of every kind, and the changes of the last message. `windows` and `rendering`
-//! describe the resources that are drawn on or with.
+//! All live resources that clients made, of every kind, and the changes of the last message. `windows` and
+//! `rendering` describe the resources that are drawn on or with.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! The requests that make and free resources, by opcode (protocol encoding, "Requests", and those of the extensions).
+//! The requests that make and free resources, by opcode (protocol encoding, "Requests", and those of the
+//! extensions).
 
 use crate::extension_kind::ExtensionKind;
 use crate::resources::resource::ResourceKind;
@@ -8,8 +9,8 @@ use crate::resources::resource::ResourceKind;
 pub(crate) enum Lifetime {
     /// The request makes a resource with its id at this offset.
     Makes(ResourceKind, usize),
-    /// The request makes a resource of this kind, with its id at the first offset, that goes with the window whose id
-    /// is at the second. A picture keeps a pixmap alive, but not a window.
+    /// The request makes a resource of this kind, with its id at the first offset, that goes with the
+    /// window whose id is at the second. A picture keeps a pixmap alive, but not a window.
     MakesOfWindow(ResourceKind, usize, usize),
     /// The request frees the resource whose id is its first field.
     Frees,

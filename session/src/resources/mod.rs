@@ -1,5 +1,5 @@
-//! The server's resources that are not drawn on: atoms, fonts, regions, cursors and others, and the clients that own
-//! them.
+//! The server's resources that are not drawn on: atoms, fonts, regions, cursors and others, and the clients
+//! that own them.
 
 pub(crate) mod atoms;
 pub(crate) mod blank_characters;

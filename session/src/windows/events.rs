@@ -1,4 +1,5 @@
-//! Events that describe changes of windows. They alone show the actions of a window manager outside the recording.
+//! Events that describe changes of windows. They alone show the actions of a window manager outside the
+//! recording.
 
 use x11prof_protocol::Event;
 use x11rb_protocol::protocol::xproto;
@@ -24,8 +25,8 @@ pub(crate) fn event(drawables: &mut Drawables, client: ClientId, event: &Event<'
         | xproto::CONFIGURE_NOTIFY_EVENT => order.u32(bytes, 8)?,
         _ => return None,
     };
-    // An event describes the state after a certain request. Later requests of the same client have still to take
-    // effect.
+    // An event describes the state after a certain request. Later requests of the same client have still to
+    // take effect.
     let is_late = |by: Option<By>| {
         by.zip(event.sequence)
             .is_some_and(|(by, seen)| by.client == client && seen < by.sequence)

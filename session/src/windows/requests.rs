@@ -1,7 +1,7 @@
 //! The requests that make, change, map and move windows.
 //!
-//! A request takes effect at once, unless a client of this session is known to redirect it (a window manager). A window
-//! manager outside the recording shows by the events alone.
+//! A request takes effect at once, unless a client of this session is known to redirect it (a window
+//! manager). A window manager outside the recording shows by the events alone.
 
 use x11prof_protocol::{Body, Request};
 use x11rb_protocol::protocol::xproto;
@@ -205,7 +205,8 @@ fn configure(windows: &mut Windows, id: u32, by: By, body: &Body<'_>) -> Option<
     Some(())
 }
 
-/// The place in the stack that ConfigureWindow gives a window; `None` if it gives none, or if the place is unknown.
+/// The place in the stack that ConfigureWindow gives a window; `None` if it gives none, or if the place is
+/// unknown.
 pub(crate) fn restacked(windows: &Windows, id: u32, body: &Body<'_>, mask: u32) -> Option<usize> {
     let mode = body.value(8, mask, 1 << 6)?;
     windows.restacked(id, body.value(8, mask, 1 << 5), mode & 0xFF)

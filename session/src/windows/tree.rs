@@ -142,8 +142,8 @@ impl Windows {
             .unwrap_or_default()
     }
 
-    /// The number of windows that a request on all of `id` and its inferiors affects. Unmapped windows, and their
-    /// inferiors, count only if `unmapped`.
+    /// The number of windows that a request on all of `id` and its inferiors affects. Unmapped windows, and
+    /// their inferiors, count only if `unmapped`.
     pub(crate) fn count(&self, id: u32, unmapped: bool) -> u32 {
         let mut count = 0_u32;
         let mut pending = vec![id];
@@ -162,8 +162,8 @@ impl Windows {
         count
     }
 
-    /// A client is gone. The windows of its save set inside its own windows go to the nearest ancestor of another
-    /// client, and all of the set are mapped (protocol, ChangeSaveSet).
+    /// A client is gone. The windows of its save set inside its own windows go to the nearest ancestor of
+    /// another client, and all of the set are mapped (protocol, ChangeSaveSet).
     pub(crate) fn save(&mut self, client: ClientId, save_set: &[u32]) {
         let is_own = |window: &Window| window.by.is_some_and(|by| by.client == client);
         for id in save_set {

@@ -19,8 +19,8 @@ impl Windows {
         viewable
     }
 
-    /// The screen area of a window's area, clipped to the window and its ancestors; `None` if the window is not
-    /// viewable, or its place is unknown.
+    /// The screen area of a window's area, clipped to the window and its ancestors; `None` if the window is
+    /// not viewable, or its place is unknown.
     pub(crate) fn on_screen(&self, id: u32, area: Area) -> Option<Area> {
         if self.is_viewable(id) != Some(true) {
             return None;

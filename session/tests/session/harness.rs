@@ -9,8 +9,8 @@ use x11prof_session::{Change, ClientId, NetworkSubstitute, Observed, Operation, 
 pub(crate) const ROOT: u32 = 0x100;
 /// The root of the second screen: 640 by 480, depth 8.
 pub(crate) const SECOND_ROOT: u32 = 0x200;
-/// The resources of `Display::ready`: a mapped window of 100 by 50 under the root, a pixmap of 64 by 64 and depth 1,
-/// and a GC with the defaults.
+/// The resources of `Display::ready`: a mapped window of 100 by 50 under the root, a pixmap of 64 by 64 and
+/// depth 1, and a GC with the defaults.
 pub(crate) const WINDOW: u32 = 0x20_0001;
 pub(crate) const PIXMAP: u32 = 0x20_0002;
 pub(crate) const GC: u32 = 0x20_0003;
@@ -282,7 +282,8 @@ impl Display {
         one(self.feed(0, Side::Client, Input::Bytes(&big.bytes)))
     }
 
-    /// An event or an error: its first byte, its second one, the request that it follows, and the bytes from 4 on.
+    /// An event or an error: its first byte, its second one, the request that it follows, and the bytes
+    /// from 4 on.
     pub(crate) fn answer(
         &mut self,
         client: u32,
@@ -299,7 +300,8 @@ impl Display {
         seen.remove(0)
     }
 
-    /// A reply to the client's last request: its second byte, and the bytes from 8 on, which decide its length.
+    /// A reply to the client's last request: its second byte, and the bytes from 8 on, which decide its
+    /// length.
     pub(crate) fn reply(&mut self, data: u8, body: impl FnOnce(Bytes) -> Bytes) {
         self.reply_to(self.last(0), data, body);
     }

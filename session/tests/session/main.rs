@@ -1,5 +1,5 @@
-//! Real byte streams, setup included, through `protocol` into a session: the operation of each request, and its
-//! dependence on earlier requests.
+//! Real byte streams, setup included, through `protocol` into a session: the operation of each request, and
+//! its dependence on earlier requests.
 
 mod clips;
 mod definitions;

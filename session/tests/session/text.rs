@@ -116,8 +116,8 @@ fn text_without_characters_does_nothing() {
     assert_eq!((empty.op_size, empty.effect), (0.0, Effect::Nothing));
 }
 
-/// A reply to QueryFont of the codes from 0x1F to 0x23: one without ink, one with the box of a cell, one that is
-/// absent, and two with ink. The default character is `default`.
+/// A reply to QueryFont of the codes from 0x1F to 0x23: one without ink, one with the box of a cell, one
+/// that is absent, and two with ink. The default character is `default`.
 fn describe(display: &mut Display, font: u32, default: u16) {
     display.request(0, 47, 0, |b| b.u32(font));
     display.reply(0, |b| {

@@ -1,4 +1,5 @@
-//! Requests on windows, by the number of windows that they affect; and the fate of windows in a client's save set.
+//! Requests on windows, by the number of windows that they affect; and the fate of windows in a client's
+//! save set.
 
 use x11prof_session::{ClientId, Effect};
 
