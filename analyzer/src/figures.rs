@@ -17,9 +17,9 @@ pub struct FigureDefinition {
 /// Name | unit | part of | meaning; a heading begins each group.
 const TABLE: &str = "
 # Messages
-count | number | total.count | Requests (or whatever else the line is of) that the trace has.
+count | number | total.count | Messages of the line in the trace; requests where it says no other kind.
 requests | number | total.count | Requests that the client sent.
-bytes | bytes | total.bytes | Bytes on the wire: of requests, in `transport` of all that is no request.
+bytes | bytes | total.bytes | Bytes on the wire: of requests; in `transport` of all other messages.
 replies | number | | Replies that the server sent.
 events | number | | Events that the server sent.
 errors | number | | Errors that the server sent.
@@ -27,18 +27,18 @@ reply_bytes | bytes | transport.bytes | Bytes of replies and errors.
 event_bytes | bytes | transport.bytes | Bytes of events.
 setup_bytes | bytes | transport.bytes | Bytes of connections' setups, both ways.
 returned_bytes | bytes | | Bytes of replies and errors to these requests.
-received_bytes | bytes | transport.bytes | Bytes that the server sent to the client until then.
+received_bytes | bytes | transport.bytes | Bytes from the server during start-up.
 total_bytes | bytes | total.bytes | Bytes of all messages of the kind.
 failed | number | count | Requests that an error answered.
 unpaired_replies | number | replies | Replies to requests that the trace does not have.
 percent_of_count | % | 100 | The share of all requests.
-records | number | | Records of the trace, but for those of context switches.
+records | number | | Records of the trace without those of context switches.
 connection_count | number | | Connections that the trace has.
 # Time of the server and of the network
 server_ms | ms | total.server_ms | Time of the server, on the basis and the clock that the page names.
-network_ms | ms | total.network_ms | Time of the network that was asked for, by Xprof's equation 7.
+network_ms | ms | total.network_ms | Time of the given network, by Xprof's equation 7.
 time_ms | ms | total.time_ms | Time of the server and of the network.
-think_and_wait.states.time_ms | ms | | Time of all clients in this state, together.
+think_and_wait.states.time_ms | ms | | Time in this state, summed over all clients.
 percent_of_time | % | 100 | The share of the total's `time_ms`.
 ms_per_call | ms | | `time_ms` of one request, on average.
 low_ms | ms | | The least that `time_ms` may be by the spread of the calibration and by substitutions.
@@ -56,99 +56,99 @@ wakeups | number | | Runs of the server that began with a wakeup; where time is 
 wakeup_ms | ms | transport.server_ms | Time of the server for waking.
 read_ms | ms | transport.server_ms | Time of the server for reading bytes and for setups.
 cold_requests | number | total.count | Requests that came after a sleep or after others' work.
-cold_ms | ms | transport.server_ms | Time of those beyond their prices, where time is modelled.
+cold_ms | ms | transport.server_ms | Time of `cold_requests` beyond their prices, where time is modelled.
 reply_ms | ms | transport.server_ms | Time of the server for replies and errors.
 causes.reply_ms | ms | parts | Time in which the client waited for a reply.
-perceptible_causes.reply_ms | ms | parts | The same, of episodes over their threshold.
+perceptible_causes.reply_ms | ms | parts | Waits for a reply in episodes over their threshold.
 event_ms | ms | transport.server_ms | Time of the server for events.
-update_ms | ms | transport.server_ms | Time of the server for passing on what changed on its screen.
-updates | number | | Updates of the screen that the server passed on.
-own.runs | number | | Runs of the server for nobody that was recorded.
-own.ms | ms | transport.server_ms | Time of the server for nobody that was recorded.
-total_ms | ms | | Time of all together: of a server in `compare` requests and transport, of a landmark or a pattern the latencies.
+update_ms | ms | transport.server_ms | Time of the server for sending changes of its screen to a viewer or host.
+updates | number | | Updates of the screen that the server sent on.
+own.runs | number | | Runs of the server for no recorded client.
+own.ms | ms | transport.server_ms | Time of the server for no recorded client.
+total_ms | ms | | The sum: of requests and transport for a server in `compare`, of latencies for a landmark or pattern.
 ratio | times | | `total_ms` as a multiple of the first server's on the same network.
-comparable_ms | ms | total_ms | Time for what all servers of the comparison can price.
+comparable_ms | ms | total_ms | Time of the requests that all servers of the comparison can price.
 comparable_ratio | times | | `comparable_ms` as a multiple of the first server's on the same network.
-times | times | | The factor by which prices of another machine were brought to this one.
+times | times | | The factor from another machine's prices to this one's.
 low | times | | The least that the factor may be.
 high | times | | The most that the factor may be.
-rtt_ms | ms | | The round-trip latency of the network that was asked for.
-bytes_per_second | bytes/s | | The speed of the network that was asked for.
+rtt_ms | ms | | The round-trip latency of the given network.
+bytes_per_second | bytes/s | | The speed of the given network.
 # Time of the clients
 client_cpu_ms | ms | | Processor time of the clients by the kernel, until each was gone.
 server_cpu_ms | ms | wall_ms | Processor time of the server by the kernel.
-wall_ms | ms | duration_ms | From the first client's connecting to the last thing that a client did.
-duration_ms | ms | | From the first record to the last; of a burst or a wait its own length.
+wall_ms | ms | duration_ms | From the first client's connecting to the last activity of a client.
+duration_ms | ms | | From the first record to the last; of a burst, a wait or a phase its length.
 client_ms | ms | | Processor time of the client: in `client_and_server` the kernel's, in `parts` that of the episode.
 requests_ms | ms | total.server_ms | Time of the server without events.
 events_ms | ms | total.server_ms | Time of the server for events.
 sum_ms | ms | | Clients and server together (equation 1).
 overlap_ms | ms | wall_ms | The least by which clients and server must have run at once (equation 2).
-idle_ms | ms | wall_ms | The least in which neither ran; of a start-up the waiting for something that is no reply.
+idle_ms | ms | wall_ms | The least time in which neither ran; of a start-up the waits for other things than replies.
 measured_overlap_ms | ms | wall_ms | Time in which both ran, by the context switches.
 event_wakeups | number | | Wakeups of a waiting client by events alone.
-event_client_ms | ms | client_cpu_ms | Time that it then ran.
-percent_of_wall | % | | `sum_ms` as a share of `wall_ms`, which may be over 100: two run at once.
-estimate_ratio | times | | The server's time as a multiple of the kernel's.
+event_client_ms | ms | client_cpu_ms | Time of the client from such a wakeup to its next wait.
+percent_of_wall | % | | `sum_ms` as a share of `wall_ms`; over 100 where both ran at once.
+estimate_ratio | times | | The estimate of the server's time as a multiple of the kernel's.
 ran_ms | ms | | Time on a processor; of a stall the server's.
 # Start-up
 start_up.latency_ms | ms | | From the process's start (the connection's, where that is unknown) to the end of the first frame in the first mapped top-level window: until the client rests, has waited for its drawing (GetInputFocus, GetImage of the window), puts a second picture over the window, or has drawn for a second. The landmark `Start-up` of `episodes` is the same; that of a client without a first frame, `Start-up, nothing shown`, goes from the connection to the first rest.
-start_ups.latency_ms | ms | | The same.
+start_ups.latency_ms | ms | | `start_up.latency_ms`.
 before_connection_ms | ms | latency_ms | Time before the client connected.
 setup_ms | ms | latency_ms | Time until the server answered the connection's setup.
 # Round trips
 round_trips | number | replies | Replies and errors that a client waited for: it wrote nothing after the question, was owed no other answer, and was off the processor before the reply came. Without context switches, and in an attached recording (its times are the server's, in milliseconds), the first two conditions decide.
 synchronisations | number | round_trips | Round trips of GetInputFocus, as XSync sends it.
-ahead | number | replies | Questions that nobody waited for.
-waited_ms | ms | | From when the relay had the question until it had the reply, of round trips; of a grab or a stall how long another client's request waited.
-at_rtt_ms | ms | | Round trips times the latency that was asked for.
-recorded_ms | ms | waited_ms | Time that the recording itself lost with it.
+ahead | number | replies | Questions whose reply no client waited for.
+waited_ms | ms | | From when the relay had the question until it had the reply, of round trips; of a grab or a stall the wait of another client.
+at_rtt_ms | ms | | Round trips times `rtt_ms`.
+recorded_ms | ms | waited_ms | Time that the recording itself lost by not following the suggestion.
 saves_ms | ms | | `recorded_ms` and the round trips saved, at `rtt_ms`.
 adds_round_trips | number | round_trips | Round trips that a suggestion saves beyond those before it.
 adds_ms | ms | saves_ms | Time that a suggestion saves beyond those before it.
-before_ms | ms | | Time of all round trips at `rtt_ms`: that of the network, and that which the recording waited without one.
-after_ms | ms | before_ms | The same once all suggestions are done.
-round_trips_after | number | round_trips | Round trips once all suggestions are done.
+before_ms | ms | | Time of all round trips at `rtt_ms`: the network's, and the waits of the recording.
+after_ms | ms | before_ms | Time of all round trips once all suggestions are followed.
+round_trips_after | number | round_trips | Round trips once all suggestions are followed.
 in_order_omitted | number | round_trips | Round trips that are not in the list.
-at_ms | ms | | When it was, after the first record.
+at_ms | ms | | The time after the first record.
 # Episodes
-latency_ms | ms | | From the beginning of an episode to the end of its response, with what it led other clients to do.
+latency_ms | ms | | From the beginning of an episode to the end of its response, with its effects on other clients.
 exclusive_ms | ms | latency_ms | Latency without the children.
-start_ms | ms | | When it began, after the first record.
-longest_start_ms | ms | | When the longest of the pattern began.
+start_ms | ms | | The beginning, after the first record.
+longest_start_ms | ms | | The beginning of the pattern's longest episode.
 waiting_ms | ms | latency_ms | Time until the client began.
 off_cpu_ms | ms | latency_ms | Time of the client off the processor.
 parts.server_ms | ms | latency_ms | Time in which the client waited for the server.
-perceptible_parts.server_ms | ms | latency_ms | The same, of episodes over their threshold.
-parts.network_ms | ms | latency_ms | Time in which the network delayed it.
-perceptible_parts.network_ms | ms | latency_ms | The same, of episodes over their threshold.
-other_clients_ms | ms | latency_ms | Time in which other clients did what it had led to.
+perceptible_parts.server_ms | ms | latency_ms | Waits for the server in episodes over their threshold.
+parts.network_ms | ms | latency_ms | Time of messages on the network.
+perceptible_parts.network_ms | ms | latency_ms | Time on the network in episodes over their threshold.
+other_clients_ms | ms | latency_ms | Time in which other clients handled its effects, after its own client was done.
 running_ms | ms | parts | Time of the client on a processor.
-processor_ms | ms | parts | Time in which the client could run and others did.
-grab_ms | ms | parts | Time in which it waited for a reply while another client had grabbed the server.
-server_processor_ms | ms | parts | Time in which the server could run and others did.
+processor_ms | ms | parts | Time in which the client was ready and had no processor.
+grab_ms | ms | parts | Waits for a reply while another client had grabbed the server.
+server_processor_ms | ms | parts | Time in which the server was ready and had no processor.
 sleeping_ms | ms | parts | Time in a sleep.
-lock_ms | ms | parts | Time in which it waited for another thread.
-file_ms | ms | parts | Time in which it waited for a file.
-poll_ms | ms | parts | Time in poll: its next frame, a timer, another program.
-elsewhere_ms | ms | parts | Time off the processor for a reason that is not known.
-runnable_threads | number | | Threads of the client that could run, on average over its episodes.
-others_ms | ms | | Time after the latencies until all was done that the episodes had made others do.
-perceptible_others_ms | ms | others_ms | The same, of episodes over their threshold.
+lock_ms | ms | parts | Waits for another thread.
+file_ms | ms | parts | Waits for a file.
+poll_ms | ms | parts | Waits in poll: for the next frame, a timer, another program.
+elsewhere_ms | ms | parts | Other waits: for a process or a pipe, or of unknown kind.
+runnable_threads | number | | Running and ready threads of the client, on average over its episodes.
+others_ms | ms | | Time of other clients for the episodes' effects, after the episodes' own clients were done.
+perceptible_others_ms | ms | others_ms | `others_ms` of episodes over their threshold.
 input_delay_ms | ms | latency_ms | Time until the client began (INP).
 processing_ms | ms | latency_ms | Time until its last request (INP).
-presentation_delay_ms | ms | latency_ms | Time until that was drawn (INP).
-blocked_ms | ms | latency_ms | Time in which it waited for replies, or for what it sent to be taken.
+presentation_delay_ms | ms | latency_ms | Time from the last request until the server had drawn it (INP).
+blocked_ms | ms | latency_ms | Waits for replies, or for room to write.
 ms | ms | | Time at this place, or for this reason.
 actions | number | summary.count | All actions of the kind.
 usual_ms | ms | | The median latency of all actions of the kind.
-every | number | actions | Each so-manieth action of the kind is such an outlier.
+every | number | actions | The period, where outliers come at regular intervals: every N-th action of the kind.
 percent | % | 100 | The share of the latencies.
-end_to_end_ms | ms | duration_ms | `wall_ms` of what is reported.
+end_to_end_ms | ms | duration_ms | `wall_ms` of the reported part.
 in_episode_ms | ms | end_to_end_ms | Time in which at least one episode went on.
 in_episode_percent | % | 100 | The share of `end_to_end_ms`.
 under_3_ms | number | count | Episodes under 3 ms.
-summary.left_out | number | | Episodes of clients that show nothing and get no event of a device, beside others that do: they count nowhere.
+summary.left_out | number | | Episodes of clients without windows and device events, beside others: they count nowhere.
 from_3_ms | number | count | Episodes of 3 ms and more.
 from_100_ms | number | from_3_ms | Episodes of 100 ms and more.
 perceptible | number | count | Episodes over their threshold.
@@ -171,34 +171,34 @@ frames | number | count | Episodes of the burst.
 frames_per_second | number | | Frames for each second of the burst.
 over_budget | number | frames | Frames that took longer than a frame may.
 late | number | frames | Frames complete over one and a half budgets after the one before.
-wait_ms | ms | end_to_end_ms | Time in which an episode went on that the user began.
-think_ms | ms | end_to_end_ms | The other time.
-wait_percent | % | 100 | The share of waiting.
+wait_ms | ms | end_to_end_ms | Time in which at least one episode of the user went on.
+think_ms | ms | end_to_end_ms | The rest of `end_to_end_ms`.
+wait_percent | % | 100 | The share of `wait_ms`.
 step_ms | ms | | The length of a step of the series.
 waiting_percent | % | 100 | The share of the step in which the user waited.
 client_percent | % | | Processor time of the clients in the step: 100 is one processor.
 server_percent | % | 100 | Processor time of the server in the step.
 series.episodes | number | count | Episodes that began in the step.
-longest_ms | ms | | The longest of those.
+longest_ms | ms | | The longest episode that began in the step.
 # Resources, grabs and stalls
 held | number | created | Resources that the client had at the end.
-held_bytes | bytes | | Their size.
-most | number | created | The most that it had at once.
-least | number | most | The fewest that it had in the slot.
-most_bytes | bytes | | The size of the most.
-most_at_ms | ms | | When it had the most, after the first record.
-created | number | | Resources that it created.
-freed | number | created | Resources that it freed.
-freed_at_once | number | freed | Those freed in the socket read that created them.
-closed_ms | ms | | When its connection ended, after the first record.
-first_ms | ms | | When the first of these was created, after the first record.
-last_ms | ms | | When the last of these was created, after the first record.
+held_bytes | bytes | | The size of these resources.
+most | number | created | The most resources at once.
+least | number | most | The fewest resources in the slot.
+most_bytes | bytes | | The largest size at once.
+most_at_ms | ms | | The time of `most`, after the first record.
+created | number | | Resources that the client created.
+freed | number | created | Resources that the client freed.
+freed_at_once | number | freed | Resources freed in the socket read that created them.
+closed_ms | ms | | The end of the connection, after the first record.
+first_ms | ms | | The creation of the first of these, after the first record.
+last_ms | ms | | The creation of the last of these, after the first record.
 refused | number | | Grabs that the server refused.
-since_ms | ms | | When it began, after the first record.
-held_ms | ms | | How long it was held.
+since_ms | ms | | The beginning, after the first record.
+held_ms | ms | | The length of the grab or stall.
 worst_ms | ms | held_ms | The longest of them.
 waiters | number | | Other clients that waited.
-frame_ms | ms | | How long one client may hold the server: a frame.
+frame_ms | ms | | The shortest stall: a frame.
 # Distributions of sizes and of times between messages
 number | number | | Values.
 min | as the values | | The least.
@@ -208,16 +208,16 @@ median | as the values | | The value that half do not exceed.
 mean | as the values | | The mean.
 standard_deviation | as the values | | The standard deviation of a sample.
 # Now (`top`)
-seconds | s | | The time that rates are over.
-at_s | s | | When that time ended, after the first record.
+seconds | s | | The interval of the rates.
+at_s | s | | The end of the interval, after the first record.
 server_ms_per_s | ms/s | | Time of the server for each second.
-own_ms_per_s | ms/s | server_ms_per_s | That for nobody.
+own_ms_per_s | ms/s | server_ms_per_s | Time of the server for no client, for each second.
 requests_per_s | number/s | | Requests for each second.
 round_trips_per_s | number/s | requests_per_s | Round trips for each second.
 waited_ms_per_s | ms/s | | Time waited for answers, for each second.
-bytes_per_s | bytes/s | | Bytes for each second, both ways; of what is held, by which it became more.
-per_s | number/s | | The request for each second.
-count_per_s | number/s | | By how many it became more each second.
+bytes_per_s | bytes/s | | Bytes for each second, both ways; of `held` the growth.
+per_s | number/s | | Requests of this kind for each second.
+count_per_s | number/s | | The growth of `count` for each second.
 ";
 
 /// All figures, in the order of the table.
@@ -262,7 +262,7 @@ mod tests {
             let _ = match line.strip_prefix("# ") {
                 Some(heading) => writeln!(
                     text,
-                    "\n## {heading}\n\n| figure | unit | part of | what it is |\n|---|---|---|---|"
+                    "\n## {heading}\n\n| figure | unit | part of | meaning |\n|---|---|---|---|"
                 ),
                 None if line.is_empty() => Ok(()),
                 None => {

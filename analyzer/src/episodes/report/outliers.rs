@@ -20,7 +20,7 @@ pub struct OutliersReport {
     pub count: u64,
     /// All actions of the kind.
     pub actions: u64,
-    /// Each so-manieth action, where all distances are the same; else null.
+    /// The period in actions of the kind, where all distances are equal; else null.
     pub every: Option<u64>,
     /// The least latency of theirs.
     pub min_ms: f64,
