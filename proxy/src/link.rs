@@ -1,29 +1,21 @@
 //! Measures the connection to a display, its round trips and its speed, in some seconds. The display does not change:
 //! the measurement makes one pixmap and shows nothing.
 
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
-use x11prof_protocol::ByteOrder;
 use x11prof_trace::{Link, RoundTrip, Transfer};
-use x11rb_protocol::protocol::xproto::Setup;
+use x11rb_protocol::protocol::xproto::{
+    CreateGCAux, CreateGCRequest, CreatePixmapRequest, FreeGCRequest, FreePixmapRequest,
+    GetImageRequest, GetInputFocusRequest, ImageFormat, NoOperationRequest, PutImageRequest, Setup,
+};
+use x11rb_protocol::x11_utils::Request;
 
 use crate::clock;
 use crate::display_name::{DisplayName, Endpoint};
 use crate::server_info::DisplayError;
 use crate::server_link::ServerLink;
 use crate::setup_connection::{SetupConnection, SetupFailure};
-
-/// Core opcodes (protocol encoding, "Requests").
-const GET_INPUT_FOCUS: u8 = 43;
-const CREATE_PIXMAP: u8 = 53;
-const FREE_PIXMAP: u8 = 54;
-const CREATE_GC: u8 = 55;
-const FREE_GC: u8 = 60;
-const PUT_IMAGE: u8 = 72;
-const GET_IMAGE: u8 = 73;
-const NO_OPERATION: u8 = 127;
-/// The format of images by pixels (protocol encoding, "PutImage").
-const Z_PIXMAP: u8 = 2;
 
 /// The whole measurement must end within this time.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -119,9 +111,13 @@ struct Probe {
 type Measured<T> = Result<T, String>;
 
 impl Probe {
+    fn send(&self, request: impl Request) -> Measured<()> {
+        self.talk.send(request, 0)
+    }
+
     fn round_trip(&mut self) -> Measured<RoundTrip> {
         let sent = clock::now();
-        self.talk.say(&request(GET_INPUT_FOCUS, 0, &[]))?;
+        self.send(GetInputFocusRequest)?;
         self.talk.reply()?;
         Ok(between(sent))
     }
@@ -143,11 +139,11 @@ impl Probe {
     /// A small request by itself, and before anything has come back another one with a reply: how long that took.
     fn two_writes(&mut self) -> Measured<Vec<u64>> {
         self.repeat(TWO_WRITES, |probe| {
-            probe.talk.say(&request(NO_OPERATION, 0, &[]))?;
+            probe.send(NoOperationRequest)?;
             // Without the pause, a relay on the way would read both requests at once and hold neither back.
             std::thread::sleep(APART);
             let sent = clock::now();
-            probe.talk.say(&request(GET_INPUT_FOCUS, 0, &[]))?;
+            probe.send(GetInputFocusRequest)?;
             probe.talk.reply()?;
             Ok(length(between(sent)))
         })
@@ -169,7 +165,7 @@ impl Probe {
     /// Long NoOperations, which the protocol allows: nobody does anything with them.
     fn upload(&mut self) -> Measured<Transfer> {
         // The request holds noise, so that a tunnel that compresses is measured as for images.
-        let mut long = request(NO_OPERATION, 0, &[]);
+        let mut long = NoOperationRequest.serialize().0.concat();
         long.resize(LONG_REQUEST, 0);
         for word in long[4..].chunks_mut(8) {
             let noise = self.next().to_ne_bytes();
@@ -192,52 +188,51 @@ impl Probe {
         let bits = formats.clone().find(|format| format.depth == depth);
         let bits = usize::from(bits.map_or(32, |format| format.bits_per_pixel));
         let row = usize::from(SIDE) * bits / 8;
-        let [pixmap, gc] = [1, 2].map(|id| setup.resource_id_base | id);
-        let size = u32::from(SIDE);
-        let both = |low: u32, high: u32| match ByteOrder::native() {
-            ByteOrder::Little => low | high << 16,
-            ByteOrder::Big => low << 16 | high,
-        };
-        self.talk.say(&request(
-            CREATE_PIXMAP,
+        let [drawable, gc] = [1, 2].map(|id| setup.resource_id_base | id);
+        let (width, height) = (SIDE, SIDE);
+        self.send(CreatePixmapRequest {
             depth,
-            &[pixmap, root, both(size, size)],
-        ))?;
-        self.talk.say(&request(CREATE_GC, 0, &[gc, pixmap, 0]))?;
+            pid: drawable,
+            drawable: root,
+            width,
+            height,
+        })?;
+        self.send(CreateGCRequest {
+            cid: gc,
+            drawable,
+            value_list: Cow::Owned(CreateGCAux::new()),
+        })?;
         // Rows of noise; four bytes and more are 16 to a request of 64 kB at most.
         let rows = (u32::from(u16::MAX) / row.max(1) as u32).clamp(1, 16) as u16;
         for top in (0..SIDE).step_by(usize::from(rows)) {
-            let rows = rows.min(SIDE - top);
-            let place = match ByteOrder::native() {
-                ByteOrder::Little => u32::from(depth) << 8,
-                ByteOrder::Big => u32::from(depth) << 16,
-            };
-            let mut image = request(
-                PUT_IMAGE,
-                Z_PIXMAP,
-                &[
-                    pixmap,
-                    gc,
-                    both(size, u32::from(rows)),
-                    both(0, u32::from(top)),
-                    place,
-                ],
-            );
-            for _ in 0..(row * usize::from(rows)).div_ceil(8) {
-                image.extend(self.next().to_ne_bytes());
-            }
-            image.truncate(24 + row * usize::from(rows));
-            image.resize(image.len().next_multiple_of(4), 0);
-            let units = u16::try_from(image.len() / 4).unwrap_or(u16::MAX);
-            image[2..4].copy_from_slice(&units.to_ne_bytes());
-            self.talk.say(&image)?;
+            let height = rows.min(SIDE - top);
+            let length = row * usize::from(height);
+            let noise = (0..length.div_ceil(8)).flat_map(|_| self.next().to_ne_bytes());
+            let data: Vec<u8> = noise.take(length).collect();
+            self.send(PutImageRequest {
+                format: ImageFormat::Z_PIXMAP,
+                drawable,
+                gc,
+                width,
+                height,
+                dst_x: 0,
+                dst_y: top.cast_signed(),
+                left_pad: 0,
+                depth,
+                data: data.into(),
+            })?;
         }
         self.round_trip()?;
-        let ask = request(
-            GET_IMAGE,
-            Z_PIXMAP,
-            &[pixmap, 0, both(size, size), u32::MAX],
-        );
+        let ask = GetImageRequest {
+            format: ImageFormat::Z_PIXMAP,
+            drawable,
+            x: 0,
+            y: 0,
+            width,
+            height,
+            plane_mask: !0,
+        };
+        let ask = ask.serialize().0.concat();
         let found = self.grow(row * usize::from(SIDE) + 32, |probe, times| {
             // All of them are asked for before the first comes.
             probe.talk.say(&ask.repeat(times))?;
@@ -246,8 +241,8 @@ impl Probe {
             }
             Ok(())
         });
-        self.talk.say(&request(FREE_GC, 0, &[gc]))?;
-        self.talk.say(&request(FREE_PIXMAP, 0, &[pixmap]))?;
+        self.send(FreeGCRequest { gc })?;
+        self.send(FreePixmapRequest { pixmap: drawable })?;
         self.round_trip()?;
         found
     }
@@ -292,14 +287,4 @@ fn between(sent: x11prof_trace::Timestamp) -> RoundTrip {
 
 fn length(round_trip: RoundTrip) -> u64 {
     round_trip.came_ns.saturating_sub(round_trip.sent_ns)
-}
-
-fn request(major: u8, data: u8, words: &[u32]) -> Vec<u8> {
-    let units = u16::try_from(1 + words.len()).unwrap_or(u16::MAX);
-    let mut bytes = vec![major, data];
-    bytes.extend(units.to_ne_bytes());
-    words
-        .iter()
-        .for_each(|word| bytes.extend(word.to_ne_bytes()));
-    bytes
 }

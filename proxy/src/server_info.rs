@@ -3,7 +3,10 @@
 use thiserror::Error;
 use x11prof_protocol::ByteOrder;
 use x11prof_trace::{ExtensionOpcodes, Server};
-use x11rb_protocol::protocol::xproto::{ListExtensionsReply, QueryExtensionReply};
+use x11rb_protocol::protocol::randr;
+use x11rb_protocol::protocol::xproto::{
+    ListExtensionsReply, ListExtensionsRequest, QueryExtensionReply, QueryExtensionRequest,
+};
 use x11rb_protocol::x11_utils::TryParse;
 
 use crate::peer::Peer;
@@ -11,12 +14,6 @@ use crate::process_info::ProcessInfo;
 use crate::server_link::{Connected, ServerLink};
 use crate::setup_connection::{PATIENCE, SetupConnection, SetupFailure};
 use crate::viewers::is_viewed;
-
-/// Core opcodes (protocol encoding, "Requests").
-const QUERY_EXTENSION: u8 = 98;
-const LIST_EXTENSIONS: u8 = 99;
-/// Minor opcode (randrproto).
-const RANDR_QUERY_VERSION: u8 = 0;
 
 /// Why a display server could not be used.
 #[derive(Debug, Error)]
@@ -123,7 +120,7 @@ pub(crate) fn has_current_resources(
     link: &ServerLink,
     extensions: &[ExtensionOpcodes],
 ) -> Result<bool, DisplayError> {
-    let Some(randr) = extensions
+    let Some(known) = extensions
         .iter()
         .find(|extension| extension.name == "RANDR")
     else {
@@ -138,12 +135,11 @@ pub(crate) fn has_current_resources(
     talk.set_up(cookie.as_ref()).map_err(|no| match no {
         SetupFailure::Refused(reason) | SetupFailure::Failed(reason) => failed(reason),
     })?;
-    let mut question = vec![randr.major, RANDR_QUERY_VERSION];
-    question.extend(3_u16.to_ne_bytes());
-    for number in [1_u32, 3] {
-        question.extend(number.to_ne_bytes());
-    }
-    talk.say(&question).map_err(failed)?;
+    let question = randr::QueryVersionRequest {
+        major_version: 1,
+        minor_version: 3,
+    };
+    talk.send(question, known.major).map_err(failed)?;
     let reply = talk.reply().map_err(failed)?;
     let number = |at| ByteOrder::native().u32(&reply, at).unwrap_or(0);
     Ok((number(8), number(12)) >= (1, 3))
@@ -160,18 +156,16 @@ fn server_pid(connected: &Connected) -> Option<u32> {
 /// All questions are sent before the first answer is read.
 fn extensions(talk: &mut SetupConnection) -> Result<Vec<ExtensionOpcodes>, String> {
     let unreadable = |_| "it sent an answer that cannot be read".to_owned();
-    talk.say(&[[LIST_EXTENSIONS, 0], 1_u16.to_ne_bytes()].concat())?;
+    talk.send(ListExtensionsRequest, 0)?;
     let names = talk.reply()?;
     let names = ListExtensionsReply::try_parse(&names)
         .map_err(unreadable)?
         .0;
     let names: Vec<Vec<u8>> = names.names.into_iter().map(|name| name.name).collect();
-    talk.say(
-        &names
-            .iter()
-            .flat_map(|name| question(name))
-            .collect::<Vec<u8>>(),
-    )?;
+    for name in &names {
+        let name = name.as_slice().into();
+        talk.send(QueryExtensionRequest { name }, 0)?;
+    }
     let mut known = Vec::new();
     for name in names {
         let reply = talk.reply()?;
@@ -188,18 +182,4 @@ fn extensions(talk: &mut SetupConnection) -> Result<Vec<ExtensionOpcodes>, Strin
         }
     }
     Ok(known)
-}
-
-/// A QueryExtension.
-fn question(name: &[u8]) -> Vec<u8> {
-    let padded = name.len().next_multiple_of(4);
-    // A name in a list has 255 bytes at most.
-    let units = u16::try_from(2 + padded / 4).unwrap_or(2);
-    let mut request = vec![QUERY_EXTENSION, 0];
-    request.extend(units.to_ne_bytes());
-    request.extend(u16::try_from(name.len()).unwrap_or(0).to_ne_bytes());
-    request.extend([0; 2]);
-    request.extend(name);
-    request.resize(8 + padded, 0);
-    request
 }

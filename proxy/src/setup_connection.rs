@@ -5,7 +5,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use x11rb_protocol::protocol::xproto::{Setup, SetupRequest};
-use x11rb_protocol::x11_utils::{Serialize, TryParse};
+use x11rb_protocol::x11_utils::{Request, Serialize, TryParse};
 
 use crate::authority::{Cookie, MIT_MAGIC_COOKIE_1};
 use crate::server_link::{Connected, ServerLink};
@@ -146,6 +146,11 @@ impl SetupConnection {
     /// The connection alone.
     pub(crate) fn into_socket(self) -> Socket {
         self.socket
+    }
+
+    /// Sends a request; `major` is its extension's opcode, or 0 for a core request.
+    pub(crate) fn send(&self, request: impl Request, major: u8) -> Result<(), String> {
+        self.say(&request.serialize(major).0)
     }
 
     pub(crate) fn say(&self, mut bytes: &[u8]) -> Result<(), String> {
