@@ -38,8 +38,8 @@ struct StartingClient {
     /// When it last wrote, and when it last wrote or got an answer.
     wrote: u64,
     last: u64,
-    /// `wrote` and `last` before its latest write.
-    before: (u64, u64),
+    /// `wrote`, `last`, `requests` and `bytes` before its latest write.
+    before: (u64, u64, u64, u64),
     /// The process's run time before it connected, by the kernel's clock.
     ran_before: Option<u64>,
     /// The process's run time by its switches, at its connecting and at its latest write.
@@ -136,13 +136,16 @@ impl StartUps {
         match seen.message {
             Message::ServerSetup(_) => client.let_in(seen),
             Message::ClientSetup(_) => client.arrived = seen.at_server.as_nanos(),
+            // What it writes together with a second picture is of the next frame.
+            Message::Request(_) if client.frame.progress() == Progress::Over => {}
             Message::Request(request) => {
                 let arrived = seen.at_server.as_nanos();
                 client.on_the_way = arrived.saturating_sub(seen.time.as_nanos());
                 client.requests += 1;
                 client.bytes = client.bytes.saturating_add(request.wire_len);
                 if client.frame.request(seen, request) == Drawing::NextFrame {
-                    (client.wrote, client.last) = client.before;
+                    let before = client.before;
+                    (client.wrote, client.last, client.requests, client.bytes) = before;
                 }
             }
             _ if client.frame.progress() == Progress::Over => self.end(seen.connection, processes),
@@ -210,7 +213,7 @@ impl StartingClient {
             frame: FirstFrame::default(),
             wrote: time.as_nanos(),
             last: time.as_nanos(),
-            before: (time.as_nanos(), time.as_nanos()),
+            before: (time.as_nanos(), time.as_nanos(), 0, 0),
             ran_before: None,
             ran_at_opening: 0,
             ran: None,
@@ -259,7 +262,7 @@ impl StartingClient {
             *self.idle.get_or_insert(0) += rested;
         }
         self.ran = processes.ran(self.pid, now);
-        self.before = (self.wrote, self.last);
+        self.before = (self.wrote, self.last, self.requests, self.bytes);
         (self.wrote, self.last) = (now, now);
     }
 
@@ -403,10 +406,13 @@ mod tests {
         let mut trace = Synthetic::new();
         trace.client_sends(&[create_window(), map_window(WINDOW)]);
         for _ in 0..50 {
-            trace.wait(1000).client_sends(&[picture()]);
+            let all = [no_operation(1), picture(), no_operation(1)];
+            trace.wait(1000).client_sends(&all);
         }
         trace.end();
-        assert_eq!(start_ups(&trace)[0].latency_ms, Some(1.0));
+        let found = start_ups(&trace);
+        // Two for the window, and three of the first picture.
+        assert_eq!((found[0].latency_ms, found[0].requests), (Some(1.0), 5));
     }
 
     #[test]

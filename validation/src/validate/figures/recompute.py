@@ -64,10 +64,23 @@ def by_hand(lines):
     return count, size, of_connection, received, gaps, may_wait, duration
 
 
+def begun(lines):
+    """Of each connection: when its program started (or it connected), since when the trace has it, and its
+    requests in their order."""
+    starts, requests = {}, collections.defaultdict(list)
+    for line in map(json.loads, lines):
+        control = line.get("control", {})
+        if control.get("kind") == "opened":
+            starts[control["connection"]] = (line["seconds"], control.get("started_ns"))
+        elif line["kind"] == "request":
+            requests[line["connection"]].append(line)
+    return starts, requests
+
+
 def differences(program, trace):
-    count, size, of_connection, received, gaps, may_wait, duration = by_hand(
-        run(program, "dump", trace, "--format", "json").splitlines()
-    )
+    lines = run(program, "dump", trace, "--format", "json").splitlines()
+    count, size, of_connection, received, gaps, may_wait, duration = by_hand(lines)
+    starts, sent = begun(lines)
     report = page(program, "report", trace)
     stats = page(program, "stats", trace)
     trips = page(program, "roundtrips", trace)
@@ -126,6 +139,26 @@ def differences(program, trace):
     for line in report.get("start_up", []):
         if line["latency_ms"] is not None:
             most(f"requests of start-up {line['connection']}", line["requests"], of_connection[line["connection"]])
+            since, started = starts[line["connection"]]
+            begin = line["start_ms"]
+            if line["since"] == "connection":
+                same(f"beginning of start-up {line['connection']}", since * 1e3, begin, 1e-3)
+            else:
+                before = line["parts"]["before_connection_ms"]
+                same(f"connection of start-up {line['connection']}", since * 1e3, begin + before, 1e-3)
+            # A frame is drawn in a window that was mapped: by this client's requests, or another's after them.
+            mine = sent[line["connection"]]
+            mapped = [one["seconds"] * 1e3 for one in mine if one["name"] == "MapWindow"]
+            end = begin + line["latency_ms"]
+            if mapped:
+                most(f"mapping before the first frame {line['connection']}", mapped[0], end + 1e-3)
+            # All that was sent until the last request of the frame is of the start-up, and nothing later.
+            last = end - (line["parts"]["server_ms"] or 0.0)
+            until = [one for one in mine if one["seconds"] * 1e3 <= last + 1e-3]
+            same(f"requests of start-up {line['connection']}", len(until), line["requests"])
+            same(f"bytes of start-up {line['connection']}", sum(one["bytes"] for one in until), line["bytes"])
+            parts = sum(part or 0.0 for part in line["parts"].values())
+            same(f"parts of start-up {line['connection']}", parts, line["latency_ms"], 1e-6)
             most(f"bytes received at start-up {line['connection']}", line["received_bytes"], received[line["connection"]])
     return compared, found
 
