@@ -3,6 +3,7 @@
 
 mod ablate;
 mod attach;
+mod audit;
 mod calibration;
 mod carried;
 mod coverage;
@@ -37,6 +38,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     match arguments.first().map(String::as_str) {
         Some("ablate") => ablate::validate(),
         Some("attach") => attach::validate(&arguments[1..]),
+        Some("audit") => audit::validate(&arguments[1..]),
         Some("carried") => carried::validate(&arguments[1..]),
         Some("coverage") => coverage::validate(),
         Some("diff") => diff::validate(&arguments[1..]),
@@ -56,6 +58,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("thin") => thin::validate(&arguments[1..]),
         _ => Err("usage: cargo xtask validate ablate\n       \
              cargo xtask validate attach [LOAD…|user]\n       \
+             cargo xtask validate audit [TRACE|FOLDER…]\n       \
              cargo xtask validate carried [half] [PROGRAM…]\n       \
              cargo xtask validate coverage\n       \
              cargo xtask validate diff [N]\n       \
