@@ -153,7 +153,8 @@ fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
             some => some.to_string(),
         };
         lines.push(format!(
-            "{others} others (start-up, timers, redraws): {perceptible} too long, worst {}.",
+            "{} (start-up, timers, redraws): {perceptible} too long, worst {}.",
+            counted(others, "other"),
             latency(longest)
         ));
     }

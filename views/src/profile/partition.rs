@@ -40,7 +40,10 @@ fn write_partition(f: &mut String, of: &PartitionReport) -> fmt::Result {
     }
     let part = of
         .percent_of_wall
-        .map_or_else(String::new, |part| format!("; profile/actual {part:.1} %"));
+        .map_or_else(String::new, |part| match part > 100.0 {
+            true => format!("; profile/actual {part:.1} %, for some ran at once"),
+            false => format!("; profile/actual {part:.1} %"),
+        });
     writeln!(f, "Actual time (wall clock): {:.3} ms{part}", of.wall_ms)?;
     let ratio = of
         .estimate_ratio
