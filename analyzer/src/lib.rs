@@ -38,8 +38,10 @@ mod server_grab;
 mod stalls;
 mod start_up;
 mod statistics;
-#[cfg(test)]
-mod testing;
+#[doc(hidden)]
+#[allow(clippy::unwrap_used, reason = "tests alone use the module")]
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 #[cfg(test)]
 mod testing_display;
 mod trace_summary;

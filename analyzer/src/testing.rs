@@ -5,27 +5,28 @@ use x11prof_trace::{
     Writer,
 };
 
-// As both this crate's root and that of `views`, which uses this file as well, have them.
-use crate::{Pipeline, Profile, TraceSummary};
+use crate::pipeline::Pipeline;
+use crate::profile::Profile;
+use crate::trace_summary::TraceSummary;
 
 /// The root window of the synthetic server.
-pub(crate) const ROOT: u32 = 0x100;
+pub const ROOT: u32 = 0x100;
 /// The first resource id of its client.
-pub(crate) const BASE: u32 = 0x20_0000;
+pub const BASE: u32 = 0x20_0000;
 /// Process ids of the server and the client.
-pub(crate) const SERVER_PID: u32 = 10;
-pub(crate) const CLIENT_PID: u32 = 20;
+pub const SERVER_PID: u32 = 10;
+pub const CLIENT_PID: u32 = 20;
 
 /// A trace with one little-endian client, growing record by record.
-pub(crate) struct Synthetic {
-    pub(crate) records: Vec<Record>,
+pub struct Synthetic {
+    pub records: Vec<Record>,
     offsets: [u64; 2],
     now: u64,
 }
 
 impl Synthetic {
     /// A trace up to the end of the client's connection setup, which took no time.
-    pub(crate) fn new() -> Synthetic {
+    pub fn new() -> Synthetic {
         let mut trace = Synthetic {
             records: Vec::new(),
             offsets: [0, 0],
@@ -64,22 +65,22 @@ impl Synthetic {
     }
 
     /// Lets this many microseconds pass.
-    pub(crate) fn wait(&mut self, micros: u64) -> &mut Synthetic {
+    pub fn wait(&mut self, micros: u64) -> &mut Synthetic {
         self.now += micros * 1000;
         self
     }
 
     /// The client sends these messages in one piece.
-    pub(crate) fn client_sends(&mut self, messages: &[Vec<u8>]) -> &mut Synthetic {
+    pub fn client_sends(&mut self, messages: &[Vec<u8>]) -> &mut Synthetic {
         self.block(Direction::ToServer, &messages.concat())
     }
 
     /// The server sends these.
-    pub(crate) fn server_sends(&mut self, messages: &[Vec<u8>]) -> &mut Synthetic {
+    pub fn server_sends(&mut self, messages: &[Vec<u8>]) -> &mut Synthetic {
         self.block(Direction::ToClient, &messages.concat())
     }
 
-    pub(crate) fn block(&mut self, direction: Direction, bytes: &[u8]) -> &mut Synthetic {
+    pub fn block(&mut self, direction: Direction, bytes: &[u8]) -> &mut Synthetic {
         let offset = &mut self.offsets[usize::from(direction == Direction::ToClient)];
         self.records.push(Record::Block(Block {
             time: Timestamp::from_nanos(self.now),
@@ -95,13 +96,13 @@ impl Synthetic {
         self
     }
 
-    pub(crate) fn control(&mut self, control: Control) -> &mut Synthetic {
+    pub fn control(&mut self, control: Control) -> &mut Synthetic {
         self.records
             .push(Record::Control(Timestamp::from_nanos(self.now), control));
         self
     }
 
-    pub(crate) fn cpu_time(&mut self, pid: u32, micros: u64) -> &mut Synthetic {
+    pub fn cpu_time(&mut self, pid: u32, micros: u64) -> &mut Synthetic {
         self.control(Control::CpuTime(CpuTime {
             pid,
             cpu_ns: micros * 1000,
@@ -111,7 +112,7 @@ impl Synthetic {
     }
 
     /// The client disconnects, and the recording ends.
-    pub(crate) fn end(&mut self) -> &mut Synthetic {
+    pub fn end(&mut self) -> &mut Synthetic {
         let connection = ConnectionId(1);
         self.control(Control::Closed {
             connection,
@@ -124,7 +125,7 @@ impl Synthetic {
     }
 
     /// The trace as a file.
-    pub(crate) fn file(&self) -> Vec<u8> {
+    pub fn file(&self) -> Vec<u8> {
         let (first, rest) = self.records.split_first().unwrap();
         let Record::Control(time, Control::Started(started)) = first else {
             panic!("{first:?}")
@@ -137,7 +138,7 @@ impl Synthetic {
     }
 
     /// Runs `profile` over the trace.
-    pub(crate) fn run(&self, profile: &mut Profile) -> TraceSummary {
+    pub fn run(&self, profile: &mut Profile) -> TraceSummary {
         let mut summary = TraceSummary::default();
         let mut pipeline = Pipeline::new();
         pipeline.run_records(self.records.iter().cloned(), |observation| {
@@ -153,7 +154,7 @@ fn client_setup() -> Vec<u8> {
 }
 
 /// A setup with one screen of 640×480 at depth 8: 8 bytes, then 32 and 40.
-pub(crate) fn server_setup() -> Vec<u8> {
+pub fn server_setup() -> Vec<u8> {
     let mut setup = vec![1, 0, 11, 0, 0, 0, 18, 0];
     for word in [1, BASE, 0x1F_FFFF, 256] {
         put(&mut setup, word);
@@ -172,7 +173,7 @@ fn put(bytes: &mut Vec<u8>, word: u32) {
 }
 
 /// A request: its opcode, second byte and the words after the header.
-pub(crate) fn request(major: u8, data: u8, words: &[u32]) -> Vec<u8> {
+pub fn request(major: u8, data: u8, words: &[u32]) -> Vec<u8> {
     let units = (words.len() + 1) as u16;
     let mut bytes = vec![major, data];
     bytes.extend(units.to_le_bytes());
@@ -183,24 +184,24 @@ pub(crate) fn request(major: u8, data: u8, words: &[u32]) -> Vec<u8> {
 }
 
 /// NoOperation of `units` times 4 bytes.
-pub(crate) fn no_operation(units: usize) -> Vec<u8> {
+pub fn no_operation(units: usize) -> Vec<u8> {
     request(127, 0, &vec![0; units - 1])
 }
 
-pub(crate) fn get_input_focus() -> Vec<u8> {
+pub fn get_input_focus() -> Vec<u8> {
     request(43, 0, &[])
 }
 
-pub(crate) fn query_font() -> Vec<u8> {
+pub fn query_font() -> Vec<u8> {
     request(47, 0, &[BASE + 1])
 }
 
-pub(crate) fn map_window(window: u32) -> Vec<u8> {
+pub fn map_window(window: u32) -> Vec<u8> {
     request(8, 0, &[window])
 }
 
 /// PolyFillRectangle of `count` rectangles of 10×10 on the root: 12 + 8·count bytes.
-pub(crate) fn poly_fill_rectangle(count: usize) -> Vec<u8> {
+pub fn poly_fill_rectangle(count: usize) -> Vec<u8> {
     let mut words = vec![ROOT, BASE + 2];
     for _ in 0..count {
         words.extend([0, 10 | 10 << 16]);
@@ -209,7 +210,7 @@ pub(crate) fn poly_fill_rectangle(count: usize) -> Vec<u8> {
 }
 
 /// A reply of 32 bytes to the request with this number.
-pub(crate) fn reply(sequence: u16) -> Vec<u8> {
+pub fn reply(sequence: u16) -> Vec<u8> {
     let mut bytes = vec![0; 32];
     bytes[0] = 1;
     bytes[2..4].copy_from_slice(&sequence.to_le_bytes());
@@ -217,14 +218,14 @@ pub(crate) fn reply(sequence: u16) -> Vec<u8> {
 }
 
 /// An Expose event after the request with this number.
-pub(crate) fn expose(sequence: u16) -> Vec<u8> {
+pub fn expose(sequence: u16) -> Vec<u8> {
     let mut bytes = reply(sequence);
     bytes[0] = 12;
     bytes
 }
 
 /// BadWindow for the request with this number and major opcode.
-pub(crate) fn bad_window(sequence: u16, major: u8) -> Vec<u8> {
+pub fn bad_window(sequence: u16, major: u8) -> Vec<u8> {
     let mut bytes = reply(sequence);
     (bytes[0], bytes[1], bytes[10]) = (0, 3, major);
     bytes

@@ -27,13 +27,7 @@ pub mod roundtrips;
 pub mod stalls;
 pub mod statistics;
 mod table;
-#[cfg(test)]
-#[allow(dead_code, reason = "the analyzer's tests use all of it")]
-#[path = "../../analyzer/src/testing.rs"]
-mod testing;
 pub mod units;
 
 pub use page::{Page, ROWS, WIDTH};
 pub use plain::{plain, plain_lines};
-#[cfg(test)]
-use x11prof_analyzer::{Pipeline, Profile, TraceSummary};

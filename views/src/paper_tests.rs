@@ -7,8 +7,8 @@ use x11prof_analyzer::{
     StatisticsReport, percent,
 };
 
-use crate::testing::*;
 use crate::{Page, comparison, profile, statistics};
+use x11prof_analyzer::testing::*;
 
 fn query_font() -> Vec<u8> {
     request(47, 0, &[BASE + 1])

@@ -118,6 +118,12 @@ fn files(folder: &Path, tests: bool, sum: &mut Lines) -> Result<(), String> {
     Ok(())
 }
 
+/// The attributes of what is compiled for tests alone, of this crate or of one above.
+const TESTS_ALONE: [&str; 2] = [
+    "#[cfg(test)]",
+    r##"#[cfg(any(test, feature = "testing"))]"##,
+];
+
 /// The modules in files of their own that a file declares for tests alone.
 fn test_modules(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
@@ -126,7 +132,7 @@ fn test_modules(text: &str) -> Vec<String> {
             return None;
         };
         let name = module.strip_suffix(';')?.split_once("mod ")?.1;
-        (*attribute == "#[cfg(test)]").then(|| name.to_owned())
+        TESTS_ALONE.contains(attribute).then(|| name.to_owned())
     });
     declared.collect()
 }
@@ -140,7 +146,7 @@ fn count(text: &str, tests: bool) -> Lines {
     for line in text.lines() {
         let bare = line.trim();
         let indent = &line[..line.len() - line.trim_start().len()];
-        if bare == "#[cfg(test)]" {
+        if TESTS_ALONE.contains(&bare) {
             attributed = Some(format!("{indent}}}"));
         } else if let Some(end) = attributed.take() {
             if bare.starts_with("#[") || bare.starts_with("//") {

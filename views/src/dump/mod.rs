@@ -323,8 +323,8 @@ fn describe<'a>(message: &Message<'a>) -> Described<'a> {
 #[cfg(test)]
 mod tests {
     use super::{Dump, DumpFilter, DumpFormat};
-    use crate::testing::*;
     use x11prof_analyzer::Pipeline;
+    use x11prof_analyzer::testing::*;
 
     fn dumped(trace: &Synthetic, format: DumpFormat) -> String {
         filtered(trace, format, DumpFilter::default())

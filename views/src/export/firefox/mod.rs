@@ -276,8 +276,8 @@ mod tests {
     use serde_json::Value;
 
     use super::Firefox;
-    use crate::Pipeline;
-    use crate::testing::{Synthetic, expose, get_input_focus, no_operation, reply};
+    use x11prof_analyzer::Pipeline;
+    use x11prof_analyzer::testing::{Synthetic, expose, get_input_focus, no_operation, reply};
 
     #[test]
     fn a_client_is_a_thread_with_markers() {

@@ -2,7 +2,7 @@ use x11prof_trace::{Block, ConnectionId, Direction, Gap, Record, Timestamp};
 
 use super::PcapNg;
 use super::segment::{ACK, FIN, HEADERS, LONGEST_PAYLOAD, PUSH, SYN, checksum};
-use crate::testing::{Synthetic, get_input_focus, reply};
+use x11prof_analyzer::testing::{Synthetic, get_input_focus, reply};
 
 /// The parts of a packet that these tests read.
 #[derive(Debug, PartialEq)]

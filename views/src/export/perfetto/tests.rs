@@ -4,8 +4,8 @@ use prost::Message;
 
 use super::Perfetto;
 use super::proto::{Trace, TrackDescriptor, Type};
-use crate::Pipeline;
-use crate::testing::{Synthetic, expose, get_input_focus, no_operation, reply};
+use x11prof_analyzer::Pipeline;
+use x11prof_analyzer::testing::{Synthetic, expose, get_input_focus, no_operation, reply};
 
 fn export(trace: &Synthetic) -> Trace {
     let (mut perfetto, mut pipeline, mut file) = (Perfetto::new(), Pipeline::new(), Vec::new());

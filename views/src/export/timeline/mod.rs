@@ -248,8 +248,8 @@ impl LastEvent {
 #[cfg(test)]
 mod tests {
     use super::{Timeline, TimelineEntry};
-    use crate::Pipeline;
-    use crate::testing::{Synthetic, get_input_focus, no_operation, reply};
+    use x11prof_analyzer::Pipeline;
+    use x11prof_analyzer::testing::{Synthetic, get_input_focus, no_operation, reply};
 
     #[test]
     fn pipelined_requests_are_in_lanes_of_their_own() {
