@@ -24,6 +24,12 @@ pub struct Synthetic {
     now: u64,
 }
 
+impl Default for Synthetic {
+    fn default() -> Synthetic {
+        Synthetic::new()
+    }
+}
+
 impl Synthetic {
     /// A trace up to the end of the client's connection setup, which took no time.
     pub fn new() -> Synthetic {
