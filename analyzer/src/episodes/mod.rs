@@ -213,6 +213,7 @@ impl Episodes {
             if let Some(audience) = audience.as_mut() {
                 audience.happened(&timeline_event, &mut add);
             }
+            starting.until(time, &mut |episode| pass(audience, episode, &mut add));
             tracker.happened(time, &timeline_event, &mut early, &mut |episode| {
                 starting.take(episode, &mut |episode| pass(audience, episode, &mut add));
             });

@@ -1,19 +1,22 @@
 //! Start-ups as episodes, by the pipeline's one definition (`start_up`): to the end of the first frame. The
 //! client's state machine ends its first episode at the first rest, before or after that frame.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::across::path_step::PathStep;
 use super::cause::{Cause, ServerCause};
-use super::episode::{Episode, Owner, Parts, Trigger, without};
+use super::episode::{Child, Episode, Owner, Parts, Trigger, without};
 use crate::label::Label;
 use crate::start_up::StartUpReport;
 
 /// The landmark of the start of a client that shows nothing: until its first rest.
 const NOTHING_SHOWN: &str = "Start-up, nothing shown";
+/// What a client did before its first frame is known so long after that frame: it may have led other clients to
+/// something, which they handle within a second. In nanoseconds.
+const KNOWN_WITHIN: u64 = 2_000_000_000;
 /// Clients followed at most.
 const MAX_CLIENTS: usize = 4096;
 /// Later episodes of one client that are held until its start-up is known, at most.
@@ -44,6 +47,9 @@ pub(crate) struct Starting {
     held: HashMap<ConnectionId, Held>,
     /// When the start-ups of other clients ended.
     over: HashMap<ConnectionId, u64>,
+    /// The time at which the next start-up is whole, where one waits for that.
+    due: Option<u64>,
+    now: u64,
 }
 
 impl Starting {
@@ -75,6 +81,18 @@ impl Starting {
         }
     }
 
+    /// Time has come to `now`: hands out the start-ups that are whole.
+    pub(crate) fn until(&mut self, now: u64, on: &mut impl FnMut(Episode)) {
+        self.now = now;
+        if self.due.is_some_and(|due| due <= now) {
+            self.due = None;
+            let clients: Vec<ConnectionId> = self.held.keys().copied().collect();
+            clients
+                .into_iter()
+                .for_each(|client| self.settle(client, on));
+        }
+    }
+
     /// Hands out an episode, or holds it until the start-up of its client is known.
     pub(crate) fn take(&mut self, episode: Episode, on: &mut impl FnMut(Episode)) {
         let client = episode.client;
@@ -95,19 +113,27 @@ impl Starting {
     }
 
     fn settle(&mut self, client: ConnectionId, on: &mut impl FnMut(Episode)) {
-        let known = |held: &Held| held.told.is_some() && held.first.is_some();
-        if self.held.get(&client).is_some_and(known)
-            && let Some(held) = self.held.remove(&client)
-        {
-            let end = held.told.as_ref().and_then(Option::as_ref);
-            self.over.insert(client, end.map_or(0, |frame| frame.end));
+        let Some(held) = self.held.get(&client).filter(|held| held.first.is_some()) else {
+            return;
+        };
+        let Some(frame) = &held.told else {
+            return;
+        };
+        let end = frame.as_ref().map_or(0, |frame| frame.end);
+        let due = frame
+            .as_ref()
+            .map_or(0, |_| end.saturating_add(KNOWN_WITHIN));
+        if due > self.now {
+            self.due = Some(self.due.map_or(due, |known| known.min(due)));
+        } else if let Some(held) = self.held.remove(&client) {
+            self.over.insert(client, end);
             held.hand_out(on);
         }
     }
 
     /// The trace has ended.
     pub(crate) fn finish(&mut self, on: &mut impl FnMut(Episode)) {
-        let held = std::mem::take(&mut self.held);
+        let held: BTreeMap<_, _> = self.held.drain().collect();
         held.into_values().for_each(|held| held.hand_out(on));
     }
 }
@@ -164,10 +190,7 @@ impl FirstFrame {
         later.iter().for_each(|one| tags.add(&one.tags));
         let all = later.iter().flat_map(|one| &one.children);
         let all = first.children.iter().chain(all);
-        let children: Vec<_> = all
-            .filter(|child| child.end().as_nanos() <= self.end)
-            .cloned()
-            .collect();
+        let children: Vec<_> = all.filter_map(|child| until(child, self.end)).collect();
         let latency = parts.total();
         let drawing = parts.of(Owner::Server(ServerCause::Drawing));
         let ran = parts
@@ -263,6 +286,19 @@ impl FirstFrame {
         path.extend((self.end > at).then(|| between(at, self.end)));
         path
     }
+}
+
+/// A child as far as it lies before `end`: a window manager may go on after the first frame.
+fn until(child: &Child, end: u64) -> Option<Child> {
+    let room = end.checked_sub(child.start.as_nanos())?;
+    let latency = child.latency.min(room);
+    let children = child.children.iter();
+    Some(Child {
+        latency,
+        exclusive: child.exclusive.min(latency),
+        children: children.filter_map(|one| until(one, end)).collect(),
+        ..child.clone()
+    })
 }
 
 fn nanos(ms: f64) -> u64 {
