@@ -144,9 +144,9 @@ fn the_view_has_rates_and_keys_and_the_programs_output_is_shown_afterwards() {
         screen.contains("▾ms/s")
             && screen.contains(" requests a second, server ")
             && screen.contains("Output: to-stderr")
+            && screen.contains("q quits")
     });
     assert!(!screen.contains("\nsaid-at-first"), "{screen}");
-    assert!(screen.contains("q quits"), "{screen}");
     terminal.types("r");
     terminal.shows("requests", |screen| screen.contains("GetKeyboardControl"));
     for (key, order) in [
