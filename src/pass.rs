@@ -133,10 +133,10 @@ impl Pass {
         let mut before = span.from.is_some();
         let (mut over, reads_on) = (false, self.reads_on);
         self.run_until(|observation| {
-            if let Some(time) = time(observation) {
+            if let Some((time, end)) = times(observation) {
                 let start = *start.get_or_insert(time);
                 if !over {
-                    last = last.max(time);
+                    last = last.max(end);
                 }
                 let seconds = time.since(start).as_nanos() as f64 / 1e9;
                 if before && span.from.is_none_or(|from| seconds >= from) {
@@ -161,6 +161,10 @@ impl Pass {
         // If the recording broke off, its last record was after the span.
         let start = start.unwrap_or_default();
         let part = span.within(start, last);
+        if before && part.is_some() {
+            // Nothing came in it.
+            on(Step::Begins);
+        }
         part.ok_or_else(|| span.beyond(&path, last.since(start)))
     }
 
@@ -175,20 +179,23 @@ impl Pass {
     }
 }
 
-/// When it was, where it has a time of its own.
-fn time(observation: &Observation<'_>) -> Option<Timestamp> {
+/// When it began and ended, where it has times of its own.
+fn times(observation: &Observation<'_>) -> Option<(Timestamp, Timestamp)> {
     match observation {
-        Observation::BlockStart(block) | Observation::Lost(block) => Some(block.time),
-        Observation::Control(time, _) => Some(*time),
+        Observation::BlockStart(block) | Observation::Lost(block) => Some((block.time, block.time)),
+        Observation::Control(time, _) => Some((*time, *time)),
+        Observation::Switches(steps) => Some((steps.first()?.time(), steps.last()?.time())),
         _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use x11prof_trace::Timestamp;
+    use std::fs::File;
 
-    use super::Span;
+    use x11prof_trace::{Control, Record, Server, Started, Switch, SwitchKind, Timestamp, Writer};
+
+    use super::{Pass, Span, Step};
 
     #[test]
     fn a_part_is_as_long_as_was_asked_for_and_ends_with_the_recording() {
@@ -198,5 +205,66 @@ mod tests {
         assert_eq!(within(Some(0.5), None), Some((at(500), at(2000))));
         assert_eq!(within(None, Some(9.0)), Some((at(0), at(2000))));
         assert_eq!(within(Some(2.5), Some(9.0)), None);
+    }
+    /// The last second of a ring may have context switches alone.
+    #[test]
+    fn a_part_of_context_switches_alone_begins() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("ring.mcap");
+        let at = |ms: u64| Timestamp::from_nanos(1_000_000_000 + ms * 1_000_000);
+        let file = File::create(&path).unwrap();
+        let started = Started {
+            format: 0,
+            recorder: "test".to_owned(),
+            wall_clock_ns: 0,
+            command: Vec::new(),
+            cpu_model: String::new(),
+            cpus: 1,
+            kernel: String::new(),
+            full: false,
+        };
+        let mut writer = Writer::new(file, started, at(0)).unwrap();
+        let server = Server {
+            pid: Some(7),
+            ..Server::default()
+        };
+        let capture = Control::Capture {
+            pid: 7,
+            capture: "switches".to_owned(),
+            why: None,
+        };
+        let switch = |ms, kind| Switch {
+            time: at(ms),
+            pid: 7,
+            tid: 7,
+            cpu: 0,
+            kind,
+        };
+        let switches = vec![
+            switch(400, SwitchKind::In),
+            switch(600, SwitchKind::Blocked),
+        ];
+        for record in [
+            Record::Control(at(0), Control::Server(server)),
+            Record::Control(at(0), capture),
+            Record::Schedule(switches),
+        ] {
+            writer.write(&record).unwrap();
+        }
+        writer.finish().unwrap();
+        let begins = |from| {
+            let span = Span {
+                from: Some(from),
+                to: None,
+            };
+            let mut begun = 0;
+            let part = Pass::open(&path, None).unwrap().run_span(span, |step| {
+                begun += usize::from(matches!(step, Step::Begins))
+            });
+            (begun, part.ok())
+        };
+        assert_eq!(begins(0.3), (1, Some((at(300), at(600)))));
+        assert_eq!(begins(0.5), (1, Some((at(500), at(600)))));
+        assert_eq!(begins(0.7), (0, None));
     }
 }

@@ -13,7 +13,7 @@
 //! before its beginning.
 
 use rustc_hash::FxHashMap;
-use x11prof_trace::{Switch, SwitchKind};
+use x11prof_trace::{Switch, SwitchKind, Timestamp};
 
 /// Threads followed at most. When there are more, those that wait are forgotten.
 const THREADS_LIMIT: usize = 1 << 14;
@@ -55,6 +55,14 @@ pub struct Step {
     pub(crate) time: u64,
     pub(crate) before: State,
     pub(crate) now: State,
+}
+
+impl Step {
+    /// The time of the change.
+    #[must_use]
+    pub fn time(&self) -> Timestamp {
+        Timestamp::from_nanos(self.time)
+    }
 }
 
 /// A thread ran without a break.

@@ -122,7 +122,7 @@ impl ClientsNow {
     /// No record came until `time`.
     pub fn until(&mut self, time: Timestamp) {
         self.now = self.now.max(time.as_nanos());
-        let due = |last: &Snapshot| self.now - last.time.min(self.now) >= self.window / SNAPSHOTS;
+        let due = |last: &Snapshot| self.now.saturating_sub(last.time) >= self.window / SNAPSHOTS;
         if self.begun && self.snapshots.back().is_none_or(due) {
             let snapshot = self.snapshot();
             self.snapshots.push_back(snapshot);
@@ -130,7 +130,7 @@ impl ClientsNow {
             while self
                 .snapshots
                 .get(1)
-                .is_some_and(|second| self.now - second.time >= self.window)
+                .is_some_and(|second| self.now.saturating_sub(second.time) >= self.window)
             {
                 self.snapshots.pop_front();
             }

@@ -106,7 +106,7 @@ impl TraceSummary {
             }
             Observation::Switches(steps) => {
                 if let Some(step) = steps.last() {
-                    self.last = self.last.max(Timestamp::from_nanos(step.time));
+                    self.last = self.last.max(step.time());
                 }
             }
             Observation::Started(one) => {
@@ -274,8 +274,12 @@ impl TraceSummary {
         if let Some((from, to)) = self.part {
             return to.since(from);
         }
-        self.first_opened
-            .map_or(Duration::ZERO, |first| self.last_activity.since(first))
+        match self.first_opened {
+            Some(first) if first < self.last_activity => self.last_activity.since(first),
+            // A ring may have clients and nothing that they did.
+            Some(_) => self.duration(),
+            None => Duration::ZERO,
+        }
     }
 
     /// Records seen, but for those of context switches.
@@ -394,4 +398,26 @@ pub fn identity<R: io::Read>(reader: &mut Reader<R>) -> Result<Option<Server>, T
         }
     }
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use x11prof_trace::Record;
+
+    use super::TraceSummary;
+    use crate::pipeline::Pipeline;
+    use crate::testing::*;
+
+    #[test]
+    fn a_ring_in_which_no_client_acted_has_a_length() {
+        let mut trace = Synthetic::new();
+        trace.wait(600_000).end();
+        let records = trace.records.into_iter();
+        let records = records.filter(|record| matches!(record, Record::Control(..)));
+        let mut summary = TraceSummary::default();
+        Pipeline::new().run_records(records, |observation| summary.observe(observation));
+        assert_eq!(summary.wall(), Duration::from_millis(600));
+    }
 }
