@@ -48,7 +48,8 @@ impl LiveProfile {
     /// No record came until `time`.
     pub fn until(&mut self, time: Timestamp) {
         let LiveProfile { pipeline, clients } = self;
-        pipeline.until(time, |observation| clients.observe(observation));
+        let known = pipeline.until(time, |observation| clients.observe(observation));
+        clients.profile.until(known);
         clients.until(time);
     }
 
@@ -98,6 +99,7 @@ impl LiveProfile {
 #[cfg(test)]
 mod tests {
     use x11prof_cost_model::{Network, ServerParameters, Substitutions};
+    use x11prof_trace::{Control, Record, Switch, SwitchKind, Timestamp};
 
     use super::LiveProfile;
     use crate::testing::*;
@@ -127,7 +129,7 @@ mod tests {
             let new = trace.records[from..].iter().cloned();
             new.for_each(|record| live.feed(record));
             live.pipeline
-                .until(x11prof_trace::Timestamp::from_nanos(u64::MAX), |seen| {
+                .until(Timestamp::from_nanos(u64::MAX), |seen| {
                     live.clients.observe(seen);
                 });
             live.report("it", &Network::NONE, true).total.server_cpu_ms
@@ -136,6 +138,44 @@ mod tests {
         let known = trace.records.len();
         trace.end();
         assert_eq!(server_cpu(&trace, known), Some(0.001));
+    }
+
+    /// What the server did last is divided without another message.
+    #[test]
+    fn a_recording_that_goes_on_has_the_time_of_the_report() {
+        let options = NowOptions {
+            seconds: 1.0,
+            frame_ms: FRAME_MS,
+            basis: BasisOption::Measured,
+        };
+        let mut live = LiveProfile::new(&parameters("1.0"), &Substitutions::default(), &options);
+        let mut trace = Synthetic::new();
+        trace.control(Control::Capture {
+            pid: SERVER_PID,
+            capture: "switches".to_owned(),
+            why: None,
+        });
+        trace.wait(100).client_sends(&[no_operation(1)]);
+        let switch = |micros: u64, kind| Switch {
+            time: Timestamp::from_nanos(1_000_000_000 + micros * 1000),
+            pid: SERVER_PID,
+            tid: SERVER_PID,
+            cpu: 0,
+            kind,
+        };
+        let ran = vec![
+            switch(110, SwitchKind::In),
+            switch(150, SwitchKind::Blocked),
+        ];
+        trace.records.push(Record::Schedule(ran));
+        let new = trace.records.iter().cloned();
+        new.for_each(|record| live.feed(record));
+        live.until(Timestamp::from_nanos(10_000_000_000));
+        let report = |live: &mut LiveProfile| live.report("it", &Network::NONE, true).total;
+        let before = report(&mut live);
+        assert!((before.server_ms - 0.04).abs() < 1e-9, "{before:?}");
+        live.end();
+        assert_eq!(report(&mut live).server_ms, before.server_ms);
     }
 
     #[test]

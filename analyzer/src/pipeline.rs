@@ -112,10 +112,12 @@ impl Pipeline {
         while self.next(&mut on).is_some() {}
     }
 
-    /// Nothing more came until `time`: hands on what has its turn by then.
-    pub fn until(&mut self, time: Timestamp, mut on: impl FnMut(&Observation<'_>)) {
+    /// Nothing more came until `time`: hands on what has its turn by then. Everything up to the returned
+    /// time has been handed on.
+    pub fn until(&mut self, time: Timestamp, mut on: impl FnMut(&Observation<'_>)) -> Timestamp {
         self.order.until(time);
         while self.next(&mut on).is_some() {}
+        self.order.known_until()
     }
 
     /// There are no more records.

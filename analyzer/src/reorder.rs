@@ -129,6 +129,11 @@ impl ReorderBuffer {
         }
     }
 
+    /// All records up to this time have had their turn.
+    pub(crate) fn known_until(&self) -> Timestamp {
+        Timestamp::from_nanos(self.until)
+    }
+
     /// There are no more records: all that waits has its turn.
     pub(crate) fn end(&mut self) {
         self.until = u64::MAX;

@@ -231,7 +231,8 @@ impl Measuring {
         }
     }
 
-    fn settle(&mut self, now: u64, mut credit: impl FnMut(Key, Share)) {
+    /// Divides the runs that were over by `now`; all until then has been observed.
+    pub(super) fn settle(&mut self, now: u64, mut credit: impl FnMut(Key, Share)) {
         let Some(division) = &mut self.division else {
             return;
         };

@@ -26,7 +26,7 @@ use x11prof_cost_model::{
 };
 use x11prof_protocol::{Message, Symbol};
 use x11prof_server_model::{ClientId, TransportPart};
-use x11prof_trace::{Reader, TraceError};
+use x11prof_trace::{Reader, Timestamp, TraceError};
 
 use crate::measured::{Basis, Rate, Share};
 use crate::pipeline::{Observation, Pipeline, Seen};
@@ -180,6 +180,14 @@ impl Profile {
         if let Observation::BlockEnd(block) = observation {
             sums.unclaimed_of(ClientId(block.connection.0));
         }
+    }
+
+    /// All that happened until `time` has been observed: the server's runs until then are divided.
+    pub(crate) fn until(&mut self, time: Timestamp) {
+        let Profile {
+            measuring, sums, ..
+        } = self;
+        measuring.settle(time.as_nanos(), |key, share| sums.credit(key, share));
     }
 
     /// The trace is over, whether it says so or not.
