@@ -96,3 +96,13 @@ fn timelines_have_every_round_trip() {
     let begun = text.lines().filter(|line| *line == "    9: 1").count() as u64;
     assert!(begun > replies, "{begun} slices, {replies} replies");
 }
+
+#[test]
+fn timelines_have_the_words_of_the_text() {
+    let place = Place::new();
+    for to in ["firefox", "perfetto"] {
+        let file = export(&place, "gtk3-widget-factory.mcap", to);
+        let has = |word: &str| file.windows(word.len()).any(|at| at == word.as_bytes());
+        assert!(has("not running") && !has("off_cpu"), "{to}");
+    }
+}

@@ -54,7 +54,7 @@ pub(super) fn left_out(more: usize, place: &str) -> String {
 }
 
 /// The printed name of a part.
-pub(super) fn part(culprit: &str) -> &str {
+pub(crate) fn part(culprit: &str) -> &str {
     match culprit {
         "off_cpu" => "not running",
         "other_clients" => "others",

@@ -16,6 +16,8 @@ use fxprof_processed_profile::{
 use x11prof_analyzer::{Episode, EpisodeChild, Observation};
 use x11prof_trace::{ConnectionId, Timestamp};
 
+use crate::episodes::part;
+
 use super::timeline::{Timeline, TimelineEntry, named_mark};
 use markers::{Kind, Kinds, Marked};
 
@@ -254,7 +256,7 @@ impl Contents {
         let timing = self.stretch(episode.start, episode.end());
         let numbers = [episode.bytes, episode.requests, episode.round_trips];
         let what = (episode.landmark.as_str(), numbers);
-        let culprit = episode.parts.culprit();
+        let culprit = part(episode.parts.culprit());
         self.mark(thread, timing, self.kinds.episode, what, culprit);
         self.children(thread, &episode.children);
     }

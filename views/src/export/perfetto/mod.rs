@@ -15,6 +15,8 @@ use prost::Message;
 use x11prof_analyzer::{Episode, EpisodeChild, Observation};
 use x11prof_trace::{ConnectionId, Timestamp};
 
+use crate::episodes::part;
+
 use super::timeline::{Lanes, SentRequest, Timeline, TimelineEntry, named_mark};
 use names::Names;
 use proto::{
@@ -181,7 +183,7 @@ impl Packets {
         let mut begin = self.named(track, episode.landmark.as_str(), &counts);
         begin.debug_annotations.push(DebugAnnotation {
             name_iid: Some(self.names.argument("most of it")),
-            string_value: Some(episode.parts.culprit().to_owned()),
+            string_value: Some(part(episode.parts.culprit()).to_owned()),
             ..DebugAnnotation::default()
         });
         // From what made other clients act to what they did: each has its own track.
