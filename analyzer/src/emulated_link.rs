@@ -71,11 +71,11 @@ mod tests {
     use bytes::Bytes;
     use x11prof_cost_model::Substitutions;
     use x11prof_trace::{
-        Block, ConnectionId, Control, Direction, EmulatedNetwork, Server, Timestamp,
+        Block, ConnectionId, Control, Direction, EmulatedNetwork, Record, Server, Timestamp,
     };
 
     use super::EmulatedLink;
-    use crate::episodes::{EpisodeOptions, Episodes, Owner};
+    use crate::episodes::{EpisodeOptions, Episodes, EpisodesReport, Owner};
     use crate::pipeline::Pipeline;
     use crate::roundtrips::{RoundTripOptions, RoundTrips};
     use crate::stalls::{FRAME_MS, Stalls};
@@ -179,5 +179,43 @@ mod tests {
         let report = round_trips.finish("made up");
         let most = &report.suggestions[0];
         near(most.saves_ms, most.round_trips as f64 * 50.2);
+    }
+    /// A process starts before it connects, and what it sent last may be on the link for longer than anybody
+    /// waits.
+    #[test]
+    fn episodes_take_no_longer_than_the_session() {
+        const WINDOW: u32 = BASE + 9;
+        let mut trace = Synthetic::new();
+        for record in &mut trace.records {
+            if let Record::Control(_, Control::Opened(opened)) = record {
+                opened.started_ns = Some(990_000_000);
+            }
+        }
+        trace.control(Control::Network(EmulatedNetwork {
+            bytes_per_second: Some(10e3),
+            round_trip_ns: 50_000_000,
+        }));
+        let window = request(1, 8, &[WINDOW, ROOT, 0, 100 | 100 << 16, 1 << 16, 0, 0]);
+        let fill = request(70, 0, &[WINDOW, BASE + 2, 0, 10 | 10 << 16]);
+        let drawing = vec![fill; 500];
+        trace
+            .wait(1000)
+            .client_sends(&[vec![window, map_window(WINDOW)], drawing].concat());
+        trace.wait(10_000).control(Control::Closed {
+            connection: ConnectionId(1),
+            by: "client".to_owned(),
+            why: None,
+        });
+        trace.wait(900_000).end();
+        let mut summary = TraceSummary::default();
+        let mut episodes = Episodes::new(&EpisodeOptions::default());
+        Pipeline::new().run_records(trace.records.iter().cloned(), |observation| {
+            summary.observe(observation);
+            episodes.observe(observation);
+        });
+        let report = EpisodesReport::new("made up", &summary, &episodes.finish());
+        let of = report.summary;
+        assert!(of.latency_ms > of.end_to_end_ms, "{of:?}");
+        assert!(of.in_episode_ms <= of.end_to_end_ms + 1e-6, "{of:?}");
     }
 }

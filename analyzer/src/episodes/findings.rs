@@ -88,6 +88,10 @@ pub struct Findings {
     pub(crate) user: Instances,
     /// The time in which an episode went on.
     pub(crate) covered: IntervalUnion,
+    /// The first connection.
+    pub(crate) first_act: Option<Timestamp>,
+    /// The last message or connection.
+    pub(crate) last_act: Timestamp,
     /// The time in which one went on that the user began: he waited.
     pub(crate) waits: IntervalUnion,
     /// The network's addition to all latencies, and to those of the user's actions.
@@ -136,6 +140,8 @@ impl Findings {
             modal: Modal::default(),
             user: Instances::new(options.events.clone()),
             covered: IntervalUnion::default(),
+            first_act: None,
+            last_act: Timestamp::default(),
             waits: IntervalUnion::default(),
             added: [0; 2],
             busy: Busy::default(),
@@ -196,18 +202,31 @@ impl Findings {
         if let Some(since) = self.connected.remove(&client)
             && self.wanted_client(client)
         {
-            let first = self.first.unwrap_or_default().as_nanos();
-            let after = |seconds: f64| first.saturating_add((seconds * 1e9) as u64);
-            let from = self.options.from_s.map_or(0, after).max(since.as_nanos());
-            let to = self.options.to_s.map_or(u64::MAX, after);
+            let from = self.after(self.options.from_s).unwrap_or(0);
+            let from = from.max(since.as_nanos());
+            let to = self.after(self.options.to_s).unwrap_or(u64::MAX);
             let nanos = time.as_nanos().min(to).saturating_sub(from);
             self.connected_for = self.connected_for.saturating_add(nanos);
         }
     }
 
+    /// So many seconds after the first record.
+    fn after(&self, seconds: Option<f64>) -> Option<u64> {
+        let first = self.first.unwrap_or_default().as_nanos();
+        Some(first.saturating_add((seconds? * 1e9) as u64))
+    }
+
     /// The trace ends.
     pub(crate) fn ended(&mut self, time: Timestamp) {
         self.user.finish(time);
+        // Nobody waits after the part that was asked for, or once all clients have gone: what they sent may
+        // still be on an emulated link.
+        let end = match (self.options.from_s, self.after(self.options.to_s)) {
+            (None, None) => self.last_act,
+            (_, to) => to.map_or(time, |to| time.min(Timestamp::from_nanos(to))),
+        };
+        self.covered.end_at(end.as_nanos());
+        self.waits.end_at(end.as_nanos());
         let numbers = self.patterns.settle();
         for episode in self.kept.values_mut() {
             let number = episode.pattern.and_then(|number| numbers.get(&number));
@@ -313,14 +332,15 @@ impl Findings {
             return;
         }
         let (start, latency) = (episode.start.as_nanos(), episode.latency());
-        // What it takes after the part that was asked for is not of that.
-        let until = self.options.to_s.map_or(u64::MAX, |seconds| {
-            let first = self.first.unwrap_or_default().as_nanos();
-            first.saturating_add((seconds * 1e9) as u64)
-        });
-        let end = start.saturating_add(recorded).min(until);
+        let end = start.saturating_add(recorded);
         let added = latency - recorded;
-        self.covered.add(start, end);
+        // A start-up begins with the process, the time of a session with the first connection.
+        let begun = match (self.options.from_s, self.options.to_s) {
+            (None, None) => self.first_act,
+            _ => self.first,
+        };
+        let begun = begun.unwrap_or_default().as_nanos();
+        self.covered.add(start.max(begun), end);
         self.added[0] = self.added[0].saturating_add(added);
         if episode.trigger == Trigger::Input {
             if let Some(stretch) = self.waits.add(start, end) {

@@ -57,6 +57,19 @@ impl IntervalUnion {
         None
     }
 
+    /// Nothing counts from `time` on.
+    pub(crate) fn end_at(&mut self, time: u64) {
+        for (start, end) in self.open.split_off(&time) {
+            self.total -= end - start;
+        }
+        if let Some(mut last) = self.open.last_entry()
+            && *last.get() > time
+        {
+            self.total -= *last.get() - time;
+            last.insert(time);
+        }
+    }
+
     /// The stretches that are not settled.
     pub(crate) fn unsettled(&self) -> impl Iterator<Item = Interval> {
         self.open.iter().map(|(&start, &end)| Interval {
@@ -102,6 +115,9 @@ mod tests {
             assert_eq!(covered.total(), sum);
         }
         assert_eq!(covered.total(), 70);
+        covered.end_at(25);
+        let left: Vec<_> = covered.longest();
+        assert_eq!((covered.total(), left.len(), left[0].length), (25, 1, 25));
     }
 
     #[test]

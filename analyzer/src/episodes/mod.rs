@@ -175,6 +175,9 @@ impl Episodes {
         } = self;
         findings.modal.observe(observation);
         findings.user.observe(observation);
+        if let Observation::BlockStart(block) = observation {
+            findings.last_act = block.time;
+        }
         if let Observation::Control(time, control) = observation {
             findings.first.get_or_insert(*time);
             match control {
@@ -184,10 +187,15 @@ impl Episodes {
                 }
                 Control::Attached {} => tracker.attached(),
                 Control::Opened(opened) => {
+                    findings.first_act.get_or_insert(*time);
+                    findings.last_act = *time;
                     findings.opened(*time, opened);
                     starting.opened(opened.connection);
                 }
-                Control::Closed { connection, .. } => findings.closed(*time, *connection),
+                Control::Closed { connection, .. } => {
+                    findings.last_act = *time;
+                    findings.closed(*time, *connection);
+                }
                 _ => {}
             }
         }
