@@ -1,5 +1,6 @@
 //! `x11prof audit`: all pages of a recording, as this program prints them, held against each other.
 
+use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -33,6 +34,22 @@ const PAGES: &[(&str, &str, &str)] = &[
         "json",
         "episodes --format json --from CUT",
     ),
+    (
+        "events",
+        "json",
+        "episodes --format json --events /dev/stdin",
+    ),
+    (
+        "events.csv",
+        "csv",
+        "episodes --format csv --events /dev/stdin",
+    ),
+    (
+        "events.xml",
+        "xml",
+        "episodes --format xml --events /dev/stdin",
+    ),
+    ("stacks", "stacks", "export --to collapsed -o /dev/stdout"),
     ("roundtrips", "json", "roundtrips --format json"),
     ("roundtrips.csv", "csv", "roundtrips --format csv"),
     ("roundtrips.txt", "text", "roundtrips --all"),
@@ -62,6 +79,11 @@ const PAGES: &[(&str, &str, &str)] = &[
 const BUDGET: &str = "[total]\nrequests = 0\nbytes = 0\nround_trips = 0\nsynchronisations = 0\nserver_ms = 0\n\
                       [start_up]\nrequests = 0\nbytes = 0\nround_trips = 0\nlatency_ms = 0\n";
 
+/// Events of which most recordings have some.
+const EVENTS: &str = "format = 1\n\
+                      [[event]]\nname = \"Key\"\ntype = \"input\"\nstart = { event = \"KeyPress\" }\n\
+                      [[event]]\nname = \"Shown\"\ntype = \"window\"\nnested = true\nstart = { request = \"MapWindow\" }\n";
+
 /// Makes all pages and says which figures do not agree; exit status 1 where some do not.
 pub(crate) fn run(arguments: &Audit) -> Outcome {
     let path = &arguments.trace;
@@ -70,13 +92,20 @@ pub(crate) fn run(arguments: &Audit) -> Outcome {
     let (first, rest) = PAGES.split_at(1);
     add(&mut pages, path, first, 0.0)?;
     let half = pages.figure("report:trace.duration_ms").unwrap_or_default() / 2e3;
-    // A second network is not added to the one that it was recorded over.
-    let networks = pages.figure("report:warnings[kind=emulated-network].count");
+    // A second network is not added to the one that it was recorded over, and stacks are whole microseconds.
+    let emulated = pages.figure("report:warnings[kind=emulated-network].count") > Some(0.0);
+    let short = pages.figure("report:total.server_ms") < Some(0.1);
     let rest = rest.iter().copied();
     let rest: Vec<_> = rest
-        .filter(|(name, ..)| networks.is_none_or(|count| count == 0.0) || *name != "episodes-net")
+        .filter(|(name, ..)| !(emulated && *name == "episodes-net" || short && *name == "stacks"))
         .collect();
     add(&mut pages, path, &rest, half)?;
+    if let Some(live) = &arguments.live {
+        let text = fs::read_to_string(live).map_err(|error| CommandError::file(live, error))?;
+        pages
+            .add("live", "text", &text)
+            .map_err(CommandError::failed)?;
+    }
     let audit = audit(&pages);
     emit_text(None, &audit.to_string())?;
     Ok(match audit.violations.is_empty() {
@@ -133,7 +162,11 @@ fn page(path: &Path, words: &str, cut: f64) -> Result<String, CommandError> {
     let output = command.spawn().and_then(|mut child| {
         if let Some(mut stdin) = child.stdin.take() {
             // Most pages read none.
-            stdin.write_all(BUDGET.as_bytes()).ok();
+            let file = match asked.starts_with("check") {
+                true => BUDGET,
+                false => EVENTS,
+            };
+            stdin.write_all(file.as_bytes()).ok();
         }
         child.wait_with_output()
     });

@@ -153,10 +153,10 @@ fn once(load: &Load, trace: Option<&Path>) -> Result<Took, String> {
 }
 
 /// A recorder that is attached.
-struct Recorder(Ended);
+pub(super) struct Recorder(Ended);
 
 impl Recorder {
-    fn attach(server: &XServer, trace: &Path) -> Result<Recorder, String> {
+    pub(super) fn attach(server: &XServer, trace: &Path) -> Result<Recorder, String> {
         let mut command = Command::new(target().join("release/x11prof"));
         command
             .args(["record", "--attach", "--display", &server.display(), "-o"])
@@ -177,7 +177,7 @@ impl Recorder {
         Ok(Recorder(Ended(child)))
     }
 
-    fn end(mut self) -> Result<(), String> {
+    pub(super) fn end(mut self) -> Result<(), String> {
         let ended = Command::new("kill")
             .args(["-INT", &self.0.0.id().to_string()])
             .status();

@@ -1,19 +1,65 @@
 //! `cargo xtask validate audit [TRACE|FOLDER…]`: no page of a recording contradicts another one. Audits the
-//! kept recordings and those given, what is left of each when it is scrubbed or cut off, and fresh ones of
-//! the programs that are installed, on this machine and over a network.
+//! kept recordings and those given; or fresh ones of many programs, recorded in each way there is. What
+//! cannot be recorded or audited is named, and counts as wrong.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 
+use super::attach::Recorder;
 use super::programs::PROGRAMS;
 use super::told;
+use crate::bench::x_server::XServer;
 use xtask::run::{cargo, root, run, target};
 
-/// The parts of a file that are left of it, in hundredths.
+/// The fewest programs and recordings of a whole validation.
+const PROGRAMS_LEAST: usize = 25;
+const RECORDINGS_LEAST: usize = 100;
+/// Recordings made at once.
+const AT_ONCE: usize = 3;
+/// The part of a file that is left of it, in hundredths.
 const CUTS: [usize; 3] = [30, 60, 95];
-/// The options of fresh recordings, by name.
-const WAYS: [(&str, &[&str]); 2] = [("", &[]), ("-net", &["--net", "1MB/s,20ms"])];
+/// The ways to record, with their options; `Way::of` says who is recorded in which.
+const NET: &[&str] = &["--net", "1MB/s,20ms"];
+const SCRUBBED: &[&str] = &["--scrub", "--try", "answer-queries"];
+const RING: &[&str] = &["--ring", "4", "--when", "mark"];
+
+/// Programs that do something by themselves or at a key or a button, for some seconds.
+const SHORT: [&str; 18] = [
+    "xeyes",
+    "xlogo",
+    "xedit",
+    "xman -bothshown",
+    "bitmap",
+    "ico",
+    "xload -update 1",
+    "oclock",
+    "xfontsel",
+    "editres",
+    "xbiff",
+    "viewres",
+    "xgc",
+    "xmag",
+    "xmessage -buttons yes,no Question",
+    "gtk3-demo",
+    "x11perf -repeat 1 -time 1 -reps 2000 -rect10 -copywinwin10",
+    "listres",
+];
+
+/// A recording, or why there is none.
+struct Case {
+    name: String,
+    way: &'static str,
+    made: Result<Recorded, String>,
+}
+
+struct Recorded {
+    trace: PathBuf,
+    /// The profile that was printed while the recording went on.
+    live: Option<PathBuf>,
+}
 
 /// Audits all of them; a line for each.
 pub(crate) fn validate(given: &[String]) -> Result<(), String> {
@@ -23,115 +69,243 @@ pub(crate) fn validate(given: &[String]) -> Result<(), String> {
         fs::remove_dir_all(&place).map_err(told)?;
     }
     fs::create_dir_all(&place).map_err(told)?;
-    let mut traces = recordings(&root().join("tests/data"))?;
+    let mut cases = kept(&root().join("tests/data"))?;
     for path in given.iter().map(PathBuf::from) {
         match path.is_dir() {
-            true => traces.extend(recordings(&path)?),
-            false => traces.push(path),
+            true => cases.extend(kept(&path)?),
+            false => cases.push(Case::kept(path)),
         }
     }
+    let mut wrong = 0;
     if given.is_empty() {
-        traces.extend(fresh(&place));
+        let (programs, fresh) = fresh(&place);
+        cases.extend(fresh);
+        println!("{programs} programs");
+        wrong += usize::from(programs < PROGRAMS_LEAST || cases.len() < RECORDINGS_LEAST);
     }
-    let (mut audited, mut wrong) = (0, 0);
-    for (number, trace) in traces.iter().enumerate() {
-        let made = derived(trace, &place.join(number.to_string()))?;
-        for (what, file) in std::iter::once(("", trace.clone())).chain(made) {
-            let said = audit(&file)?;
-            audited += 1;
-            wrong += usize::from(!said.starts_with("all "));
-            println!("{} {what}: {said}", trace.display());
-        }
+    let mut audited: BTreeMap<&str, usize> = BTreeMap::new();
+    for case in &cases {
+        let said = case.made.as_ref().map_err(Clone::clone).and_then(audit);
+        *audited.entry(case.way).or_default() += 1;
+        wrong += usize::from(said.is_err());
+        let said = said.unwrap_or_else(|why| format!("WRONG: {why}"));
+        println!("{} {}: {said}", case.name, case.way);
     }
+    println!("{audited:?}");
     match wrong {
         0 => {
-            println!("{audited} recordings contradict nothing");
+            println!("{} recordings contradict nothing", cases.len());
             Ok(())
         }
         some => Err(format!(
-            "{some} of {audited} recordings contradict themselves"
+            "{some} of {} are not there or contradict themselves",
+            cases.len()
         )),
     }
 }
 
+impl Case {
+    fn kept(trace: PathBuf) -> Case {
+        let name = trace.display().to_string();
+        let made = Ok(Recorded { trace, live: None });
+        Case {
+            name,
+            way: "kept",
+            made,
+        }
+    }
+}
+
 /// The traces of a folder.
-fn recordings(folder: &Path) -> Result<Vec<PathBuf>, String> {
+fn kept(folder: &Path) -> Result<Vec<Case>, String> {
     let files = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let paths = files.filter_map(|file| Some(file.ok()?.path()));
     let mut traces: Vec<_> = paths
         .filter(|path| path.extension().is_some_and(|is| is == "mcap"))
         .collect();
     traces.sort();
-    Ok(traces)
+    Ok(traces.into_iter().map(Case::kept).collect())
 }
 
-/// Recordings of programs on private servers. A program that is not installed has none.
-fn fresh(place: &Path) -> Vec<PathBuf> {
-    let mut made = Vec::new();
-    for program in PROGRAMS {
-        for (way, options) in WAYS {
-            let name: String = program.name.split(' ').take(1).chain([way]).collect();
-            let folder = place.join(format!("work-{name}"));
-            let trace = place.join(format!("{name}.mcap"));
-            if fs::create_dir_all(&folder).is_err() {
-                continue;
-            }
-            // What it writes and how it ends say nothing about the recording.
-            Command::new(target().join("release/x11prof"))
-                .args(["record", "--server", "xvfb", "-o"])
-                .arg(&trace)
-                .args(options)
-                .args(["--", "sh", "-c", program.shell])
-                .current_dir(&folder)
-                .stdin(Stdio::null())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .status()
-                .ok();
-            made.extend(trace.exists().then_some(trace));
+/// The number of programs that are installed, and recordings of them on private servers.
+fn fresh(place: &Path) -> (usize, Vec<Case>) {
+    let long = PROGRAMS
+        .iter()
+        .map(|program| (program.name.to_owned(), program.shell.to_owned()));
+    let short = SHORT
+        .iter()
+        .map(|command| ((*command).to_owned(), worked(command)));
+    let program = |name: &str| name.split(' ').next().unwrap_or_default().to_owned();
+    let (programs, missing): (Vec<_>, Vec<_>) = long
+        .chain(short)
+        .map(|(name, shell)| (program(&name), shell))
+        .partition(|(name, _)| is_installed(name));
+    let missing: Vec<_> = missing.into_iter().map(|(name, _)| name).collect();
+    println!("not installed: {}", missing.join(", "));
+    let wanted = Mutex::new(programs.iter().enumerate());
+    let made = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                loop {
+                    let next = wanted.lock().ok().and_then(|mut wanted| wanted.next());
+                    let Some((number, (name, shell))) = next else {
+                        return;
+                    };
+                    let cases = of_program(number, name, shell, place);
+                    if let Ok(mut made) = made.lock() {
+                        made.extend(cases);
+                    }
+                }
+            });
         }
-    }
-    made
+    });
+    (programs.len(), made.into_inner().unwrap_or_default())
 }
 
-/// The trace scrubbed, and cut off.
-fn derived(trace: &Path, place: &Path) -> Result<Vec<(&'static str, PathBuf)>, String> {
-    fs::create_dir_all(place).map_err(told)?;
-    let scrubbed = place.join("scrubbed.mcap");
-    let mut made = Vec::new();
-    let scrub = Command::new(target().join("release/x11prof"))
-        .arg("scrub")
-        .arg(trace)
-        .arg("-o")
-        .arg(&scrubbed)
-        .stderr(Stdio::null())
-        .status();
-    if scrub.is_ok_and(|status| status.success()) {
-        made.push(("scrubbed", scrubbed));
-    }
-    let bytes = fs::read(trace).map_err(|error| format!("{}: {error}", trace.display()))?;
-    for part in CUTS {
-        let cut = place.join(format!("cut-{part}.mcap"));
-        fs::write(&cut, &bytes[..bytes.len() * part / 100]).map_err(told)?;
-        made.push(("cut off", cut));
-    }
-    Ok(made)
+fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).exists())
 }
 
-/// What the audit says: its count where all holds, else what does not, or why it cannot.
-fn audit(trace: &Path) -> Result<String, String> {
-    let output = Command::new(target().join("release/x11prof"))
-        .arg("audit")
-        .arg(trace)
-        .output()
+/// A program for four seconds, with some keys and clicks.
+fn worked(command: &str) -> String {
+    format!(
+        "timeout -k 1 4 {command} & sleep 1.5
+         for at in 20 40 60 80; do xdotool mousemove $at $at click 1 key Tab sleep 0.1; done
+         xdotool type --delay 30 'quick fox'; sleep 0.5; kill $!; wait"
+    )
+}
+
+/// A program as it is, over a network, in one of the other ways, and what is left of the first recording
+/// when it is scrubbed and cut off.
+fn of_program(number: usize, name: &str, shell: &str, place: &Path) -> Vec<Case> {
+    let case = |way, made| Case {
+        name: name.to_owned(),
+        way,
+        made,
+    };
+    let work = |way: &str| {
+        let folder = place.join(format!("{name}-{way}"));
+        fs::create_dir_all(&folder).map_err(told).map(|()| folder)
+    };
+    let recorded = |way, options: &[&str], shell: &str| {
+        case(
+            way,
+            work(way).and_then(|folder| record(&folder, options, shell)),
+        )
+    };
+    let plain = recorded("plain", &[], shell);
+    let marked = format!(
+        "( {shell} ) & sleep 2.5; {} mark; wait",
+        program().display()
+    );
+    let printed = format!("( {shell} ); sleep 3; kill -USR1 $PPID; sleep 1");
+    let other = match number % 4 {
+        0 => case(
+            "attached",
+            work("attached").and_then(|at| attached(&at, shell)),
+        ),
+        1 => recorded("ring", RING, &marked),
+        2 => recorded("live", &["--live"], &printed),
+        _ => recorded("tried", SCRUBBED, shell),
+    };
+    let mut cases = vec![recorded("net", NET, shell), other];
+    if let Ok(Recorded { trace, .. }) = &plain.made {
+        let cut = CUTS[number % CUTS.len()];
+        cases.push(case("scrubbed", scrubbed(trace)));
+        cases.push(case("cut off", cut_off(trace, cut)));
+    }
+    cases.insert(0, plain);
+    cases
+}
+
+fn program() -> PathBuf {
+    target().join("release/x11prof")
+}
+
+/// Records what the shell does on a private server.
+fn record(folder: &Path, options: &[&str], shell: &str) -> Result<Recorded, String> {
+    let said = folder.join("said.txt");
+    // How the program ends says nothing about the recording.
+    Command::new(program())
+        .args(["record", "--server", "xvfb", "-o", "trace.mcap"])
+        .args(options)
+        .args(["--", "sh", "-c", shell])
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(fs::File::create(&said).map_err(told)?)
+        .status()
         .map_err(told)?;
+    let live = options.contains(&"--live").then(|| said.clone());
+    let found = ["trace.mcap", "trace-1.mcap"].map(|name| folder.join(name));
+    match found.into_iter().find(|trace| trace.exists()) {
+        Some(trace) => Ok(Recorded { trace, live }),
+        None => Err(format!("no recording, see {}", said.display())),
+    }
+}
+
+/// Records what the shell does on a server that is attached to.
+fn attached(folder: &Path, shell: &str) -> Result<Recorded, String> {
+    let cpus = std::thread::available_parallelism().map_err(told)?;
+    let server = XServer::start(&format!("0-{}", cpus.get() - 1))?;
+    let trace = folder.join("trace.mcap");
+    let recorder = Recorder::attach(&server, &trace)?;
+    Command::new("sh")
+        .args(["-c", shell])
+        .env("DISPLAY", server.display())
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .map_err(told)?;
+    recorder.end()?;
+    Ok(Recorded { trace, live: None })
+}
+
+fn scrubbed(trace: &Path) -> Result<Recorded, String> {
+    let scrubbed = trace.with_file_name("scrubbed.mcap");
+    let mut scrub = Command::new(program());
+    let done = scrub.arg("scrub").arg(trace).arg("-o").arg(&scrubbed);
+    let done = done.output().map_err(told)?;
+    match done.status.success() {
+        true => Ok(Recorded {
+            trace: scrubbed,
+            live: None,
+        }),
+        false => Err(String::from_utf8_lossy(&done.stderr).into_owned()),
+    }
+}
+
+fn cut_off(trace: &Path, hundredths: usize) -> Result<Recorded, String> {
+    let cut = trace.with_file_name("cut.mcap");
+    let bytes = fs::read(trace).map_err(told)?;
+    fs::write(&cut, &bytes[..bytes.len() * hundredths / 100]).map_err(told)?;
+    Ok(Recorded {
+        trace: cut,
+        live: None,
+    })
+}
+
+/// The number of checks where all hold, else what does not, or why there is no audit.
+fn audit(recorded: &Recorded) -> Result<String, String> {
+    let mut audit = Command::new(program());
+    audit.arg("audit").arg(&recorded.trace);
+    if let Some(live) = &recorded.live {
+        audit.arg("--live").arg(live);
+    }
+    let output = audit.output().map_err(told)?;
     let said = String::from_utf8_lossy(&output.stdout);
     let lines = said.lines().filter(|line| !line.starts_with("not in this"));
     let said = lines.collect::<Vec<_>>().join("; ");
-    let why = String::from_utf8_lossy(&output.stderr);
-    // Of a file cut off within its beginning there is nothing to tell.
-    match said.is_empty() {
-        true => Ok(format!("all of nothing: {}", why.trim())),
-        false => Ok(said),
+    match output.status.success() {
+        true => Ok(said),
+        false => Err(format!(
+            "{}: {said} {}",
+            recorded.trace.display(),
+            String::from_utf8_lossy(&output.stderr).trim()
+        )),
     }
 }

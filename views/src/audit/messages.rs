@@ -1,6 +1,11 @@
 //! `dump`'s lines added up: a reading of the recording that shares no counter with the reports.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
+
+/// The most of a context switch that a process's clock counts and its runs do not, in milliseconds.
+const SWITCH_MS: f64 = 0.02;
 
 /// Messages by their kinds, and what control records say of the machine and the network.
 pub(super) fn added_up(lines: &str) -> Value {
@@ -8,6 +13,7 @@ pub(super) fn added_up(lines: &str) -> Value {
     for kind in ["request", "reply", "event", "error"] {
         sums[kind] = json!({ "count": 0, "bytes": 0 });
     }
+    let mut switches = BTreeMap::new();
     for line in lines.lines() {
         let Ok(line) = serde_json::from_str::<Value>(line) else {
             continue;
@@ -15,6 +21,12 @@ pub(super) fn added_up(lines: &str) -> Value {
         let control = &line["control"];
         match (line["kind"].as_str(), control["kind"].as_str()) {
             (Some("control"), Some("started")) => sums["processors"] = control["cpus"].clone(),
+            // A process's clock counts some of each context switch, of which its runs have nothing.
+            (Some("control"), Some("cpu-time")) => {
+                let of = |name: &str| control[name].as_f64().unwrap_or_default();
+                let count = of("voluntary_switches") + of("involuntary_switches");
+                switches.insert(control["pid"].as_u64(), count * SWITCH_MS);
+            }
             (Some("control"), Some("network")) => {
                 let round_trip = control["round_trip_ns"].as_f64().unwrap_or_default();
                 sums["round_trip_ms"] = json!(round_trip / 1e6);
@@ -29,5 +41,6 @@ pub(super) fn added_up(lines: &str) -> Value {
             _ => {}
         }
     }
+    sums["switching_ms"] = json!(switches.values().sum::<f64>());
     sums
 }

@@ -31,6 +31,8 @@ impl Pages {
             "json" => Page::Figures(serde_json::from_str(text).map_err(|error| error.to_string())?),
             "lines" => Page::Figures(added_up(text)),
             "csv" => Page::Figures(table(text).map_err(|error| error.to_string())?),
+            "xml" => Page::Figures(attributes(text)),
+            "stacks" => Page::Figures(stacks(text)),
             "html" => Page::Figures(embedded(text)?),
             _ => Page::Words(text.split_whitespace().collect::<Vec<_>>().join(" ")),
         };
@@ -68,16 +70,43 @@ fn table(text: &str) -> Result<Value, csv::Error> {
     let mut lines = Vec::new();
     for line in reader.records() {
         let line = line?;
-        let cells = heads.iter().zip(&line).map(|(head, cell)| {
-            let value = match cell {
-                "" => Value::Null,
-                cell => serde_json::from_str(cell).unwrap_or_else(|_| Value::from(cell)),
-            };
-            (head.to_owned(), value)
-        });
+        let cells = heads.iter().zip(&line);
+        let cells = cells.map(|(head, cell)| (head.to_owned(), read(cell)));
         lines.push(Value::Object(cells.collect::<Map<_, _>>()));
     }
     Ok(Value::Array(lines))
+}
+
+fn read(cell: &str) -> Value {
+    match cell {
+        "" => Value::Null,
+        cell => serde_json::from_str(cell).unwrap_or_else(|_| Value::from(cell)),
+    }
+}
+
+/// The events of an XML file as records of their attributes.
+fn attributes(xml: &str) -> Value {
+    let events = xml.split("<EVENT ").skip(1).map(|event| {
+        let mut words = event.split('\'');
+        let mut fields = Map::new();
+        while let (Some(name), Some(value)) = (words.next(), words.next()) {
+            let name = name.trim_end_matches('=').rsplit([' ', '\n']).next();
+            fields.insert(name.unwrap_or_default().to_owned(), read(value));
+        }
+        Value::Object(fields)
+    });
+    events.collect()
+}
+
+/// The sum of all stacks, and how far off it may be: each is rounded to a microsecond, and the shortest
+/// are left out.
+fn stacks(lines: &str) -> Value {
+    let micros = |line: &str| line.rsplit(' ').next()?.parse::<f64>().ok();
+    let micros: Vec<f64> = lines.lines().filter_map(micros).collect();
+    serde_json::json!({
+        "ms": micros.iter().sum::<f64>() / 1e3,
+        "rounded_ms": 0.0005 * (micros.len() + 50) as f64,
+    })
 }
 
 /// The figures in a page for a browser.

@@ -25,7 +25,11 @@ pub(super) fn number(words: &str, after: &str, place: usize) -> Option<Number> {
         .take(40)
         .collect();
     let read = |(at, token): (usize, &&str)| {
-        let bare = token.trim_matches(|c: char| !c.is_ascii_digit());
+        // A client's number is part of its name.
+        if at > 0 && tokens[at - 1] == "(client" {
+            return None;
+        }
+        let bare = token.trim_matches(['(', ')', ',', '.', ';', ':', '%']);
         let value: f64 = bare.parse().ok()?;
         let decimals = bare
             .split_once('.')
