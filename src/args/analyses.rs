@@ -259,6 +259,9 @@ pub(crate) struct Dump {
     /// Only messages up to S seconds after the start
     #[arg(long, value_name = "S")]
     pub(crate) to: Option<f64>,
+    /// Show when threads begin to run and stop as well
+    #[arg(long)]
+    pub(crate) switches: bool,
 }
 
 #[derive(Debug, Args)]

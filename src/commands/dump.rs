@@ -24,6 +24,7 @@ pub(crate) fn run(arguments: &Dump) -> Outcome {
         messages: arguments.message.clone(),
         from: arguments.from,
         to: arguments.to,
+        switches: arguments.switches,
     };
     let mut dump = views::Dump::new(format, filter);
     let written = emit(None, |out| {

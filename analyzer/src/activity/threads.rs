@@ -63,6 +63,18 @@ impl Step {
     pub fn time(&self) -> Timestamp {
         Timestamp::from_nanos(self.time)
     }
+
+    /// The process and the thread.
+    #[must_use]
+    pub fn thread(&self) -> (u32, u32) {
+        (self.pid, self.tid)
+    }
+
+    /// True where the thread runs from now on.
+    #[must_use]
+    pub fn runs(&self) -> bool {
+        self.now.runs()
+    }
 }
 
 /// A thread ran without a break.

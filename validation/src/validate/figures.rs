@@ -8,7 +8,15 @@ use xtask::run::{cargo, root, run, target};
 /// The recordings that are kept, or these.
 pub(crate) fn validate(traces: &[String]) -> Result<(), String> {
     run(cargo().args(["build", "--release", "--locked"]))?;
-    let kept = ["gtk3-widget-factory", "xclock", "xset", "xterm"];
+    let kept = [
+        "emacs",
+        "featherpad",
+        "gtk3-widget-factory",
+        "x11perf",
+        "xclock",
+        "xset",
+        "xterm",
+    ];
     let kept = kept.map(|name| root().join(format!("tests/data/{name}.mcap")));
     let mut script = Command::new("python3");
     script

@@ -16,6 +16,8 @@ pub struct DumpFilter {
     pub from: Option<f64>,
     /// Messages up to this many seconds after the start.
     pub to: Option<f64>,
+    /// Context switches as well.
+    pub switches: bool,
 }
 
 impl DumpFilter {

@@ -14,7 +14,7 @@ use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 pub use filter::DumpFilter;
 
-use x11prof_analyzer::{Observation, Seen, name_matches};
+use x11prof_analyzer::{Observation, Seen, Step, name_matches};
 
 use crate::plain::plain;
 use names::Names;
@@ -108,6 +108,9 @@ impl Dump {
                 self.message(seen, out)
             }
             Observation::Control(time, control) => self.control(*time, control, out),
+            Observation::Switches(steps) if self.filter.switches => {
+                steps.iter().try_for_each(|step| self.switch(step, out))
+            }
             Observation::Lost(block) => {
                 let seconds = self.seconds(block.time);
                 if !self.filter.place(Some(block.connection), seconds)
@@ -164,6 +167,27 @@ impl Dump {
                 let line = json!({
                     "seconds": seconds, "kind": "control",
                     "control": serde_json::to_value(control)?,
+                });
+                writeln!(out, "{line}")
+            }
+        }
+    }
+
+    /// A thread begins to run, or stops.
+    fn switch(&mut self, step: &Step, out: &mut dyn io::Write) -> io::Result<()> {
+        let seconds = self.seconds(step.time());
+        if !self.filter.shows_control() || !self.filter.place(None, seconds) {
+            return Ok(());
+        }
+        let ((pid, tid), runs) = (step.thread(), step.runs());
+        match self.format {
+            DumpFormat::Text => {
+                let does = if runs { "runs" } else { "stops" };
+                writeln!(out, "{seconds:>13.6} -- {pid}/{tid} {does}")
+            }
+            DumpFormat::Json => {
+                let line = json!({
+                    "seconds": seconds, "kind": "switch", "pid": pid, "tid": tid, "runs": runs,
                 });
                 writeln!(out, "{line}")
             }
@@ -325,6 +349,7 @@ mod tests {
     use super::{Dump, DumpFilter, DumpFormat};
     use x11prof_analyzer::Pipeline;
     use x11prof_analyzer::testing::*;
+    use x11prof_trace::{Record, Switch, SwitchKind, Timestamp};
 
     fn dumped(trace: &Synthetic, format: DumpFormat) -> String {
         filtered(trace, format, DumpFilter::default())
@@ -380,6 +405,28 @@ mod tests {
             "{fill}"
         );
         assert!(dumped(&trace, DumpFormat::Json).contains(r#""names":{}"#));
+    }
+
+    #[test]
+    fn context_switches_are_shown_where_they_are_asked_for() {
+        let mut trace = Synthetic::new();
+        let at = Timestamp::from_nanos(1_000_500_000);
+        trace.records.push(Record::Schedule(vec![Switch {
+            time: at,
+            pid: CLIENT_PID,
+            tid: 21,
+            cpu: 0,
+            kind: SwitchKind::In,
+        }]));
+        let shown = |switches| {
+            let filter = DumpFilter {
+                switches,
+                ..DumpFilter::default()
+            };
+            filtered(&trace, DumpFormat::Text, filter)
+        };
+        assert!(shown(true).contains("     0.000500 -- 20/21 runs\n"));
+        assert!(!shown(false).contains("20/21"));
     }
 
     #[test]

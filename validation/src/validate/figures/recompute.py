@@ -77,8 +77,43 @@ def begun(lines):
     return starts, requests
 
 
+def ran(lines):
+    """Milliseconds that the clients' threads and the server's first thread ran, by the context switches, and how
+    many of those there are; clients until their last connection closed."""
+    server, clients, gone = None, collections.Counter(), {}
+    of_connection, since, runs = {}, {}, []
+    last = 0.0
+    for line in map(json.loads, lines):
+        last = line["seconds"]
+        control = line.get("control", {})
+        kind = control.get("kind")
+        if kind == "server":
+            server = control.get("pid")
+        elif kind == "opened" and control.get("pid") is not None:
+            of_connection[control["connection"]] = control["pid"]
+            clients[control["pid"]] += 1
+            gone.pop(control["pid"], None)
+        elif kind == "closed" and control["connection"] in of_connection:
+            pid = of_connection.pop(control["connection"])
+            clients[pid] -= 1
+            if clients[pid] == 0:
+                gone[pid] = line["seconds"]
+        elif line["kind"] == "switch":
+            thread = (line["pid"], line["tid"])
+            if line["runs"]:
+                since[thread] = line["seconds"]
+            elif thread in since:
+                runs.append((thread[0], since.pop(thread), line["seconds"]))
+    runs += [(pid, begun, last) for (pid, _), begun in since.items()]
+    of = lambda wanted: sum(max(0.0, min(end, gone.get(pid, last)) - begin) for pid, begin, end in runs if wanted(pid))
+    many = sum(1 for pid, *_ in runs if pid in clients)
+    return of(lambda pid: pid in clients and pid != server) * 1e3, of(lambda pid: pid == server) * 1e3, many
+
+
 def differences(program, trace):
-    lines = run(program, "dump", trace, "--format", "json").splitlines()
+    lines = run(program, "dump", trace, "--format", "json", "--switches").split("\n")[:-1]
+    clients_ms, server_ms, many = ran(lines)
+    lines = [line for line in lines if '"kind":"switch"' not in line]
     count, size, of_connection, received, gaps, may_wait, duration = by_hand(lines)
     starts, sent = begun(lines)
     report = page(program, "report", trace)
@@ -120,7 +155,17 @@ def differences(program, trace):
     setups = total(size, "setup")
     same("bytes of setups", setups, transport["setup_bytes"])
     same("bytes of transport", sum(total(size, kind) for kind in ("reply", "error", "event")) + setups, transport["bytes"])
-    # `dump` has no context switches, which may be the first and the last record.
+    # Of the clock of a process some microseconds of each context switch are no run; or a doubt is told.
+    doubts = [warning["kind"] for warning in report["warnings"]]
+    if many and "clocks-differ" not in doubts:
+        series = page(program, "episodes", trace)["series"]
+        for who, ours in (("client", clients_ms), ("server", server_ms)):
+            theirs = sum(series[f"{who}_percent"]) * series["step_ms"] / 100
+            same(f"{who}'s time by its switches", ours, theirs, 1.0 + 0.01 * ours)
+        clock = report["total"]["client_cpu_ms"]
+        if clock is not None:
+            same("clients' time by their clocks", clients_ms, clock, 10 + 0.1 * clock + 0.02 * many)
+    # Context switches may be the first and the last record.
     most("duration", duration, report["trace"]["duration_ms"] + 0.001)
     for line in report["trace"]["connections"]:
         same(f"requests of connection {line['id']}", of_connection[line["id"]], line["requests"])
