@@ -180,6 +180,31 @@ mod tests {
         let most = &report.suggestions[0];
         near(most.saves_ms, most.round_trips as f64 * 50.2);
     }
+    /// What the server sent may have been on the link since before the connection, as far as its time tells.
+    #[test]
+    fn the_user_waits_no_longer_than_the_session() {
+        let mut trace = Synthetic::new();
+        trace.control(Control::Network(EmulatedNetwork {
+            bytes_per_second: None,
+            round_trip_ns: 2_000_000_000,
+        }));
+        let mut press = vec![0; 32];
+        (press[0], press[1]) = (2, 38);
+        trace.wait(10).server_sends(&[press]);
+        trace.wait(10).client_sends(&[no_operation(1)]);
+        trace.wait(10).end();
+        let mut summary = TraceSummary::default();
+        let mut episodes = Episodes::new(&EpisodeOptions::default());
+        Pipeline::new().run_records(trace.records.iter().cloned(), |observation| {
+            summary.observe(observation);
+            episodes.observe(observation);
+        });
+        let report = EpisodesReport::new("made up", &summary, &episodes.finish());
+        let waited = report.think_and_wait.wait_ms;
+        assert!(waited > 0.0, "{:?}", report.summary);
+        assert!(waited <= report.summary.end_to_end_ms, "{waited}");
+    }
+
     /// A process starts before it connects, and what it sent last may be on the link for longer than anybody
     /// waits.
     #[test]

@@ -11,6 +11,7 @@ use x11prof_analyzer::{
     StallsReport, Statistics, StatisticsReport,
 };
 use x11prof_cost_model::{Network, ServerParameters, Substitutions, built_in};
+use x11prof_views::audit::{Pages, audit};
 use x11prof_trace::{
     Block, ConnectionId, Control, CpuTime, Direction, ExtensionOpcodes, Opened, Record, Server,
     Switch, SwitchKind, Timestamp,
@@ -90,17 +91,31 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         stalls.observe(observation);
         episodes.observe(observation);
     });
-    drop(StatisticsReport::new(
-        "fuzz",
-        &statistics,
-        &HistogramOptions::default(),
-    ));
+    let statistics = StatisticsReport::new("fuzz", &statistics, &HistogramOptions::default());
     drop(ResourceReport::new(&resources, &summary));
     let page = x11prof_views::Page::default();
     drop(x11prof_views::stalls::grabs(&GrabReport::new(stalls.grabs(), &summary), &page));
     drop(x11prof_views::stalls::text(&StallsReport::new(&stalls, &summary), &page));
-    drop(EpisodesReport::new("fuzz", &summary, &episodes.finish()));
+    let episodes = EpisodesReport::new("fuzz", &summary, &episodes.finish());
+
+    // No page contradicts another one, whatever was recorded.
+    let mut pages = Pages::default();
+    add(&mut pages, "report", &profiles[0]);
+    add(&mut pages, "episodes", &episodes);
+    add(&mut pages, "stats", &statistics);
+    let mut audit = audit(&pages);
+    // The clocks of a made-up recording know nothing of its context switches.
+    audit
+        .violations
+        .retain(|violation| !violation.to_string().contains(", far from "));
+    assert!(audit.violations.is_empty(), "{audit}");
 });
+
+/// Adds a page as its JSON.
+fn add(pages: &mut Pages, name: &str, report: &impl serde::Serialize) {
+    let json = serde_json::to_string(report).expect("a report is JSON");
+    pages.add(name, "json", &json).expect("JSON is read");
+}
 
 /// Feeds `records` to `pipeline`, and what comes of them to `on`.
 fn observed(

@@ -339,11 +339,11 @@ impl Findings {
             (None, None) => self.first_act,
             _ => self.first,
         };
-        let begun = begun.unwrap_or_default().as_nanos();
-        self.covered.add(start.max(begun), end);
+        let begun = start.max(begun.unwrap_or_default().as_nanos());
+        self.covered.add(begun, end);
         self.added[0] = self.added[0].saturating_add(added);
         if episode.trigger == Trigger::Input {
-            if let Some(stretch) = self.waits.add(start, end) {
+            if let Some(stretch) = self.waits.add(begun, end) {
                 let end = stretch.start + stretch.length;
                 self.series.waited(stretch.start, end);
             }
