@@ -63,6 +63,7 @@ fn read<R: Read>(mut reader: Reader<R>, sender: &SyncSender<Batch>) {
                 // Its texts may be long: it ends a batch.
                 Record::Control(..) => BATCH_BYTES,
                 Record::Schedule(switches) => size_of_val(switches.as_slice()),
+                Record::HandlerTimes(times) => size_of_val(times.as_slice()),
             };
             batch.push(record);
             if bytes < BATCH_BYTES && batch.len() < BATCH_RECORDS {

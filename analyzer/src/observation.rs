@@ -1,7 +1,7 @@
 //! The facts of a trace as a pass hands them to analyses.
 
 use x11prof_session::Session;
-use x11prof_trace::{Block, ConnectionId, Control, Timestamp};
+use x11prof_trace::{Block, ConnectionId, Control, HandlerTime, Timestamp};
 
 use crate::activity::threads::Step;
 use crate::device_grabs::DeviceGrab;
@@ -28,6 +28,8 @@ pub enum Observation<'a> {
     },
     /// Changes of threads' states since the message before.
     Switches(&'a [Step]),
+    /// Times of the server's handlers since the message before.
+    Handled(&'a [HandlerTime]),
     /// The server changed hands: who has grabbed it now.
     Grabbed(Timestamp, Option<ConnectionId>),
     /// A device changed hands, or a grab was refused.

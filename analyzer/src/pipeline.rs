@@ -166,6 +166,7 @@ impl Pipeline {
                     });
                 }
             }
+            Record::HandlerTimes(times) => self.facts.hand_on(&Observation::Handled(times), on),
             Record::Schedule(switches) => {
                 let facts = &mut self.facts;
                 self.threads.switches(switches, |steps| {

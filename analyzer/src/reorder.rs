@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
-use x11prof_trace::{ConnectionId, Control, Record, Switch, Timestamp, Waiting};
+use x11prof_trace::{ConnectionId, Control, HandlerTime, Record, Switch, Timestamp, Waiting};
 
 /// Nanoseconds of the trace for which records wait where no switches are recorded, or none has come yet.
 const LATE: u64 = 50_000_000;
@@ -32,6 +32,7 @@ enum LateRecord {
     Switch(Switch),
     /// The place in which a thread waits; it follows the switch that began the wait.
     Waiting(Waiting),
+    Handled(HandlerTime),
 }
 
 /// Records that wait for their turn.
@@ -57,6 +58,12 @@ impl ReorderBuffer {
     pub(crate) fn put(&mut self, record: Record) {
         let time = match record {
             Record::Schedule(switches) => return self.switches(&switches),
+            Record::HandlerTimes(times) => {
+                for time in times {
+                    self.tell(time.start.as_nanos(), LateRecord::Handled(time));
+                }
+                return;
+            }
             Record::Control(_, Control::Waiting(waiting)) => {
                 return self.tell(waiting.since_ns, LateRecord::Waiting(waiting));
             }
@@ -162,15 +169,20 @@ impl ReorderBuffer {
 
     /// The next switches or wait up to `until`.
     fn next_told(&mut self, until: u64) -> Option<Record> {
-        let mut switches = Vec::new();
+        let (mut switches, mut times) = (Vec::new(), Vec::new());
         loop {
             let full = self.told.len() > MAX_SWITCHES;
             let is_due = |(time, told): &mut (u64, LateRecord)| {
-                let alone = matches!(told, LateRecord::Switch(_)) || switches.is_empty();
-                alone && (*time <= until || full)
+                let alike = match told {
+                    LateRecord::Switch(_) => times.is_empty(),
+                    LateRecord::Handled(_) => switches.is_empty(),
+                    LateRecord::Waiting(_) => switches.is_empty() && times.is_empty(),
+                };
+                alike && (*time <= until || full)
             };
             match self.told.pop_front_if(is_due) {
                 Some((_, LateRecord::Switch(switch))) => switches.push(switch),
+                Some((_, LateRecord::Handled(time))) => times.push(time),
                 Some((_, LateRecord::Waiting(waiting))) => {
                     let since = Timestamp::from_nanos(waiting.since_ns);
                     return Some(Record::Control(since, Control::Waiting(waiting)));
@@ -178,7 +190,10 @@ impl ReorderBuffer {
                 None => break,
             }
         }
-        (!switches.is_empty()).then_some(Record::Schedule(switches))
+        match switches.is_empty() {
+            false => Some(Record::Schedule(switches)),
+            true => (!times.is_empty()).then_some(Record::HandlerTimes(times)),
+        }
     }
 }
 
@@ -200,7 +215,7 @@ fn size(record: &Record) -> usize {
 #[cfg(test)]
 mod tests {
     use x11prof_trace::{
-        ConnectionId, Control, Joined, Record, Switch, SwitchKind, Timestamp, Waiting,
+        ConnectionId, Control, HandlerTime, Joined, Record, Switch, SwitchKind, Timestamp, Waiting,
     };
 
     use super::{BATCHES, LATE, LATEST, MAX_RECORDS, ReorderBuffer};
@@ -250,6 +265,11 @@ mod tests {
                         each.map(|one| format!("s{}", one.time.as_nanos() / 1_000_000))
                             .collect()
                     }
+                    Record::HandlerTimes(times) => {
+                        let each = times.iter();
+                        each.map(|one| format!("h{}", one.start.as_nanos() / 1_000_000))
+                            .collect()
+                    }
                     Record::Block(_) => vec![],
                 });
             }
@@ -260,6 +280,26 @@ mod tests {
     /// So many batches after which all before is told.
     fn later(from: u64) -> impl Iterator<Item = Record> {
         (0..BATCHES as u64 - 1).map(move |n| switches(&[from + n]))
+    }
+
+    #[test]
+    fn handlers_times_come_between_the_messages_and_switches_of_their_time() {
+        let handled = |millis: u64| HandlerTime {
+            start: Timestamp::from_nanos(millis * 1_000_000),
+            took_ns: 1,
+            client: 1,
+            sequence: 1,
+            count: 1,
+        };
+        let records = [
+            at(1),
+            at(4),
+            Record::HandlerTimes(vec![handled(2), handled(5)]),
+            switches(&[3]),
+        ];
+        let all = records.into_iter().chain(later(6)).chain([at(4000)]);
+        let order = order(all.collect());
+        assert!(order.starts_with("m1 h2 s3 m4 h5 "), "{order}");
     }
 
     #[test]

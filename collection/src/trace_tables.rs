@@ -95,6 +95,7 @@ impl TraceTables {
         self.profile.end();
         let basis = match self.profile.basis() {
             _ if !self.priced => None,
+            Basis::Timed => Some("timed"),
             Basis::Measured => Some("measured"),
             _ => Some("modelled"),
         };

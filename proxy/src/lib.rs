@@ -19,6 +19,7 @@ mod display_lock;
 mod display_name;
 #[doc(hidden)]
 pub mod fuzzing;
+mod handler_times;
 mod images;
 mod introduction;
 mod kept_bytes;

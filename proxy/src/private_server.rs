@@ -15,6 +15,7 @@ use crate::authority::{self, Cookie};
 use crate::child::{OwnChild, last_words, until};
 use crate::compositor::Compositor;
 use crate::display_name::DisplayName;
+use crate::handler_times::HandlerTimes;
 use crate::private_dir::PrivateDir;
 use crate::server_error::{START_PATIENCE, ServerError};
 use crate::server_kind::{HostKind, ServerKind};
@@ -35,6 +36,8 @@ pub struct PrivateServer {
     dir: PrivateDir,
     /// The host of this server's window; it ends after the server.
     host: Option<Host>,
+    /// The timer of the server's handlers, or the reason why there is none; `None` where none was asked for.
+    timer: Option<Result<HandlerTimes, String>>,
 }
 
 /// The program that shows a server's window.
@@ -78,12 +81,19 @@ impl PrivateServer {
     /// # Errors
     /// Fails if the server's program is missing or does not become ready.
     pub fn start(kind: ServerKind) -> Result<PrivateServer, ServerError> {
-        let mut server = PrivateServer::start_unseen(kind)?;
-        server.show().map_err(|source| ServerError::Io {
-            program: kind.program(),
-            source,
-        })?;
-        Ok(server)
+        PrivateServer::launch(kind, false)?.shown()
+    }
+
+    /// Starts a server that times its handlers, where that can be had, as [`start`](PrivateServer::start) does.
+    pub(crate) fn start_timed(kind: ServerKind) -> Result<PrivateServer, ServerError> {
+        PrivateServer::launch(kind, true)?.shown()
+    }
+
+    fn shown(mut self) -> Result<PrivateServer, ServerError> {
+        let program = self.kind.program();
+        self.show()
+            .map_err(|source| ServerError::Io { program, source })?;
+        Ok(self)
     }
 
     /// Starts a server that nobody looks at yet.
@@ -91,6 +101,10 @@ impl PrivateServer {
     /// # Errors
     /// Fails if the server's program is missing or does not become ready.
     pub fn start_unseen(kind: ServerKind) -> Result<PrivateServer, ServerError> {
+        PrivateServer::launch(kind, false)
+    }
+
+    fn launch(kind: ServerKind, timed: bool) -> Result<PrivateServer, ServerError> {
         let program = kind.program();
         let io = |source| ServerError::Io { program, source };
         let host = kind.host().map(Host::start).transpose()?;
@@ -105,6 +119,7 @@ impl PrivateServer {
         if let Some(host) = &host {
             host.shows(&mut command);
         }
+        let timer = timed.then(|| HandlerTimes::prepare(&mut command, dir.path()));
         let mut child = OwnChild::spawn(&mut command).map_err(|source| match source.kind() {
             ErrorKind::NotFound => ServerError::Missing {
                 program,
@@ -128,6 +143,7 @@ impl PrivateServer {
             viewer: None,
             dir,
             host,
+            timer,
         })
     }
 
@@ -159,6 +175,15 @@ impl PrivateServer {
             sched_setaffinity(Some(thread), &only)?;
         }
         Ok(())
+    }
+
+    /// Begins to time the server's handlers, once the server has answered some requests. `None` where the server was
+    /// not started for that, a reason for people where the handlers cannot be timed.
+    pub(crate) fn time_handlers(&mut self) -> Option<Result<HandlerTimes, String>> {
+        Some(self.timer.take()?.and_then(|mut timer| {
+            timer.begin()?;
+            Ok(timer)
+        }))
     }
 
     /// Its display, `:N`.

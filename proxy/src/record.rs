@@ -19,6 +19,7 @@ use crate::client::Display;
 use crate::command::CommandLine;
 use crate::connections::Connections;
 use crate::display_name::DisplayName;
+use crate::handler_times::HandlerTimes;
 use crate::images::ImageRequests;
 use crate::listener::{self, Claimed};
 use crate::marks::{MarkKey, Marks};
@@ -125,7 +126,7 @@ pub struct Recorded {
 pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recorded, RecordError> {
     let system = |what| move |source| RecordError::System { what, source };
     // The server lives until the end of the recording.
-    let (link, _server) = target(&config.target)?;
+    let (link, mut server) = target(&config.target)?;
     let (mut about, extensions) = server_info::ask(&link)?;
     if config.rewrites.contains(&Rewrite::CurrentResources)
         && !server_info::has_current_resources(&link, &extensions)?
@@ -199,6 +200,8 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     note_tried(&tap, &tried, |_| None);
     tap.control(clock::now(), Control::Extensions { extensions });
 
+    let timer = server.as_mut().and_then(PrivateServer::time_handlers);
+    let timer = timer.and_then(|timer| told_timer(&tap, server_pid, timer));
     let display = Arc::new(Display {
         link,
         cookie,
@@ -206,7 +209,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         turned_away: AtomicBool::new(false),
         disk: recorder.disk(),
         tap: tap.clone(),
-        scheduling: Scheduling::start(tap.clone()),
+        scheduling: Scheduling::start(tap.clone(), timer),
         buffers: LargeBuffers::default(),
         kept: Mutex::default(),
         images,
@@ -280,6 +283,18 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     })
 }
 
+/// Notes in the trace whether the server's handlers are timed, and returns the timer where they are.
+fn told_timer(
+    tap: &Tap,
+    server: Option<u32>,
+    timer: Result<HandlerTimes, String>,
+) -> Option<HandlerTimes> {
+    let why = timer.as_ref().err().cloned();
+    let pid = server?;
+    tap.control(clock::now(), Control::Timing { pid, why });
+    timer.ok()
+}
+
 /// Notes the rewrites in the trace, each with the number of requests that it changed, if known.
 fn note_tried(tap: &Tap, tried: &TriedRewrites, requests: impl Fn(u64) -> Option<u64>) {
     for (rewrite, count) in tried.counts() {
@@ -303,7 +318,7 @@ impl Drop for TapCloser {
 pub(crate) fn target(target: &Target) -> Result<(ServerLink, Option<PrivateServer>), RecordError> {
     let name = match target {
         Target::Private(kind) => {
-            let server = PrivateServer::start(*kind)?;
+            let server = PrivateServer::start_timed(*kind)?;
             let authority = Some(server.authority_file().to_owned());
             let link = ServerLink::new(server.display().clone(), authority);
             return Ok((link, Some(server)));

@@ -230,7 +230,7 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
             RecorderInput::Control(_, control) => {
                 self.began |= matches!(control, Control::Ended { .. })
             }
-            RecorderInput::Schedule(_) => {}
+            RecorderInput::Schedule(_) | RecorderInput::HandlerTimes(_) => {}
         }
         self.written.records += 1;
         if self.filter.is_some() {
@@ -240,6 +240,7 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
             RecorderInput::Block(block) => writer.write_block(&block.head(), block.parts()),
             RecorderInput::Control(time, control) => writer.write_control(*time, control),
             RecorderInput::Schedule(switches) => writer.write_schedule(switches),
+            RecorderInput::HandlerTimes(times) => writer.write_handler_times(times),
         });
     }
 
@@ -369,6 +370,7 @@ fn record(entry: &RecorderInput) -> Record {
         RecorderInput::Block(block) => Record::Block(block.clone()),
         RecorderInput::Control(time, control) => Record::Control(*time, control.clone()),
         RecorderInput::Schedule(switches) => Record::Schedule(switches.clone()),
+        RecorderInput::HandlerTimes(times) => Record::HandlerTimes(times.clone()),
     }
 }
 

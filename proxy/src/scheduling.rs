@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use x11prof_trace::{Control, Switch, SwitchKind, Timestamp, Waiting};
 
+use crate::handler_times::HandlerTimes;
 use crate::perf::{Outputs, Rings};
 use crate::tap::{RecorderInput, Tap};
 use crate::{clock, cpu_clock, process_info};
@@ -63,8 +64,8 @@ impl WatchedProcesses {
 }
 
 impl Scheduling {
-    /// Starts the capture, which watches nothing yet.
-    pub(crate) fn start(tap: Tap) -> Scheduling {
+    /// Starts the capture, which watches nothing yet. With a `timer` it also takes the times of the server's handlers.
+    pub(crate) fn start(tap: Tap, timer: Option<HandlerTimes>) -> Scheduling {
         let opened = Rings::open(&process_info::online_cpus())
             .and_then(|rings| Ok((rings.outputs()?, rings)));
         let (outputs, rings) = match opened {
@@ -76,10 +77,12 @@ impl Scheduling {
             rings,
             shared: Arc::clone(&shared),
             tap: tap.clone(),
+            timer,
             threads: HashMap::new(),
             last: 0,
             lost: 0,
             left_out: 0,
+            untimed: 0,
             full: false,
         };
         let spawned = thread::Builder::new()
@@ -180,12 +183,15 @@ struct Watcher {
     rings: Option<Rings>,
     shared: Arc<WatchedProcesses>,
     tap: Tap,
+    timer: Option<HandlerTimes>,
     threads: HashMap<u32, Thread>,
     /// Switches of the last drain: as many will come.
     last: usize,
     lost: u64,
     /// Switches that there was no room for in the queue, which is full.
     left_out: u64,
+    /// Requests whose times had no room.
+    untimed: u64,
     full: bool,
 }
 
@@ -213,6 +219,7 @@ impl Watcher {
             // Drained first: who has run meanwhile is not asked in vain, which takes longer than
             // all the rest.
             self.drain();
+            self.drain_timer();
             let seen = if self.full { Vec::new() } else { self.ask() };
             if !seen.is_empty() {
                 self.drain();
@@ -229,12 +236,19 @@ impl Watcher {
             }
             thread::park_timeout(BEAT);
         }
-        for (count, became) in [
-            (self.lost, "lost by the kernel"),
-            (self.left_out, "left out because the queue was full"),
+        for (count, what) in [
+            (self.lost, "context switches were lost by the kernel"),
+            (
+                self.left_out,
+                "context switches were left out because the queue was full",
+            ),
+            (
+                self.untimed,
+                "requests were handled untimed because the recorder came late",
+            ),
         ] {
             if count > 0 {
-                let what = format!("{count} context switches were {became}");
+                let what = format!("{count} {what}");
                 self.tap.control(clock::now(), Control::Trouble { what });
             }
         }
@@ -270,6 +284,25 @@ impl Watcher {
         self.full = full;
         if !full && !switches.is_empty() {
             self.tap.push(RecorderInput::Schedule(switches));
+        }
+    }
+
+    /// Takes the times of the server's handlers.
+    fn drain_timer(&mut self) {
+        let Some(timer) = &mut self.timer else { return };
+        let mut times = Vec::new();
+        match timer.drain(&mut times) {
+            Ok(lost) => self.untimed += lost,
+            Err(error) => {
+                let what = format!("the times of the server's handlers cannot be read: {error}");
+                self.tap.control(clock::now(), Control::Trouble { what });
+                self.timer = None;
+            }
+        }
+        if self.full {
+            self.untimed += times.iter().map(|time| u64::from(time.count)).sum::<u64>();
+        } else if !times.is_empty() {
+            self.tap.push(RecorderInput::HandlerTimes(times));
         }
     }
 

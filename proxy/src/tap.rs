@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use x11prof_trace::{Block, Control, ExistingDrawable, ExistingWindow, Gap, Switch, Timestamp};
+use x11prof_trace::{
+    Block, Control, ExistingDrawable, ExistingWindow, Gap, HandlerTime, Switch, Timestamp,
+};
 
 use crate::omission::Level;
 
@@ -30,6 +32,7 @@ pub(crate) enum RecorderInput {
     Block(Block),
     Control(Timestamp, Control),
     Schedule(Vec<Switch>),
+    HandlerTimes(Vec<HandlerTime>),
 }
 
 impl RecorderInput {
@@ -42,6 +45,7 @@ impl RecorderInput {
                 }
                 RecorderInput::Control(_, control) => held_by(control),
                 RecorderInput::Schedule(switches) => size_of::<Switch>() * switches.len(),
+                RecorderInput::HandlerTimes(times) => size_of::<HandlerTime>() * times.len(),
             }
     }
 }

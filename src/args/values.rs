@@ -233,6 +233,8 @@ pub(super) fn rewrite(text: &str) -> Result<Rewrite, String> {
 pub(crate) enum BasisChoice {
     /// Measured where it can be
     Auto,
+    /// The handlers of the recorded server, which x11prof started: each request's own time
+    Timed,
     /// The kernel's clock of the recorded server; prices only divide it
     Measured,
     /// Prices alone
@@ -243,6 +245,7 @@ impl BasisChoice {
     pub(crate) fn wanted(self) -> BasisOption {
         match self {
             BasisChoice::Auto => BasisOption::Auto,
+            BasisChoice::Timed => BasisOption::Timed,
             BasisChoice::Measured => BasisOption::Measured,
             BasisChoice::Model => BasisOption::Model,
         }

@@ -107,7 +107,14 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         here.end();
         profile.carry(here);
     }
-    if arguments.basis == BasisChoice::Measured && profile.basis() != Basis::Measured {
+    if arguments.basis == BasisChoice::Timed && profile.basis() != Basis::Timed {
+        return Err(CommandError::file(
+            path,
+            "the server's handlers were not timed (`record --server` times them where the server can); \
+             use --basis measured",
+        ));
+    }
+    if arguments.basis == BasisChoice::Measured && !profile.basis().is_measured() {
         return Err(CommandError::file(
             path,
             "the recorded server's time is not in the trace (a remote server, or a kernel that does not \
@@ -123,7 +130,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     // Prices only divide what was measured.
     report
         .warnings
-        .extend(prices.doubts(profile.basis() == Basis::Measured));
+        .extend(prices.doubts(profile.basis().is_measured()));
     report.stalls = Some(StallsReport::new(&stalls, &summary));
     if let Some(resources) = &held {
         report.resources = Some(ResourceReport::new(resources, &summary));

@@ -94,7 +94,7 @@ impl Kept {
                     return;
                 }
             }
-            Record::Schedule(_) => {}
+            Record::Schedule(_) | Record::HandlerTimes(_) => {}
         }
         if let Some(segment) = &mut self.segment {
             let written = segment.write(record);

@@ -46,5 +46,6 @@ mod screens;
 mod scrub;
 mod stability;
 mod stats;
+mod timed;
 mod top;
 mod transparency;

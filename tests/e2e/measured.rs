@@ -11,21 +11,27 @@ use x11prof_analyzer::{
 use x11prof_cost_model::{Network, ServerParameters, Substitutions};
 use x11prof_trace::Reader;
 
-/// Records `shell` on a private Xvfb and prices it with what comes with x11prof.
-fn recorded(shell: &str) -> Value {
+/// Records `shell` on a private Xvfb: the report by the handlers' times, and by prices alone.
+fn recorded(shell: &str) -> [Value; 2] {
     let place = Place::new();
     let words = ["record", "--server", "xvfb", "-o", "it.mcap", "--"];
     // A program that is ended on purpose leaves its own status.
     place.run(words.into_iter().chain(["sh", "-c", shell]));
-    place.json([
-        "report", "--format", "json", "--params", "xvfb-24", "it.mcap",
-    ])
+    let report = ["report", "--format", "json", "--params", "xvfb-24"];
+    ["timed", "measured"]
+        .map(|basis| place.json(report.into_iter().chain(["--basis", basis, "it.mcap"])))
 }
 
 /// The total is the kernel's, and the lines are all of it.
 fn measured(shell: &str) {
-    let report = recorded(shell);
-    assert_eq!(report["server"]["basis"], "measured", "{report:#}");
+    let [timed, measured] = recorded(shell);
+    assert_eq!(timed["server"]["basis"], "timed", "{timed:#}");
+    assert_eq!(measured["server"]["basis"], "measured", "{measured:#}");
+    adds_up(&timed);
+    adds_up(&measured);
+}
+
+fn adds_up(report: &Value) {
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
     let total = &report["total"];
     let (server, kernel) = (number(&total["server_ms"]), number(&total["server_cpu_ms"]));

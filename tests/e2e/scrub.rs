@@ -53,7 +53,7 @@ impl Contents {
                 Record::Control(_, control) => {
                     controls += &serde_json::to_string(control).expect("JSON");
                 }
-                Record::Schedule(_) => {}
+                Record::Schedule(_) | Record::HandlerTimes(_) => {}
             }
             pipeline.run_records([record], |observation| {
                 let Observation::Message(seen) = observation else {

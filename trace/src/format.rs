@@ -29,6 +29,7 @@ pub(crate) enum Topic {
     ToClient,
     Control,
     Schedule,
+    HandlerTimes,
 }
 
 /// The contents of a channel record and of its schema.
@@ -42,11 +43,12 @@ pub(crate) struct ChannelSpec {
 }
 
 impl Topic {
-    pub(crate) const ALL: [Topic; 4] = [
+    pub(crate) const ALL: [Topic; 5] = [
         Topic::ToServer,
         Topic::ToClient,
         Topic::Control,
         Topic::Schedule,
+        Topic::HandlerTimes,
     ];
 
     /// The topic of a name; none for channels that this version does not know.
@@ -87,6 +89,14 @@ impl Topic {
                 name: "schedule",
                 message_encoding: "x11prof-schedule",
                 schema_name: "x11prof.Schedule",
+                schema_encoding: "",
+                schema: "",
+            },
+            Topic::HandlerTimes => ChannelSpec {
+                id: 5,
+                name: "handler-times",
+                message_encoding: "x11prof-handler-times",
+                schema_name: "x11prof.HandlerTimes",
                 schema_encoding: "",
                 schema: "",
             },

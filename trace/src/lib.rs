@@ -11,6 +11,7 @@ mod checkpoint;
 mod connection_id;
 mod error;
 mod format;
+mod handler_times;
 mod last_words;
 mod lengths;
 mod messages;
@@ -35,8 +36,8 @@ pub use last_words::last_words;
 pub use parts::cut;
 pub use reader::Reader;
 pub use record::{
-    Block, Control, CpuTime, Direction, EmulatedNetwork, ExtensionOpcodes, Gap, Link, Opened, Part,
-    Record, RoundTrip, Server, Started, Switch, SwitchKind, Transfer, Waiting,
+    Block, Control, CpuTime, Direction, EmulatedNetwork, ExtensionOpcodes, Gap, HandlerTime, Link,
+    Opened, Part, Record, RoundTrip, Server, Started, Switch, SwitchKind, Transfer, Waiting,
 };
 pub use recovery::{Recovery, recover};
 pub use time::Timestamp;

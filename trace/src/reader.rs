@@ -6,7 +6,9 @@ use serde::Deserialize;
 
 use crate::format::{FORMAT, Topic};
 use crate::messages::{Message, MessageTopic, Messages};
-use crate::{Control, Direction, Record, Started, Timestamp, TraceError, block, schedule};
+use crate::{
+    Control, Direction, Record, Started, Timestamp, TraceError, block, handler_times, schedule,
+};
 
 /// Reads the records of a trace in the order of the file, in one pass and with bounded memory.
 /// The reader skips unknown channels, unknown kinds of control record and unknown kinds of switch.
@@ -126,5 +128,8 @@ pub(crate) fn decode(message: Message) -> Result<Option<Record>, String> {
         Topic::Schedule => Some(schedule::decode(data)?)
             .filter(|switches| !switches.is_empty())
             .map(Record::Schedule),
+        Topic::HandlerTimes => Some(handler_times::decode(data)?)
+            .filter(|times| !times.is_empty())
+            .map(Record::HandlerTimes),
     })
 }

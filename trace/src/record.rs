@@ -25,6 +25,8 @@ pub enum Record {
     Control(Timestamp, Control),
     /// Context switches, a batch of them.
     Schedule(Vec<Switch>),
+    /// The times of the server's handlers, a batch of them.
+    HandlerTimes(Vec<HandlerTime>),
 }
 
 /// The bytes of one socket read.
@@ -92,6 +94,21 @@ pub enum SwitchKind {
     Preempted,
 }
 
+/// The time of the server's handler of one request, or of several short ones in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HandlerTime {
+    /// When the first handler began.
+    pub start: Timestamp,
+    /// The time of all, in nanoseconds. The kernel may have run other threads meanwhile.
+    pub took_ns: u64,
+    /// The client's index in the server: the number above the resource ids' mask.
+    pub client: u16,
+    /// The low bits of the first request's sequence number.
+    pub sequence: u16,
+    /// The number of requests, one after the other, all of one major opcode.
+    pub count: u32,
+}
+
 /// A control record: JSON in the file, so that it can grow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -138,6 +155,14 @@ pub enum Control {
         /// `switches`, or `none`.
         capture: String,
         /// Why there is no capture.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
+    /// The times of the server's handlers follow, or do not.
+    Timing {
+        /// The server's process.
+        pid: u32,
+        /// Why the handlers are not timed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },

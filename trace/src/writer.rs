@@ -9,8 +9,11 @@ use mcap::{Compression, WriteOptions};
 
 use crate::block::{self, BlockHead};
 use crate::format::{CHUNK_SIZE, LIBRARY, MESSAGE_LIMIT, PROFILE, Topic};
+use crate::handler_times;
 use crate::schedule::{self, BATCH_LIMIT};
-use crate::{Control, Direction, Part, Record, Started, Switch, Timestamp, TraceError};
+use crate::{
+    Control, Direction, HandlerTime, Part, Record, Started, Switch, Timestamp, TraceError,
+};
 
 /// Writes a trace. What was written is safe from a crash after a [`flush`](Writer::flush).
 ///
@@ -56,6 +59,7 @@ impl<W: Write> Writer<W> {
             }
             Record::Control(time, control) => self.write_control(*time, control),
             Record::Schedule(switches) => self.write_schedule(switches),
+            Record::HandlerTimes(times) => self.write_handler_times(times),
         }
     }
 
@@ -105,6 +109,20 @@ impl<W: Write> Writer<W> {
             schedule::encode(&mut self.buffer, batch);
             self.out
                 .message(Topic::Schedule.spec().id, first.time, &self.buffer)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the times of handlers. An empty batch is not written; a very long one becomes several.
+    ///
+    /// # Errors
+    /// Where the sink fails.
+    pub fn write_handler_times(&mut self, times: &[HandlerTime]) -> Result<(), TraceError> {
+        for batch in times.chunks(handler_times::BATCH_LIMIT) {
+            let Some(first) = batch.first() else { continue };
+            handler_times::encode(&mut self.buffer, batch);
+            self.out
+                .message(Topic::HandlerTimes.spec().id, first.start, &self.buffer)?;
         }
         Ok(())
     }

@@ -227,7 +227,8 @@ impl Runs {
     /// The threads' run time between two times, as far as the runs are kept.
     pub(crate) fn ran_between(&self, from: u64, to: u64) -> u64 {
         let running = self.running.values().map(|since| (*since, to));
-        let all = self.stretches.iter().copied().chain(running);
+        let latest = self.stretches.iter().rev().copied();
+        let all = latest.take_while(|(_, until)| *until > from).chain(running);
         all.map(|(since, until)| until.min(to).saturating_sub(since.max(from)))
             .sum()
     }

@@ -9,12 +9,21 @@ use x11prof_cost_model::Micros;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
+    /// The recorded server's own handlers, and the kernel's clock for the rest.
+    Timed,
     /// The kernel's clock of the recorded server, divided by prices.
     Measured,
     /// Measured on the recorded server, brought to another one by the ratio of two prices.
     Carried,
     /// Prices alone.
     Modelled,
+}
+
+impl Basis {
+    /// True where the total is the recorded server's own.
+    pub fn is_measured(self) -> bool {
+        matches!(self, Basis::Timed | Basis::Measured)
+    }
 }
 
 /// A share of the server's runs.
@@ -27,6 +36,14 @@ pub(crate) struct Share {
 }
 
 impl Share {
+    /// The share without a part of its time, which cannot be longer.
+    pub(crate) fn less(self, time: Micros) -> Share {
+        Share {
+            time: Micros((self.time - time).0.max(0.0)),
+            ..self
+        }
+    }
+
     pub(crate) fn part(self, part: f64) -> Share {
         Share {
             time: self.time * part,
@@ -61,6 +78,8 @@ pub(crate) struct Rate {
     pub(crate) scale: f64,
     /// The clock's time beyond the switches, for each run.
     pub(crate) each: Micros,
+    /// True where the server timed its requests: their times have no bounds.
+    pub(crate) timed: bool,
 }
 
 impl Rate {
@@ -68,6 +87,7 @@ impl Rate {
     pub(crate) const PLAIN: Rate = Rate {
         scale: 1.0,
         each: Micros::ZERO,
+        timed: false,
     };
 
     /// The rate at which shares add up to `clock`.
@@ -80,8 +100,8 @@ impl Rate {
             }
         } else if told.stretches > 0.0 {
             Rate {
-                scale: 1.0,
                 each: beyond * (1.0 / told.stretches),
+                ..Rate::PLAIN
             }
         } else {
             Rate::PLAIN

@@ -82,6 +82,7 @@ impl Collector {
                 }
             }
             Observation::Lost(_)
+            | Observation::Handled(_)
             | Observation::Closed { .. }
             | Observation::Started(_)
             | Observation::DeviceGrab { .. } => {}

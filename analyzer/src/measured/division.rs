@@ -5,11 +5,13 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 use x11prof_cost_model::Micros;
 use x11prof_protocol::SequenceNumber;
-use x11prof_trace::ConnectionId;
+use x11prof_session::IdRange;
+use x11prof_trace::{ConnectionId, HandlerTime};
 
 use super::fit::{Divided, Fit};
+use super::timed::{Match, Timed};
 use crate::activity::delays::HANDED_ON_WITHIN;
-use crate::activity::server_runs::{Run, Runs};
+use crate::activity::server_runs::Runs;
 use crate::activity::share::{Rate, Share};
 use crate::activity::threads::Step;
 
@@ -18,6 +20,8 @@ use crate::activity::threads::Step;
 const TOLD_LATE: u64 = 2_000_000;
 /// Work that waits for its run, at most. Beyond that, all waiting work belongs to the next run.
 const WAITING_LIMIT: u64 = 1 << 16;
+/// The kernel may have run others within a handler that took longer. In nanoseconds.
+const INTERRUPTED: u64 = 20_000;
 /// Waiting works that are searched for an equal one of the same moment: each request has a few charges.
 const ALIKE: usize = 4;
 
@@ -100,6 +104,12 @@ pub(crate) struct Division<K> {
     /// Runs in which only a part of a message had come.
     carried: Share,
     uncalled: UnclaimedRuns,
+    /// Requests and their handlers' times, where the server tells them.
+    timed: Option<Timed<Work<K>>>,
+    /// Handlers whose runs are not over, in the order of time, each with its nanoseconds in earlier runs.
+    handled: VecDeque<(HandlerTime, u64)>,
+    /// Timed requests that are not handed out yet.
+    matched: Vec<(K, Share)>,
     /// The sum of all prices, and how many there were. Work without a price counts as their mean.
     priced: (f64, u64),
 }
@@ -122,6 +132,9 @@ impl<K: Divided> Division<K> {
             called: false,
             carried: Share::default(),
             uncalled: UnclaimedRuns::default(),
+            timed: None,
+            handled: VecDeque::new(),
+            matched: Vec::new(),
             priced: (0.0, 0),
         }
     }
@@ -145,6 +158,93 @@ impl<K: Divided> Division<K> {
     /// The server itself tells what it did, once it has.
     pub(crate) fn told_by_server(&mut self) {
         self.told = true;
+    }
+
+    /// The server tells the times of its handlers.
+    pub(crate) fn time_handlers(&mut self) {
+        self.timed = Some(Timed::new());
+    }
+
+    /// True where the server tells the times of its handlers.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.timed.is_some()
+    }
+
+    /// The server gave a client its resource ids.
+    pub(crate) fn accepted(&mut self, client: ConnectionId, ids: &IdRange) {
+        self.with_timed(|timed, on| timed.accepted(client, ids, on));
+    }
+
+    /// The server told the times of handlers.
+    pub(crate) fn handled(&mut self, times: &[HandlerTime]) {
+        if self.timed.is_some() {
+            self.handled.extend(times.iter().map(|time| (*time, 0)));
+        }
+    }
+
+    /// The server has a request. Its time comes from its handler where that is timed, and from the runs otherwise.
+    pub(crate) fn timed_request(&mut self, work: Work<K>, (client, sequence): RequestId) {
+        let is_timed = self.with_timed(|timed, on| timed.request(client, sequence, work, on));
+        match is_timed {
+            // The request still explains a run.
+            Some(true) => self.work(Work {
+                key: None,
+                price: None,
+                ..work
+            }),
+            _ => self.work(work),
+        }
+    }
+
+    /// Does something to the timed requests. What has met its time waits to be handed out.
+    fn with_timed<R>(
+        &mut self,
+        mut act: impl FnMut(&mut Timed<Work<K>>, &mut dyn FnMut(Match<Work<K>>)) -> R,
+    ) -> Option<R> {
+        let (matched, sure, uncalled) = (&mut self.matched, &mut self.sure, &mut self.uncalled);
+        let usual = usual(self.priced);
+        let mut on = |happened| match happened {
+            Match::Timed(Work { key: Some(key), .. }, nanos) => {
+                matched.push((key, of_nanos(nanos)))
+            }
+            Match::Untimed(Work {
+                key: Some(key),
+                price,
+                ..
+            }) => {
+                *sure.entry(key).or_default() += price.map_or(usual, |price| price.0);
+            }
+            Match::Unclaimed(nanos) => uncalled.share += of_nanos(nanos),
+            Match::Timed(..) | Match::Untimed(_) => {}
+        };
+        self.timed.as_mut().map(|timed| act(timed, &mut on))
+    }
+
+    /// Takes the handlers that began before `until`, the end of a run, and returns their time on a processor in it. A
+    /// handler may go on in the next run, as one that waits for a disk does.
+    fn handlers(&mut self, until: u64) -> Micros {
+        let mut sum = 0;
+        while let Some((time, earlier)) = self.handled.front_mut() {
+            let (start, took) = (time.start.as_nanos(), time.took_ns);
+            if start >= until {
+                break;
+            }
+            let end = start.saturating_add(took);
+            let may_wait = self.source == Source::Switches && took > INTERRUPTED;
+            let so_far = match may_wait {
+                true => took.min(self.runs.ran_between(start, end.min(until))),
+                false => took,
+            };
+            sum += so_far.saturating_sub(*earlier);
+            if may_wait && end > until {
+                *earlier = so_far;
+                break;
+            }
+            let time = *time;
+            self.handled.pop_front();
+            self.with_timed(|timed, on| timed.handled(&time, so_far, on));
+        }
+        Micros::from_nanos(sum as f64)
     }
 
     /// Work may be seen this much after the end of its run.
@@ -214,13 +314,8 @@ impl<K: Divided> Division<K> {
     /// A client is gone: nobody waits for its answers.
     pub(crate) fn gone(&mut self, client: ConnectionId) {
         self.questions.remove(&client);
-    }
-
-    /// The mean price, in microseconds; 1 before there is one.
-    fn usual(&self) -> f64 {
-        match self.priced {
-            (sum, count) if sum > 0.0 => sum / count as f64,
-            _ => 1.0,
+        if let Some(timed) = &mut self.timed {
+            timed.closed(client);
         }
     }
 
@@ -239,6 +334,8 @@ impl<K: Divided> Division<K> {
         mut credit: impl FnMut(K, Share),
     ) {
         if self.source != Source::Switches {
+            self.handlers(now);
+            hand_out(&mut self.matched, &mut credit);
             if self.source == Source::Clock {
                 // Prices stand for times: the rate brings their sum to the clock's time.
                 for (key, price) in self.sure.drain() {
@@ -258,7 +355,9 @@ impl<K: Divided> Division<K> {
             }
             let Some(to) = over else { return };
             self.take_last(to, next);
-            self.divide(&run, wakeup(run.slept), &woken);
+            let share = run.share().less(self.handlers(to));
+            hand_out(&mut self.matched, &mut credit);
+            self.divide(share, wakeup(run.slept), &woken);
             if self.fit.is_full() {
                 self.fit.divide(&mut credit);
             }
@@ -310,14 +409,16 @@ impl<K: Divided> Division<K> {
         if work.came == Evidence::In {
             self.woken_by.get_or_insert(key);
         }
-        let price = work.price.map_or_else(|| self.usual(), |price| price.0);
+        let price = work
+            .price
+            .map_or_else(|| usual(self.priced), |price| price.0);
         let sum = self.sure.entry(key).or_default();
         for _ in 0..times {
             *sum += price;
         }
     }
 
-    fn divide(&mut self, run: &Run, wakeup: Micros, woken: &impl Fn(Option<K>) -> K) {
+    fn divide(&mut self, share: Share, wakeup: Micros, woken: &impl Fn(Option<K>) -> K) {
         let by = self.woken_by.take();
         let called = std::mem::take(&mut self.called);
         if !called && self.owes {
@@ -332,11 +433,11 @@ impl<K: Divided> Division<K> {
             // Answers alone were written by the run before.
             self.sure.clear();
             self.uncalled.runs += 1;
-            self.uncalled.share += run.share();
+            self.uncalled.share += share;
             return;
         }
         self.last.retain(|_, price| *price > 0.0);
-        let share = run.share() + std::mem::take(&mut self.carried);
+        let share = share + std::mem::take(&mut self.carried);
         if self.last.is_empty() {
             self.carried = share;
             return;
@@ -348,6 +449,7 @@ impl<K: Divided> Division<K> {
 
     /// Divides the runs that wait for it: for a report, and at the end.
     pub(crate) fn finish(&mut self, mut credit: impl FnMut(K, Share)) {
+        hand_out(&mut self.matched, &mut credit);
         self.fit.divide(&mut credit);
     }
 
@@ -363,6 +465,8 @@ impl<K: Divided> Division<K> {
     /// The trace is over, and so is the run that goes on.
     pub(crate) fn end(&mut self) {
         self.runs.end();
+        self.handlers(u64::MAX);
+        self.with_timed(|timed, on| timed.end(on));
     }
 
     /// The part that is divided is over: what comes after only tells the rate.
@@ -394,17 +498,19 @@ impl<K: Divided> Division<K> {
     /// The rate from shares to the kernel's time. `credited` is the sum of all shares handed out. `None`
     /// where neither switches nor the clock tell the time.
     pub(crate) fn rate(&self, credited: Share) -> Option<Rate> {
-        match self.source {
+        let timed = self.is_timed();
+        let rate = match self.source {
             Source::Switches => Some(self.runs.rate().unwrap_or(Rate::PLAIN)),
             Source::Clock if credited.time.0 > 0.0 => {
                 let clock = self.runs.clocked()?;
                 Some(Rate {
                     scale: clock.0 / credited.time.0,
-                    each: Micros::ZERO,
+                    ..Rate::PLAIN
                 })
             }
             _ => None,
-        }
+        };
+        rate.map(|rate| Rate { timed, ..rate })
     }
 
     /// Starts counts and times anew.
@@ -414,9 +520,29 @@ impl<K: Divided> Division<K> {
         self.fit.divide(&mut |_, _| {});
         self.waiting.clear();
         self.waits = 0;
+        self.handled.clear();
+        self.matched.clear();
         self.sure.clear();
         self.uncalled = UnclaimedRuns::default();
         self.carried = Share::default();
+    }
+}
+
+/// The mean price, in microseconds; 1 before there is one.
+fn usual((sum, count): (f64, u64)) -> f64 {
+    if sum > 0.0 { sum / count as f64 } else { 1.0 }
+}
+
+fn hand_out<K>(matched: &mut Vec<(K, Share)>, credit: &mut impl FnMut(K, Share)) {
+    for (key, share) in matched.drain(..) {
+        credit(key, share);
+    }
+}
+
+fn of_nanos(nanos: f64) -> Share {
+    Share {
+        time: Micros::from_nanos(nanos),
+        stretches: 0.0,
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod division;
 mod fit;
+mod timed;
 
 pub use crate::activity::share::Basis;
 pub(crate) use crate::activity::share::{Rate, Share};

@@ -43,7 +43,9 @@ pub enum BasisOption {
     /// Measured where the recorded server is the one that is priced and the trace tells its time.
     #[default]
     Auto,
-    /// Measured where the trace tells the server's time, whatever server the prices are of.
+    /// Timed by the server's handlers, or measured, whatever server the prices are of.
+    Timed,
+    /// Measured and divided by prices where the trace tells the server's time, whatever server the prices are of.
     Measured,
     /// By prices alone.
     Model,
@@ -106,20 +108,26 @@ impl Measuring {
             } => {
                 let known = price.basis != x11prof_cost_model::Basis::Unpriced;
                 let price = known.then_some(price.server.time);
-                division.work(Work {
+                let work = Work {
                     at: time.as_nanos(),
                     came: Evidence::In,
                     key: Some(key(Some(operation.request), None)),
                     price,
                     question: seen.and_then(question),
-                });
+                };
+                match seen.and_then(request).filter(|_| division.is_timed()) {
+                    Some(id) => division.timed_request(work, id),
+                    None => division.work(work),
+                }
                 self.charged = true;
             }
             Charge::Failed {
                 request,
                 correction: Some((was, now)),
                 ..
-            } => division.corrected(key(Some(*request), None), now.time - was.time),
+            } if !division.is_timed() => {
+                division.corrected(key(Some(*request), None), now.time - was.time);
+            }
             Charge::Transport {
                 time,
                 part,
@@ -130,6 +138,8 @@ impl Measuring {
                 let came = match part {
                     // Where runs are known, each has its own wakeup.
                     Wakeup if division.source() == Source::Switches => return,
+                    // A handler's time holds what is cold for it.
+                    Cold if division.is_timed() => return,
                     Wakeup | Read | Cold | Setup => Evidence::In,
                     Reply | Error | Update => Evidence::Answer,
                     Event => Evidence::Event,
@@ -164,6 +174,19 @@ impl Measuring {
                     division.steps(steps);
                 }
             }
+            Observation::Handled(times) => {
+                if let Some(division) = &mut self.division {
+                    division.handled(times);
+                }
+            }
+            Observation::Message(seen) if matches!(seen.message, Message::ServerSetup(_)) => {
+                let client = ClientId(seen.connection.0);
+                if let Some(division) = &mut self.division
+                    && let Some(ids) = seen.session.ids_of(client)
+                {
+                    division.accepted(seen.connection, &ids);
+                }
+            }
             Observation::BlockStart(_) => self.charged = false,
             Observation::Lost(block) | Observation::BlockEnd(block) => {
                 let time = block.time.as_nanos();
@@ -186,7 +209,7 @@ impl Measuring {
                     || x11prof_cost_model::is_same_server(&self.priced, &recorded_server(server));
                 let wants = match self.basis {
                     BasisOption::Auto => same(),
-                    BasisOption::Measured => true,
+                    BasisOption::Measured | BasisOption::Timed => true,
                     BasisOption::Model => false,
                 };
                 self.division = server.pid.filter(|_| wants).map(Division::of);
@@ -203,6 +226,14 @@ impl Measuring {
                     && division.server() == reading.pid
                 {
                     division.clock(time, reading.cpu_ns);
+                }
+            }
+            Control::Timing { pid, why: None } => {
+                if let Some(division) = &mut self.division
+                    && division.server() == *pid
+                    && self.basis != BasisOption::Measured
+                {
+                    division.time_handlers();
                 }
             }
             Control::Attached {} => {
@@ -309,6 +340,11 @@ impl Measuring {
         self.division.as_ref()?.rate(self.credited)
     }
 
+    /// True where the server's handlers tell their times.
+    pub(super) fn is_timed(&self) -> bool {
+        self.division.as_ref().is_some_and(Division::is_timed)
+    }
+
     /// The server's run time by switches and by clock, where they differ.
     pub(super) fn doubt(&self) -> Option<(Micros, Micros)> {
         self.division.as_ref()?.doubt()
@@ -355,6 +391,14 @@ fn call(at: u64, price: Option<Micros>) -> Work<Key> {
 fn event(seen: &Seen<'_>) -> Option<Symbol> {
     match seen.message {
         Message::Event(event) => Some(event.name),
+        _ => None,
+    }
+}
+
+/// The request that was seen.
+fn request(seen: &Seen<'_>) -> Option<RequestId> {
+    match seen.message {
+        Message::Request(request) => Some((seen.connection, request.sequence)),
         _ => None,
     }
 }

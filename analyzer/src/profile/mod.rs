@@ -221,6 +221,7 @@ impl Profile {
     /// The source of the server's times.
     pub fn basis(&self) -> Basis {
         match (self.measuring.rate(), &self.carried) {
+            (Some(_), _) if self.measuring.is_timed() => Basis::Timed,
             (Some(_), _) => Basis::Measured,
             (None, Some(_)) => Basis::Carried,
             (None, None) => Basis::Modelled,
@@ -240,7 +241,7 @@ impl Profile {
     /// From this profile's measured times and prices to another server's sums; `None` where nothing was
     /// measured.
     fn carried_to(&self, there: &Sums) -> Option<CarryingRatios> {
-        if self.basis() != Basis::Measured {
+        if !self.basis().is_measured() {
             return None;
         }
         let requests = self.lines().filter_map(|(name, line)| {

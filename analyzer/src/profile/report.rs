@@ -114,6 +114,8 @@ pub struct ServerReport {
     pub clock: Option<Clock>,
     /// The source of all server times.
     pub basis: Basis,
+    /// Why the server did not time its handlers, where x11prof asked it to; else null.
+    pub not_timed: Option<String>,
     /// The model of processor that the prices are of; null where their file names none.
     pub machine: Option<String>,
     /// From which machine they were brought to that one, and by which factors; null where they were measured

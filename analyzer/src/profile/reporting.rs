@@ -3,7 +3,6 @@
 use x11prof_cost_model::{Cost, Network};
 
 use crate::link::LinkReport;
-use crate::measured::Basis;
 use crate::profile::partition::PartitionReport;
 use crate::profile::report::{
     ConnectionReport, EventReport, GroupReport, NetworkReport, OwnReport, ProfileReport,
@@ -40,7 +39,7 @@ impl ProfileReport {
         ProfileReport {
             format: FORMAT,
             trace: trace(path, summary),
-            server: ServerReport::new(profile),
+            server: ServerReport::new(profile, summary),
             network: NetworkReport::new(network, profile.blocking()),
             requests: shares(requests.collect(), &total),
             groups: groups(profile, summary, network, &total),
@@ -90,12 +89,13 @@ impl ProfileReport {
 }
 
 impl ServerReport {
-    fn new(profile: &Profile) -> ServerReport {
+    fn new(profile: &Profile, summary: &TraceSummary) -> ServerReport {
         let (machine, brought) = profile.machine();
         ServerReport {
             name: profile.server().to_owned(),
             clock: profile.clock(),
             basis: profile.basis(),
+            not_timed: summary.not_timed().map(str::to_owned),
             machine,
             brought,
         }
@@ -236,7 +236,7 @@ fn transport(profile: &Profile, network: &Network) -> TransportReport {
         .fold(0, u64::saturating_add);
     let wire = network.time(bytes, 0);
     let updates = profile.knows_updates().then(|| part(TransportPart::Update));
-    let measured = profile.basis() == Basis::Measured;
+    let measured = profile.basis().is_measured();
     let two = |a, b| ms(part(a).server.time + part(b).server.time);
     TransportReport {
         wakeups: part(TransportPart::Wakeup).count,
@@ -288,7 +288,7 @@ fn total(
         all.server += line.server;
     }
     let mut server = all.server + transport_cost(profile);
-    let measured = profile.basis() == Basis::Measured;
+    let measured = profile.basis().is_measured();
     if measured {
         // Prices have divided it, and have not made it.
         server = Cost::exact(server.time);

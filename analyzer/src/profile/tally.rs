@@ -102,7 +102,10 @@ impl Line {
         match rate {
             None => self.clone(),
             Some(rate) => Line {
-                server: measured(rate.time(self.measured), self.with_cold()),
+                server: match rate.timed {
+                    true => Cost::exact(rate.time(self.measured)),
+                    false => measured(rate.time(self.measured), self.with_cold()),
+                },
                 transport: measured(rate.time(self.measured_transport), self.transport),
                 ..self.clone()
             },

@@ -37,6 +37,10 @@ pub(super) fn scrub(control: Control, secrets: &Secrets) -> Control {
             capture,
             why: why.map(|why| without_paths(&why)),
         },
+        Control::Timing { pid, why } => Control::Timing {
+            pid,
+            why: why.map(|why| without_paths(&why)),
+        },
         Control::Mark { text } => Control::Mark {
             text: letters(text, secrets),
         },

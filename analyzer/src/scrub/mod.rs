@@ -131,7 +131,7 @@ impl Scrubber {
                     held.push(Record::Control(*time, Control::Scrubbed {}));
                 }
             }
-            Record::Schedule(_) => held.push(record),
+            Record::Schedule(_) | Record::HandlerTimes(_) => held.push(record),
         }
     }
 

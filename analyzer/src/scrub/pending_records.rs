@@ -211,6 +211,7 @@ fn size(record: &Record, bytes: &[u8]) -> usize {
         Record::Block(block) => block.gaps.len() * size_of::<Gap>(),
         Record::Control(..) => 0,
         Record::Schedule(switches) => std::mem::size_of_val(&switches[..]),
+        Record::HandlerTimes(times) => std::mem::size_of_val(&times[..]),
     };
     RECORD_LEN + bytes.len() + more
 }

@@ -75,6 +75,7 @@ pub struct TraceSummary {
     attached: bool,
     /// The link that the recorder emulated.
     network: Option<EmulatedNetwork>,
+    not_timed: Option<String>,
     /// Connections that began before the recording.
     joined: u64,
     start_ups: Vec<StartUpReport>,
@@ -140,6 +141,7 @@ impl TraceSummary {
             }
             Control::Joined(joined) => self.joined(joined),
             Control::Network(network) => self.network = Some(*network),
+            Control::Timing { why, .. } => self.not_timed.clone_from(why),
             Control::Attached {} => self.attached = true,
             Control::Closed { .. } => self.acted(time),
             Control::CpuTime(reading) => self.cpu_clocks.read(reading),
@@ -243,6 +245,11 @@ impl TraceSummary {
     /// The display server.
     pub fn server(&self) -> Option<&Server> {
         self.server.as_ref()
+    }
+
+    /// Why the server did not time its handlers, where x11prof asked it to.
+    pub fn not_timed(&self) -> Option<&str> {
+        self.not_timed.as_deref()
     }
 
     /// The time of the first record.

@@ -152,7 +152,7 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     }
     let images = ImageRequests::of(&extensions);
     tap.control(clock::now(), Control::Extensions { extensions });
-    let scheduling = Scheduling::start(tap.clone());
+    let scheduling = Scheduling::start(tap.clone(), None);
     if let Some(pid) = server_pid {
         scheduling.watch(pid);
     }

@@ -25,10 +25,12 @@ pub(super) fn export(arguments: &Export) -> Outcome {
         profile.observe(observation);
     })?;
     profile.end();
-    let measured = profile.basis() == Basis::Measured;
-    let basis = match measured {
-        true => "measured",
-        false => "by prices",
+    let basis = profile.basis();
+    let measured = basis.is_measured();
+    let basis = match basis {
+        Basis::Timed => "timed in the server",
+        Basis::Measured => "measured",
+        Basis::Carried | Basis::Modelled => "by prices",
     };
     say!("server time is {basis}");
     if let Some(why) = prices.elsewhere.filter(|_| !measured) {

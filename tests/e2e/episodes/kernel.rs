@@ -40,7 +40,7 @@ impl Kernel {
                     }
                 }
                 Record::Schedule(more) => switches.extend(more),
-                Record::Block(_) => {}
+                Record::Block(_) | Record::HandlerTimes(_) => {}
             }
         }
         switches.sort_by_key(|switch| switch.time);

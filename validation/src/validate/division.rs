@@ -1,7 +1,7 @@
 //! `cargo xtask validate division`: is the division of the recorded server's time right?
 //!
 //! A library that is preloaded into the server times each of its handlers (`dispatch_times.c`). The shares
-//! of requests in a report of the same run are held against it. Nothing is pinned, parameters are the
+//! of requests in reports of the same run, by prices and by the recorder's own timer, are held against it. Nothing is pinned, parameters are the
 //! default ones, and each program is recorded once.
 
 use std::collections::HashMap;
@@ -51,9 +51,9 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     let is_name = |name: &&String| !is_file(name) && ServerKind::from_name(name).is_none();
     let names: Vec<&String> = arguments.iter().filter(is_name).collect();
     println!(
-        "| program | new | measured / kernel | own work, % | most expensive requests: measured %, true % of all requests | largest difference |"
+        "| program | new | measured / kernel | own work, % | most expensive requests: measured %, true % of all requests | largest difference | timed / kernel | timed: largest difference |"
     );
-    println!("|---|---|---:|---:|---|---:|");
+    println!("|---|---|---:|---:|---|---:|---:|---:|");
     let chosen = |program: &&Program| {
         names.is_empty()
             || names
@@ -84,50 +84,59 @@ fn row(
         record((program, kind), library, &trace, &times)?;
     }
     let truth = truth(&trace, &times)?;
-    let report = super::report(&trace, parameters.map(String::as_str))?;
-    let total = &report["total"];
+    let report = |basis| super::report_on(basis, &trace, parameters.map(String::as_str));
+    let (divided, timed) = (report("measured")?, report("timed")?);
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
+    let total = |report: &Value| {
+        let total = &report["total"];
+        number(&total["server_ms"]) / number(&total["server_cpu_ms"])
+    };
+    let own = number(&divided["transport"]["own"]["ms"]) / number(&divided["total"]["server_ms"]);
+    let (shares, apart, first) = held_against(&truth, &divided)?;
+    let (_, timed_apart, timed_first) = held_against(&truth, &timed)?;
+    let other = |is_first| if is_first { "" } else { ", another first" };
+    Ok(format!(
+        "| {} | {} | {:.3} | {:.1} | {shares} | {apart:.1}{} | {:.3} | {timed_apart:.1}{} |",
+        program.name,
+        if program.new { "yes" } else { "" },
+        total(&divided),
+        100.0 * own,
+        other(first),
+        total(&timed),
+        other(timed_first),
+    ))
+}
+
+/// The most expensive requests in words, the largest difference of their shares, and whether the report names the
+/// first one rightly.
+fn held_against(
+    truth: &HashMap<String, f64>,
+    report: &Value,
+) -> Result<(String, f64, bool), String> {
     let requests = report["requests"].as_array().ok_or("no requests")?;
-    let all: f64 = requests
+    let times: HashMap<&str, f64> = requests
         .iter()
-        .map(|request| number(&request["server_ms"]))
-        .sum();
-    let ours: HashMap<&str, f64> = requests
-        .iter()
-        .filter_map(|request| {
-            Some((
-                request["name"].as_str()?,
-                100.0 * number(&request["server_ms"]) / all,
-            ))
-        })
+        .filter_map(|request| Some((request["name"].as_str()?, request["server_ms"].as_f64()?)))
         .collect();
+    let all: f64 = times.values().sum();
+    let of = |name: &str| 100.0 * times.get(name).copied().unwrap_or_default() / all;
     let mut shares: Vec<(&str, f64)> = truth
         .iter()
         .map(|(name, share)| (name.as_str(), *share))
         .collect();
     shares.sort_by(|a, b| b.1.total_cmp(&a.1));
     shares.truncate(SHOWN);
-    let of = |name: &str| ours.get(name).copied().unwrap_or_default();
-    let worst = shares
+    let apart = shares
         .iter()
         .map(|(name, share)| (of(name) - share).abs())
         .fold(0.0, f64::max);
-    let most = ours.iter().max_by(|a, b| a.1.total_cmp(b.1));
-    let same = most.map(|(name, _)| *name) == shares.first().map(|(name, _)| *name);
-    let shares: Vec<String> = shares
+    let most = times.iter().max_by(|a, b| a.1.total_cmp(b.1));
+    let is_first = most.map(|(name, _)| *name) == shares.first().map(|(name, _)| *name);
+    let words: Vec<String> = shares
         .iter()
         .map(|(name, share)| format!("{name} {:.1} {share:.1}", of(name)))
         .collect();
-    let server = number(&total["server_ms"]);
-    Ok(format!(
-        "| {} | {} | {:.3} | {:.1} | {} | {worst:.1}{} |",
-        program.name,
-        if program.new { "yes" } else { "" },
-        server / number(&total["server_cpu_ms"]),
-        100.0 * number(&report["transport"]["own"]["ms"]) / server,
-        shares.join(", "),
-        if same { "" } else { ", another first" },
-    ))
+    Ok((words.join(", "), apart, is_first))
 }
 
 fn name((program, kind): Recorded<'_>) -> String {

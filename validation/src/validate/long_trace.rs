@@ -110,6 +110,11 @@ impl Copy {
                     _ => {}
                 }
             }
+            Record::HandlerTimes(times) => {
+                for one in times {
+                    one.start = self.time(one.start);
+                }
+            }
             Record::Schedule(switches) => {
                 for switch in switches {
                     switch.time = self.time(switch.time);
@@ -129,6 +134,7 @@ fn time(record: &Record) -> Option<u64> {
         Record::Block(block) => block.time,
         Record::Control(time, _) => *time,
         Record::Schedule(switches) => switches.last()?.time,
+        Record::HandlerTimes(times) => times.last()?.start,
     };
     Some(time.as_nanos())
 }

@@ -81,8 +81,13 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
 
 /// The report of a trace, with the default parameters or these.
 fn report(trace: &Path, parameters: Option<&str>) -> Result<Value, String> {
+    report_on("auto", trace, parameters)
+}
+
+/// The report of a trace on a basis.
+fn report_on(basis: &str, trace: &Path, parameters: Option<&str>) -> Result<Value, String> {
     let output = Command::new(target().join("release/x11prof"))
-        .args(["report", "--format", "json"])
+        .args(["report", "--format", "json", "--basis", basis])
         .args(parameters.into_iter().flat_map(|name| ["--params", name]))
         .arg(trace)
         .output()

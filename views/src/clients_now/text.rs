@@ -45,7 +45,7 @@ pub fn text(report: &NowReport, of: &str, by: By, order: Order, page: &Page) -> 
         text.push_str(&format!("… {more} more\n"));
     }
     let mut basis = basis(report);
-    if report.basis == Basis::Measured {
+    if report.basis.is_measured() {
         let own = duration(report.own_ms_per_s);
         basis.push_str(&format!("; {own} a second for no client"));
     }
@@ -59,6 +59,7 @@ pub fn text(report: &NowReport, of: &str, by: By, order: Order, page: &Page) -> 
 pub fn basis(report: &NowReport) -> String {
     let prices = plain(&report.prices);
     match report.basis {
+        Basis::Timed => "Server time: timed in the server, request by request".to_owned(),
         Basis::Measured => {
             format!("Server time: by the kernel's clock, divided by prices of {prices}")
         }

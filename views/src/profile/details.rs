@@ -1,6 +1,6 @@
 //! Details beyond the first screen: transport by its parts, events, runs, sources of prices.
 
-use x11prof_analyzer::{Basis, ProfileReport, RequestReport, percent};
+use x11prof_analyzer::{ProfileReport, RequestReport, percent};
 
 use super::partition::partition;
 use super::transport::transport_parts;
@@ -98,7 +98,7 @@ fn figures(report: &ProfileReport, page: &Page) -> String {
         2,
     ));
     // The kernel's total has no bounds.
-    if report.server.basis != Basis::Measured {
+    if !report.server.basis.is_measured() {
         let (low, high) = (duration(total.low_ms), duration(total.high_ms));
         text.push_str(&page.wrap(
             &format!("Bounds by the calibration: {low} to {high} in all"),

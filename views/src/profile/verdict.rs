@@ -192,6 +192,7 @@ pub(crate) fn network_words(of: &NetworkReport) -> String {
 /// A basis in a word.
 pub(crate) fn basis_word(of: Basis) -> &'static str {
     match of {
+        Basis::Timed => "timed",
         Basis::Measured => "measured",
         Basis::Carried => "carried",
         Basis::Modelled => "modelled",
@@ -202,8 +203,13 @@ pub(crate) fn basis_word(of: Basis) -> &'static str {
 fn basis(report: &ProfileReport) -> String {
     let name = plain(&report.server.name);
     match report.server.basis {
+        Basis::Timed => "Server time: timed in the server, request by request".to_owned(),
         Basis::Measured => {
-            format!("Server time: by the kernel's clock, divided by prices of {name}")
+            let not_timed = match &report.server.not_timed {
+                Some(why) => format!("; not timed: {}", plain(why)),
+                None => String::new(),
+            };
+            format!("Server time: by the kernel's clock, divided by prices of {name}{not_timed}")
         }
         Basis::Carried => {
             let bounds = bounds(report);

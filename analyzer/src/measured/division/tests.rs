@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use x11prof_cost_model::Micros;
 use x11prof_protocol::SequenceNumber;
-use x11prof_trace::ConnectionId;
+use x11prof_session::{ClientId, IdRange};
+use x11prof_trace::{ConnectionId, HandlerTime, Timestamp};
 
 use super::{Divided, Division, Evidence, Source, Work};
 use crate::activity::share::Share;
@@ -89,6 +90,50 @@ fn a_run_is_divided_in_proportion_to_prices() {
         division.settled(20_000),
         BTreeMap::from([('b', 15.0), (WAKEUP, 15.0)])
     );
+}
+
+#[test]
+fn a_timed_request_has_the_time_of_its_handler_and_prices_divide_the_rest() {
+    let mut division = with(&[(100, 140), (160, 200)]);
+    division.time_handlers();
+    let ids = IdRange {
+        first: 2 << 21,
+        mask: (1 << 21) - 1,
+        client: ClientId(1),
+        reused: false,
+    };
+    division.accepted(ConnectionId(1), &ids);
+    let handled = |sequence, micros: u64, took: u64| HandlerTime {
+        start: Timestamp::from_nanos(micros * 1000),
+        took_ns: took * 1000,
+        client: 2,
+        sequence,
+        count: 1,
+    };
+    for (sequence, key) in [(1, 'a'), (2, 'b'), (3, 'c')] {
+        let work = Work {
+            at: 90_000,
+            came: Evidence::In,
+            key: Some(key),
+            price: Some(Micros(1.0)),
+            question: None,
+        };
+        division.timed_request(work, (ConnectionId(1), SequenceNumber(sequence)));
+    }
+    division.one(90, Evidence::In, Some('r'), Some(Micros(5.0)));
+    // The second waits for a disk from 140 to 160. The third was not timed. Another client is not recorded.
+    let other = HandlerTime {
+        client: 3,
+        ..handled(9, 195, 1)
+    };
+    division.handled(&[handled(1, 105, 10), handled(2, 120, 70), other]);
+    let all = division.settled(20_000);
+    assert_eq!(
+        all,
+        BTreeMap::from([('a', 10.0), ('b', 50.0), ('r', 5.0), (WAKEUP, 5.0)])
+    );
+    // The handler of the other client, and the rest of a run that no message explains.
+    assert_eq!(division.uncalled().share.time, Micros(1.0 + 9.0));
 }
 
 #[test]

@@ -76,7 +76,7 @@ impl PcapNg {
                 }
                 Ok(())
             }
-            Record::Control(..) | Record::Schedule(_) => Ok(()),
+            Record::Control(..) | Record::Schedule(_) | Record::HandlerTimes(_) => Ok(()),
         }
     }
 

@@ -1,0 +1,250 @@
+//! The times of the server's handlers, joined with the requests of the trace by client and sequence number.
+//!
+//! The server tells a client's index, which is in the client's resource ids, and the low bits of the sequence number.
+//! Times come after their requests, but for an attached recorder, which hears of requests later.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+use x11prof_protocol::SequenceNumber;
+use x11prof_session::IdRange;
+use x11prof_trace::{ConnectionId, HandlerTime};
+
+/// Requests, or times, of one client that wait for each other, at most. What is beyond has lost its partner.
+const WAITING_LIMIT: usize = 1 << 16;
+
+/// Requests that wait for their handlers' times, and times that wait for their requests.
+#[derive(Debug)]
+pub(super) struct Timed<K> {
+    /// The client's index in the server, of each connection.
+    indices: FxHashMap<ConnectionId, u16>,
+    clients: FxHashMap<u16, Client<K>>,
+}
+
+#[derive(Debug)]
+struct Client<K> {
+    requests: VecDeque<(u16, K)>,
+    /// Each with the nanoseconds of one of its requests.
+    times: VecDeque<(HandlerTime, f64)>,
+}
+
+/// What became of requests and times.
+pub(super) enum Match<K> {
+    /// The handler of a request with this key took these nanoseconds.
+    Timed(K, f64),
+    /// The time of a request has been lost.
+    Untimed(K),
+    /// These nanoseconds were for requests that are not in the trace.
+    Unclaimed(f64),
+}
+
+impl<K: Copy> Timed<K> {
+    pub(super) fn new() -> Timed<K> {
+        Timed {
+            indices: FxHashMap::default(),
+            clients: FxHashMap::default(),
+        }
+    }
+
+    /// The server gave `connection` these resource ids. A client with the same index before is gone.
+    pub(super) fn accepted(
+        &mut self,
+        connection: ConnectionId,
+        ids: &IdRange,
+        on: &mut dyn FnMut(Match<K>),
+    ) {
+        let index = ids.first >> ids.mask.count_ones();
+        let Ok(index) = u16::try_from(index) else {
+            return;
+        };
+        self.indices.insert(connection, index);
+        if let Some(before) = self.clients.insert(index, Client::new()) {
+            before.end(on);
+        }
+    }
+
+    pub(super) fn closed(&mut self, connection: ConnectionId) {
+        // Requests that the server still handles come before the next client with the index.
+        self.indices.remove(&connection);
+    }
+
+    /// Takes a request; false if its client cannot be told in the server.
+    pub(super) fn request(
+        &mut self,
+        connection: ConnectionId,
+        sequence: SequenceNumber,
+        key: K,
+        on: &mut dyn FnMut(Match<K>),
+    ) -> bool {
+        let index = self.indices.get(&connection);
+        let Some(client) = index.and_then(|index| self.clients.get_mut(index)) else {
+            return false;
+        };
+        client.requests.push_back((low_bits(sequence), key));
+        client.settle(on);
+        true
+    }
+
+    /// Takes the time of handlers, of which `nanos` were on a processor.
+    pub(super) fn handled(&mut self, time: &HandlerTime, nanos: u64, on: &mut dyn FnMut(Match<K>)) {
+        let Some(client) = self
+            .clients
+            .get_mut(&time.client)
+            .filter(|_| time.count > 0)
+        else {
+            return on(Match::Unclaimed(nanos as f64));
+        };
+        let each = nanos as f64 / f64::from(time.count);
+        client.times.push_back((*time, each));
+        client.settle(on);
+    }
+
+    /// All that waits has lost its partner.
+    pub(super) fn end(&mut self, on: &mut dyn FnMut(Match<K>)) {
+        for client in self.clients.values_mut() {
+            std::mem::replace(client, Client::new()).end(on);
+        }
+    }
+}
+
+impl<K: Copy> Client<K> {
+    fn new() -> Client<K> {
+        Client {
+            requests: VecDeque::new(),
+            times: VecDeque::new(),
+        }
+    }
+
+    /// Joins what is there.
+    fn settle(&mut self, on: &mut dyn FnMut(Match<K>)) {
+        while let (Some(&(sequence, key)), Some((time, each))) =
+            (self.requests.front(), self.times.front_mut())
+        {
+            // Numbers wrap round: fewer than half of them are on their way.
+            let after = sequence.wrapping_sub(time.sequence).cast_signed();
+            if after < 0 {
+                self.requests.pop_front();
+                on(Match::Untimed(key));
+                continue;
+            }
+            let skipped = u32::from(after.cast_unsigned()).min(time.count);
+            if skipped > 0 {
+                on(Match::Unclaimed(*each * f64::from(skipped)));
+            }
+            let has_it = skipped < time.count;
+            let taken = skipped + u32::from(has_it);
+            time.sequence = time.sequence.wrapping_add(taken as u16);
+            time.count -= taken;
+            let (each, is_over) = (*each, time.count == 0);
+            if is_over {
+                self.times.pop_front();
+            }
+            if has_it {
+                self.requests.pop_front();
+                on(Match::Timed(key, each));
+            }
+        }
+        if self.requests.len() > WAITING_LIMIT
+            && let Some((_, key)) = self.requests.pop_front()
+        {
+            on(Match::Untimed(key));
+        }
+        if self.times.len() > WAITING_LIMIT
+            && let Some((time, each)) = self.times.pop_front()
+        {
+            on(Match::Unclaimed(each * f64::from(time.count)));
+        }
+    }
+
+    fn end(self, on: &mut dyn FnMut(Match<K>)) {
+        for (_, key) in self.requests {
+            on(Match::Untimed(key));
+        }
+        for (time, each) in self.times {
+            on(Match::Unclaimed(each * f64::from(time.count)));
+        }
+    }
+}
+
+/// The bits of a sequence number that the server tells.
+fn low_bits(sequence: SequenceNumber) -> u16 {
+    sequence.0 as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_protocol::SequenceNumber;
+    use x11prof_session::{ClientId, IdRange};
+    use x11prof_trace::{ConnectionId, HandlerTime, Timestamp};
+
+    use super::{Match, Timed};
+
+    const CLIENT: ConnectionId = ConnectionId(9);
+
+    fn timed() -> Timed<char> {
+        let mut timed = Timed::new();
+        let ids = IdRange {
+            first: 3 << 21,
+            mask: (1 << 21) - 1,
+            client: ClientId(9),
+            reused: false,
+        };
+        timed.accepted(CLIENT, &ids, &mut |_| panic!("nobody was there"));
+        timed
+    }
+
+    fn time(sequence: u16, count: u32) -> HandlerTime {
+        HandlerTime {
+            start: Timestamp::from_nanos(0),
+            took_ns: 0,
+            client: 3,
+            sequence,
+            count,
+        }
+    }
+
+    /// What happens in a few words.
+    fn told(into: &mut String, happened: Match<char>) {
+        into.push_str(&match happened {
+            Match::Timed(key, nanos) => format!("{key}{nanos} "),
+            Match::Untimed(key) => format!("-{key} "),
+            Match::Unclaimed(nanos) => format!("?{nanos} "),
+        });
+    }
+
+    #[test]
+    fn requests_and_times_meet_in_either_order() {
+        let (mut timed, mut all) = (timed(), String::new());
+        let on = &mut |happened| told(&mut all, happened);
+        assert!(timed.request(CLIENT, SequenceNumber(0xFFFF), 'a', on));
+        timed.handled(&time(0xFFFF, 1), 5, on);
+        // Two of three requests are in the trace: the first is another recorder's word for itself.
+        timed.handled(&time(0, 3), 30, on);
+        timed.request(CLIENT, SequenceNumber(0x1_0001), 'b', on);
+        timed.request(CLIENT, SequenceNumber(0x1_0002), 'c', on);
+        assert_eq!(all, "a5 ?10 b10 c10 ");
+    }
+
+    #[test]
+    fn what_has_lost_its_partner_is_told() {
+        let (mut timed, mut all) = (timed(), String::new());
+        let on = &mut |happened| told(&mut all, happened);
+        timed.request(CLIENT, SequenceNumber(1), 'a', on);
+        timed.request(CLIENT, SequenceNumber(2), 'b', on);
+        timed.handled(&time(2, 1), 7, on);
+        timed.request(CLIENT, SequenceNumber(3), 'c', on);
+        timed.handled(
+            &HandlerTime {
+                client: 4,
+                ..time(1, 1)
+            },
+            8,
+            on,
+        );
+        timed.end(on);
+        timed.handled(&time(4, 2), 9, on);
+        timed.end(on);
+        assert_eq!(all, "-a b7 ?8 -c ?9 ");
+        assert!(!timed.request(ConnectionId(1), SequenceNumber(1), 'x', &mut |_| {}));
+    }
+}

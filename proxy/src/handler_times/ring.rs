@@ -1,0 +1,138 @@
+//! The file that a server writes its handlers' times into (struct shared of server_timer.c).
+//!
+//! The recorder reads and writes the file by system calls: the kernel keeps a file and its mappings one.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+
+use bytes::Buf;
+use rustix::fs::{FallocateFlags, fallocate};
+use x11prof_trace::{HandlerTime, Timestamp};
+
+const ENTRIES: u64 = 1 << 17;
+const ENTRY: u64 = 24;
+/// Offsets of the fields.
+const STATE: u64 = 0;
+const LOST: u64 = 8;
+const WRITTEN: u64 = 64;
+const TAKEN: u64 = 128;
+const FIRST: u64 = 4096;
+/// The length, in whole pages.
+const LENGTH: u64 = FIRST + ENTRIES * ENTRY;
+
+/// The state of the server's library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    Starting,
+    Learning,
+    Timing,
+    GaveUp,
+}
+
+/// The recorder's end of the ring.
+#[derive(Debug)]
+pub(super) struct Ring {
+    file: File,
+    taken: u64,
+    lost: u64,
+    /// Bytes of one reading; kept so that no reading allocates.
+    buffer: Vec<u8>,
+}
+
+impl Ring {
+    /// Makes the file. Its blocks are there from the beginning: a server that writes where the disk is full would end.
+    pub(super) fn create(path: &Path) -> io::Result<Ring> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true).mode(0o600);
+        let file = options.open(path)?;
+        fallocate(&file, FallocateFlags::empty(), 0, LENGTH)?;
+        Ok(Ring {
+            file,
+            taken: 0,
+            lost: 0,
+            buffer: Vec::new(),
+        })
+    }
+
+    pub(super) fn state(&self) -> io::Result<State> {
+        Ok(match self.field(STATE)? {
+            0 => State::Starting,
+            1 => State::Learning,
+            2 => State::Timing,
+            _ => State::GaveUp,
+        })
+    }
+
+    /// A field. The server writes its eight aligned bytes at once.
+    fn field(&self, at: u64) -> io::Result<u64> {
+        let mut bytes = [0; 8];
+        self.file.read_exact_at(&mut bytes, at)?;
+        Ok(u64::from_ne_bytes(bytes))
+    }
+
+    /// Adds all entries that were written since the last call. Returns the number of requests that were lost since.
+    pub(super) fn drain(&mut self, times: &mut Vec<HandlerTime>) -> io::Result<u64> {
+        let written = self.field(WRITTEN)?;
+        while self.taken < written {
+            let place = self.taken % ENTRIES;
+            let count = (written - self.taken).min(ENTRIES - place);
+            self.buffer.resize((count * ENTRY) as usize, 0);
+            self.file
+                .read_exact_at(&mut self.buffer, FIRST + place * ENTRY)?;
+            let mut rest = &self.buffer[..];
+            while rest.has_remaining() {
+                times.push(HandlerTime {
+                    start: Timestamp::from_nanos(rest.get_u64_ne()),
+                    took_ns: rest.get_u64_ne(),
+                    client: rest.get_u16_ne(),
+                    sequence: rest.get_u16_ne(),
+                    count: rest.get_u32_ne(),
+                });
+            }
+            self.taken += count;
+        }
+        self.file.write_all_at(&self.taken.to_ne_bytes(), TAKEN)?;
+        let lost = self.field(LOST)?;
+        Ok(lost - std::mem::replace(&mut self.lost, lost))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::FileExt;
+
+    use super::*;
+
+    #[test]
+    fn entries_come_in_order_around_the_end_of_the_ring() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut ring = Ring::create(&dir.path().join("times")).unwrap();
+        assert_eq!(ring.state().unwrap(), State::Starting);
+        let put = |ring: &Ring, at: u64, count: u64| {
+            for n in at..at + count {
+                let mut entry = [0; ENTRY as usize];
+                entry[..8].copy_from_slice(&n.to_ne_bytes());
+                entry[20] = 1;
+                let place = FIRST + n % ENTRIES * ENTRY;
+                ring.file.write_all_at(&entry, place).unwrap();
+            }
+            let written = (at + count).to_ne_bytes();
+            ring.file.write_all_at(&written, WRITTEN).unwrap();
+        };
+        let mut times = Vec::new();
+        let first = ENTRIES - 2;
+        put(&ring, 0, 1);
+        ring.taken = first;
+        put(&ring, first, 5);
+        ring.file.write_all_at(&7_u64.to_ne_bytes(), LOST).unwrap();
+        assert_eq!(ring.drain(&mut times).unwrap(), 7);
+        let starts: Vec<u64> = times.iter().map(|time| time.start.as_nanos()).collect();
+        assert_eq!(starts, (first..first + 5).collect::<Vec<_>>());
+        assert!(times.iter().all(|time| time.count == 1));
+        assert_eq!(ring.field(TAKEN).unwrap(), first + 5);
+        assert_eq!(ring.drain(&mut times).unwrap(), 0);
+        assert_eq!(times.len(), 5);
+    }
+}
