@@ -217,6 +217,7 @@ mod tests {
             Record::Block(block) => block.time,
             Record::Control(time, _) => *time,
             Record::Schedule(switches) => switches.iter().map(|one| one.time).max().unwrap(),
+            Record::HandlerTimes(times) => times.iter().map(|one| one.start).max().unwrap(),
         }
     }
 

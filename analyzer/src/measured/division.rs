@@ -108,6 +108,8 @@ pub(crate) struct Division<K> {
     timed: Option<Timed<Work<K>>>,
     /// Handlers whose runs are not over, in the order of time, each with its nanoseconds in earlier runs.
     handled: VecDeque<(HandlerTime, u64)>,
+    /// The handlers' time beyond the runs that they were in.
+    overdrawn: Micros,
     /// Timed requests that are not handed out yet.
     matched: Vec<(K, Share)>,
     /// The sum of all prices, and how many there were. Work without a price counts as their mean.
@@ -134,6 +136,7 @@ impl<K: Divided> Division<K> {
             uncalled: UnclaimedRuns::default(),
             timed: None,
             handled: VecDeque::new(),
+            overdrawn: Micros::ZERO,
             matched: Vec::new(),
             priced: (0.0, 0),
         }
@@ -247,6 +250,14 @@ impl<K: Divided> Division<K> {
         Micros::from_nanos(sum as f64)
     }
 
+    /// The share of a run that ended at `to` without the handlers in it. A handler that waits long is told when the runs
+    /// that it began in have been divided: later runs make up for that.
+    fn without_handlers(&mut self, share: Share, to: u64) -> Share {
+        let took = self.handlers(to) + self.overdrawn;
+        self.overdrawn = Micros((took - share.time).0.max(0.0));
+        share.less(took)
+    }
+
     /// Work may be seen this much after the end of its run.
     fn late(&self) -> u64 {
         if self.told {
@@ -355,7 +366,7 @@ impl<K: Divided> Division<K> {
             }
             let Some(to) = over else { return };
             self.take_last(to, next);
-            let share = run.share().less(self.handlers(to));
+            let share = self.without_handlers(run.share(), to);
             hand_out(&mut self.matched, &mut credit);
             self.divide(share, wakeup(run.slept), &woken);
             if self.fit.is_full() {
@@ -521,6 +532,7 @@ impl<K: Divided> Division<K> {
         self.waiting.clear();
         self.waits = 0;
         self.handled.clear();
+        self.overdrawn = Micros::ZERO;
         self.matched.clear();
         self.sure.clear();
         self.uncalled = UnclaimedRuns::default();

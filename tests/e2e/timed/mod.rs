@@ -64,7 +64,6 @@ fn each_client_has_the_time_that_its_requests_took() {
         let report = recorded(&Place::new(), kind);
         let lines = report["groups"]["lines"].as_array().expect("lines");
         assert_eq!(lines.len(), usize::from(CLIENTS), "{kind}: {report:#}");
-        let mut beyond = 0;
         for n in 1..=CLIENTS {
             let name = format!("(client {n})");
             let of = |line: &&Value| line["name"].as_str().is_some_and(|it| it.ends_with(&name));
@@ -75,14 +74,17 @@ fn each_client_has_the_time_that_its_requests_took() {
                 number(&line["server_ms"]),
                 f64::from(n) * f64::from(EACH) / 100.0,
             );
-            let apart = (took - spun).abs();
             println!("{kind} client {n}: {took:.3} ms of {spun:.3}");
-            assert!(took >= spun, "{kind}, client {n}: {took} ms of {spun}");
-            // Two hundredths, and what the spinning itself and the last request take.
-            beyond += u8::from(apart > 0.02 * spun + 0.03);
+            assert!(
+                took > 0.98 * spun,
+                "{kind}, client {n}: {took} ms of {spun}"
+            );
+            // On a busy machine the kernel takes the processor away, which costs some microseconds each time.
+            assert!(
+                took < 1.1 * spun + 0.1,
+                "{kind}, client {n}: {took} ms of {spun}"
+            );
         }
-        // An interrupt counts for the request that it came in.
-        assert!(beyond <= CLIENTS / 5, "{kind}: {beyond} clients");
         let total = &report["total"];
         let ratio = number(&total["server_ms"]) / number(&total["server_cpu_ms"]);
         assert!((0.97..1.03).contains(&ratio), "{kind}: {ratio}");

@@ -137,6 +137,29 @@ fn a_timed_request_has_the_time_of_its_handler_and_prices_divide_the_rest() {
 }
 
 #[test]
+fn later_runs_make_up_for_a_handler_that_was_told_late() {
+    let mut division = with(&[(100, 140), (160, 200), (20_000, 20_050)]);
+    division.time_handlers();
+    division.one(90, Evidence::In, Some('r'), Some(Micros(5.0)));
+    let first = division.settled(19_000);
+    let took = HandlerTime {
+        start: Timestamp::from_nanos(110_000),
+        took_ns: 80_000,
+        client: 1,
+        sequence: 1,
+        count: 1,
+    };
+    division.handled(&[took]);
+    division.one(19_990, Evidence::In, Some('r'), Some(Micros(5.0)));
+    let rest = division.settled(30_000);
+    // The handler ran for 60 µs, of which the third run's 50 can make up.
+    let all: f64 = first.values().chain(rest.values()).sum();
+    let ran = 40.0 + 40.0 + 50.0;
+    assert_eq!(division.overdrawn, Micros(10.0));
+    assert_eq!(all + division.uncalled().share.time.0, ran + 10.0);
+}
+
+#[test]
 fn equal_work_of_one_moment_is_kept_once_and_counts_each_time() {
     let mut division = with(&[(100, 140)]);
     for _ in 0..10 {
