@@ -166,7 +166,8 @@ pub(crate) struct Record {
     /// The display server to record at [default: $DISPLAY]
     #[arg(long, value_name = "DISPLAY", conflicts_with = "server")]
     pub(crate) display: Option<String>,
-    /// Start a private headless server of this kind, and stop it afterwards
+    /// Start a private headless server of this kind, and stop it afterwards; the server times each request, but for
+    /// xwayland
     #[arg(long, value_name = "KIND", value_parser = ServerParser, hide_possible_values = true)]
     pub(crate) server: Option<ServerKind>,
     /// Record the clients that already run on the display, until Ctrl-C: through its RECORD extension,
