@@ -40,9 +40,10 @@ usage: cargo xtask TASK
           resources: what programs hold in the server, beside what X-Resource says
   calibrate [--time-limit SECONDS] [KIND…]  measure private servers of all kinds (or these) here, at
           rest, and write the parameter files that come with the program; at most 360 s each
-  package [twice|try]  make target/package: a static program in a .deb and a tarball, their checksums and a
+  package [twice|try|aarch64]  make target/package: a static program in a .deb and a tarball, their checksums and a
           bill of materials, from a clean tree; twice: again from another folder, with the same bytes;
-          try: install, use and remove the .deb in a fresh Debian without a compiler (as root)
+          try: install, use and remove the .deb in a fresh Debian without a compiler (as root);
+          aarch64: check that the program compiles for that processor
   pictures [gallery]  make the pictures in docs/pictures; gallery: record five programs, and make their
           pages in docs/gallery
   size    lines of code, tests and comments by crate; fails where the product has grown by more than

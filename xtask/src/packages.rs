@@ -203,6 +203,9 @@ pub const PACKAGE: &[Needed] = &[
     needed("/usr/sbin/debootstrap", "debootstrap"),
 ];
 
+/// Programs of `package aarch64`: zstd's C sources are compiled for the other processor.
+pub const AARCH64: &[Needed] = &[needed("aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu")];
+
 /// Programs of `pictures gallery`.
 pub const GALLERY: &[Needed] = &[
     needed("xdotool", "xdotool"),

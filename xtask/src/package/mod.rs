@@ -9,12 +9,15 @@ mod root;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::packages::{PACKAGE, ensure};
+use crate::packages::{AARCH64, PACKAGE, ensure};
 use crate::run::{cargo, output, root, run, target};
 use files::Stage;
 
 /// The program runs wherever the kernel does: nothing of it comes from the machine's own libraries.
 const TARGET: &str = "x86_64-unknown-linux-musl";
+
+/// Compiled for, but never run.
+const OTHER_TARGET: &str = "aarch64-unknown-linux-gnu";
 
 /// The package to make.
 struct Package {
@@ -28,7 +31,7 @@ struct Package {
 }
 
 /// Makes the package; `twice` makes it again from another folder and compares, `try` installs and removes
-/// it in a fresh Debian without a compiler.
+/// it in a fresh Debian without a compiler, `aarch64` checks that the sources compile for that processor.
 pub(crate) fn package(arguments: &[String]) -> Result<(), String> {
     ensure(&[PACKAGE])?;
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -37,7 +40,8 @@ pub(crate) fn package(arguments: &[String]) -> Result<(), String> {
         [] => make(&root(), &out),
         ["twice"] => twice(&out),
         ["try"] => root::try_out(&out),
-        _ => Err("expected nothing, twice or try after package".to_owned()),
+        ["aarch64"] => check_aarch64(),
+        _ => Err("expected nothing, twice, try or aarch64 after package".to_owned()),
     }
 }
 
@@ -96,15 +100,7 @@ fn twice(out: &Path) -> Result<(), String> {
 impl Package {
     /// Builds the program.
     fn build(&self) -> Result<PathBuf, String> {
-        let mut rustc = Command::new("rustc");
-        let sysroot = output(rustc.args(["--print", "sysroot"]).current_dir(&self.tree))?;
-        if !Path::new(&sysroot)
-            .join("lib/rustlib")
-            .join(TARGET)
-            .exists()
-        {
-            run(Command::new("rustup").args(["target", "add", TARGET]))?;
-        }
+        ensure_target(&self.tree, TARGET)?;
         let build = self.out.join("build");
         let home = std::env::var("CARGO_HOME")
             .or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")))
@@ -162,6 +158,29 @@ impl Package {
             .arg(stage.folder())
             .arg("usr"))?;
         Ok(name)
+    }
+}
+
+/// Checks that the program compiles for aarch64. Nothing runs there.
+fn check_aarch64() -> Result<(), String> {
+    ensure(&[AARCH64])?;
+    ensure_target(&root(), OTHER_TARGET)?;
+    run(cargo()
+        .args(["check", "--locked", "--bin", "x11prof", "--target"])
+        .arg(OTHER_TARGET))
+}
+
+/// Installs the standard library of `target` where it is missing.
+fn ensure_target(tree: &Path, target: &str) -> Result<(), String> {
+    let mut rustc = Command::new("rustc");
+    let sysroot = output(rustc.args(["--print", "sysroot"]).current_dir(tree))?;
+    match Path::new(&sysroot)
+        .join("lib/rustlib")
+        .join(target)
+        .exists()
+    {
+        true => Ok(()),
+        false => run(Command::new("rustup").args(["target", "add", target])),
     }
 }
 
