@@ -64,6 +64,30 @@ fn jump_scroll_of_xterm_is_a_real_difference() {
 }
 
 #[test]
+fn the_episodes_of_one_client_can_be_compared_alone() {
+    needs("xset", "x11-xserver-utils");
+    needs("xlsatoms", "x11-utils");
+    let place = Place::new();
+    let both = ["sh", "-c", "xset q; xlsatoms -range 1-5"];
+    let traces = record(&place, "both", 2, &both);
+    let (old, new) = traces.split_at(1);
+    let rows = |client: &[&str]| {
+        let more = [&["--format", "json"], client].concat();
+        let json = place.json(words(old, new, &more));
+        json["rows"].as_array().expect("rows").clone()
+    };
+    let all = rows(&[]);
+    let one = rows(&["--client", "xlsatoms"]);
+    assert!(!one.is_empty() && one.len() < all.len(), "{one:#?}");
+    assert!(
+        one.iter().all(|row| row["quantity"] != "requests"),
+        "{one:#?}"
+    );
+    let unknown = place.run(words(old, new, &["--client", "nobody"]));
+    assert_eq!(unknown.status(), Some(2));
+}
+
+#[test]
 fn a_program_and_itself_have_the_same_counts() {
     needs("xset", "x11-xserver-utils");
     let place = Place::new();

@@ -5,15 +5,16 @@ use crate::harness::browser::Browser;
 use crate::harness::{Place, needs};
 use serde_json::{Value, json};
 
+const DATA: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/data/gtk3-widget-factory.mcap"
+);
+
 fn page(place: &Place) -> std::path::PathBuf {
-    let data = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/data/gtk3-widget-factory.mcap"
-    );
     let page = place.path("page.html");
     let to = page.to_string_lossy();
     let servers = ["--params", "xvfb-24", "--params", "xephyr"];
-    let made = ["report", "--format", "html", "-o", &to, data];
+    let made = ["report", "--format", "html", "-o", &to, DATA];
     place.ok(made.iter().copied().chain(servers));
     page
 }
@@ -33,6 +34,40 @@ fn a_person_finds_their_way_on_the_page() {
         "yes"
     );
     assert!(browser.number("return document.querySelectorAll('#verdict li').length") >= 1.0);
+
+    // Text, JSON, CSV and the page rank requests alike.
+    let ranked =
+        |words: &[&str]| place.ok(["report", "--params", "xvfb-24", DATA].iter().chain(words));
+    let json: Value = serde_json::from_str(&ranked(&["--format", "json"])).expect("JSON");
+    let names: Vec<&str> = json["requests"]
+        .as_array()
+        .expect("requests")
+        .iter()
+        .filter_map(|line| line["name"].as_str())
+        .take(8)
+        .collect();
+    let (text, csv) = (ranked(&[]), ranked(&["--format", "csv"]));
+    let shown = browser.run(&format!(
+        "{ROWS} return rows('request-table').map((row) => row.cells[0].textContent)"
+    ));
+    let shown = shown.as_array().expect("names").iter();
+    let first = |line: &str| line.split([',', ' ']).next().unwrap_or_default().to_owned();
+    let pages = [
+        text.lines().map(first).collect::<Vec<_>>(),
+        csv.lines()
+            .filter_map(|line| Some(first(line.strip_prefix("request,")?)))
+            .collect(),
+        shown
+            .filter_map(|name| Some(first(name.as_str()?)))
+            .collect(),
+    ];
+    for page in pages {
+        let known = page
+            .iter()
+            .map(String::as_str)
+            .filter(|name| names.contains(name));
+        assert_eq!(known.collect::<Vec<_>>(), names, "{page:?}");
+    }
 
     // Searching leaves the rows with the word.
     let all = browser.number(&format!("{ROWS} return rows('request-table').length"));

@@ -243,3 +243,35 @@ fn doubts(report: &EpisodesReport, page: &Page) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use x11prof_analyzer::testing::{Synthetic, poly_fill_rectangle, reply};
+    use x11prof_analyzer::{EpisodeOptions, Episodes, EpisodesReport, Pipeline, TraceSummary};
+
+    use super::verdict_lines;
+
+    /// The page's overview has these lines as well (`commands/html.rs`).
+    #[test]
+    fn keys_far_slower_than_usual_are_in_the_verdict() {
+        let mut trace = Synthetic::new();
+        for key in 1..=40_u16 {
+            let mut press = reply(key - 1);
+            (press[0], press[1]) = (2, 38);
+            trace.wait(1_000_000).server_sends(&[press]);
+            trace.wait(if key % 10 == 0 { 90_000 } else { 1000 });
+            trace.client_sends(&[poly_fill_rectangle(1)]);
+        }
+        trace.wait(1_000_000).end();
+        let (mut summary, mut pipeline) = (TraceSummary::default(), Pipeline::new());
+        let mut episodes = Episodes::new(&EpisodeOptions::default());
+        pipeline.run_records(trace.records.iter().cloned(), |observation| {
+            summary.observe(observation);
+            episodes.observe(observation);
+        });
+        let report = EpisodesReport::new("it.mcap", &summary, &episodes.finish());
+        let verdict = verdict_lines(&report).join(" ");
+        let slow = "4 of 40 Typing, every 10th: 90.0 to 90.0 ms where 1.00 ms is usual.";
+        assert!(verdict.contains(slow), "{verdict}");
+    }
+}
