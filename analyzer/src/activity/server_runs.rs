@@ -233,6 +233,11 @@ impl Runs {
             .sum()
     }
 
+    /// The end of the last stretch that is over. A stretch counts where it ends.
+    pub(crate) fn told_until(&self) -> u64 {
+        self.stretches.back().map_or(0, |(_, until)| *until)
+    }
+
     /// Run time by switches and by clock over the whole recording, where they differ by more than
     /// [`DIFFER`].
     pub(crate) fn doubt(&self) -> Option<(Micros, Micros)> {

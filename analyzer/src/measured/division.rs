@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use x11prof_cost_model::Micros;
 use x11prof_protocol::SequenceNumber;
 use x11prof_session::IdRange;
-use x11prof_trace::{ConnectionId, HandlerTime};
+use x11prof_trace::{ConnectionId, HandlerTime, Timestamp};
 
 use super::fit::{Divided, Fit};
 use super::timed::{Match, Timed};
@@ -108,6 +108,10 @@ pub(crate) struct Division<K> {
     timed: Option<Timed<Work<K>>>,
     /// Handlers whose runs are not over, in the order of time, each with its nanoseconds in earlier runs.
     handled: VecDeque<(HandlerTime, u64)>,
+    /// The end of the part that is divided: handlers after it, and what remains of those that go on, are not of that part.
+    handled_until: u64,
+    /// The trace is over.
+    over: bool,
     /// The handlers' time beyond the runs that they were in.
     overdrawn: Micros,
     /// Timed requests that are not handed out yet.
@@ -136,6 +140,8 @@ impl<K: Divided> Division<K> {
             uncalled: UnclaimedRuns::default(),
             timed: None,
             handled: VecDeque::new(),
+            handled_until: u64::MAX,
+            over: false,
             overdrawn: Micros::ZERO,
             matched: Vec::new(),
             priced: (0.0, 0),
@@ -229,10 +235,10 @@ impl<K: Divided> Division<K> {
         let mut sum = 0;
         while let Some((time, earlier)) = self.handled.front_mut() {
             let (start, took) = (time.start.as_nanos(), time.took_ns);
-            if start >= until {
+            if start >= until.min(self.handled_until) {
                 break;
             }
-            let end = start.saturating_add(took);
+            let end = start.saturating_add(took).min(self.handled_until);
             let may_wait = self.source == Source::Switches && took > INTERRUPTED;
             let so_far = match may_wait {
                 true => took.min(self.runs.ran_between(start, end.min(until))),
@@ -460,6 +466,11 @@ impl<K: Divided> Division<K> {
 
     /// Divides the runs that wait for it: for a report, and at the end.
     pub(crate) fn finish(&mut self, mut credit: impl FnMut(K, Share)) {
+        if self.over {
+            // Handlers after the last run that is known.
+            self.handlers(u64::MAX);
+            self.with_timed(|timed, on| timed.end(on));
+        }
         hand_out(&mut self.matched, &mut credit);
         self.fit.divide(&mut credit);
     }
@@ -476,12 +487,12 @@ impl<K: Divided> Division<K> {
     /// The trace is over, and so is the run that goes on.
     pub(crate) fn end(&mut self) {
         self.runs.end();
-        self.handlers(u64::MAX);
-        self.with_timed(|timed, on| timed.end(on));
+        self.over = true;
     }
 
     /// The part that is divided is over: what comes after only tells the rate.
     pub(crate) fn stop(&mut self) {
+        self.handled_until = self.handled_until.min(self.runs.told_until());
         self.runs.stop();
     }
 
@@ -531,7 +542,19 @@ impl<K: Divided> Division<K> {
         self.fit.divide(&mut |_, _| {});
         self.waiting.clear();
         self.waits = 0;
-        self.handled.clear();
+        // Of a handler that goes on, the rest is of the part that begins.
+        let told = self.runs.told_until();
+        self.handled.retain_mut(|(time, earlier)| {
+            let start = time.start.as_nanos();
+            let before = told.saturating_sub(start);
+            let goes_on = before == 0 || time.took_ns > before.max(INTERRUPTED);
+            if goes_on && before > 0 {
+                time.start = Timestamp::from_nanos(told);
+                time.took_ns -= before;
+            }
+            *earlier = 0;
+            goes_on
+        });
         self.overdrawn = Micros::ZERO;
         self.matched.clear();
         self.sure.clear();

@@ -2,7 +2,7 @@
 
 use x11prof_cost_model::{Micros, PriorSleep, ServerIdentity, TransportPrices};
 use x11prof_protocol::{Message, Symbol};
-use x11prof_trace::Control;
+use x11prof_trace::{ConnectionId, Control};
 
 use super::groups::GroupKey;
 use crate::measured::{
@@ -101,6 +101,8 @@ impl Measuring {
         };
         match charge {
             Charge::Request {
+                client,
+                sequence,
                 time,
                 operation,
                 price,
@@ -115,9 +117,9 @@ impl Measuring {
                     price,
                     question: seen.and_then(question),
                 };
-                match seen.and_then(request).filter(|_| division.is_timed()) {
-                    Some(id) => division.timed_request(work, id),
-                    None => division.work(work),
+                match division.is_timed() {
+                    true => division.timed_request(work, (ConnectionId(client.0), *sequence)),
+                    false => division.work(work),
                 }
                 self.charged = true;
             }
@@ -391,14 +393,6 @@ fn call(at: u64, price: Option<Micros>) -> Work<Key> {
 fn event(seen: &Seen<'_>) -> Option<Symbol> {
     match seen.message {
         Message::Event(event) => Some(event.name),
-        _ => None,
-    }
-}
-
-/// The request that was seen.
-fn request(seen: &Seen<'_>) -> Option<RequestId> {
-    match seen.message {
-        Message::Request(request) => Some((seen.connection, request.sequence)),
         _ => None,
     }
 }

@@ -50,7 +50,7 @@ static int *clients_length;
 
 /* [0] for clients of the server's byte order, [1] for the others. */
 static handler *table[2];
-static handler original[2][TABLE], earlier[2][TABLE];
+static handler original[2][TABLE];
 static int depth;
 
 /* The clock: the moment when both were read last, and when they were read first. */
@@ -148,9 +148,9 @@ static inline int handle(void *client, int swapped)
 {
     /* The client's first field is the request that is handled. */
     uint8_t major = **(uint8_t **)client;
-    /* A handler that replaced ours may call ours. */
+    /* A handler may hand its request on to another. */
     if (depth)
-        return (earlier[swapped][major] ? earlier : original)[swapped][major](client);
+        return original[swapped][major](client);
     if (shared->state != TIMING) {
         if (shared->state == LEARNING)
             learn(client);
@@ -178,14 +178,14 @@ static int handle_swapped(void *client)
     return handle(client, 1);
 }
 
-/* Extensions fill in their handlers when the server starts, before it waits for the first time. */
+/* Extensions fill in their handlers when the server starts, before it waits for the first time. What replaces a
+ * handler of ours later stays: the replacement may call ours. */
 static void wrap(void)
 {
     static const handler ours[2] = {handle_plain, handle_swapped};
     for (int swapped = 0; swapped < 2; swapped++)
         for (int i = 0; i < TABLE; i++)
-            if (table[swapped][i] != ours[swapped]) {
-                earlier[swapped][i] = original[swapped][i];
+            if (!original[swapped][i]) {
                 original[swapped][i] = table[swapped][i];
                 table[swapped][i] = ours[swapped];
             }
