@@ -7,9 +7,10 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use x11prof_analyzer::{Observation, Pipeline};
+use x11prof_analyzer::{EpisodesReport, Observation, Pipeline};
 use x11prof_session::Session;
 use x11prof_trace::{Reader, Timestamp};
+use x11prof_views::episodes::Timeline;
 
 use crate::error::{CommandError, shown};
 use crate::input;
@@ -187,6 +188,23 @@ fn times(observation: &Observation<'_>) -> Option<(Timestamp, Timestamp)> {
         Observation::Switches(steps) => Some((steps.first()?.time(), steps.last()?.time())),
         _ => None,
     }
+}
+
+/// Reads a recording again for the messages that `timeline` wants, and puts them into `report`.
+pub(crate) fn add_messages(
+    path: &Path,
+    mut timeline: Timeline,
+    report: &mut EpisodesReport,
+) -> Result<(), CommandError> {
+    let mut read = Ok(());
+    Pass::open(path, None)?.run(|observation| {
+        if read.is_ok() {
+            read = timeline.observe(observation);
+        }
+    })?;
+    read.map_err(|error| CommandError::file(path, error))?;
+    timeline.into_report(report);
+    Ok(())
 }
 
 #[cfg(test)]

@@ -33,8 +33,8 @@ pub struct Deferred {
 }
 
 impl Deferred {
-    /// An update of `pixels` drawn pixels in `boxes` boxes. A recording does not show which pixels are unchanged, as where a program paints the same again, nor the
-    /// content of the others. The lower bound is that none has changed, the upper that all are the most expensive ones
+    /// An update of `pixels` drawn pixels in `boxes` boxes. A recording does not show which pixels are unchanged, as
+    /// where a program paints the same again, nor the content of the others. The lower bound is that none has changed, the upper that all are the most expensive ones
     /// measured. The estimate is the mean of none and all, of text.
     pub fn cost(&self, pixels: u64, boxes: u64) -> Cost {
         let spread = self.spread.unwrap_or(0.0);

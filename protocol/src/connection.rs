@@ -316,11 +316,7 @@ fn received<'a>(
     };
     match head.kind {
         HeadKind::ServerSetup => Message::ServerSetup(ServerSetup {
-            status: match head.code {
-                0 => SetupStatus::Failed,
-                1 => SetupStatus::Success,
-                _ => SetupStatus::Authenticate,
-            },
+            status: SetupStatus::of(head.code),
             order,
             bytes,
             wire_len: head.len,

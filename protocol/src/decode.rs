@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use x11rb_protocol::errors::ParseError;
 use x11rb_protocol::protocol::{self, xproto};
-use x11rb_protocol::x11_utils::{BigRequests, TryParse, parse_request_header};
+use x11rb_protocol::x11_utils::{BigRequests, Serialize, TryParse, parse_request_header};
 
 use crate::counts::{reply_fits, request_fits};
 use crate::header::GENERIC_EVENT;
@@ -130,6 +130,37 @@ impl Event<'_> {
 }
 
 impl<'a> ServerSetup<'a> {
+    /// The setup of a connection of our own, in this machine's byte order.
+    pub fn request(authorization_name: &[u8], authorization_data: &[u8]) -> Vec<u8> {
+        let request = xproto::SetupRequest {
+            byte_order: match ByteOrder::native() {
+                ByteOrder::Little => b'l',
+                ByteOrder::Big => b'B',
+            },
+            protocol_major_version: 11,
+            protocol_minor_version: 0,
+            authorization_protocol_name: authorization_name.to_vec(),
+            authorization_protocol_data: authorization_data.to_vec(),
+        };
+        request.serialize()
+    }
+
+    /// The whole `answer` to [`ServerSetup::request`].
+    pub fn of_answer(answer: &'a [u8]) -> ServerSetup<'a> {
+        ServerSetup {
+            status: SetupStatus::of(answer.first().copied().unwrap_or_default()),
+            order: ByteOrder::native(),
+            bytes: answer,
+            wire_len: answer.len() as u64,
+        }
+    }
+
+    /// The text of [`ServerSetup::reason`], without padding.
+    pub fn refusal(&self) -> Option<String> {
+        let reason = String::from_utf8_lossy(self.reason()?);
+        Some(reason.trim_matches(['\0', '\n', ' ']).to_owned())
+    }
+
     /// The display: its roots, visuals and formats.
     pub fn decode(&self) -> Result<xproto::Setup, DecodeError> {
         let bytes = whole(self.order, self.bytes, self.wire_len, || {

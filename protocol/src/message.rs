@@ -50,6 +50,16 @@ pub enum SetupStatus {
     Authenticate,
 }
 
+impl SetupStatus {
+    pub(crate) fn of(code: u8) -> SetupStatus {
+        match code {
+            0 => SetupStatus::Failed,
+            1 => SetupStatus::Success,
+            _ => SetupStatus::Authenticate,
+        }
+    }
+}
+
 /// The server's answer to a setup.
 #[derive(Debug, Clone, Copy)]
 pub struct ServerSetup<'a> {

@@ -4,8 +4,9 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use x11rb_protocol::protocol::xproto::{Setup, SetupRequest};
-use x11rb_protocol::x11_utils::{Request, Serialize, TryParse};
+use x11prof_protocol::ServerSetup;
+use x11rb_protocol::protocol::xproto::Setup;
+use x11rb_protocol::x11_utils::Request;
 
 use crate::authority::{Cookie, MIT_MAGIC_COOKIE_1};
 use crate::server_link::{Connected, ServerLink};
@@ -53,45 +54,24 @@ impl SetupConnection {
     }
 
     pub(crate) fn set_up(&mut self, cookie: Option<&Cookie>) -> Result<Setup, SetupFailure> {
-        let (name, data) = match cookie {
-            Some(cookie) => (MIT_MAGIC_COOKIE_1.to_vec(), cookie.as_bytes().to_vec()),
-            None => (Vec::new(), Vec::new()),
+        let request = match cookie {
+            Some(cookie) => ServerSetup::request(MIT_MAGIC_COOKIE_1, cookie.as_bytes()),
+            None => ServerSetup::request(&[], &[]),
         };
-        let request = SetupRequest {
-            byte_order: if cfg!(target_endian = "little") {
-                b'l'
-            } else {
-                b'B'
-            },
-            protocol_major_version: 11,
-            protocol_minor_version: 0,
-            authorization_protocol_name: name,
-            authorization_protocol_data: data,
-        };
-        self.say(&request.serialize())
-            .map_err(SetupFailure::Failed)?;
+        self.say(&request).map_err(SetupFailure::Failed)?;
         let mut answer = self.hear(8).map_err(SetupFailure::Failed)?;
-        let &[status, reason_len, _, _, _, _, a, b] = answer.as_slice() else {
+        let &[_, _, _, _, _, _, a, b] = answer.as_slice() else {
             return Err(SetupFailure::Failed("it sent too little".to_owned()));
         };
         let rest = 4 * usize::from(u16::from_ne_bytes([a, b]));
         answer.extend(self.hear(rest).map_err(SetupFailure::Failed)?);
-        if status == 1 {
-            let setup = Setup::try_parse(&answer);
-            return setup.map(|(setup, _)| setup).map_err(|_| {
+        let setup = ServerSetup::of_answer(&answer);
+        match setup.refusal() {
+            Some(reason) => Err(SetupFailure::Refused(reason)),
+            None => setup.decode().map_err(|_| {
                 SetupFailure::Failed("it sent a setup that cannot be read".to_owned())
-            });
+            }),
         }
-        let reason = answer.get(8..).unwrap_or_default();
-        // A refusal says how long its reason is, the question for more (status 2) does not.
-        let reason = match status {
-            0 => reason.get(..usize::from(reason_len)).unwrap_or(reason),
-            _ => reason,
-        };
-        let reason = String::from_utf8_lossy(reason);
-        Err(SetupFailure::Refused(
-            reason.trim_matches(['\0', '\n', ' ']).to_owned(),
-        ))
     }
 
     /// Reads the next reply, and skips the events before it.

@@ -10,7 +10,7 @@ use crate::span::SpanArguments;
 
 use super::values::{
     BasisChoice, DEFAULT_TRACE, EpisodesFormat, ExportFormat, Format, GroupBy, NetworkParser,
-    ParametersParser, ReportFormat, TableFormat, grain, milliseconds, scale, thresholds,
+    ParametersParser, ReportFormat, TableArguments, grain, milliseconds, scale, thresholds,
 };
 
 #[derive(Debug, Args)]
@@ -105,12 +105,8 @@ pub(crate) struct Compare {
     /// What if: multiply the servers' time for REQUEST by FACTOR (see `report`)
     #[arg(long, value_name = "REQUEST=FACTOR", value_parser = scale)]
     pub(crate) scale: Vec<Scale>,
-    /// The form of the result
-    #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: TableFormat,
-    /// Write the result to FILE instead of standard output
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) result: TableArguments,
 }
 
 #[derive(Debug, Args)]
@@ -132,12 +128,8 @@ pub(crate) struct Diff {
     /// Show all that differs, not the fifteen largest changes only
     #[arg(long)]
     pub(crate) all: bool,
-    /// The form of the result
-    #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: TableFormat,
-    /// Write the result to FILE instead of standard output
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) result: TableArguments,
 }
 
 #[derive(Debug, Args)]
@@ -176,12 +168,8 @@ pub(crate) struct Stats {
     pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) span: SpanArguments,
-    /// The form of the result
-    #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: TableFormat,
-    /// Write the result to FILE instead of standard output
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) result: TableArguments,
 }
 
 #[derive(Debug, Args)]

@@ -25,8 +25,8 @@ pub(crate) use issues::{Issues, IssuesFormat, Sql, SqlFormat};
 pub(crate) use roundtrips::RoundTrips;
 pub(crate) use top::Top;
 pub(crate) use values::{
-    BasisChoice, DEFAULT_TRACE, EpisodesFormat, ExportFormat, Format, ReportFormat, TableFormat,
-    seconds,
+    BasisChoice, DEFAULT_TRACE, EpisodesFormat, ExportFormat, Format, ReportFormat, TableArguments,
+    TableFormat, seconds,
 };
 use values::{NetworkParser, ParametersParser, ServerParser, label, rewrite};
 
@@ -318,12 +318,8 @@ pub(crate) enum Params {
         /// 'PolyLine linewidth=10 gxmode=GXxor' (may be repeated)
         #[arg(long, value_name = "NAME")]
         request: Vec<String>,
-        /// The form of the result
-        #[arg(long, value_enum, default_value = "text")]
-        format: TableFormat,
-        /// Write the result to FILE instead of standard output
-        #[arg(short, long, value_name = "FILE")]
-        output: Option<PathBuf>,
+        #[command(flatten)]
+        result: TableArguments,
     },
     /// Turn a description in Xprof's own language into a parameter file
     Import {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::values::{DEFAULT_TRACE, TableFormat, milliseconds};
+use super::values::{DEFAULT_TRACE, TableArguments, milliseconds};
 
 #[derive(Debug, Args)]
 pub(crate) struct RoundTrips {
@@ -23,10 +23,6 @@ pub(crate) struct RoundTrips {
     /// Print all suggestions and requests
     #[arg(long)]
     pub(crate) all: bool,
-    /// The form of the result
-    #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: TableFormat,
-    /// Write the result to FILE instead of standard output
-    #[arg(short, long, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) result: TableArguments,
 }

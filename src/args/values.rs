@@ -1,7 +1,9 @@
 //! The values of options: formats by name, and parsers of values.
 
-use clap::ValueEnum;
+use std::path::PathBuf;
+
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Args, ValueEnum};
 use x11prof_analyzer::{BasisOption, By, Scale, Thresholds};
 use x11prof_cost_model::Network;
 use x11prof_proxy::{Rewrite, ServerKind};
@@ -41,6 +43,17 @@ pub(crate) enum TableFormat {
     Json,
     /// For spreadsheets: the main table
     Csv,
+}
+
+/// The form and the place of a table.
+#[derive(Debug, Args)]
+pub(crate) struct TableArguments {
+    /// The form of the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: TableFormat,
+    /// Write the result to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// The form of a result about episodes.

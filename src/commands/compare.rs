@@ -15,8 +15,8 @@ use crate::pass::{Pass, Step};
 /// Prices the trace for every server and prints them side by side, each on every network.
 pub(crate) fn run(arguments: &Compare) -> Outcome {
     let comparison = comparison(arguments)?;
-    let to = arguments.output.as_deref();
-    match arguments.format {
+    let to = arguments.result.output.as_deref();
+    match arguments.result.format {
         TableFormat::Text => emit_text(
             to,
             &views::text(&comparison, &page(to, arguments.all, arguments.top)),
@@ -36,7 +36,7 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
     ];
     let params = arguments.params.iter().map(Path::new);
     refuse_input(
-        arguments.output.as_deref(),
+        arguments.result.output.as_deref(),
         read.into_iter().flatten().chain(params),
     )?;
     let mut pass = Pass::open(path, arguments.operations.as_deref())?;

@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &Diff) -> Outcome {
     let traces = arguments.old.iter().chain(&arguments.new);
     let params = arguments.params.as_deref().map(Path::new);
     refuse_input(
-        arguments.output.as_deref(),
+        arguments.result.output.as_deref(),
         traces.map(PathBuf::as_path).chain(params),
     )?;
     // The command line has one at least.
@@ -37,8 +37,8 @@ pub(crate) fn run(arguments: &Diff) -> Outcome {
         figures.collect()
     };
     let difference = Difference::new(&side(&arguments.old)?, &side(&arguments.new)?);
-    let to = arguments.output.as_deref();
-    match arguments.format {
+    let to = arguments.result.output.as_deref();
+    match arguments.result.format {
         TableFormat::Text => emit_text(
             to,
             &views::text(&difference, &page(to, arguments.all, None)),

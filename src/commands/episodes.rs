@@ -14,7 +14,7 @@ use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::names;
 use crate::output::{Access, page, refuse_input, write_json, write_text};
-use crate::pass::Pass;
+use crate::pass::{self, Pass};
 
 /// Finds the episodes of the traces and prints what they add up to.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
@@ -139,15 +139,7 @@ fn report(
         EpisodesFormat::Csv | EpisodesFormat::Xml => false,
     };
     if arguments.worst.is_some() && messages && arguments.traces.len() == 1 {
-        let mut timeline = Timeline::new(&report);
-        let mut found = Ok(());
-        Pass::open(path, None)?.run(|observation| {
-            if found.is_ok() {
-                found = timeline.observe(observation);
-            }
-        })?;
-        found.map_err(|error| CommandError::file(path, error))?;
-        timeline.into_report(&mut report);
+        pass::add_messages(path, Timeline::new(&report), &mut report)?;
     }
     Ok(report)
 }

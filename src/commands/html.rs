@@ -14,10 +14,10 @@ use x11prof_views::episodes::Timeline;
 use x11prof_views::html::{Page, Sweep};
 use x11prof_views::profile;
 
-use crate::args::{Compare, Report, ReportFormat, TableFormat};
+use crate::args::{Compare, Report, ReportFormat, TableArguments, TableFormat};
 use crate::error::{CommandError, Outcome};
 use crate::output::{Access, Emit, emit_as};
-use crate::pass::Pass;
+use crate::pass::{self, Pass};
 
 /// The latency that round trips are told for, in ms: that of a line across a continent.
 const ROUND_TRIP_MS: f64 = 50.0;
@@ -58,8 +58,10 @@ pub(crate) fn compared(arguments: &Report) -> Compare {
         all: true,
         span: arguments.span.clone(),
         scale: arguments.scale.clone(),
-        format: TableFormat::Json,
-        output: None,
+        result: TableArguments {
+            format: TableFormat::Json,
+            output: None,
+        },
     }
 }
 
@@ -131,15 +133,8 @@ pub(crate) fn write(
     };
     let stats = StatisticsReport::new(&name, &statistics, &histograms);
     let mut episodes = EpisodesReport::new(&name, summary, &episodes.finish());
-    let mut timeline = Timeline::of_longest(&episodes, WITH_MESSAGES, MESSAGE_BYTES);
-    let mut read = Ok(());
-    Pass::open(path, None)?.run(|observation| {
-        if read.is_ok() {
-            read = timeline.observe(observation);
-        }
-    })?;
-    read.map_err(|error| CommandError::file(path, error))?;
-    timeline.into_report(&mut episodes);
+    let timeline = Timeline::of_longest(&episodes, WITH_MESSAGES, MESSAGE_BYTES);
+    pass::add_messages(path, timeline, &mut episodes)?;
     if let Some(stalls) = &report.stalls {
         marks.name_in(&mut episodes, summary, stalls);
     }

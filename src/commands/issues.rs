@@ -12,7 +12,7 @@ use x11prof_views::{collection as views, plain};
 use crate::args::{Issues as Arguments, IssuesFormat};
 use crate::error::{CommandError, Outcome, shown};
 use crate::output::{Access, emit_json, emit_text, page, refuse_input, write_text};
-use crate::pass::Pass;
+use crate::pass::{self, Pass};
 use crate::sessions::{find, read};
 
 /// Left-out files that are named one by one.
@@ -127,15 +127,8 @@ fn example(issue: &IssueReport) -> Result<Option<EpisodeReport>, CommandError> {
         episodes.observe(observation);
     })?;
     let mut report = EpisodesReport::new(&issue.example.trace, &summary, &episodes.finish());
-    let mut timeline = Timeline::of_longest(&report, 1, MESSAGE_BYTES);
-    let mut read = Ok(());
-    Pass::open(path, None)?.run(|observation| {
-        if read.is_ok() {
-            read = timeline.observe(observation);
-        }
-    })?;
-    read.map_err(|error| CommandError::file(path, error))?;
-    timeline.into_report(&mut report);
+    let timeline = Timeline::of_longest(&report, 1, MESSAGE_BYTES);
+    pass::add_messages(path, timeline, &mut report)?;
     Ok(report.episodes.into_iter().next())
 }
 

@@ -32,9 +32,8 @@ pub(crate) fn run(arguments: &Params) -> Outcome {
         Params::Table {
             params,
             request,
-            format,
-            output,
-        } => price_table::run(params, request, *format, output.as_ref()),
+            result,
+        } => price_table::run(params, request, result),
         Params::Import { file, output } => import(file, output.as_deref()),
         Params::Export { params, output } => {
             refuse_input(output.as_deref(), [Path::new(params)])?;

@@ -1,26 +1,21 @@
 //! `x11prof params table`: what requests cost several servers, side by side.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use x11prof_cost_model::PriceTable;
 use x11prof_session::Operation;
 use x11prof_views::prices as views;
 
 use super::operation::operation;
-use crate::args::TableFormat;
+use crate::args::{TableArguments, TableFormat};
 use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::names;
 use crate::output::{emit_json, emit_text, page, refuse_input};
 
 /// Prices the requests named `wanted`, or the paper's, on the servers of `params`.
-pub(crate) fn run(
-    params: &[String],
-    wanted: &[String],
-    format: TableFormat,
-    to: Option<&PathBuf>,
-) -> Outcome {
-    let to = to.map(PathBuf::as_path);
+pub(crate) fn run(params: &[String], wanted: &[String], result: &TableArguments) -> Outcome {
+    let to = result.output.as_deref();
     refuse_input(to, params.iter().map(Path::new))?;
     let wanted: Vec<Operation> = wanted
         .iter()
@@ -48,7 +43,7 @@ pub(crate) fn run(
             )));
         }
     }
-    match format {
+    match result.format {
         TableFormat::Text => emit_text(to, &views::text(&table, &page(to, true, None))),
         TableFormat::Json => emit_json(to, &table),
         TableFormat::Csv => emit_text(to, &views::csv(&table)),

@@ -11,7 +11,7 @@ use crate::pass::Pass;
 /// Finds the round trips of the trace and prints what to do about them.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let path = &arguments.trace;
-    refuse_input(arguments.output.as_deref(), [path.as_path()])?;
+    refuse_input(arguments.result.output.as_deref(), [path.as_path()])?;
     let pass = Pass::open(path, None)?;
     let mut round_trips = RoundTrips::new(&RoundTripOptions {
         rtt_ms: arguments.rtt,
@@ -35,8 +35,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             path.display()
         )));
     }
-    let to = arguments.output.as_deref();
-    match arguments.format {
+    let to = arguments.result.output.as_deref();
+    match arguments.result.format {
         // Places name the keys that were pressed.
         TableFormat::Text => write_text(
             Access::Private,

@@ -13,7 +13,10 @@ use crate::pass::{Pass, Step};
 pub(crate) fn run(arguments: &Stats) -> Outcome {
     let path = &arguments.trace;
     let read = [Some(path.as_path()), arguments.operations.as_deref()];
-    refuse_input(arguments.output.as_deref(), read.into_iter().flatten())?;
+    refuse_input(
+        arguments.result.output.as_deref(),
+        read.into_iter().flatten(),
+    )?;
     let pass = Pass::open(path, arguments.operations.as_deref())?;
     let mut statistics = Statistics::new(arguments.message.clone());
     let span = arguments.span.find(path)?;
@@ -30,10 +33,10 @@ pub(crate) fn run(arguments: &Stats) -> Outcome {
         grains: arguments.grain.iter().cloned().collect(),
     };
     let report = StatisticsReport::new(&path.to_string_lossy(), &statistics, &histograms);
-    let to = arguments.output.as_deref();
+    let to = arguments.result.output.as_deref();
     // Whoever names a message, or wants histograms, wants to see them.
     let all = arguments.all || histograms.shown || !arguments.message.is_empty();
-    match arguments.format {
+    match arguments.result.format {
         TableFormat::Text => emit_text(to, &views::text(&report, &page(to, all, None))),
         TableFormat::Json => emit_json(to, &report),
         TableFormat::Csv => emit_text(to, &views::csv(&report)),

@@ -14,7 +14,8 @@
 //! ```
 //!
 //! so an entry plus the transport that the analysis adds is the server's time. `reply` and `event` are the costs of one
-//! *among many*, which leave in one write. By convention NoOperation and GetInputFocus do the same work, and the whole extra cost of GetInputFocus is its reply.
+//! *among many*, which leave in one write. By convention NoOperation and GetInputFocus do the same work, and the
+//! whole extra cost of GetInputFocus is its reply.
 //!
 //! `byte_read` is the cost of a byte of a very long NoOperation, the least possible; short requests are read in pieces,
 //! and their entries hold the extra cost. A server that falls asleep within a batch, because bytes are still being

@@ -12,13 +12,13 @@ const OLDEST: u32 = 60_000;
 
 /// The offset of the server's milliseconds from the recording's clock.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct ServerTime {
+pub(crate) struct ServerClock {
     same: bool,
     /// The least that delivery was ahead of the server's time so far, modulo 2³².
     least: Option<u32>,
 }
 
-impl ServerTime {
+impl ServerClock {
     /// When an event happened that was delivered at `delivered` with the server's time `millis`;
     /// the delivery where the clocks cannot be aligned.
     pub(crate) fn happened(&mut self, millis: u32, delivered: Timestamp) -> Timestamp {

@@ -9,7 +9,7 @@ use super::across::causal_edge::{CausalEdge, EpisodeId};
 use super::across::causes::Causes;
 use super::across::episode_forest::EpisodeForest;
 use super::client_state::{ClientState, EpisodeSink, Spans};
-use super::clock::ServerTime;
+use super::clock::ServerClock;
 use super::episode::Episode;
 use super::server::ServerActivity;
 use super::timeline_event::{Delivery, SentRequests, TimelineEvent, Wait};
@@ -46,7 +46,7 @@ pub(crate) struct EpisodeTracker {
 #[derive(Debug, Default)]
 struct Surroundings {
     server: ServerActivity,
-    clock: ServerTime,
+    clock: ServerClock,
     runnable: Runnable,
     grab: Grab,
 }
@@ -84,7 +84,7 @@ impl Surroundings {
         time: u64,
         id: ConnectionId,
         client: &mut TrackedClient,
-        what: impl FnOnce(&mut ClientState, &mut ServerTime, &mut EpisodeSink<'_>),
+        what: impl FnOnce(&mut ClientState, &mut ServerClock, &mut EpisodeSink<'_>),
     ) {
         let total = self.grab.total(time);
         let grabbed = if self.grab.by == Some(id) {

@@ -1,4 +1,5 @@
-//! Values from the text that `#[derive(Debug)]` makes.
+//! Values from the text that `#[derive(Debug)]` makes. `x11rb-protocol`'s serde is no substitute: constants and
+//! flags lose their names, `Request`, `Reply` and `Event` lack serde, and the crate compiles three times as long.
 
 use std::fmt::{self, Debug, Write as _};
 

@@ -10,8 +10,8 @@ use rustix::io::Errno;
 use rustix::net::{
     RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recv, send, sendmsg,
 };
-use x11rb_protocol::protocol::xproto::{Setup, SetupRequest};
-use x11rb_protocol::x11_utils::{Serialize, TryParse};
+use x11prof_protocol::ServerSetup;
+use x11rb_protocol::protocol::xproto::Setup;
 
 use crate::error::MeasureError;
 use crate::server::exchange::{Answers, Load, Until};
@@ -57,17 +57,6 @@ impl RawConnection {
             authorization: (name, data),
             pid,
         } = wire;
-        let mut request = SetupRequest {
-            byte_order: if cfg!(target_endian = "little") {
-                b'l'
-            } else {
-                b'B'
-            },
-            protocol_major_version: 11,
-            protocol_minor_version: 0,
-            authorization_protocol_name: name,
-            authorization_protocol_data: data,
-        };
         let mut connection = RawConnection {
             fd,
             pid,
@@ -77,30 +66,22 @@ impl RawConnection {
             input: Vec::new(),
             room: vec![0; READ],
         };
-        let bytes = request.serialize();
-        connection.send_all(&bytes)?;
+        connection.send_all(&ServerSetup::request(&name, &data))?;
         let answer = connection.message(|input| {
             let words = u16::from_ne_bytes([*input.get(6)?, *input.get(7)?]);
             Some(8 + usize::from(words) * 4)
         })?;
-        if answer.first() != Some(&1) {
-            let length = usize::from(answer.get(1).copied().unwrap_or_default());
-            let reason = answer.get(8..).unwrap_or_default();
-            let reason = reason.get(..length).unwrap_or(reason);
-            let reason = String::from_utf8_lossy(reason).trim().to_owned();
+        let setup = ServerSetup::of_answer(&answer);
+        if let Some(reason) = setup.refusal() {
             return Err(MeasureError::Refused {
                 display: display.into(),
                 reason,
             });
         }
-        connection.setup = Setup::try_parse(&answer)
-            .map_err(|_| MeasureError::Protocol {
-                what: "sent a setup that cannot be read".into(),
-            })?
-            .0;
-        request.authorization_protocol_name.clear();
-        request.authorization_protocol_data.clear();
-        connection.setup_bytes = (request.serialize(), answer);
+        connection.setup = setup.decode().map_err(|_| MeasureError::Protocol {
+            what: "sent a setup that cannot be read".into(),
+        })?;
+        connection.setup_bytes = (ServerSetup::request(&[], &[]), answer);
         Ok(connection)
     }
 

@@ -283,7 +283,8 @@ fn wakeups_of_the_model_are_found_again() {
     for (found, truth) in found.after_sleep.iter().zip(&truth.after_sleep) {
         let at = |what: &str| format!("{what} after {} µs", truth.asleep_us.0);
         close(&at("sleep"), found.asleep_us, truth.asleep_us, 0.3);
-        // The NoOperation that wakes the server is a first use as well, of code that longer pauses than its own left cold.
+        // The NoOperation that wakes the server is a first use as well, of code that longer pauses than its own left
+        // cold.
         let first = truth.first_us;
         close(&at("wakeup"), found.wakeup_us, truth.wakeup_us + first, 1.5);
         // Their pixels are cold as well.

@@ -6,7 +6,7 @@ use super::{ClientState, EpisodeSink};
 use crate::activity::delays::{BRIEF, HANDED_ON_WITHIN};
 use crate::episodes::across::causal_edge::{CausalEdge, TreePosition};
 use crate::episodes::cause::ServerCause;
-use crate::episodes::clock::ServerTime;
+use crate::episodes::clock::ServerClock;
 use crate::episodes::episode::{Owner, Trigger, Unsure};
 use crate::episodes::open_episode::OpenEpisode;
 use crate::episodes::queue::WaitingStimulus;
@@ -26,7 +26,7 @@ impl ClientState {
         delivery: &Delivery,
         links: &[Option<CausalEdge>],
         said_before: u64,
-        clock: &mut ServerTime,
+        clock: &mut ServerClock,
         done: &mut EpisodeSink<'_>,
     ) {
         let asked = !self.outstanding.is_empty();
@@ -94,7 +94,7 @@ impl ClientState {
         time: u64,
         event: &Arrival,
         link: Option<CausalEdge>,
-        clock: &mut ServerTime,
+        clock: &mut ServerClock,
     ) {
         let (stimulus, about) = (&event.stimulus, event.about.clone());
         let id = self.id();
