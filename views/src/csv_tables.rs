@@ -13,7 +13,7 @@ use crate::plain::plain;
 use crate::profile::transport::transport_parts;
 
 /// A line of a profile: a request or a group, a part of transport, or the total.
-#[derive(Serialize)]
+#[derive(Serialize, Default)]
 struct ProfileRow<'a> {
     kind: &'a str,
     name: &'a str,
@@ -59,17 +59,7 @@ pub fn profile(report: &ProfileReport, top: Option<usize>) -> String {
                 server_ms: part.server_ms,
                 network_ms: part.network_ms,
                 percent_of_time: percent(time_ms, report.total.time_ms),
-                percent_of_count: None,
-                low_ms: None,
-                high_ms: None,
-                blocking: None,
-                failed: None,
-                transport_ms: None,
-                charged_ms: None,
-                exact: None,
-                interpolated: None,
-                substituted: None,
-                unpriced: None,
+                ..ProfileRow::default()
             },
         );
     }
@@ -88,14 +78,8 @@ pub fn profile(report: &ProfileReport, top: Option<usize>) -> String {
             percent_of_count: Some(100.0),
             low_ms: Some(total.low_ms),
             high_ms: Some(total.high_ms),
-            blocking: None,
-            failed: None,
-            transport_ms: None,
-            charged_ms: None,
-            exact: None,
-            interpolated: None,
-            substituted: None,
             unpriced: Some(total.unpriced),
+            ..ProfileRow::default()
         },
     );
     text(out)

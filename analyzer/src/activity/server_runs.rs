@@ -55,7 +55,7 @@ struct SwitchTotals {
 
 /// The runs of one server. The first thread's count, which speaks with the clients; those of other threads
 /// are counted apart.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Runs {
     server: u32,
     runs: VecDeque<Run>,
@@ -79,16 +79,7 @@ impl Runs {
     pub(crate) fn of(server: u32) -> Runs {
         Runs {
             server,
-            runs: VecDeque::new(),
-            waits_since: None,
-            running: FxHashMap::default(),
-            others_ran: Share::default(),
-            told: SwitchTotals::default(),
-            stretches: VecDeque::new(),
-            first: None,
-            last: None,
-            since: None,
-            until: None,
+            ..Runs::default()
         }
     }
 

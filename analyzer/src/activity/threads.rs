@@ -19,9 +19,10 @@ use x11prof_trace::{Switch, SwitchKind, Timestamp};
 const THREADS_LIMIT: usize = 1 << 14;
 
 /// The state of a thread. Times are the trace's nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum State {
     /// Not known, or the thread ended.
+    #[default]
     Unknown,
     /// On a processor.
     Running {

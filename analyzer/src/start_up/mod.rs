@@ -26,7 +26,7 @@ const CLIENTS: usize = 4096;
 const LONGEST_FRAME: u64 = 1_000_000_000;
 
 /// A client that is starting.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct StartingClient {
     opened: Timestamp,
     /// When its process started, where that is known.
@@ -209,25 +209,11 @@ impl StartingClient {
                 .filter(|started| *started <= time.as_nanos()),
             pid: opened.pid,
             name: opened.name.clone(),
-            set_up: None,
-            frame: FirstFrame::default(),
             wrote: time.as_nanos(),
             last: time.as_nanos(),
             before: (time.as_nanos(), time.as_nanos(), 0, 0),
-            ran_before: None,
-            ran_at_opening: 0,
-            ran: None,
-            idle: None,
-            round_trips: 0,
-            synchronisations: 0,
-            waited: 0,
-            on_link: 0,
-            unserved: 0,
             arrived: time.as_nanos(),
-            on_the_way: 0,
-            requests: 0,
-            bytes: 0,
-            received: 0,
+            ..StartingClient::default()
         }
     }
 

@@ -7,7 +7,7 @@ use crate::ids::{By, ClientId};
 use crate::setup::Root;
 
 /// The kind of a window's background, as far as clearing depends on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Background {
     /// None: clearing paints nothing.
     Absent,
@@ -18,11 +18,12 @@ pub(crate) enum Background {
     /// A pixmap.
     Pixmap,
     /// The background was set before the recording, or by a client outside it.
+    #[default]
     Unknown,
 }
 
 /// A window.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Window {
     /// `None` for a root.
     pub(crate) parent: Option<u32>,
@@ -79,18 +80,7 @@ impl Window {
         Window {
             parent: Some(parent),
             geometry,
-            depth: None,
-            input_only: false,
-            background: Background::Unknown,
-            keeps_bits: false,
-            mapped: false,
-            override_redirect: false,
-            redirected_to: None,
-            map_changed: None,
-            moved: None,
-            by: None,
-            children: Vec::new(),
-            viewable: Cell::default(),
+            ..Window::default()
         }
     }
 

@@ -23,7 +23,7 @@ pub(crate) struct JointWait {
     pub(crate) unsure: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct KnownThread {
     /// Unknown once it has ended.
     pub(super) now: State,
@@ -63,18 +63,8 @@ struct KnownPlace {
 impl KnownThread {
     pub(super) fn new(since: u64) -> KnownThread {
         KnownThread {
-            now: State::Unknown,
             since,
-            wait: None,
-            reads: 0,
-            writes: 0,
-            polls: false,
-            waits: false,
-            places: Vec::new(),
-            reply_awaited: false,
-            left_poll: None,
-            device_event_came: false,
-            event_came: false,
+            ..KnownThread::default()
         }
     }
 
