@@ -224,6 +224,9 @@ impl<R: Read> Messages<R> {
     }
 }
 
+/// Bytes of a footer: two offsets and a checksum.
+const FOOTER_LEN: usize = 20;
+
 /// A record of the file; a chunk is handed to the reader of chunks.
 fn look_in_file(opcode: u8, data: &[u8], chunk: &mut LinearReader) -> McapResult<Found> {
     // Only these are parsed: the rest is skipped, unknown ones as well. Messages, and the
@@ -231,7 +234,9 @@ fn look_in_file(opcode: u8, data: &[u8], chunk: &mut LinearReader) -> McapResult
     if !matches!(opcode, op::HEADER | op::CHUNK | op::FOOTER) {
         return Ok(Found::Nothing);
     }
-    if !strings_fit(opcode, data) {
+    // A footer of another length is no footer: a changed length before it has led here.
+    let fits = opcode != op::FOOTER || data.len() == FOOTER_LEN;
+    if !fits || !strings_fit(opcode, data) {
         return Err(McapError::UnexpectedEoc);
     }
     Ok(match parse_record(opcode, data)? {

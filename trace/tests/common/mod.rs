@@ -1,8 +1,9 @@
 //! A trace with a record of every kind, and ways to read one.
 
 use x11prof_trace::{
-    Block, ConnectionId, Control, CpuTime, Direction, ExtensionOpcodes, FORMAT, Gap, Opened,
-    Reader, Record, Server, Started, Switch, SwitchKind, Timestamp, TraceError, Waiting, Writer,
+    Block, ConnectionId, Control, CpuTime, Direction, ExtensionOpcodes, FORMAT, Gap, HandlerTime,
+    Opened, Reader, Record, Server, Started, Switch, SwitchKind, Timestamp, TraceError, Waiting,
+    Writer,
 };
 
 pub(crate) fn at(nanos: u64) -> Timestamp {
@@ -76,6 +77,10 @@ pub(crate) fn records() -> Vec<Record> {
             capture: "none".to_owned(),
             why: Some("not permitted".to_owned()),
         },
+        Control::Timing {
+            pid: 41,
+            why: Some("not exported".to_owned()),
+        },
         Control::Mark {
             text: "\"now\"\n".to_owned(),
         },
@@ -105,6 +110,16 @@ pub(crate) fn records() -> Vec<Record> {
             switch(8, SwitchKind::Blocked),
             switch(6, SwitchKind::Preempted),
         ]),
+    );
+    records.insert(
+        6,
+        Record::HandlerTimes(vec![HandlerTime {
+            start: at(9),
+            took_ns: 1234,
+            client: 3,
+            sequence: 0xFFFF,
+            count: 2,
+        }]),
     );
     records
 }
