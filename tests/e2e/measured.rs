@@ -27,6 +27,11 @@ fn measured(shell: &str) {
     let [timed, measured] = recorded(shell);
     assert_eq!(timed["server"]["basis"], "timed", "{timed:#}");
     assert_eq!(measured["server"]["basis"], "measured", "{measured:#}");
+    // No price of a request takes part.
+    let doubts = timed["warnings"].as_array().expect("warnings").iter();
+    let of_prices = ["substituted", "extrapolated", "unpriced"];
+    let mut of_prices = doubts.filter(|doubt| of_prices.iter().any(|kind| doubt["kind"] == *kind));
+    assert_eq!(of_prices.next(), None);
     adds_up(&timed);
     adds_up(&measured);
 }

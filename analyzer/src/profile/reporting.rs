@@ -3,6 +3,7 @@
 use x11prof_cost_model::{Cost, Network};
 
 use crate::link::LinkReport;
+use crate::measured::Basis;
 use crate::profile::partition::PartitionReport;
 use crate::profile::report::{
     ConnectionReport, EventReport, GroupReport, NetworkReport, OwnReport, ProfileReport,
@@ -311,7 +312,11 @@ fn total(
 }
 
 fn warnings(profile: &Profile, summary: &TraceSummary, network: &Network) -> Vec<Warning> {
-    let mut warnings = profile.warnings().list();
+    // Where each request has its own time, no price of a request is in doubt.
+    let mut warnings = match profile.basis() {
+        Basis::Timed => Vec::new(),
+        _ => profile.warnings().list(),
+    };
     if *network != Network::NONE {
         let shared = profile.lines().filter(|(_, line)| !line.across.is_none());
         let mut shared: Vec<Warning> = shared
