@@ -108,6 +108,8 @@ pub(crate) struct Division<K> {
     timed: Option<Timed<Work<K>>>,
     /// Handlers whose runs are not over, in the order of time, each with its nanoseconds in earlier runs.
     handled: VecDeque<(HandlerTime, u64)>,
+    /// The beginning of the part that is divided: what handlers did before is not of that part.
+    handled_from: u64,
     /// The end of the part that is divided: handlers after it, and what remains of those that go on, are not of that part.
     handled_until: u64,
     /// The trace is over.
@@ -140,6 +142,7 @@ impl<K: Divided> Division<K> {
             uncalled: UnclaimedRuns::default(),
             timed: None,
             handled: VecDeque::new(),
+            handled_from: 0,
             handled_until: u64::MAX,
             over: false,
             overdrawn: Micros::ZERO,
@@ -187,7 +190,9 @@ impl<K: Divided> Division<K> {
     /// The server told the times of handlers.
     pub(crate) fn handled(&mut self, times: &[HandlerTime]) {
         if self.timed.is_some() {
-            self.handled.extend(times.iter().map(|time| (*time, 0)));
+            let from = self.handled_from;
+            let of_part = times.iter().filter_map(|time| since(*time, from));
+            self.handled.extend(of_part.map(|time| (time, 0)));
         }
     }
 
@@ -543,23 +548,30 @@ impl<K: Divided> Division<K> {
         self.waiting.clear();
         self.waits = 0;
         // Of a handler that goes on, the rest is of the part that begins.
-        let told = self.runs.told_until();
-        self.handled.retain_mut(|(time, earlier)| {
-            let start = time.start.as_nanos();
-            let before = told.saturating_sub(start);
-            let goes_on = before == 0 || time.took_ns > before.max(INTERRUPTED);
-            if goes_on && before > 0 {
-                time.start = Timestamp::from_nanos(told);
-                time.took_ns -= before;
-            }
-            *earlier = 0;
-            goes_on
-        });
+        let from = self.runs.told_until();
+        self.handled_from = from;
+        let waiting = self.handled.drain(..);
+        let rest = waiting.filter_map(|(time, _)| Some((since(time, from)?, 0)));
+        self.handled = rest.collect();
         self.overdrawn = Micros::ZERO;
         self.matched.clear();
         self.sure.clear();
         self.uncalled = UnclaimedRuns::default();
         self.carried = Share::default();
+    }
+}
+
+/// A handler's time from `from` on; `None` where nothing is left. A short handler is of the stretch that it began in.
+fn since(time: HandlerTime, from: u64) -> Option<HandlerTime> {
+    let before = from.saturating_sub(time.start.as_nanos());
+    match before {
+        0 => Some(time),
+        _ if time.took_ns <= before.max(INTERRUPTED) => None,
+        _ => Some(HandlerTime {
+            start: Timestamp::from_nanos(from),
+            took_ns: time.took_ns - before,
+            ..time
+        }),
     }
 }
 

@@ -120,7 +120,8 @@ impl Line {
             line.server += self.across.server;
             // What was measured may be less than the price that the difference is from.
             line.server.time.0 = line.server.time.0.max(0.0);
-            line.server.low.0 = line.server.low.0.max(0.0);
+            line.server.low.0 = line.server.low.0.clamp(0.0, line.server.time.0);
+            line.server.high.0 = line.server.high.0.max(line.server.time.0);
         }
         line
     }

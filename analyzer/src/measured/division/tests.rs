@@ -137,6 +137,27 @@ fn a_timed_request_has_the_time_of_its_handler_and_prices_divide_the_rest() {
 }
 
 #[test]
+fn a_handler_that_goes_on_in_a_part_counts_there_from_the_beginning_of_the_part() {
+    let mut division = with(&[(100, 140)]);
+    division.time_handlers();
+    division.start_afresh();
+    division.steps(&Step::run(SERVER, 160_000, 200_000));
+    let took = |start: u64, took: u64| HandlerTime {
+        start: Timestamp::from_nanos(start * 1000),
+        took_ns: took * 1000,
+        client: 1,
+        sequence: 1,
+        count: 1,
+    };
+    // The second is told when it ends, and ran for 20 µs before the part.
+    division.handled(&[took(110, 5), took(120, 70)]);
+    division.settled(20_000);
+    // 30 µs of a client that is not recorded, and 10 that no message explains.
+    assert_eq!(division.uncalled().share.time, Micros(30.0 + 10.0));
+    assert_eq!(division.overdrawn, Micros::ZERO);
+}
+
+#[test]
 fn later_runs_make_up_for_a_handler_that_was_told_late() {
     let mut division = with(&[(100, 140), (160, 200), (20_000, 20_050)]);
     division.time_handlers();
