@@ -71,11 +71,12 @@ mod tests {
     use bytes::Bytes;
     use x11prof_cost_model::Substitutions;
     use x11prof_trace::{
-        Block, ConnectionId, Control, Direction, EmulatedNetwork, Record, Server, Timestamp,
+        Block, ConnectionId, Control, Direction, EmulatedNetwork, Record, Server, Switch,
+        SwitchKind, Timestamp,
     };
 
     use super::EmulatedLink;
-    use crate::episodes::{EpisodeOptions, Episodes, EpisodesReport, Owner};
+    use crate::episodes::{EpisodeOptions, Episodes, EpisodesReport, Owner, ServerCause, Trigger};
     use crate::pipeline::Pipeline;
     use crate::roundtrips::{RoundTripOptions, RoundTrips};
     use crate::stalls::{FRAME_MS, Stalls};
@@ -180,6 +181,74 @@ mod tests {
         let most = &report.suggestions[0];
         near(most.saves_ms, most.round_trips as f64 * 50.2);
     }
+
+    /// The server's context switches tell for how long it had no processor, though its answers come later.
+    #[test]
+    fn a_server_without_a_processor_is_not_the_network() {
+        const WINDOW: u32 = BASE + 9;
+        let mut trace = Synthetic::new();
+        trace.control(Control::Network(EmulatedNetwork {
+            bytes_per_second: None,
+            round_trip_ns: 50_000_000,
+        }));
+        trace.control(Control::Capture {
+            pid: SERVER_PID,
+            capture: "switches".to_owned(),
+            why: None,
+        });
+        let began = 1_000_000_000;
+        let runs = |trace: &mut Synthetic, from: u64, to: u64| {
+            let switch = |micros: u64, kind| Switch {
+                time: Timestamp::from_nanos(began + micros * 1000),
+                pid: SERVER_PID,
+                tid: SERVER_PID,
+                cpu: 0,
+                kind,
+            };
+            let run = [
+                switch(from, SwitchKind::In),
+                switch(to, SwitchKind::Blocked),
+            ];
+            trace.records.push(Record::Schedule(run.into()));
+        };
+        runs(&mut trace, 1, 100);
+        let window = request(1, 8, &[WINDOW, ROOT, 0, 100 | 100 << 16, 1 << 16, 0, 0]);
+        let fill = request(70, 0, &[WINDOW, BASE + 2, 0, 10 | 10 << 16]);
+        trace
+            .wait(1000)
+            .client_sends(&[window, map_window(WINDOW), fill.clone()]);
+        runs(&mut trace, 26_000, 26_100);
+        let mut press = vec![0; 32];
+        (press[0], press[1]) = (2, 38);
+        trace.wait(999_000).server_sends(&[press]);
+        // The question arrives after 25 ms, and the server gets a processor 30 ms later.
+        trace.wait(1000).client_sends(&[get_input_focus()]);
+        runs(&mut trace, 1_056_000, 1_056_200);
+        trace.wait(80_200).server_sends(&[reply(4)]);
+        trace.wait(1000).client_sends(&[fill]);
+        // So it is for what it draws: 25 ms on the link, 9 without a processor, 3 of drawing.
+        runs(&mut trace, 1_116_200, 1_119_200);
+        trace.wait(900_000).end();
+
+        let mut stalls = Stalls::new(&prices(), &Substitutions::default(), FRAME_MS);
+        let mut episodes = Episodes::new(&EpisodeOptions::default());
+        Pipeline::new().run_records(trace.records.iter().cloned(), |observation| {
+            stalls.observe(observation);
+            episodes.observe(observation);
+        });
+        assert_eq!(stalls.latest().0, 0);
+        let near = |left: f64, right: f64| assert!((left - right).abs() < 0.01, "{left} {right}");
+        let findings = episodes.finish();
+        let episodes = findings.episodes();
+        let input = episodes.iter().find(|one| one.trigger == Trigger::Input);
+        let parts = &input.unwrap().parts;
+        let millis = |owner| parts.of(owner) as f64 / 1e6;
+        near(millis(Owner::Network), 75.0);
+        near(millis(Owner::Server(ServerCause::Processor)), 39.0);
+        near(millis(Owner::Server(ServerCause::Reply)), 0.2);
+        near(millis(Owner::Server(ServerCause::Drawing)), 3.0);
+    }
+
     /// What the server sent may have been on the link since before the connection, as far as its time tells.
     #[test]
     fn the_user_waits_no_longer_than_the_session() {

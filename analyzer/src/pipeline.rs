@@ -325,6 +325,7 @@ impl Pipeline {
 
         let at_server = self.link.at_server(block);
         let facts = &mut self.facts;
+        facts.round_trips.read(block, at_server);
         facts.hand_on(&Observation::BlockStart(block), on);
         let (session, follows) = (&mut self.session, self.follows_changes);
         let id = ClientId(block.connection.0);

@@ -127,7 +127,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     let system = |what| move |source| RecordError::System { what, source };
     // The server lives until the end of the recording.
     let (link, mut server) = target(&config.target)?;
-    let (mut about, extensions) = server_info::ask(&link)?;
+    let (about, extensions) = server_info::ask(&link)?;
     if config.rewrites.contains(&Rewrite::CurrentResources)
         && !server_info::has_current_resources(&link, &extensions)?
     {
@@ -181,8 +181,6 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     if let Some(what) = &marks.trouble {
         on(Notice::Trouble(what.clone()));
     }
-    // Over a network nothing tells for whom the server ran.
-    about.pid = about.pid.filter(|_| config.network.is_none());
     let server_pid = about.pid;
     tap.control(clock::now(), Control::Server(about));
     if let Some(network) = config.network {

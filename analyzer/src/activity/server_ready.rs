@@ -33,6 +33,8 @@ pub(crate) struct ServerReady {
     ready: Option<(u64, ReadyReason)>,
     /// Intervals in which it was ready, in the order of time.
     stretches: VecDeque<(u64, u64)>,
+    /// When requests arrive that are on an emulated link.
+    coming: VecDeque<u64>,
 }
 
 impl ServerReady {
@@ -54,6 +56,7 @@ impl ServerReady {
         let time = step.time;
         self.waits = (step.now == State::Waiting).then_some(time);
         let ready = self.ready.take();
+        while self.coming.pop_front_if(|at| *at <= time).is_some() {}
         match step.now {
             State::Ready => self.ready = Some((time, ReadyReason::Preempted)),
             State::Running { .. } => {
@@ -63,7 +66,11 @@ impl ServerReady {
                     self.keep(since, time);
                 }
             }
-            State::Waiting | State::Unknown => {}
+            State::Waiting => {
+                let next = self.coming.front();
+                self.ready = next.map(|at| (*at, ReadyReason::Woken));
+            }
+            State::Unknown => {}
         }
     }
 
@@ -81,10 +88,17 @@ impl ServerReady {
         }
     }
 
-    /// A request is sent to the server, which would read it.
-    pub(crate) fn sent(&mut self, time: u64) {
-        if self.waits.is_some() && !self.attached {
-            self.ready.get_or_insert((time, ReadyReason::Woken));
+    /// A request is sent to the server, which would read it at `arrives`: later than `time` on an emulated
+    /// link.
+    pub(crate) fn sent(&mut self, time: u64, arrives: u64) {
+        if self.attached {
+            return;
+        }
+        if arrives > time && self.coming.len() < STRETCHES_LIMIT {
+            self.coming.push_back(arrives);
+        }
+        if self.waits.is_some() {
+            self.ready.get_or_insert((arrives, ReadyReason::Woken));
         }
     }
 
@@ -172,17 +186,17 @@ mod tests {
     fn one_that_waits_is_ready_from_when_something_is_sent_to_it() {
         let mut ready = server();
         ready.step(&step(SERVER, 1000, State::Waiting));
-        ready.sent(2 * MS);
-        ready.sent(3 * MS);
+        ready.sent(2 * MS, 2 * MS);
+        ready.sent(3 * MS, 3 * MS);
         // So long it takes to wake.
         assert_eq!(ready.between(0, 2_900_000), 0);
         assert_eq!(ready.between(0, 4 * MS), 2 * MS);
         ready.step(&step(SERVER, 42_000, RUNS));
         // It runs: what comes now changes nothing.
-        ready.sent(43 * MS);
+        ready.sent(43 * MS, 43 * MS);
         ready.step(&step(SERVER, 44_000, State::Waiting));
         assert_eq!(ready.between(0, 60 * MS), 40 * MS);
-        ready.sent(60 * MS);
+        ready.sent(60 * MS, 60 * MS);
         ready.step(&step(SERVER, 60_300, RUNS));
         assert_eq!(ready.between(0, 61 * MS), 40 * MS);
     }
@@ -204,20 +218,20 @@ mod tests {
         let mut ready = server();
         ready.step(&step(SERVER, 1000, State::Waiting));
         ready.waits(SERVER, MS, false);
-        ready.sent(2 * MS);
+        ready.sent(2 * MS, 2 * MS);
         assert_eq!(ready.between(0, 9 * MS), 0);
         ready.step(&step(SERVER, 10_000, State::Waiting));
         ready.waits(SERVER, 10 * MS, true);
-        ready.sent(12 * MS);
+        ready.sent(12 * MS, 12 * MS);
         assert_eq!(ready.between(0, 19 * MS), 7 * MS);
         let mut ready = server();
         ready.attached();
         ready.step(&step(SERVER, 1000, State::Waiting));
-        ready.sent(2 * MS);
+        ready.sent(2 * MS, 2 * MS);
         assert_eq!(ready.between(0, 9 * MS), 0);
         // Without switches nothing is known.
         let mut ready = server();
-        ready.sent(2 * MS);
+        ready.sent(2 * MS, 2 * MS);
         assert_eq!(ready.between(0, 9 * MS), 0);
     }
 }

@@ -188,7 +188,10 @@ impl Collector {
             }
             Message::Event(event) => {
                 self.delivery.handled = event.sequence.or(self.delivery.handled);
-                self.delivery.landed.extend(present::landed(event));
+                if let Some(landed) = present::landed(event) {
+                    self.delivery.landed.push(landed);
+                    self.delivery.landed_at = seen.at_server.as_nanos();
+                }
                 let mut stimulus = Stimulus::of(event);
                 let time = seen.time.as_nanos();
                 let own = self.crossings.made(time, seen.connection, event.sequence);

@@ -49,6 +49,8 @@ struct Surroundings {
     clock: ServerClock,
     runnable: Runnable,
     grab: Grab,
+    /// The recorder emulates a link to the server.
+    emulated: bool,
 }
 
 /// The holder of the server's grab, and the total time of all grabs until now. Each client reads the total
@@ -123,6 +125,11 @@ impl EpisodeTracker {
         self.around.server.set_pid(pid);
     }
 
+    /// The recorder emulates a link to the server.
+    pub(crate) fn emulated_link(&mut self) {
+        self.around.emulated = true;
+    }
+
     /// The trace is what the server tells of its clients.
     pub(crate) fn attached(&mut self) {
         self.around.server.ready.attached();
@@ -192,11 +199,13 @@ impl EpisodeTracker {
                 let links = self.links(time, *id, delivery);
                 if let Some(client) = self.clients.get_mut(id) {
                     let asked_at = client.state.asked_at();
-                    let said_before = self.around.server.ready.said_before(asked_at, time);
+                    let left = delivery.left_at.unwrap_or(time);
+                    let said_before = self.around.server.ready.said_before(asked_at, left);
                     self.around.step(time, *id, client, |state, clock, done| {
                         state.delivered(time, delivery, &links, said_before, clock, done);
                     });
-                    self.around.server.landed(time, *id, &delivery.landed);
+                    let landed = delivery.landed_at;
+                    self.around.server.landed(landed, *id, &delivery.landed);
                 }
             }
             TimelineEvent::Grabbed(by) => {
@@ -254,10 +263,11 @@ impl EpisodeTracker {
         around.server.shows(time, id, sent.shown, sent.is_told);
         // Of the others it reads nothing.
         if around.grab.by.is_none_or(|by| by == id) {
-            around.server.ready.sent(time);
+            around.server.ready.sent(time, sent.arrived_at);
         }
-        // Who has grabbed it keeps it from reading, not the lack of a processor.
-        let free = around.grab.by.is_none_or(|by| by == id);
+        // Who has grabbed it keeps it from reading, not the lack of a processor; nor is it the one that reads
+        // on an emulated link.
+        let free = around.grab.by.is_none_or(|by| by == id) && !around.emulated;
         let waits = client.state.waits_since().filter(|_| free);
         let rested = waits.map_or(0, |since| around.server.rested(since, time));
         let mut standing = None;
@@ -297,7 +307,7 @@ impl EpisodeTracker {
             return;
         }
         // Only of a server on this state is the process known.
-        let far = self.around.server.pid().is_none();
+        let far = self.around.server.pid().is_none() || self.around.emulated;
         let mut state = ClientState::new(id, pid, time, self.spans, far);
         if pid.is_some_and(|pid| self.captured.get(&pid) == Some(&true)) {
             match pid.filter(|pid| self.around.runnable.knows(*pid)) {
@@ -323,7 +333,8 @@ impl EpisodeTracker {
 
     fn step(&mut self, time: u64, step: &Step) {
         if Some(step.pid) == self.around.server.pid() {
-            if self.around.server.step(step) {
+            // What it sent before it rested may still be on an emulated link.
+            if self.around.server.step(step) && !self.around.emulated {
                 self.causes.rests(time, self.around.grab.by);
             }
             return;

@@ -185,6 +185,7 @@ impl Episodes {
                     tracker.set_server(server.pid);
                     findings.set_server(server.pid);
                 }
+                Control::Network(_) => tracker.emulated_link(),
                 Control::Attached {} => tracker.attached(),
                 Control::Opened(opened) => {
                     findings.first_act.get_or_insert(*time);

@@ -197,16 +197,16 @@ impl ServerActivity {
             let lands = ended.shown.is_some()
                 && ended.landed.is_none()
                 && now < ended.at.saturating_add(LANDS_WITHIN);
-            match self.tail(ended.at, now) {
+            // On an emulated link it has been on the way to the server.
+            let arrived = ended.at.saturating_add(ended.episode.presentation);
+            match self.tail(arrived, now) {
                 Some(tail) if !lands => {
-                    let landed = ended.landed.map_or(0, |time| time.saturating_sub(ended.at));
-                    let end = ended.at.saturating_add(tail);
-                    let unserved = self.rested(ended.at, end);
+                    let landed = ended.landed.map_or(0, |time| time.saturating_sub(arrived));
+                    let unserved = self.rested(arrived, arrived.saturating_add(tail));
                     let episode = &mut ended.episode;
-                    // It has been on the way to the server for some of that.
-                    let tail = tail.max(landed).saturating_sub(episode.presentation);
+                    let tail = tail.max(landed);
                     if episode.requests > 0 {
-                        let mut since = ended.at.saturating_add(episode.presentation);
+                        let mut since = arrived;
                         for (cause, nanos) in [
                             (ServerCause::Processor, unserved),
                             (ServerCause::Drawing, tail - unserved),
@@ -240,8 +240,8 @@ impl ServerActivity {
         let run = match after.next() {
             Some((since, end)) if since <= sent && end - sent < HANDED_ON_WITHIN => {
                 match after.next() {
-                    Some(next) if next.0 - sent < WOKEN_WITHIN => Some(next),
-                    _ if now - sent < WOKEN_WITHIN => return None,
+                    Some(next) if next.0.saturating_sub(sent) < WOKEN_WITHIN => Some(next),
+                    _ if now.saturating_sub(sent) < WOKEN_WITHIN => return None,
                     _ => Some((since, end)),
                 }
             }

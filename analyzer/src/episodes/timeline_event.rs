@@ -207,8 +207,9 @@ pub(crate) struct Delivery {
     pub(crate) left_at: Option<u64>,
     /// The last request that the server had handled.
     pub(crate) handled: Option<SequenceNumber>,
-    /// Pictures that are on the screen now.
+    /// Pictures that are on the screen now, and when the server said so last.
     pub(crate) landed: Vec<Shown>,
+    pub(crate) landed_at: u64,
 }
 
 /// The requests that came from a client in one piece.

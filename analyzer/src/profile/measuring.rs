@@ -58,6 +58,8 @@ pub(super) struct Measuring {
     priced: ServerIdentity,
     transport: TransportPrices,
     division: Option<Division<Key>>,
+    /// A division that needs the times of handlers.
+    held: Option<Division<Key>>,
     /// True where a message of the present block was charged.
     charged: bool,
     /// The sum of all shares that were handed out.
@@ -71,6 +73,7 @@ impl Measuring {
             priced,
             transport,
             division: None,
+            held: None,
             charged: false,
             credited: Share::default(),
         }
@@ -230,13 +233,18 @@ impl Measuring {
                     division.clock(time, reading.cpu_ns);
                 }
             }
-            Control::Timing { pid, why: None } => {
-                if let Some(division) = &mut self.division
-                    && division.server() == *pid
-                    && self.basis != BasisOption::Measured
-                {
-                    division.time_handlers();
-                }
+            // Which request the server was at, the times of messages do not tell over an emulated link.
+            Control::Network(_) if self.basis == BasisOption::Auto => {
+                self.held = self.division.take();
+            }
+            Control::Timing { pid, why: None } if self.basis != BasisOption::Measured => {
+                let division = self.held.take().or_else(|| self.division.take());
+                self.division = division.map(|mut division| {
+                    if division.server() == *pid {
+                        division.time_handlers();
+                    }
+                    division
+                });
             }
             Control::Attached {} => {
                 if let Some(division) = &mut self.division {

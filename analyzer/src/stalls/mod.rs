@@ -55,6 +55,8 @@ pub struct Stalls {
     switches: bool,
     /// True where the trace has requests after their work (RECORD): then nothing shows who waited.
     attached: bool,
+    /// The recorder emulates a link to the server.
+    emulated: bool,
     /// When the server was last seen to turn to other work.
     turned: u64,
     /// The beginning of a run with a question that the server had slept over, for a disk or another
@@ -83,6 +85,7 @@ impl Stalls {
             runs: None,
             switches: false,
             attached: false,
+            emulated: false,
             turned: 0,
             slept_over: None,
             stalls: Vec::new(),
@@ -152,6 +155,7 @@ impl Stalls {
                 self.switches = capture == "switches";
             }
             Control::Attached {} => self.attached = true,
+            Control::Network(_) => self.emulated = true,
             Control::Closed { connection, .. } => self.queue.closed(*connection),
             Control::Ended { .. } => self.settle(time.as_nanos()),
             _ => {}
@@ -207,15 +211,23 @@ impl Stalls {
         self.turns(since, time, Some(asker));
     }
 
-    /// The beginning of the server's current run, as far as its switches tell.
-    fn running_since(&self) -> Option<u64> {
-        let runs = self.runs.as_ref().filter(|_| self.switches)?;
+    /// The server's runs, as far as its switches tell, where they are of what is heard: over an emulated
+    /// link answers come when the server may be at other work.
+    fn runs_now(&mut self) -> Option<&mut Runs> {
+        self.runs
+            .as_mut()
+            .filter(|_| self.switches && !self.emulated)
+    }
+
+    /// The beginning of the server's current run.
+    fn running_since(&mut self) -> Option<u64> {
+        let runs = self.runs_now()?;
         runs.front().map(|(run, _)| run.from)
     }
 
     /// RECORD has told, at `now`, of work that the server did in its last run.
     fn told(&mut self, now: u64) {
-        let Some(runs) = self.runs.as_mut().filter(|_| self.switches) else {
+        let Some(runs) = self.runs_now() else {
             return;
         };
         while runs
@@ -249,8 +261,8 @@ impl Stalls {
     }
 
     /// The first run, where it was over well before `now`: from when to when.
-    fn run_over(&self, now: u64) -> Option<(u64, u64)> {
-        let runs = self.runs.as_ref().filter(|_| self.switches)?;
+    fn run_over(&mut self, now: u64) -> Option<(u64, u64)> {
+        let runs = self.runs_now()?;
         let (run, _) = runs.front()?;
         let to = run
             .to
@@ -265,9 +277,9 @@ impl Stalls {
         let from = from.max(self.turned);
         let frame = self.frame;
         // Without switches it is not known when what needs no answer was done: what came long before was.
-        let since = match self.switches {
-            true => 0,
-            false => from.saturating_sub(frame),
+        let since = match self.runs_now() {
+            Some(_) => 0,
+            None => from.saturating_sub(frame),
         };
         // What came after the question had its turn after it.
         let until = match asker {
@@ -309,7 +321,8 @@ impl Stalls {
         // Where nobody else waited, nothing tells that several clients' work was not done in turn, or that
         // a server which slept was busy.
         let ran_long = ran.is_none_or(|ran| ran > self.frame);
-        if waited.is_empty() && !(blamed.alone && ran_long) {
+        // Nor does the time of an answer over an emulated link.
+        if waited.is_empty() && !(blamed.alone && ran_long) || self.emulated && !ran_long {
             return;
         }
         self.add(Stall {

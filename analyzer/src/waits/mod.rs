@@ -160,12 +160,17 @@ impl RoundTripTracker {
         }
     }
 
-    /// Bytes were read off a socket; the messages that end in them follow.
+    /// Bytes were read off a socket, which the server got or sent at `at_server`.
+    pub(crate) fn read(&mut self, block: &Block, at_server: Timestamp) {
+        if block.direction == Direction::ToServer {
+            let (sent, arrives) = (block.time.as_nanos(), at_server.as_nanos());
+            self.server.sent(sent, arrives);
+        }
+    }
+
+    /// The messages that end in these bytes follow.
     pub(crate) fn block_begins(&mut self, block: &Block) {
         let time = block.time.as_nanos();
-        if block.direction == Direction::ToServer {
-            self.server.sent(time);
-        }
         let Some(client) = self.clients.get_mut(&block.connection) else {
             return;
         };
@@ -257,15 +262,15 @@ impl RoundTripTracker {
         } else {
             AnswerKind::Waited
         };
-        let (asked, now) = (question.asked_at, block.time.as_nanos());
-        let unserved = self.server.between(asked, now) + self.server.said_before(asked, now);
+        let (arrived, left) = (question.arrived_at, at_server.as_nanos());
+        let unserved = self.server.between(arrived, left) + self.server.said_before(arrived, left);
         Some(Answer {
             client: block.connection,
             question,
             reply,
             began: began.as_nanos(),
-            time: now,
-            left_at: at_server.as_nanos(),
+            time: block.time.as_nanos(),
+            left_at: left,
             unserved,
             how,
         })

@@ -110,7 +110,7 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
         ),
         WarningKind::EmulatedNetwork => (
             "recorded over an emulated network".to_owned(),
-            "waits are real; server time is by prices",
+            "waits are real",
         ),
         WarningKind::Attached => (
             "recorded by attaching".to_owned(),
