@@ -489,8 +489,12 @@ impl<K: Divided> Division<K> {
         pending
     }
 
-    /// The trace is over, and so is the run that goes on.
+    /// The trace is over, or the part of the trace, and so is the run that goes on. What the server did since its last
+    /// switch is not known, or of the next part.
     pub(crate) fn end(&mut self) {
+        if self.source == Source::Switches {
+            self.handled_until = self.handled_until.min(self.runs.told_until());
+        }
         self.runs.end();
         self.over = true;
     }

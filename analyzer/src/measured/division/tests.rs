@@ -158,6 +158,24 @@ fn a_handler_that_goes_on_in_a_part_counts_there_from_the_beginning_of_the_part(
 }
 
 #[test]
+fn handlers_after_the_last_switch_of_a_part_are_of_the_next() {
+    let mut division = with(&[(100, 140)]);
+    division.time_handlers();
+    let took = |start: u64, took: u64| HandlerTime {
+        start: Timestamp::from_nanos(start * 1000),
+        took_ns: took * 1000,
+        client: 3,
+        sequence: 1,
+        count: 1,
+    };
+    // The server's run goes on at the end of the part, and is of the part that follows.
+    division.handled(&[took(110, 5), took(150, 10)]);
+    division.end();
+    division.settled(20_000);
+    assert_eq!(division.uncalled().share.time, Micros(40.0));
+}
+
+#[test]
 fn later_runs_make_up_for_a_handler_that_was_told_late() {
     let mut division = with(&[(100, 140), (160, 200), (20_000, 20_050)]);
     division.time_handlers();
