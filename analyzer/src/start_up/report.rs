@@ -99,10 +99,11 @@ impl StartUpReport {
         };
         // Where an answer came last, the server had done what came before.
         let asked = client.last > client.wrote;
-        let done = processes.server_done(client.wrote);
         let on_the_way = if asked { 0 } else { client.on_the_way };
-        let arrived = Some(client.wrote + on_the_way).filter(|_| on_the_way > 0);
-        let done = done.or(arrived).filter(|_| !asked);
+        let arrived = client.wrote.saturating_add(on_the_way);
+        let done = processes.server_done(arrived);
+        let done = done.or((on_the_way > 0).then_some(arrived));
+        let done = done.filter(|_| !asked);
         let end = drawn
             .ok()
             .map(|last| done.map_or(last, |done| done.max(last)));
