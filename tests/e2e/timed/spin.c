@@ -1,4 +1,4 @@
-/* Preloaded into an X server: NoOperation takes the processor for as many microseconds as its second byte says. */
+/* Preloaded into an X server: NoOperation takes the processor for as many times 5 microseconds as its second byte says. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@ static int64_t processor_time(void)
 static int spin(void *client)
 {
     const uint8_t *request = *(const uint8_t **)client;
-    int64_t until = processor_time() + request[1] * 1000;
+    int64_t until = processor_time() + request[1] * 5000;
     while (processor_time() < until)
         ;
     return 0;
