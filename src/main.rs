@@ -66,6 +66,7 @@ fn done(arguments: Arguments) -> Outcome {
         Command::Top(arguments) => commands::top::run(&arguments),
         Command::Check(arguments) => commands::check::run(&arguments),
         Command::Mark(arguments) => commands::mark::run(arguments),
+        Command::Server(arguments) => commands::server::run(&arguments),
         Command::Link(arguments) => commands::link::run(&arguments),
         Command::Dump(arguments) => commands::dump::run(&arguments),
         Command::Export(arguments) => commands::export::run(&arguments),

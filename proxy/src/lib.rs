@@ -63,6 +63,7 @@ mod watch;
 pub use attach::{AttachConfig, WATCHDOG, attach, attach_watchdog, running_clients};
 pub use authority::Cookie;
 pub use display_name::{DisplayName, DisplayNameError, Endpoint};
+pub use handler_times::become_timed;
 pub use link::{LinkError, link};
 pub use listen_error::ListenError;
 pub use marks::{MarkError, MarkKey, MarkKeyError, mark};

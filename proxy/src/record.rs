@@ -198,7 +198,10 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     note_tried(&tap, &tried, |_| None);
     tap.control(clock::now(), Control::Extensions { extensions });
 
-    let timer = server.as_mut().and_then(PrivateServer::time_handlers);
+    let timer = match &mut server {
+        Some(server) => server.time_handlers(),
+        None => server_pid.and_then(HandlerTimes::of_server),
+    };
     let timer = timer.and_then(|timer| told_timer(&tap, server_pid, timer));
     let display = Arc::new(Display {
         link,
@@ -282,7 +285,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
 }
 
 /// Notes in the trace whether the server's handlers are timed, and returns the timer where they are.
-fn told_timer(
+pub(crate) fn told_timer(
     tap: &Tap,
     server: Option<u32>,
     timer: Result<HandlerTimes, String>,

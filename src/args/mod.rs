@@ -127,6 +127,8 @@ pub(crate) enum Command {
     Check(Check),
     /// Put a mark into the running recording, at the moment when a delay was felt
     Mark(Mark),
+    /// Start your display server so that every recorder of yours times each of its requests
+    Server(ServerCommand),
     /// Measure the connection to a display, to see whether the network is to blame
     Link(Link),
     /// Print the messages of a recording, one line each
@@ -371,6 +373,17 @@ pub(crate) struct Mark {
     /// The display that is recorded: the one that `record` serves, or the server's own [default: $DISPLAY]
     #[arg(long, value_name = "DISPLAY")]
     pub(crate) display: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "x11prof becomes the server: its process, its exit status. `record --display`, `record --attach` and \
+                  `top` find the times. A setuid server loads no library, and is measured as before."
+)]
+pub(crate) struct ServerCommand {
+    /// The server's command, such as `Xvnc :7 -geometry 1280x800`
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<std::ffi::OsString>,
 }
 
 #[derive(Debug, Args)]

@@ -25,6 +25,7 @@ pub(crate) mod recover;
 pub(crate) mod report;
 pub(crate) mod roundtrips;
 pub(crate) mod scrub;
+pub(crate) mod server;
 pub(crate) mod sql;
 pub(crate) mod stats;
 pub(crate) mod top;

@@ -17,7 +17,7 @@ use serde_json::Value;
 const BURSTS: u64 = 300;
 
 /// A recorder that is attached.
-struct Attached {
+pub(crate) struct Attached {
     child: Child,
     trace: PathBuf,
     rest: std::thread::JoinHandle<String>,
@@ -25,7 +25,7 @@ struct Attached {
 
 impl Attached {
     /// Attaches, and waits until it says so.
-    fn start(place: &Place, display: &str, authority: Option<&Path>) -> Attached {
+    pub(crate) fn start(place: &Place, display: &str, authority: Option<&Path>) -> Attached {
         let trace = place.path("attached.mcap");
         let mut command = place.x11prof(["record", "--attach", "--display", display, "-o"]);
         command.arg(&trace).stderr(Stdio::piped());
@@ -44,7 +44,7 @@ impl Attached {
     }
 
     /// Ends it; gives the trace.
-    fn end(mut self) -> PathBuf {
+    pub(crate) fn end(mut self) -> PathBuf {
         kill_process(Pid::from_child(&self.child), Signal::INT).expect("a signal is sent");
         let status = wait(&mut self.child, "x11prof record --attach");
         let said = self.rest.join().expect("reading a pipe");

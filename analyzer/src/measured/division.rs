@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 use x11prof_cost_model::Micros;
 use x11prof_protocol::SequenceNumber;
-use x11prof_session::IdRange;
 use x11prof_trace::{ConnectionId, HandlerTime, Timestamp};
 
 use super::fit::{Divided, Fit};
@@ -182,8 +181,8 @@ impl<K: Divided> Division<K> {
         self.timed.is_some()
     }
 
-    /// The server gave a client its resource ids.
-    pub(crate) fn accepted(&mut self, client: ConnectionId, ids: &IdRange) {
+    /// The server gave a client its resource ids: the first, and the bits that differ.
+    pub(crate) fn accepted(&mut self, client: ConnectionId, ids: (u32, u32)) {
         self.with_timed(|timed, on| timed.accepted(client, ids, on));
     }
 

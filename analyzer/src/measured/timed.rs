@@ -7,7 +7,6 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::SequenceNumber;
-use x11prof_session::IdRange;
 use x11prof_trace::{ConnectionId, HandlerTime};
 
 /// Requests, or times, of one client that wait for each other, at most. What is beyond has lost its partner.
@@ -50,10 +49,10 @@ impl<K: Copy> Timed<K> {
     pub(super) fn accepted(
         &mut self,
         connection: ConnectionId,
-        ids: &IdRange,
+        (first, mask): (u32, u32),
         on: &mut dyn FnMut(Match<K>),
     ) {
-        let index = ids.first >> ids.mask.count_ones();
+        let index = first >> mask.count_ones();
         let Ok(index) = u16::try_from(index) else {
             return;
         };
@@ -174,7 +173,6 @@ fn low_bits(sequence: SequenceNumber) -> u16 {
 #[cfg(test)]
 mod tests {
     use x11prof_protocol::SequenceNumber;
-    use x11prof_session::{ClientId, IdRange};
     use x11prof_trace::{ConnectionId, HandlerTime, Timestamp};
 
     use super::{Match, Timed};
@@ -183,13 +181,8 @@ mod tests {
 
     fn timed() -> Timed<char> {
         let mut timed = Timed::new();
-        let ids = IdRange {
-            first: 3 << 21,
-            mask: (1 << 21) - 1,
-            client: ClientId(9),
-            reused: false,
-        };
-        timed.accepted(CLIENT, &ids, &mut |_| panic!("nobody was there"));
+        let ids = (3 << 21, (1 << 21) - 1);
+        timed.accepted(CLIENT, ids, &mut |_| panic!("nobody was there"));
         timed
     }
 

@@ -189,7 +189,7 @@ impl Measuring {
                 if let Some(division) = &mut self.division
                     && let Some(ids) = seen.session.ids_of(client)
                 {
-                    division.accepted(seen.connection, &ids);
+                    division.accepted(seen.connection, (ids.first, ids.mask));
                 }
             }
             Observation::BlockStart(_) => self.charged = false,
@@ -249,6 +249,13 @@ impl Measuring {
             Control::Attached {} => {
                 if let Some(division) = &mut self.division {
                     division.told_by_server();
+                }
+            }
+            Control::Existing(existing) => {
+                if let Some(division) = &mut self.division {
+                    for client in &existing.clients {
+                        division.accepted(client.connection, (client.first, client.mask));
+                    }
                 }
             }
             Control::Opened(_) => self.connection(time, None),

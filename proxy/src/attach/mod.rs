@@ -25,6 +25,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use x11prof_trace::{Control, Existing, Timestamp};
 
 use crate::clock;
+use crate::handler_times::HandlerTimes;
 use crate::images::ImageRequests;
 use crate::kept_bytes::KeptBytes;
 use crate::marks::{MarkKey, Marks};
@@ -152,7 +153,9 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     }
     let images = ImageRequests::of(&extensions);
     tap.control(clock::now(), Control::Extensions { extensions });
-    let scheduling = Scheduling::start(tap.clone(), None);
+    let timer = server_pid.and_then(HandlerTimes::of_server);
+    let timer = timer.and_then(|timer| record::told_timer(&tap, server_pid, timer));
+    let scheduling = Scheduling::start(tap.clone(), timer);
     if let Some(pid) = server_pid {
         scheduling.watch(pid);
     }

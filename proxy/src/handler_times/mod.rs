@@ -1,16 +1,21 @@
 //! Times of a server's handlers, request by request, from a library that is preloaded into a server of ours.
 //!
-//! The library (server_timer.c) is compiled into this program. It is written to the server's private folder, and
-//! taken away once the server has it. Server and recorder share one file, a ring of entries.
+//! The library (server_timer.c) is compiled into this program. For a private server it is written to the server's
+//! private folder, and taken away once the server has it; for a server of the user's own it is in memory. Server and
+//! recorders share one file, a ring of entries, which they find among the server's open files.
 
 mod ring;
 
 use std::fs;
-use std::io;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ring::{Ring, State};
+use rustix::fs::{MemfdFlags, memfd_create};
 use x11prof_trace::HandlerTime;
 
 /// The library as the build made it; empty where it is not for this processor.
@@ -23,7 +28,66 @@ const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current
 pub(crate) struct HandlerTimes {
     ring: Ring,
     /// Files that go once the server has them.
-    files: [PathBuf; 2],
+    files: Vec<PathBuf>,
+}
+
+/// The name of a ring that recorders find.
+const RING: &str = "x11prof-times";
+
+/// Becomes the server that `command` starts, with a library that times its handlers for every recorder of this user.
+/// Calls `untimed` with the reason where handlers cannot be timed. Returns only where the command cannot be run.
+pub fn become_timed(command: &mut Command, untimed: impl FnOnce(&str)) -> io::Error {
+    let kept = shared_in_memory(command);
+    if let Err(why) = &kept {
+        untimed(why);
+    }
+    command.exec()
+}
+
+/// Prepares `command` with files in memory, which a program that takes the place of this one has too.
+fn shared_in_memory(command: &mut Command) -> Result<[File; 2], String> {
+    possible()?;
+    let made = |name| memfd_create(name, MemfdFlags::empty()).map(File::from);
+    let make = || {
+        let (mut library, times) = (made("x11prof-timer")?, made(RING)?);
+        library.write_all(LIBRARY)?;
+        Ring::empty(times.try_clone()?)?;
+        Ok([library, times])
+    };
+    let files: [File; 2] = make().map_err(|error: io::Error| error.to_string())?;
+    let [library, times] = files.each_ref().map(|file| {
+        let number = file.as_raw_fd();
+        PathBuf::from(format!("/proc/self/fd/{number}"))
+    });
+    preload(command, &library, &times);
+    Ok(files)
+}
+
+/// Whether handlers can be timed on this machine, with a reason for people where they cannot.
+fn possible() -> Result<(), String> {
+    if LIBRARY.is_empty() {
+        return Err("x11prof times handlers on x86_64 only".to_owned());
+    }
+    let clock = fs::read_to_string(CLOCK_SOURCE).unwrap_or_default();
+    match clock.trim() {
+        "tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page" => Ok(()),
+        other => Err(format!(
+            "the processor's counter does not tell the time here (the kernel uses {other})"
+        )),
+    }
+}
+
+/// The server that `command` starts loads the library, and writes to `times`.
+fn preload(command: &mut Command, library: &Path, times: &Path) {
+    // What the user preloads into servers stays.
+    let mut preload = library.to_owned().into_os_string();
+    if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+        preload.push(":");
+        preload.push(others);
+    }
+    command
+        .env("LD_PRELOAD", preload)
+        .env("X11PROF_TIMES", times);
 }
 
 impl HandlerTimes {
@@ -32,34 +96,34 @@ impl HandlerTimes {
     /// # Errors
     /// Fails, with a reason for people, where handlers cannot be timed here.
     pub(crate) fn prepare(command: &mut Command, dir: &Path) -> Result<HandlerTimes, String> {
-        if LIBRARY.is_empty() {
-            return Err("x11prof times handlers on x86_64 only".to_owned());
-        }
-        let clock = fs::read_to_string(CLOCK_SOURCE).unwrap_or_default();
-        if !matches!(
-            clock.trim(),
-            "tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page"
-        ) {
-            return Err(format!(
-                "the processor's counter does not tell the time here (the kernel uses {})",
-                clock.trim()
-            ));
-        }
-        let files = [dir.join("timer.so"), dir.join("times")];
-        let [library, times] = &files;
+        possible()?;
+        let files = vec![dir.join("timer.so"), dir.join("times")];
+        let (library, times) = (&files[0], &files[1]);
         let ring = fs::write(library, LIBRARY)
             .and_then(|()| Ring::create(times))
             .map_err(|error| format!("{}: {error}", dir.display()))?;
-        // What the user preloads into servers stays.
-        let mut preload = library.clone().into_os_string();
-        if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
-            preload.push(":");
-            preload.push(others);
-        }
-        command
-            .env("LD_PRELOAD", preload)
-            .env("X11PROF_TIMES", times);
+        preload(command, library, times);
         Ok(HandlerTimes { ring, files })
+    }
+
+    /// The timer of a running server of this user that was started for that (`x11prof server`); `None` of another one.
+    pub(crate) fn of_server(pid: u32) -> Option<Result<HandlerTimes, String>> {
+        let open = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten();
+        let name = format!("/memfd:{RING} (deleted)");
+        let mut rings = open.filter(|one| {
+            fs::read_link(one.path()).is_ok_and(|link| link.as_os_str() == name.as_str())
+        });
+        let path = rings.next()?.path();
+        let file = File::options().read(true).open(&path);
+        let ring = file.and_then(Ring::read);
+        let ring = ring.map_err(|error| format!("{}: {error}", path.display()));
+        Some(ring.and_then(|ring| {
+            let mut timer = HandlerTimes {
+                ring,
+                files: Vec::new(),
+            };
+            timer.begin().map(|()| timer)
+        }))
     }
 
     /// Says whether the server times its handlers, once it has answered some requests; from then on all are timed.

@@ -15,9 +15,8 @@ const ENTRIES: u64 = 1 << 17;
 const ENTRY: u64 = 24;
 /// Offsets of the fields.
 const STATE: u64 = 0;
-const LOST: u64 = 8;
 const WRITTEN: u64 = 64;
-const TAKEN: u64 = 128;
+const REQUESTS: u64 = 72;
 const FIRST: u64 = 4096;
 /// The length, in whole pages.
 const LENGTH: u64 = FIRST + ENTRIES * ENTRY;
@@ -31,12 +30,13 @@ pub(super) enum State {
     GaveUp,
 }
 
-/// The recorder's end of the ring.
+/// A recorder's end of the ring.
 #[derive(Debug)]
 pub(super) struct Ring {
     file: File,
+    /// Entries that were taken or lost, and the requests in them.
     taken: u64,
-    lost: u64,
+    requests: u64,
     /// Bytes of one reading; kept so that no reading allocates.
     buffer: Vec<u8>,
 }
@@ -47,13 +47,26 @@ impl Ring {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true).mode(0o600);
         let file = options.open(path)?;
+        Ring::empty(file)
+    }
+
+    /// Makes an empty file a ring.
+    pub(super) fn empty(file: File) -> io::Result<Ring> {
         fallocate(&file, FallocateFlags::empty(), 0, LENGTH)?;
-        Ok(Ring {
+        Ring::read(file)
+    }
+
+    /// The ring in a file, from now on.
+    pub(super) fn read(file: File) -> io::Result<Ring> {
+        let mut ring = Ring {
             file,
             taken: 0,
-            lost: 0,
+            requests: 0,
             buffer: Vec::new(),
-        })
+        };
+        ring.requests = ring.field(REQUESTS)?;
+        ring.taken = ring.field(WRITTEN)?;
+        Ok(ring)
     }
 
     pub(super) fn state(&self) -> io::Result<State> {
@@ -72,16 +85,24 @@ impl Ring {
         Ok(u64::from_ne_bytes(bytes))
     }
 
-    /// Adds all entries that were written since the last call. Returns the number of requests that were lost since.
+    /// Adds the entries that were written since the last call. Returns the number of requests that were lost since:
+    /// the server has written over them.
     pub(super) fn drain(&mut self, times: &mut Vec<HandlerTime>) -> io::Result<u64> {
+        let requests = self.field(REQUESTS)?;
         let written = self.field(WRITTEN)?;
-        while self.taken < written {
-            let place = self.taken % ENTRIES;
-            let count = (written - self.taken).min(ENTRIES - place);
+        let mut at = self.taken.max(written.saturating_sub(ENTRIES));
+        let (mut lost_any, first) = (at > self.taken, times.len());
+        while at < written {
+            let place = at % ENTRIES;
+            let count = (written - at).min(ENTRIES - place);
             self.buffer.resize((count * ENTRY) as usize, 0);
             self.file
                 .read_exact_at(&mut self.buffer, FIRST + place * ENTRY)?;
-            let mut rest = &self.buffer[..];
+            // The server may have written over the first of these meanwhile, and be at another.
+            let now = self.field(WRITTEN)?;
+            let gone = (now + 1).saturating_sub(at + ENTRIES).min(count);
+            lost_any |= gone > 0;
+            let mut rest = &self.buffer[(gone * ENTRY) as usize..];
             while rest.has_remaining() {
                 times.push(HandlerTime {
                     start: Timestamp::from_nanos(rest.get_u64_ne()),
@@ -91,11 +112,13 @@ impl Ring {
                     count: rest.get_u32_ne(),
                 });
             }
-            self.taken += count;
+            at += count;
         }
-        self.file.write_all_at(&self.taken.to_ne_bytes(), TAKEN)?;
-        let lost = self.field(LOST)?;
-        Ok(lost - std::mem::replace(&mut self.lost, lost))
+        self.taken = written;
+        let told: u64 = times[first..].iter().map(|one| u64::from(one.count)).sum();
+        let all = self.requests + told;
+        self.requests = if lost_any { all.max(requests) } else { all };
+        Ok(self.requests - all)
     }
 }
 
@@ -126,13 +149,35 @@ mod tests {
         put(&ring, 0, 1);
         ring.taken = first;
         put(&ring, first, 5);
-        ring.file.write_all_at(&7_u64.to_ne_bytes(), LOST).unwrap();
-        assert_eq!(ring.drain(&mut times).unwrap(), 7);
+        assert_eq!(ring.drain(&mut times).unwrap(), 0);
         let starts: Vec<u64> = times.iter().map(|time| time.start.as_nanos()).collect();
         assert_eq!(starts, (first..first + 5).collect::<Vec<_>>());
         assert!(times.iter().all(|time| time.count == 1));
-        assert_eq!(ring.field(TAKEN).unwrap(), first + 5);
         assert_eq!(ring.drain(&mut times).unwrap(), 0);
         assert_eq!(times.len(), 5);
+    }
+
+    #[test]
+    fn what_the_server_has_written_over_is_counted() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut ring = Ring::create(&dir.path().join("times")).unwrap();
+        let set = |ring: &Ring, at: u64, value: u64| {
+            ring.file.write_all_at(&value.to_ne_bytes(), at).unwrap();
+        };
+        let mut entry = [0; ENTRY as usize];
+        entry[20] = 1;
+        for place in 0..ENTRIES {
+            ring.file
+                .write_all_at(&entry, FIRST + place * ENTRY)
+                .unwrap();
+        }
+        set(&ring, WRITTEN, ENTRIES + 1000);
+        set(&ring, REQUESTS, ENTRIES + 1000);
+        let mut times = Vec::new();
+        // The server may be at the oldest of the entries.
+        assert_eq!(ring.drain(&mut times).unwrap(), 1001);
+        assert_eq!(times.len() as u64, ENTRIES - 1);
+        let later = Ring::read(ring.file.try_clone().unwrap()).unwrap();
+        assert_eq!(later.taken, ENTRIES + 1000);
     }
 }

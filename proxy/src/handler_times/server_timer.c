@@ -1,10 +1,10 @@
-/* Preloaded into an X server that x11prof starts: times every request in the server.
+/* Preloaded into an X server that x11prof starts, for itself or for a user: times every request in the server.
  *
  * X.Org's servers export the table of handlers by major opcode (ProcVector, SwappedProcVector), the array of
  * clients and its length. The library puts a function of its own before each handler. The function writes
- * one entry for each request, or for several short ones in a row, into memory that the recorder shares. It
- * calls no other function, takes no lock, and waits for nobody. Where the memory is full, entries are counted
- * as lost. Without the recorder, the server goes on as before.
+ * one entry for each request, or for several short ones in a row, into memory that recorders share. It
+ * calls no other function, takes no lock, and waits for nobody. The oldest entries are written over: a recorder
+ * that comes too late knows how many requests it has lost. Without a recorder, the server goes on as before.
  *
  * proxy/src/handler_times/ring.rs reads the memory; its layout is here and there. */
 #define _GNU_SOURCE
@@ -35,9 +35,8 @@ struct entry {
 };
 
 struct shared {
-    uint64_t state, lost;
-    uint64_t written __attribute__((aligned(64)));
-    uint64_t taken __attribute__((aligned(64))); /* by the recorder */
+    uint64_t state;
+    uint64_t written __attribute__((aligned(64))), requests; /* entries, and requests in them */
     struct entry entries[ENTRIES] __attribute__((aligned(PAGE)));
 };
 
@@ -82,12 +81,9 @@ static void publish(void)
     if (!last.count)
         return;
     uint64_t written = shared->written;
-    if (written - __atomic_load_n(&shared->taken, __ATOMIC_ACQUIRE) < ENTRIES) {
-        shared->entries[written % ENTRIES] = last;
-        __atomic_store_n(&shared->written, written + 1, __ATOMIC_RELEASE);
-    } else {
-        __atomic_store_n(&shared->lost, shared->lost + last.count, __ATOMIC_RELAXED);
-    }
+    shared->entries[written % ENTRIES] = last;
+    __atomic_store_n(&shared->written, written + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&shared->requests, shared->requests + last.count, __ATOMIC_RELEASE);
     last.count = 0;
 }
 
@@ -178,14 +174,14 @@ static int handle_swapped(void *client)
     return handle(client, 1);
 }
 
-/* Extensions fill in their handlers when the server starts, before it waits for the first time. What replaces a
- * handler of ours later stays: the replacement may call ours. */
+/* Extensions fill in their handlers when the server starts, before it waits for the first time, and again after its
+ * last client has gone. What else replaces a handler of ours later stays: the replacement may call ours. */
 static void wrap(void)
 {
     static const handler ours[2] = {handle_plain, handle_swapped};
     for (int swapped = 0; swapped < 2; swapped++)
         for (int i = 0; i < TABLE; i++)
-            if (!original[swapped][i]) {
+            if (!original[swapped][i] || table[swapped][i] == original[swapped][i]) {
                 original[swapped][i] = table[swapped][i];
                 table[swapped][i] = ours[swapped];
             }
@@ -208,9 +204,11 @@ __attribute__((constructor)) static void begin(void)
     if (file < 0)
         return;
     void *memory = mmap(0, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
-    close(file);
-    if (memory == MAP_FAILED)
+    if (memory == MAP_FAILED) {
+        close(file);
         return;
+    }
+    /* The file stays open: recorders find it among the server's. */
     main_thread = __builtin_thread_pointer();
     first_nanos = monotonic();
     first_ticks = __rdtsc();

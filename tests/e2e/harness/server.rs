@@ -72,10 +72,21 @@ impl Server {
         Server::start("Xvfb", "xvfb", &arguments)
     }
 
+    /// Xvfb that `x11prof server` starts, and that loads a library of the test's as well.
+    pub(crate) fn timed(place: &Place, library: &Path) -> Server {
+        let mut command = place.x11prof(["server", "--", "Xvfb"]);
+        command.env("LD_PRELOAD", library);
+        Server::run(&mut command, &[OsStr::new("-ac")])
+    }
+
     fn start(program: &str, package: &str, arguments: &[&OsStr]) -> Server {
         needs(program, package);
+        Server::run(&mut Command::new(program), arguments)
+    }
+
+    fn run(command: &mut Command, arguments: &[&OsStr]) -> Server {
         let turn = side_by_side();
-        let mut child = Command::new(program)
+        let mut child = command
             .args(["-displayfd", "1", "-nolisten", "tcp", "-noreset"])
             .args(arguments)
             .stdin(Stdio::null())

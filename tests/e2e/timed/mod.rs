@@ -1,12 +1,14 @@
 //! Server time as the server's own handlers tell it.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::harness::raw::Order;
-use crate::harness::{Place, Recording, needs};
+use crate::attach::{Attached, client};
+use crate::harness::raw::{Client, Order};
+use crate::harness::{Place, Recording, Server, needs};
 
 /// NoOperation, whose handler a library of the test's own makes slow.
 const SLOW: u8 = 127;
@@ -18,9 +20,9 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or(f64::NAN)
 }
 
-/// Records clients of both byte orders at a server of `kind`. The handler of a client's requests takes as many times 5 µs
-/// as the client has as its number.
-fn recorded(place: &Place, kind: &str) -> Value {
+/// Makes a library with which the handler of a NoOperation takes as many times 5 µs as the request says.
+fn slow_handlers(place: &Place) -> PathBuf {
+    needs("cc", "gcc");
     let library = place.path("spin.so");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/e2e/timed/spin.c");
     let mut compiler = Command::new("cc");
@@ -28,32 +30,64 @@ fn recorded(place: &Place, kind: &str) -> Value {
         .args(["-O2", "-shared", "-fPIC", "-o"])
         .arg(&library);
     assert!(compiler.arg(source).status().expect("cc").success());
-    let trace = place.path("trace.mcap");
-    let mut record = place.x11prof(["record", "--server", kind, "-o"]);
-    record.arg(&trace).env("LD_PRELOAD", &library);
-    let mut recording = Recording::of(&mut record, &trace);
-    let mut clients: Vec<_> = (1..=CLIENTS)
-        .map(|n| match n % 2 {
-            0 => recording.raw(Order::Big),
-            _ => recording.raw(Order::Little),
-        })
-        .collect();
+    library
+}
+
+/// Clients of both byte orders.
+fn clients(mut connect: impl FnMut(Order) -> Client) -> Vec<Client> {
+    let orders = [Order::Little, Order::Big].into_iter().cycle();
+    let all = orders.take(usize::from(CLIENTS));
+    all.map(&mut connect).collect()
+}
+
+/// The handlers of each client's requests take as many times 5 µs as the client's number is.
+fn spin(clients: &mut [Client]) {
     for _ in 0..EACH {
-        for (n, client) in (1..).zip(&mut clients) {
+        for (n, client) in (1..).zip(&mut *clients) {
             client.request(SLOW, n, &[]);
         }
     }
-    clients.iter_mut().for_each(|client| client.sync());
-    assert!(recording.signal(Signal::INT).success());
+    clients.iter_mut().for_each(Client::sync);
+}
+
+/// Each client has the time that its handlers took. Who was there before the recorder has another number.
+fn holds(place: &Place, trace: &Path, how: &str, are_new: bool) {
     let trace = trace.to_string_lossy();
-    place.json([
-        "report", "--format", "json", "--by", "client", "--basis", "timed", &trace,
-    ])
+    let words = ["report", "--format", "json", "--by", "client"];
+    let report = place.json(words.into_iter().chain([&*trace]));
+    assert_eq!(report["server"]["basis"], "timed", "{how}: {report:#}");
+    let lines = report["groups"]["lines"].as_array().expect("lines");
+    // One more request asks for an answer at the end.
+    let count = u64::from(EACH) + 1;
+    let lines = lines.iter().filter(|line| line["count"] == count);
+    let mut lines: Vec<&Value> = lines.collect();
+    assert_eq!(lines.len(), usize::from(CLIENTS), "{how}: {report:#}");
+    lines.sort_by(|a, b| number(&a["server_ms"]).total_cmp(&number(&b["server_ms"])));
+    let mut more = Vec::new();
+    for (n, nth) in (1..=CLIENTS).zip(&lines) {
+        let name = format!("(client {n})");
+        let of = |line: &&&Value| line["name"].as_str().is_some_and(|it| it.ends_with(&name));
+        let line = match are_new {
+            true => lines.iter().find(of).expect("a line"),
+            false => nth,
+        };
+        let took = number(&line["server_ms"]);
+        let spun = f64::from(n) * f64::from(EACH) * 5e-3;
+        println!("{how} client {n}: {took:.3} ms of {spun:.3}");
+        assert!(took > 0.95 * spun, "{how}, client {n}: {took} of {spun} ms");
+        more.push(took / spun);
+    }
+    // On a busy machine some handlers are interrupted, by what the kernel counts for the server.
+    more.sort_by(f64::total_cmp);
+    let middle = more[more.len() / 2];
+    assert!(middle < 1.05, "{how}: {middle}");
+    let total = &report["total"];
+    let ratio = number(&total["server_ms"]) / number(&total["server_cpu_ms"]);
+    assert!((0.97..1.03).contains(&ratio), "{how}: {ratio}");
 }
 
 #[test]
 fn each_client_has_the_time_that_its_requests_took() {
-    needs("cc", "gcc");
     for (kind, program, package) in [
         ("xvfb", "Xvfb", "xvfb"),
         ("xvnc", "Xvnc", "tigervnc-standalone-server"),
@@ -61,35 +95,42 @@ fn each_client_has_the_time_that_its_requests_took() {
         ("xorg-dummy", "Xorg", "xserver-xorg-video-dummy"),
     ] {
         needs(program, package);
-        let report = recorded(&Place::new(), kind);
-        let lines = report["groups"]["lines"].as_array().expect("lines");
-        assert_eq!(lines.len(), usize::from(CLIENTS), "{kind}: {report:#}");
-        let mut more = Vec::new();
-        for n in 1..=CLIENTS {
-            let name = format!("(client {n})");
-            let of = |line: &&Value| line["name"].as_str().is_some_and(|it| it.ends_with(&name));
-            let line = lines.iter().find(of).expect("a line");
-            // One more request asks for an answer at the end.
-            assert_eq!(line["count"], u64::from(EACH) + 1, "{kind}: {line}");
-            let (took, spun) = (
-                number(&line["server_ms"]),
-                f64::from(n) * f64::from(EACH) * 5e-3,
-            );
-            println!("{kind} client {n}: {took:.3} ms of {spun:.3}");
-            assert!(
-                took > 0.95 * spun,
-                "{kind}, client {n}: {took} ms of {spun}"
-            );
-            more.push(took / spun);
-        }
-        // On a busy machine some handlers are interrupted, by what the kernel counts for the server.
-        more.sort_by(f64::total_cmp);
-        let middle = more[more.len() / 2];
-        assert!(middle < 1.05, "{kind}: {middle}");
-        let total = &report["total"];
-        let ratio = number(&total["server_ms"]) / number(&total["server_cpu_ms"]);
-        assert!((0.97..1.03).contains(&ratio), "{kind}: {ratio}");
+        let place = Place::new();
+        let trace = place.path("trace.mcap");
+        let mut record = place.x11prof(["record", "--server", kind, "-o"]);
+        record.arg(&trace).env("LD_PRELOAD", slow_handlers(&place));
+        let mut recording = Recording::of(&mut record, &trace);
+        let mut clients = clients(|order| recording.raw(order));
+        spin(&mut clients);
+        assert!(recording.signal(Signal::INT).success());
+        holds(&place, &trace, kind, true);
     }
+}
+
+/// `x11prof server`: the times are there for one recorder after the other, also for one that attaches.
+#[test]
+fn a_server_of_the_users_own_is_timed_for_every_recorder() {
+    needs("Xvfb", "xvfb");
+    let place = Place::new();
+    let server = Server::timed(&place, &slow_handlers(&place));
+    let trace = place.path("trace.mcap");
+    let mut record = place.x11prof(["record", "--display", &server.display, "-o"]);
+    let mut recording = Recording::of(record.arg(&trace), &trace);
+    let mut recorded = clients(|order| recording.raw(order));
+    spin(&mut recorded);
+    assert!(recording.signal(Signal::INT).success());
+    holds(&place, &trace, "by proxy", true);
+    let mut there = clients(|order| client(&server, order));
+    let attached = Attached::start(&place, &server.display, None);
+    spin(&mut there);
+    holds(&place, &attached.end(), "attached", false);
+    // The library, the times, and the times as the library opened them.
+    let open = std::fs::read_dir(format!("/proc/{}/fd", server.pid())).expect("the server's files");
+    let links = open
+        .flatten()
+        .filter_map(|file| std::fs::read_link(file.path()).ok());
+    let ours = links.filter(|link| link.to_string_lossy().contains("x11prof"));
+    assert!(ours.count() <= 3);
 }
 
 #[test]

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use x11prof_cost_model::Micros;
 use x11prof_protocol::SequenceNumber;
-use x11prof_session::{ClientId, IdRange};
 use x11prof_trace::{ConnectionId, HandlerTime, Timestamp};
 
 use super::{Divided, Division, Evidence, Source, Work};
@@ -96,13 +95,8 @@ fn a_run_is_divided_in_proportion_to_prices() {
 fn a_timed_request_has_the_time_of_its_handler_and_prices_divide_the_rest() {
     let mut division = with(&[(100, 140), (160, 200)]);
     division.time_handlers();
-    let ids = IdRange {
-        first: 2 << 21,
-        mask: (1 << 21) - 1,
-        client: ClientId(1),
-        reused: false,
-    };
-    division.accepted(ConnectionId(1), &ids);
+    let ids = (2 << 21, (1 << 21) - 1);
+    division.accepted(ConnectionId(1), ids);
     let handled = |sequence, micros: u64, took: u64| HandlerTime {
         start: Timestamp::from_nanos(micros * 1000),
         took_ns: took * 1000,

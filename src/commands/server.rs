@@ -1,0 +1,21 @@
+//! `x11prof server`: a display server of the user's own, which tells each request's time to every recorder.
+
+use std::process::Command;
+
+use x11prof_proxy::become_timed;
+
+use crate::args::ServerCommand;
+use crate::error::{CommandError, Outcome};
+
+/// Becomes the server.
+pub(crate) fn run(arguments: &ServerCommand) -> Outcome {
+    let [program, words @ ..] = arguments.command.as_slice() else {
+        return Err(CommandError::usage("the server's command is missing"));
+    };
+    let mut command = Command::new(program);
+    let error = become_timed(command.args(words), |why| {
+        say!("requests are not timed: {why}");
+    });
+    let program = program.to_string_lossy();
+    Err(CommandError::failed(format_args!("{program}: {error}")))
+}
