@@ -28,6 +28,7 @@ impl SegmentPreamble {
             | Control::Scrubbed {}
             | Control::Link(_)
             | Control::Network(_)
+            | Control::Timing { .. }
             | Control::Tried { requests: None, .. } => self.of_all.push(control.clone()),
             Control::Opened(opened) => {
                 self.opened.insert(opened.connection, control.clone());

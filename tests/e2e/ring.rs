@@ -172,6 +172,8 @@ fn a_long_episode_is_written_down_by_the_proxy_as_well() {
     assert!(!found.is_empty(), "{episodes}");
     let dumped = place.ok(["dump", path]);
     assert!(dumped.contains("\"kind\":\"mark\""), "{dumped}");
+    let report = place.json(["report", "--format", "json", path]);
+    assert_eq!(report["server"]["basis"], "timed", "{report:#}");
 }
 
 #[test]
