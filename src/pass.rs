@@ -112,6 +112,12 @@ impl Pass {
         self.pipeline.follow_changes(follow);
     }
 
+    /// Takes equal requests together, for what counts with `Seen::times`.
+    pub(crate) fn take_together(mut self) -> Pass {
+        self.pipeline.take_together();
+        self
+    }
+
     /// Hands all of the recording to `on`.
     pub(crate) fn run(self, mut on: impl FnMut(&Observation<'_>)) -> Result<(), CommandError> {
         self.run_until(|observation| {

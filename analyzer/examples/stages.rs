@@ -34,6 +34,8 @@ const STAGES: [&str; 8] = [
     "round trips",
     "episodes",
 ];
+/// The stages that take equal requests together, as their commands do.
+const TOGETHER: [&str; 3] = ["prices", "report", "statistics"];
 /// Rounds of each stage; the fastest counts, for what disturbs only ever slows down.
 const ROUNDS: usize = 3;
 /// Bytes of records that are read ahead, so that reading is not measured and memory is bounded.
@@ -102,42 +104,49 @@ fn once(
             })?;
             Ok((frames.requests, took))
         }
-        "operations" => observed(trace, |_| {}),
+        "operations" => observed(stage, trace, |_| {}),
         "prices" => {
             let mut profile = profile(parameters);
-            observed(trace, |observation| profile.observe(observation))
+            observed(stage, trace, |observation| profile.observe(observation))
         }
         "report" => {
             let (mut profile, mut summary) = (profile(parameters), TraceSummary::default());
             let mut stalls = Stalls::new(parameters, &Substitutions::default(), FRAME_MS);
-            observed(trace, |observation| {
+            observed(stage, trace, |observation| {
                 summary.observe(observation);
                 profile.observe(observation);
-                stalls.observe(observation);
+                stalls.observe_priced(observation, profile.last_price());
             })
         }
         "statistics" => {
             let mut statistics = Statistics::new(Vec::new());
-            observed(trace, |observation| statistics.observe(observation))
+            observed(stage, trace, |observation| statistics.observe(observation))
         }
         "round trips" => {
             let mut round_trips = RoundTrips::new(&options);
-            observed(trace, |observation| round_trips.observe(observation))
+            observed(stage, trace, |observation| round_trips.observe(observation))
         }
         "episodes" => {
             let mut episodes = Episodes::new(&EpisodeOptions::default());
-            observed(trace, |observation| episodes.observe(observation))
+            observed(stage, trace, |observation| episodes.observe(observation))
         }
         other => Err(format!("no stage is called {other}").into()),
     }
 }
 
 /// Hands what the pipeline makes of the trace to `on`.
-fn observed(trace: &str, mut on: impl FnMut(&Observation<'_>)) -> Result<(u64, Duration), Failure> {
+fn observed(
+    stage: &str,
+    trace: &str,
+    mut on: impl FnMut(&Observation<'_>),
+) -> Result<(u64, Duration), Failure> {
     let (mut pipeline, mut requests) = (Pipeline::new(), 0);
+    if TOGETHER.contains(&stage) {
+        pipeline.take_together();
+    }
     let mut on = |observation: &Observation<'_>| {
         if let Observation::Message(seen) = observation {
-            requests += u64::from(seen.operation.is_some());
+            requests += u64::from(seen.operation.is_some()) * seen.times;
         }
         on(observation);
     };

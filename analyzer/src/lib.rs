@@ -44,6 +44,8 @@ mod statistics;
 pub mod testing;
 #[cfg(test)]
 mod testing_display;
+#[cfg(test)]
+mod together_tests;
 mod trace_summary;
 mod units;
 mod waits;

@@ -59,6 +59,7 @@ pub struct Pipeline {
     /// There are no more records.
     over: bool,
     follows_changes: bool,
+    takes_together: bool,
 }
 
 impl Default for Pipeline {
@@ -86,6 +87,7 @@ impl Pipeline {
             facts: Facts::default(),
             over: false,
             follows_changes: false,
+            takes_together: false,
         }
     }
 
@@ -93,6 +95,12 @@ impl Pipeline {
     /// profile with prices for that needs it.
     pub fn follow_changes(&mut self, follow: bool) {
         self.follows_changes = follow;
+    }
+
+    /// From now on equal requests in a row that only draw are one message that says how many they are: for analyses that
+    /// count with [`Seen::times`].
+    pub fn take_together(&mut self) {
+        self.takes_together = true;
     }
 
     /// The session as far as the pass has come: names of atoms, resources that live.
@@ -328,6 +336,12 @@ impl Pipeline {
         facts.round_trips.read(block, at_server);
         facts.hand_on(&Observation::BlockStart(block), on);
         let (session, follows) = (&mut self.session, self.follows_changes);
+        // The changes of the screen, and the requests of a starting client, are followed one by one.
+        let together = self.takes_together && !follows && !facts.start_ups.is_any_starting();
+        client.connection.take_together(match together {
+            true => x11prof_session::only_draws,
+            false => |_| false,
+        });
         let id = ClientId(block.connection.0);
         for part in block.parts() {
             let passed = &mut client.passed[way];
@@ -348,7 +362,7 @@ impl Pipeline {
                 side,
                 input,
                 &mut self.extensions,
-                |message, extensions| {
+                |message, times, extensions| {
                     let changed = follows.then(|| session.changed(id, &message, extensions));
                     let changed = changed.flatten();
                     let target = match &message {
@@ -358,12 +372,13 @@ impl Pipeline {
                     let observed = session.observe(id, &message, extensions);
                     let priced = matches!(observed, Observed::Operation(_));
                     let session = &*session;
-                    let answer = facts.round_trips.message(block, at_server, &message);
+                    let answer = facts.round_trips.message(block, at_server, &message, times);
                     let seen = Observation::Message(Seen {
                         connection: block.connection,
                         time: block.time,
                         at_server,
                         message: &message,
+                        times,
                         operation: priced.then(|| session.operation()),
                         target,
                         answer: answer.as_ref(),

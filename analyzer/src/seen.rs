@@ -17,6 +17,9 @@ pub struct Seen<'a> {
     pub at_server: Timestamp,
     /// The message.
     pub message: &'a Message<'a>,
+    /// The number of equal requests in a row that the message stands for: it is the first. 1 unless the pass takes
+    /// requests together.
+    pub times: u64,
     /// A request as an operation in the state of the session; `None` for other messages.
     pub operation: Option<&'a Operation>,
     /// The target of a request; `None` where it is not known, and for other messages.

@@ -29,6 +29,8 @@ pub struct CostTable {
     /// The request that was asked for last, and its place: neighbouring requests are often alike.
     last: Option<(Symbol, Option<usize>)>,
     rules: Substitutions,
+    /// The price of an operation that has none.
+    unpriced: Price,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -49,7 +51,7 @@ struct Resolved {
     /// The cost of an operation that does none of its work, once asked for: no size is in it.
     fixed: Option<Cost>,
     /// Operations with their prices, each at the place that its sizes decide.
-    prices: Vec<Option<Priced>>,
+    prices: Vec<Priced>,
 }
 
 /// The sizes of an operation, and what it costs.
@@ -63,6 +65,27 @@ struct Priced {
 }
 
 impl Priced {
+    /// Of no operation: nothing is as large as no number.
+    fn none() -> Priced {
+        Priced {
+            items: Vec::new(),
+            op_size: f64::NAN,
+            blanks: 0,
+            effect: Effect::Nothing,
+            price: Price::default(),
+        }
+    }
+
+    /// The price is that of `operation`, which may be too long to be known again.
+    fn remember(&mut self, operation: &Operation) {
+        self.op_size = f64::NAN;
+        if operation.items.len() <= REMEMBERED_ITEMS {
+            self.items.clone_from(&operation.items);
+            (self.op_size, self.blanks) = (operation.op_size, operation.blanks);
+            self.effect = operation.effect;
+        }
+    }
+
     fn is_of(&self, operation: &Operation) -> bool {
         self.op_size == operation.op_size
             && self.blanks == operation.blanks
@@ -120,51 +143,52 @@ impl CostTable {
             places,
             last: None,
             rules: rules.clone(),
+            unpriced: unpriced(),
         }
     }
 
     /// The price of `operation`.
     pub fn price(&mut self, operation: &Operation) -> Price {
-        let mut price = unpriced();
-        self.price_into(operation, &mut price);
-        price
+        self.look_up(operation).0.clone()
     }
 
     /// The price of `operation` where it did none of its work, because it failed.
     pub fn fixed(&mut self, operation: &Operation) -> Price {
         let mut price = unpriced();
-        if let Some((entries, found)) = self.resolved(operation)
-            && let Some(resolution) = &found.resolution
+        if let Some((table, found)) = self.resolved(operation)
+            && let table = &self.tables[table]
+            && let Some(resolution) = &table.resolved[found].resolution
         {
-            evaluate(entries, resolution, operation, false, &mut price);
+            evaluate(&table.entries, resolution, operation, false, &mut price);
         }
         price
     }
 
-    /// Makes `price` that of `operation`, and gives the cost of it where it does none of its
-    /// work. One look-up for both, and storage that is used again: this is done for every request.
-    pub fn price_into(&mut self, operation: &Operation, price: &mut Price) -> Cost {
-        let Some((entries, found)) = self.resolved(operation) else {
-            none(price);
-            return Cost::default();
+    /// The price of `operation`, and its cost where it does none of its work. One look-up for both, and nothing is
+    /// copied: this is done for every request.
+    pub fn look_up(&mut self, operation: &Operation) -> (&Price, Cost) {
+        let Some((table, found)) = self.resolved(operation) else {
+            return (&self.unpriced, Cost::default());
         };
+        let table = &mut self.tables[table];
+        let (entries, found) = (&table.entries, &mut table.resolved[found]);
         let Some(resolution) = &found.resolution else {
-            none(price);
-            return Cost::default();
+            return (&self.unpriced, Cost::default());
         };
-        let place = Priced::place(operation);
-        match found.prices.get(place) {
-            Some(Some(known)) if known.is_of(operation) => copy(&known.price, price),
-            _ => {
-                let work = operation.effect != Effect::Nothing;
-                evaluate(entries, resolution, operation, work, price);
-                remember(&mut found.prices, place, operation, price);
-            }
-        }
-        *found.fixed.get_or_insert_with(|| {
+        let fixed = *found.fixed.get_or_insert_with(|| {
             let fixed = estimate(entries, resolution, operation, false);
             fixed.map_or_else(Cost::default, |(fixed, _)| fixed.cost)
-        })
+        });
+        if found.prices.is_empty() {
+            found.prices.resize_with(REMEMBERED_PRICES, Priced::none);
+        }
+        let kept = &mut found.prices[Priced::place(operation)];
+        if !kept.is_of(operation) {
+            let work = operation.effect != Effect::Nothing;
+            evaluate(entries, resolution, operation, work, &mut kept.price);
+            kept.remember(operation);
+        }
+        (&kept.price, fixed)
     }
 
     /// Where the table of `request` is among all; `None` where it has none.
@@ -179,8 +203,8 @@ impl CostTable {
         }
     }
 
-    /// The entries of an operation's request, and what was found out about its attributes.
-    fn resolved(&mut self, operation: &Operation) -> Option<(&[Entry], &mut Resolved)> {
+    /// Where the table of an operation's request is, and there what was found out about its attributes.
+    fn resolved(&mut self, operation: &Operation) -> Option<(usize, usize)> {
         let place = self.place(operation.request)?;
         let table = &mut self.tables[place];
         let attributes = &operation.attributes;
@@ -194,8 +218,7 @@ impl CostTable {
                 None => table.resolve(attributes, &self.rules),
             };
         }
-        let found = table.resolved.get_mut(table.last)?;
-        Some((&table.entries, found))
+        Some((place, table.last))
     }
 }
 
@@ -285,31 +308,6 @@ fn evaluate(
     }
     price.server = estimate.cost;
     price.clock = Some(clock);
-}
-
-/// Makes `to` the same price, in its own storage.
-fn copy(price: &Price, to: &mut Price) {
-    (to.server, to.clock, to.basis) = (price.server, price.clock, price.basis);
-    to.doubts.clone_from(&price.doubts);
-}
-
-/// Keeps the price of `operation` at its place, in the storage that is there.
-fn remember(prices: &mut Vec<Option<Priced>>, place: usize, operation: &Operation, price: &Price) {
-    if operation.items.len() > REMEMBERED_ITEMS {
-        return;
-    }
-    prices.resize(REMEMBERED_PRICES, None);
-    let kept = prices[place].get_or_insert_with(|| Priced {
-        items: Vec::new(),
-        op_size: 0.0,
-        blanks: 0,
-        effect: operation.effect,
-        price: Price::default(),
-    });
-    kept.items.clone_from(&operation.items);
-    (kept.op_size, kept.blanks) = (operation.op_size, operation.blanks);
-    kept.effect = operation.effect;
-    copy(price, &mut kept.price);
 }
 
 fn unpriced() -> Price {

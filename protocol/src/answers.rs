@@ -49,6 +49,11 @@ impl Answers {
         self.sent
     }
 
+    /// Numbers `more` requests.
+    pub(crate) fn send_more(&mut self, more: u64) {
+        self.sent.0 += more;
+    }
+
     /// Goes on after the request of this number: those before it that are not known are not there.
     pub(crate) fn go_on_after(&mut self, last: SequenceNumber) {
         self.sent = self.sent.max(last);

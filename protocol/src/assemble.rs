@@ -1,6 +1,6 @@
 //! Whole messages from the pieces of one direction.
 
-use crate::header::{Head, Side};
+use crate::header::{Head, HeadKind, Side};
 use crate::walk::{Piece, Walker};
 
 /// Bytes kept of a message that does not lie in one slice; the rest counts in its length only.
@@ -15,10 +15,20 @@ pub struct Room(Vec<u8>);
 
 /// The results of the assembler.
 pub(crate) enum Whole<'a> {
-    /// A message that was complete, and what was kept of it.
-    Message(Head, &'a [u8]),
+    /// A message that was complete, what was kept of it, and how many such messages came in a row.
+    Message(Head, &'a [u8], u64),
     /// Bytes that could not be framed: why, the first of them, and how many.
     Lost(&'static str, &'a [u8], u64),
+}
+
+impl Whole<'_> {
+    /// How many equal messages it stands for.
+    pub(crate) fn times(&self) -> u64 {
+        match self {
+            Whole::Message(_, _, times) => *times,
+            Whole::Lost(..) => 1,
+        }
+    }
 }
 
 /// Joins pieces into messages. A message inside the slice fed is handed on without a copy.
@@ -31,6 +41,8 @@ pub(crate) struct Assembler {
     cut: bool,
     /// Its head, for a message whose end is missing.
     head: Option<Head>,
+    /// True for the major opcodes of requests of which equal ones are taken together.
+    pub(crate) together: fn(u8) -> bool,
 }
 
 impl Assembler {
@@ -45,6 +57,7 @@ impl Assembler {
             held: Vec::new(),
             cut: false,
             head: None,
+            together: |_| false,
         }
     }
 
@@ -74,28 +87,40 @@ impl Assembler {
             held,
             cut,
             head,
+            together,
         } = self;
-        walker.feed(bytes, |piece| {
+        let mut at = 0;
+        while let Some(piece) = walker.next_piece(bytes, at) {
+            at += piece.bytes.len();
             if let Some(found) = piece.head
                 && piece.ends
                 && piece.offset == 0
             {
-                return on(Whole::Message(found, piece.bytes));
+                // A request of length 0 may not be one.
+                let whole = found.kind == HeadKind::Request && found.header_len == 4;
+                let alike = match whole && together(found.code) && piece.bytes[2..4] != [0, 0] {
+                    true => repetitions(&bytes[at..], piece.bytes),
+                    false => 0,
+                };
+                at += alike * piece.bytes.len();
+                on(Whole::Message(found, piece.bytes, 1 + alike as u64));
+                continue;
             }
             if let Some(why) = piece.lost {
                 let shown = &piece.bytes[..piece.bytes.len().min(LOST_SHOWN)];
                 release(held, cut, head);
-                return on(Whole::Lost(why, shown, piece.bytes.len() as u64));
+                on(Whole::Lost(why, shown, piece.bytes.len() as u64));
+                continue;
             }
             keep(held, *cut, &piece);
             *head = piece.head;
             if let Some(found) = piece.head
                 && piece.ends
             {
-                on(Whole::Message(found, held));
+                on(Whole::Message(found, held, 1));
                 release(held, cut, head);
             }
-        });
+        }
     }
 
     /// Passes over `n` bytes that are not there.
@@ -104,10 +129,16 @@ impl Assembler {
         if self.walker.skip(n)
             && let Some(head) = self.head
         {
-            on(Whole::Message(head, &self.held));
+            on(Whole::Message(head, &self.held, 1));
             release(&mut self.held, &mut self.cut, &mut self.head);
         }
     }
+}
+
+/// How often `message` comes at the start of `bytes`, one after the other.
+fn repetitions(bytes: &[u8], message: &[u8]) -> usize {
+    let next = bytes.chunks_exact(message.len());
+    next.take_while(|next| *next == message).count()
 }
 
 fn keep(held: &mut Vec<u8>, cut: bool, piece: &Piece<'_>) {

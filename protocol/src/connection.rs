@@ -120,19 +120,27 @@ impl Connection {
         side: Side,
         input: Input<'_>,
         extensions: &mut Extensions,
-        on: impl FnMut(Message<'_>, &Extensions),
+        mut on: impl FnMut(Message<'_>, &Extensions),
     ) {
+        let on = |message: Message<'_>, _, extensions: &Extensions| on(message, extensions);
         self.feed_in(&mut Room::default(), side, input, extensions, on);
     }
 
-    /// Feeds input like `feed`, and assembles messages in `room`, which many connections may share.
+    /// From now on [`feed_in`](Connection::feed_in) gives equal requests in a row as one, where `together` is true for
+    /// their major opcode. Only for requests of the core protocol that have no reply.
+    pub fn take_together(&mut self, together: fn(u8) -> bool) {
+        self.client.together = together;
+    }
+
+    /// Feeds input like `feed`, and assembles messages in `room`, which many connections may share. `on` gets how many
+    /// equal requests a message stands for as well: it is the first of them.
     pub fn feed_in(
         &mut self,
         room: &mut Room,
         side: Side,
         input: Input<'_>,
         extensions: &mut Extensions,
-        mut on: impl FnMut(Message<'_>, &Extensions),
+        mut on: impl FnMut(Message<'_>, u64, &Extensions),
     ) {
         let Connection {
             client,
@@ -149,7 +157,12 @@ impl Connection {
                 {
                     client.walker.set_big_requests(extension.major);
                 }
-                let on = |whole: Whole<'_>| on(sent(whole, order, answers, extensions), extensions);
+                let on = |whole: Whole<'_>| {
+                    let times = whole.times();
+                    let message = sent(whole, order, answers, extensions);
+                    answers.send_more(times - 1);
+                    on(message, times, extensions);
+                };
                 match input {
                     Input::Bytes(bytes) => client.feed(bytes, on),
                     Input::Omitted(n) => client.omit(n, on),
@@ -164,7 +177,7 @@ impl Connection {
                 let order = order.unwrap_or(ByteOrder::native());
                 let on = |whole: Whole<'_>| {
                     let message = received(whole, order, answers, extensions);
-                    on(message, extensions);
+                    on(message, 1, extensions);
                 };
                 match input {
                     Input::Bytes(bytes) => server.feed(bytes, on),
@@ -202,7 +215,7 @@ fn sent<'a>(
     extensions: &Extensions,
 ) -> Message<'a> {
     let (head, bytes) = match whole {
-        Whole::Message(head, bytes) => (head, bytes),
+        Whole::Message(head, bytes, _) => (head, bytes),
         Whole::Lost(why, bytes, wire_len) => return malformed(why, bytes, wire_len),
     };
     if head.kind == HeadKind::ClientSetup {
@@ -311,7 +324,7 @@ fn received<'a>(
     extensions: &mut Extensions,
 ) -> Message<'a> {
     let (head, bytes) = match whole {
-        Whole::Message(head, bytes) => (head, bytes),
+        Whole::Message(head, bytes, _) => (head, bytes),
         Whole::Lost(why, bytes, wire_len) => return malformed(why, bytes, wire_len),
     };
     match head.kind {

@@ -1,6 +1,6 @@
 //! Charges of server time: for requests, and for their transport.
 
-use x11prof_cost_model::{Cost, Price};
+use x11prof_cost_model::{Cost, Micros, Price};
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_session::{ClientId, Operation};
 
@@ -78,6 +78,9 @@ pub enum Charge<'a> {
         /// The request that caused it; `None` for a wakeup, whose `Blame` comes later, and for parts without a request.
         request: Option<Symbol>,
     },
+    /// Equal requests of one batch, one after the other. Each has a charge for reading, one for being cold unless that is
+    /// zero, and one for itself: in this order, one request after the other.
+    Alike(Alike<'a>),
     /// An earlier wakeup was for this request: the first that ended after it.
     Blame {
         /// The client.
@@ -89,6 +92,55 @@ pub enum Charge<'a> {
     },
 }
 
+/// Equal requests, one after the other.
+#[derive(Debug, Clone, Copy)]
+pub struct Alike<'a> {
+    /// Their client.
+    pub client: ClientId,
+    /// The number of the first.
+    pub sequence: SequenceNumber,
+    /// The time at which all had been read.
+    pub time: Time,
+    /// Each request as an operation.
+    pub operation: &'a Operation,
+    /// The bytes on the wire of each.
+    pub bytes: u64,
+    /// The price of each on the server.
+    pub price: &'a Price,
+    /// The cost of reading each.
+    pub read: Cost,
+    /// Their extra costs because code and pixels are cold.
+    pub cold: &'a [Cost],
+}
+
+impl Alike<'_> {
+    /// The number of requests.
+    pub fn times(&self) -> u64 {
+        self.cold.len() as u64
+    }
+
+    /// Hands out the charges one by one.
+    pub fn each(&self, mut on: impl FnMut(&Charge<'_>)) {
+        let name = Some(self.operation.request);
+        for (number, cold) in (0..).zip(self.cold) {
+            let there = (self.client, self.time);
+            on(&Charge::beside(there, TransportPart::Read, self.read, name));
+            if cold.time > Micros::ZERO {
+                on(&Charge::beside(there, TransportPart::Cold, *cold, name));
+            }
+            on(&Charge::Request {
+                client: self.client,
+                sequence: SequenceNumber(self.sequence.0 + number),
+                time: self.time,
+                operation: self.operation,
+                bytes: self.bytes,
+                price: self.price,
+                across: None,
+            });
+        }
+    }
+}
+
 impl Charge<'_> {
     /// The client that is charged.
     pub fn client(&self) -> ClientId {
@@ -96,6 +148,7 @@ impl Charge<'_> {
             Charge::Request { client, .. }
             | Charge::Failed { client, .. }
             | Charge::Transport { client, .. }
+            | Charge::Alike(Alike { client, .. })
             | Charge::Blame { client, .. } => *client,
         }
     }
@@ -105,6 +158,11 @@ impl Charge<'_> {
         match self {
             Charge::Request { price, .. } => price.server,
             Charge::Transport { server, .. } => *server,
+            Charge::Alike(alike) => {
+                let mut sum = Cost::default();
+                alike.each(|charge| sum += charge.server());
+                sum
+            }
             Charge::Failed {
                 correction: Some((was, should)),
                 ..

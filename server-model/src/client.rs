@@ -57,6 +57,14 @@ impl Client {
         self.priced.push_back((request, request.sequence));
     }
 
+    /// The client sent its latest request so often again.
+    pub(crate) fn repeated(&mut self, times: u64) {
+        self.latest.0 += times;
+        if let Some((_, last)) = self.priced.back_mut() {
+            last.0 += times;
+        }
+    }
+
     /// The server has done all requests before `sequence`: they cannot fail any more.
     pub(crate) fn answered(&mut self, sequence: SequenceNumber) {
         while self

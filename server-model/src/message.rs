@@ -15,6 +15,8 @@ pub struct Traffic<'a> {
     pub time: Time,
     /// The message.
     pub message: &'a Message<'a>,
+    /// The number of equal requests in a row that the message stands for: it is the first.
+    pub times: u64,
     /// A request as an operation; `None` for other messages.
     pub operation: Option<&'a Operation>,
     /// The screen area that a request changes, if known.

@@ -11,42 +11,36 @@ use x11prof_session::{NetworkSubstitute, Operation};
 use across_network::Crossing;
 
 /// The prices of requests.
-pub(crate) struct Operations {
-    costs: CostTable,
-    /// The last request's, used again.
-    pub(crate) price: Price,
-}
+pub(crate) struct Operations(CostTable);
 
 impl Operations {
     pub(crate) fn new(parameters: &ServerParameters, substitutions: &Substitutions) -> Operations {
-        Operations {
-            costs: CostTable::new(parameters, substitutions),
-            price: Price::default(),
-        }
+        Operations(CostTable::new(parameters, substitutions))
     }
 
-    /// Looks up the price of `operation`, which then is `price`; its fixed part is given.
-    pub(crate) fn look_up(&mut self, operation: &Operation) -> Cost {
-        self.costs.price_into(operation, &mut self.price)
+    /// The price of `operation`, and the cost of its fixed part.
+    #[inline]
+    pub(crate) fn look_up(&mut self, operation: &Operation) -> (&Price, Cost) {
+        self.0.look_up(operation)
     }
 
-    /// The extra cost of `request`, whose price was looked up last, across a network, where `across` replaces it.
+    /// The extra cost of `request`, which is `operation`, across a network, where `across` replaces it.
     pub(crate) fn across_network(
         &mut self,
-        request: &Request<'_>,
+        (request, operation): (&Request<'_>, &Operation),
         across: &NetworkSubstitute,
         transport: &TransportPrices,
     ) -> Crossing {
         let sent = if across.instead { request.wire_len } else { 0 };
         let bytes = across.bytes.saturating_sub(sent);
-        let mut server = self.costs.price(&across.operation).server;
+        let mut server = self.look_up(&across.operation).0.server;
         server += transport.byte_read().times(bytes as f64);
         if across.reply_bytes > 0 {
             let image = transport.reply(across.reply_bytes);
             server += image.without(transport.reply(0));
         }
         if across.instead {
-            server = server.without(self.price.server);
+            server = server.without(self.look_up(operation).0.server);
         }
         Crossing {
             count: 1,

@@ -6,7 +6,7 @@ use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
 use x11prof_session::{ClientId, Operation};
 
 use crate::cache::Caches;
-use crate::charge::{Charge, TransportPart};
+use crate::charge::{Alike, Charge, TransportPart};
 use crate::client::{Client, PricedRequest};
 use crate::clock::{ServerClock, Time};
 use crate::message::{self, Traffic};
@@ -28,6 +28,10 @@ pub struct ServerModel {
     clients: FxHashMap<ClientId, Client>,
     /// The client of the last batch.
     served: Option<ClientId>,
+    /// The price of the last request.
+    price: Micros,
+    /// The extra costs of the last equal requests, for storage that is used again.
+    colds: Vec<Cost>,
 }
 
 impl ServerModel {
@@ -43,6 +47,8 @@ impl ServerModel {
             caches: Caches::default(),
             clients: FxHashMap::default(),
             served: None,
+            price: Micros::ZERO,
+            colds: Vec::new(),
         }
     }
 
@@ -54,6 +60,11 @@ impl ServerModel {
     /// True if the server's screen updates are known.
     pub fn knows_updates(&self) -> bool {
         self.updates.is_some()
+    }
+
+    /// The price of the last request; zero if it has none.
+    pub fn last_price(&self) -> Micros {
+        self.price
     }
 
     /// A thread that is not the server's ran on the server's processor. To be told before the first batch that comes
@@ -142,6 +153,9 @@ impl ServerModel {
                 }
                 if let Some(operation) = seen.operation {
                     self.request(seen, request, operation, on);
+                    if seen.times > 1 {
+                        self.repeated(seen, request, operation, on);
+                    }
                 }
             }
             Message::Reply(reply) => {
@@ -190,18 +204,18 @@ impl ServerModel {
         operation: &Operation,
         on: &mut impl FnMut(&Charge<'_>),
     ) {
-        let fixed = self.operations.look_up(operation);
-        self.clock.serve(self.operations.price.server.time);
+        let across = seen.session.across(request, operation, seen.extensions);
+        let across = across.map(|across| {
+            self.operations
+                .across_network((request, operation), &across, &self.transport)
+        });
+        let (price, fixed) = self.operations.look_up(operation);
+        self.price = price.server.time;
+        self.clock.serve(self.price);
         if let (Some(updates), Some(changed)) = (&mut self.updates, seen.changed) {
             updates.change(changed, self.clock.busy_until().unwrap_or_default());
         }
 
-        let across = seen.session.across(request, operation, seen.extensions);
-        let across = across.map(|across| {
-            self.operations
-                .across_network(request, &across, &self.transport)
-        });
-        let price = &self.operations.price;
         let known = self.clients.entry(seen.client).or_default();
         if let Some(server) = known.wakeups.take() {
             on(&Charge::Blame {
@@ -225,6 +239,42 @@ impl ServerModel {
             price,
             across,
         });
+    }
+
+    /// The requests that are equal to `request`, which has been charged.
+    fn repeated(
+        &mut self,
+        seen: &Traffic<'_>,
+        request: &Request<'_>,
+        operation: &Operation,
+        on: &mut impl FnMut(&Charge<'_>),
+    ) {
+        let times = seen.times - 1;
+        let read = message::read(&self.transport, request.wire_len);
+        let price = self.operations.look_up(operation).0.server;
+        let mut colds = std::mem::take(&mut self.colds);
+        colds.clear();
+        for _ in 0..times {
+            let cold = self.cold(seen, request);
+            self.clock.serve(read.time);
+            if cold.time > Micros::ZERO {
+                self.clock.serve(cold.time);
+            }
+            self.clock.serve(price.time);
+            colds.push(cold);
+        }
+        self.clients.entry(seen.client).or_default().repeated(times);
+        on(&Charge::Alike(Alike {
+            client: seen.client,
+            sequence: request.sequence.next(),
+            time: seen.time,
+            operation,
+            bytes: request.wire_len,
+            price: self.operations.look_up(operation).0,
+            read,
+            cold: &colds,
+        }));
+        self.colds = colds;
     }
 
     /// A request that failed costs its fixed part only (DESIGN, section 4).

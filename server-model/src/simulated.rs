@@ -215,6 +215,7 @@ impl SimulatedServer {
                     client,
                     time: *now,
                     message: &message,
+                    times: 1,
                     operation: is_operation.then(|| session.operation()),
                     changed: changed.as_ref(),
                     extensions,

@@ -45,7 +45,7 @@ pub use rendering::gc::{Component, Gc};
 pub use resources::atoms::PREDEFINED_ATOMS;
 pub use resources::fonts::FontMetrics;
 pub use resources::resource::{Resource, ResourceChange, ResourceKind};
-pub use session::{Observed, Session};
+pub use session::{Observed, Session, only_draws};
 pub use setup::PixmapFormat;
 pub use windows::drawables::{Drawable, DrawableKind, ExistingDrawable};
 pub use windows::names::WindowNames;

@@ -27,6 +27,13 @@ use crate::windows::names::WindowNames;
 /// Major opcodes from here on are extensions' (protocol, section "Request Format").
 const FIRST_EXTENSION: u8 = 128;
 
+/// True for the core requests that only draw, or do nothing: they change nothing that the session follows. By major
+/// opcode.
+pub fn only_draws(major: u8) -> bool {
+    let draws = xproto::POLY_POINT_REQUEST..=xproto::POLY_FILL_ARC_REQUEST;
+    draws.contains(&major) || major == xproto::NO_OPERATION_REQUEST
+}
+
 /// A message's meaning for the session.
 #[derive(Debug, PartialEq)]
 pub enum Observed<'a> {
@@ -182,7 +189,8 @@ impl Session {
             state: &self.state,
             names: &self.names,
         };
-        sharing.across(self.extension(request, extensions), request, operation)
+        let extension = || self.extension(request, extensions);
+        sharing.across(extension, request, operation)
     }
 
     /// The pixels that `request` reads and writes, which was observed last and is `operation`. `None` if

@@ -39,7 +39,7 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
         arguments.result.output.as_deref(),
         read.into_iter().flatten().chain(params),
     )?;
-    let mut pass = Pass::open(path, arguments.operations.as_deref())?;
+    let mut pass = Pass::open(path, arguments.operations.as_deref())?.take_together();
     let substitutions = input::substitutions(arguments.substitutions.as_deref())?;
     let span = arguments.span.find(path)?;
     let mut profiles = Vec::with_capacity(arguments.params.len());

@@ -64,6 +64,9 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let frame = arguments.frame_budget.unwrap_or(FRAME_MS);
     let mut stalls = Stalls::new(&prices.parameters, &substitutions, frame);
     pass.follow_changes(profile.knows_updates());
+    if page_parts.is_none() {
+        pass = pass.take_together();
+    }
     let part = pass.read_on().run_span(span, |step| {
         let observation = match step {
             Step::Begins => {
@@ -94,7 +97,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         if let Some(resources) = &mut held {
             resources.observe(observation);
         }
-        stalls.observe(observation);
+        stalls.observe_priced(observation, profile.last_price());
         if let Some(page_parts) = &mut page_parts {
             page_parts.observe(observation);
         }

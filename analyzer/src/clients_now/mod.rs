@@ -110,7 +110,8 @@ impl ClientsNow {
         self.summary.observe(observation);
         self.profile.observe(observation);
         self.resources.observe(observation);
-        self.stalls.observe(observation);
+        let price = self.profile.last_price();
+        self.stalls.observe_priced(observation, price);
         self.questions.observe(observation);
     }
 

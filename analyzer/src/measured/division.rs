@@ -64,6 +64,9 @@ pub(crate) struct Work<K> {
     pub(crate) question: Option<RequestId>,
 }
 
+/// The key of a request whose handler is timed, and its price.
+type TimedWork<K> = (K, Option<Micros>);
+
 /// Runs for nobody.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct UnclaimedRuns {
@@ -104,7 +107,7 @@ pub(crate) struct Division<K> {
     carried: Share,
     uncalled: UnclaimedRuns,
     /// Requests and their handlers' times, where the server tells them.
-    timed: Option<Timed<Work<K>>>,
+    timed: Option<Timed<TimedWork<K>>>,
     /// Handlers whose runs are not over, in the order of time, each with its nanoseconds in earlier runs.
     handled: VecDeque<(HandlerTime, u64)>,
     /// The beginning of the part that is divided: what handlers did before is not of that part.
@@ -181,6 +184,11 @@ impl<K: Divided> Division<K> {
         self.timed.is_some()
     }
 
+    /// True where so many more works may wait for their run.
+    pub(crate) fn has_room_for(&self, works: u64) -> bool {
+        self.waits + works <= WAITING_LIMIT
+    }
+
     /// The server gave a client its resource ids: the first, and the bits that differ.
     pub(crate) fn accepted(&mut self, client: ConnectionId, ids: (u32, u32)) {
         self.with_timed(|timed, on| timed.accepted(client, ids, on));
@@ -195,40 +203,42 @@ impl<K: Divided> Division<K> {
         }
     }
 
-    /// The server has a request. Its time comes from its handler where that is timed, and from the runs otherwise.
-    pub(crate) fn timed_request(&mut self, work: Work<K>, (client, sequence): RequestId) {
-        let is_timed = self.with_timed(|timed, on| timed.request(client, sequence, work, on));
+    /// The server has a request, or so many equal ones from `first` on. Its time comes from its handler where that is
+    /// timed, and from the runs otherwise.
+    pub(crate) fn timed_request(&mut self, work: Work<K>, first: RequestId, times: u64) {
+        let Some(key) = work.key else {
+            return self.work(work, times);
+        };
+        let timed = (key, work.price);
+        let is_timed = self.with_timed(|all, on| all.requests(first, times, timed, on));
         match is_timed {
             // The request still explains a run.
-            Some(true) => self.work(Work {
-                key: None,
-                price: None,
-                ..work
-            }),
-            _ => self.work(work),
+            Some(true) => {
+                let work = Work {
+                    key: None,
+                    price: None,
+                    ..work
+                };
+                self.work(work, times);
+            }
+            _ => self.work(work, times),
         }
     }
 
     /// Does something to the timed requests. What has met its time waits to be handed out.
     fn with_timed<R>(
         &mut self,
-        mut act: impl FnMut(&mut Timed<Work<K>>, &mut dyn FnMut(Match<Work<K>>)) -> R,
+        act: impl FnOnce(&mut Timed<TimedWork<K>>, &mut dyn FnMut(Match<TimedWork<K>>)) -> R,
     ) -> Option<R> {
         let (matched, sure, uncalled) = (&mut self.matched, &mut self.sure, &mut self.uncalled);
-        let usual = usual(self.priced);
-        let mut on = |happened| match happened {
-            Match::Timed(Work { key: Some(key), .. }, nanos) => {
-                matched.push((key, of_nanos(nanos)))
-            }
-            Match::Untimed(Work {
-                key: Some(key),
-                price,
-                ..
-            }) => {
-                *sure.entry(key).or_default() += price.map_or(usual, |price| price.0);
+        let priced = self.priced;
+        let mut on = |happened: Match<TimedWork<K>>| match happened {
+            Match::Timed((key, _), nanos) => matched.push((key, of_nanos(nanos))),
+            Match::Untimed((key, price)) => {
+                let price = price.map_or_else(|| usual(priced), |price| price.0);
+                *sure.entry(key).or_default() += price;
             }
             Match::Unclaimed(nanos) => uncalled.share += of_nanos(nanos),
-            Match::Timed(..) | Match::Untimed(_) => {}
         };
         self.timed.as_mut().map(|timed| act(timed, &mut on))
     }
@@ -287,13 +297,13 @@ impl<K: Divided> Division<K> {
         steps.iter().for_each(|step| self.runs.step(step));
     }
 
-    /// The server has `work`.
-    pub(crate) fn work(&mut self, work: Work<K>) {
+    /// The server has `work`, so many times.
+    pub(crate) fn work(&mut self, work: Work<K>, times: u64) {
         if let Some(price) = work.price {
-            self.priced.0 += price.0;
-            self.priced.1 += 1;
+            (0..times).for_each(|_| self.priced.0 += price.0);
+            self.priced.1 += times;
         }
-        self.wait(work);
+        self.wait(work, times);
         if self.source == Source::Clock || self.waits > WAITING_LIMIT {
             while let Some((work, times)) = self.next_if(|_| true) {
                 self.take(work, times);
@@ -302,26 +312,30 @@ impl<K: Divided> Division<K> {
     }
 
     /// Puts `work` among what waits. Screen updates may come late.
-    fn wait(&mut self, work: Work<K>) {
-        self.waits += 1;
-        let last = self.waiting.iter_mut().rev().take(ALIKE);
-        let mut moment = last.take_while(|(earlier, _)| earlier.at == work.at);
-        // The price tells most work apart, and is compared fastest.
-        let alike = moment.find(|(earlier, _)| earlier.price == work.price && *earlier == work);
-        if work.question.is_none()
-            && let Some((_, times)) = alike
-        {
-            *times += 1;
-            return;
+    fn wait(&mut self, work: Work<K>, times: u64) {
+        self.waits += times;
+        if work.question.is_none() {
+            for back in 1..=ALIKE.min(self.waiting.len()) {
+                let at = self.waiting.len() - back;
+                let (earlier, waits) = &mut self.waiting[at];
+                if earlier.at != work.at {
+                    break;
+                }
+                // The price tells most work apart, and is compared fastest.
+                if earlier.price == work.price && *earlier == work {
+                    *waits += times;
+                    return;
+                }
+            }
         }
         match self.waiting.back() {
             Some((last, _)) if last.at > work.at => {
                 let place = self
                     .waiting
                     .partition_point(|(earlier, _)| earlier.at <= work.at);
-                self.waiting.insert(place, (work, 1));
+                self.waiting.insert(place, (work, times));
             }
-            _ => self.waiting.push_back((work, 1)),
+            _ => self.waiting.push_back((work, times)),
         }
     }
 

@@ -67,11 +67,11 @@ impl<K: Copy> Timed<K> {
         self.indices.remove(&connection);
     }
 
-    /// Takes a request; false if its client cannot be told in the server.
-    pub(super) fn request(
+    /// Takes so many equal requests, the first of this number; false if their client cannot be told in the server.
+    pub(super) fn requests(
         &mut self,
-        connection: ConnectionId,
-        sequence: SequenceNumber,
+        (connection, first): (ConnectionId, SequenceNumber),
+        times: u64,
         key: K,
         on: &mut dyn FnMut(Match<K>),
     ) -> bool {
@@ -79,7 +79,10 @@ impl<K: Copy> Timed<K> {
         let Some(client) = index.and_then(|index| self.clients.get_mut(index)) else {
             return false;
         };
-        client.requests.push_back((low_bits(sequence), key));
+        for number in 0..times {
+            let sequence = low_bits(first).wrapping_add(number as u16);
+            client.requests.push_back((sequence, key));
+        }
         client.settle(on);
         true
     }
@@ -143,7 +146,7 @@ impl<K: Copy> Client<K> {
                 on(Match::Timed(key, each));
             }
         }
-        if self.requests.len() > WAITING_LIMIT
+        while self.requests.len() > WAITING_LIMIT
             && let Some((_, key)) = self.requests.pop_front()
         {
             on(Match::Untimed(key));
@@ -209,12 +212,12 @@ mod tests {
     fn requests_and_times_meet_in_either_order() {
         let (mut timed, mut all) = (timed(), String::new());
         let on = &mut |happened| told(&mut all, happened);
-        assert!(timed.request(CLIENT, SequenceNumber(0xFFFF), 'a', on));
+        assert!(timed.requests((CLIENT, SequenceNumber(0xFFFF)), 1, 'a', on));
         timed.handled(&time(0xFFFF, 1), 5, on);
         // Two of three requests are in the trace: the first is another recorder's word for itself.
         timed.handled(&time(0, 3), 30, on);
-        timed.request(CLIENT, SequenceNumber(0x1_0001), 'b', on);
-        timed.request(CLIENT, SequenceNumber(0x1_0002), 'c', on);
+        timed.requests((CLIENT, SequenceNumber(0x1_0001)), 1, 'b', on);
+        timed.requests((CLIENT, SequenceNumber(0x1_0002)), 1, 'c', on);
         assert_eq!(all, "a5 ?10 b10 c10 ");
     }
 
@@ -222,10 +225,10 @@ mod tests {
     fn what_has_lost_its_partner_is_told() {
         let (mut timed, mut all) = (timed(), String::new());
         let on = &mut |happened| told(&mut all, happened);
-        timed.request(CLIENT, SequenceNumber(1), 'a', on);
-        timed.request(CLIENT, SequenceNumber(2), 'b', on);
+        timed.requests((CLIENT, SequenceNumber(1)), 1, 'a', on);
+        timed.requests((CLIENT, SequenceNumber(2)), 1, 'b', on);
         timed.handled(&time(2, 1), 7, on);
-        timed.request(CLIENT, SequenceNumber(3), 'c', on);
+        timed.requests((CLIENT, SequenceNumber(3)), 1, 'c', on);
         timed.handled(
             &HandlerTime {
                 client: 4,
@@ -238,6 +241,6 @@ mod tests {
         timed.handled(&time(4, 2), 9, on);
         timed.end(on);
         assert_eq!(all, "-a b7 ?8 -c ?9 ");
-        assert!(!timed.request(ConnectionId(1), SequenceNumber(1), 'x', &mut |_| {}));
+        assert!(!timed.requests((ConnectionId(1), SequenceNumber(1)), 1, 'x', &mut |_| {}));
     }
 }

@@ -120,10 +120,13 @@ impl Groups {
                 self.current = self.key(seen);
                 if let Message::Request(request) = seen.message {
                     let recent = self.recent.entry(seen.connection).or_default();
-                    if recent.len() == RECENT {
-                        recent.pop_front();
+                    for number in 0..seen.times {
+                        if recent.len() == RECENT {
+                            recent.pop_front();
+                        }
+                        let sequence = SequenceNumber(request.sequence.0 + number);
+                        recent.push_back((sequence, self.current));
                     }
-                    recent.push_back((request.sequence, self.current));
                 }
             }
             Observation::Control(_, Control::Closed { connection, .. }) => {

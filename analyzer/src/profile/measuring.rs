@@ -92,6 +92,11 @@ impl Measuring {
         group: Option<GroupKey>,
     ) {
         use TransportPart::{Cold, Error, Event, Own, Read, Reply, Setup, Update, Wakeup};
+        if let Charge::Alike(alike) = charge
+            && !self.is_timed_with_room_for(2 * alike.times())
+        {
+            return alike.each(|charge| self.charge(charge, seen, group));
+        }
         let Some(division) = &mut self.division else {
             return;
         };
@@ -121,9 +126,26 @@ impl Measuring {
                     question: seen.and_then(question),
                 };
                 match division.is_timed() {
-                    true => division.timed_request(work, (ConnectionId(client.0), *sequence)),
-                    false => division.work(work),
+                    true => division.timed_request(work, (ConnectionId(client.0), *sequence), 1),
+                    false => division.work(work, 1),
                 }
+                self.charged = true;
+            }
+            // A handler's time holds what is cold for it.
+            Charge::Alike(alike) => {
+                let request = Some(alike.operation.request);
+                let known = alike.price.basis != x11prof_cost_model::Basis::Unpriced;
+                let work = |part, price| Work {
+                    at: alike.time.as_nanos(),
+                    came: Evidence::In,
+                    key: Some(key(request, part)),
+                    price,
+                    question: None,
+                };
+                division.work(work(Some(Read), Some(alike.read.time)), alike.times());
+                let price = known.then_some(alike.price.server.time);
+                let first = (ConnectionId(alike.client.0), alike.sequence);
+                division.timed_request(work(None, price), first, alike.times());
                 self.charged = true;
             }
             Charge::Failed {
@@ -153,13 +175,14 @@ impl Measuring {
                 // What a request costs because it is cold cannot be told from the rest of it.
                 let part = Some(*part).filter(|part| *part != Cold);
                 let is_answer = matches!(part, Some(Reply | Error));
-                division.work(Work {
+                let work = Work {
                     at: time.as_nanos(),
                     came,
                     key: Some(key(*request, part)),
                     price: Some(server.time),
                     question: seen.filter(|_| is_answer).and_then(question),
-                });
+                };
+                division.work(work, 1);
                 self.charged |= came == Evidence::In;
             }
             _ => {}
@@ -199,7 +222,7 @@ impl Measuring {
                     && block.direction == x11prof_trace::Direction::ToServer
                     && !self.charged
                 {
-                    division.work(call(time, None));
+                    division.work(call(time, None), 1);
                 }
                 self.settle(time, credit);
             }
@@ -275,7 +298,7 @@ impl Measuring {
     /// A client comes or goes.
     fn connection(&mut self, time: u64, price: Option<Micros>) {
         if let Some(division) = &mut self.division {
-            division.work(call(time, price));
+            division.work(call(time, price), 1);
         }
     }
 
@@ -360,6 +383,12 @@ impl Measuring {
     /// True where the server's handlers tell their times.
     pub(super) fn is_timed(&self) -> bool {
         self.division.as_ref().is_some_and(Division::is_timed)
+    }
+
+    /// True where handlers tell their times, and so many more works may wait for their run.
+    fn is_timed_with_room_for(&self, works: u64) -> bool {
+        let division = self.division.as_ref();
+        division.is_some_and(|division| division.is_timed() && division.has_room_for(works))
     }
 
     /// The server's run time by switches and by clock, where they differ.

@@ -182,6 +182,11 @@ impl Profile {
         }
     }
 
+    /// The price of the last request; zero if it has none.
+    pub fn last_price(&self) -> Micros {
+        self.pricer.last_price()
+    }
+
     /// All that happened until `time` has been observed: the server's runs until then are divided.
     pub(crate) fn until(&mut self, time: Timestamp) {
         let Profile {

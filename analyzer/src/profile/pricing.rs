@@ -1,6 +1,6 @@
 //! Observations priced: a trace as the server model takes it.
 
-use x11prof_cost_model::{ServerParameters, Substitutions};
+use x11prof_cost_model::{Micros, ServerParameters, Substitutions};
 use x11prof_server_model::{Charge, ClientId, ServerModel, Time, Traffic};
 use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
@@ -32,6 +32,11 @@ impl Pricer {
         self.model.knows_updates()
     }
 
+    /// The price of the last request; zero if it has none.
+    pub(crate) fn last_price(&self) -> Micros {
+        self.model.last_price()
+    }
+
     /// Takes the next observation and hands what it costs to `on`.
     #[inline]
     pub fn observe(&mut self, observation: &Observation<'_>, mut on: impl FnMut(&Charge<'_>)) {
@@ -50,6 +55,7 @@ impl Pricer {
                     client: client(seen.connection),
                     time: time(seen.time),
                     message: seen.message,
+                    times: seen.times,
                     operation: seen.operation,
                     changed: seen.changed,
                     extensions: seen.extensions,

@@ -149,6 +149,9 @@ impl Stacks {
     /// Adds a charge; `event` is the name of the event that it is for.
     pub(super) fn charge(&mut self, charge: &Charge<'_>, event: Option<Symbol>, window: GroupKey) {
         let what = match charge {
+            Charge::Alike(alike) => {
+                return alike.each(|charge| self.charge(charge, event, window));
+            }
             Charge::Request { operation, .. } => WorkKind::Request(operation.request),
             Charge::Failed { request, .. } | Charge::Blame { request, .. } => {
                 WorkKind::Request(*request)
@@ -174,7 +177,7 @@ impl Stacks {
                 sum.modelled += server.time;
                 self.blamed += server.time;
             }
-            Charge::Failed { .. } => {}
+            Charge::Failed { .. } | Charge::Alike(_) => {}
         }
     }
 

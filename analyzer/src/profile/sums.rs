@@ -1,9 +1,9 @@
 //! Charges, and shares of measured time, added up.
 
 use rustc_hash::FxHashMap;
-use x11prof_cost_model::{Clock, Cost};
+use x11prof_cost_model::{Clock, Cost, Micros};
 use x11prof_protocol::Symbol;
-use x11prof_server_model::{Charge, ClientId, TransportPart};
+use x11prof_server_model::{Alike, Charge, ClientId, TransportPart};
 
 use super::groups::Groups;
 use super::measuring::Key;
@@ -95,6 +95,20 @@ impl Sums {
             return;
         }
         match charge {
+            Charge::Alike(alike) => {
+                self.count_clock(alike.price.clock, alike.times());
+                for doubt in &alike.price.doubts {
+                    let request = alike.operation.request;
+                    (0..alike.times()).for_each(|_| self.warnings.doubt(request, doubt));
+                }
+                for cold in alike.cold {
+                    self.scales.count(alike.operation.request);
+                    self.transport[index(TransportPart::Read)].add(0, alike.read);
+                    if cold.time > Micros::ZERO {
+                        self.transport[index(TransportPart::Cold)].add(0, *cold);
+                    }
+                }
+            }
             Charge::Request {
                 client,
                 operation,
@@ -102,11 +116,7 @@ impl Sums {
                 ..
             } => {
                 self.scales.count(operation.request);
-                match price.clock {
-                    Some(Clock::Cpu) => self.clocks.cpu += 1,
-                    Some(Clock::Wall) => self.clocks.wall += 1,
-                    None => {}
-                }
+                self.count_clock(price.clock, 1);
                 for doubt in &price.doubts {
                     self.warnings.doubt(operation.request, doubt);
                 }
@@ -146,6 +156,14 @@ impl Sums {
         }
     }
 
+    fn count_clock(&mut self, clock: Option<Clock>, times: u64) {
+        match clock {
+            Some(Clock::Cpu) => self.clocks.cpu += times,
+            Some(Clock::Wall) => self.clocks.wall += times,
+            None => {}
+        }
+    }
+
     /// A request is charged the network's latency.
     pub(super) fn blocks(&mut self, request: Symbol) {
         if self.scales.factor(request) == 0.0 {
@@ -161,6 +179,7 @@ impl Sums {
     fn left_out(&mut self, charge: &Charge<'_>) {
         match charge {
             Charge::Request { operation, .. } => self.scales.count(operation.request),
+            Charge::Alike(alike) => alike.each(|charge| self.left_out(charge)),
             Charge::Blame { client, server, .. } => self.unclaimed = Some((*client, *server)),
             _ => {}
         }
@@ -179,7 +198,9 @@ impl Sums {
 /// The request that a charge is for.
 fn request(charge: &Charge<'_>) -> Option<Symbol> {
     match charge {
-        Charge::Request { operation, .. } => Some(operation.request),
+        Charge::Request { operation, .. } | Charge::Alike(Alike { operation, .. }) => {
+            Some(operation.request)
+        }
         Charge::Failed { request, .. } | Charge::Blame { request, .. } => Some(*request),
         Charge::Transport { request, .. } => *request,
     }

@@ -61,12 +61,21 @@ impl Line {
                         ..*across
                     });
                 }
-                *match price.basis {
-                    Basis::Exact => &mut self.exact,
-                    Basis::Interpolated => &mut self.interpolated,
-                    Basis::Substituted => &mut self.substituted,
-                    Basis::Unpriced => &mut self.unpriced,
-                } += 1;
+                *self.priced_as(price.basis) += 1;
+            }
+            Charge::Alike(alike) => {
+                self.count += alike.times();
+                self.bytes = (self.bytes).saturating_add(alike.bytes.saturating_mul(alike.times()));
+                *self.priced_as(alike.price.basis) += alike.times();
+                let server = alike.price.server.times(factor);
+                for cold in alike.cold {
+                    self.transport += alike.read;
+                    if cold.time > Micros::ZERO {
+                        self.transport += *cold;
+                        self.cold += *cold;
+                    }
+                    self.server += server;
+                }
             }
             Charge::Failed { correction, .. } => {
                 self.failed += 1;
@@ -87,6 +96,16 @@ impl Line {
                 }
             }
             Charge::Blame { server, .. } => self.transport += *server,
+        }
+    }
+
+    /// The number of requests with a price from there.
+    fn priced_as(&mut self, basis: Basis) -> &mut u64 {
+        match basis {
+            Basis::Exact => &mut self.exact,
+            Basis::Interpolated => &mut self.interpolated,
+            Basis::Substituted => &mut self.substituted,
+            Basis::Unpriced => &mut self.unpriced,
         }
     }
 }

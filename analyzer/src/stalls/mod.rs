@@ -14,7 +14,7 @@ pub(crate) mod stall;
 #[cfg(test)]
 mod tests;
 
-use x11prof_cost_model::{CostTable, Price, ServerParameters, Substitutions};
+use x11prof_cost_model::{CostTable, Micros, ServerParameters, Substitutions};
 use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
@@ -47,7 +47,6 @@ const WAITS_BY_ITSELF: [&str; 7] = [
 pub struct Stalls {
     frame: u64,
     prices: CostTable,
-    price: Price,
     grabs: Grabs,
     queue: Queue,
     runs: Option<Runs>,
@@ -79,7 +78,6 @@ impl Stalls {
         Stalls {
             frame: (frame_ms.clamp(0.1, 1e6) * 1e6) as u64,
             prices: CostTable::new(parameters, substitutions),
-            price: Price::default(),
             grabs: Grabs::default(),
             queue: Queue::default(),
             runs: None,
@@ -118,12 +116,22 @@ impl Stalls {
 
     /// Takes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
+        let operation = match observation {
+            Observation::Message(seen) => seen.operation,
+            _ => None,
+        };
+        let price = operation.map(|operation| self.prices.look_up(operation).0.server.time);
+        self.observe_priced(observation, price.unwrap_or_default());
+    }
+
+    /// Takes the next observation of a pass; a request has this price by the same parameters.
+    pub fn observe_priced(&mut self, observation: &Observation<'_>, price: Micros) {
         match observation {
             Observation::BlockStart(block) if !self.attached => {
                 self.settle(block.time.as_nanos());
             }
             Observation::BlockEnd(block) if self.attached => self.told(block.time.as_nanos()),
-            Observation::Message(seen) => self.message(seen),
+            Observation::Message(seen) => self.message(seen, price),
             Observation::Switches(steps) => {
                 if let Some(runs) = &mut self.runs {
                     steps.iter().for_each(|step| runs.step(step));
@@ -162,27 +170,20 @@ impl Stalls {
         }
     }
 
-    fn message(&mut self, seen: &Seen<'_>) {
+    fn message(&mut self, seen: &Seen<'_>, price: Micros) {
         match seen.message {
-            Message::Request(request) => self.request(seen, request),
+            Message::Request(request) => self.request(seen, request, price),
             Message::Reply(reply) if reply.last => self.answered(seen, reply.sequence),
             Message::Error(error) => self.answered(seen, error.sequence),
             _ => {}
         }
     }
 
-    fn request(&mut self, seen: &Seen<'_>, request: &Request<'_>) {
-        let price = match seen.operation {
-            Some(operation) => {
-                self.prices.price_into(operation, &mut self.price);
-                self.price.server.time.0
-            }
-            None => 0.0,
-        };
+    fn request(&mut self, seen: &Seen<'_>, request: &Request<'_>, price: Micros) {
         self.queue.sent(
             seen.connection,
             (request.name, request.sequence),
-            price.max(1.0),
+            (price.0.max(1.0), seen.times),
             seen.at_server.as_nanos(),
             // What is told of after its work waits for no answer.
             request.has_reply && !self.attached,

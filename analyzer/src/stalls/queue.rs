@@ -33,22 +33,25 @@ pub(super) struct Work {
 }
 
 impl Work {
-    fn add(&mut self, request: Symbol, price: f64, time: u64) {
+    fn add(&mut self, request: Symbol, (price, times): (f64, u64), time: u64) {
         if self.kinds.is_empty() {
             self.first = time;
         }
         self.last = time;
         let full = self.kinds.len() >= KINDS;
         match self.kinds.iter_mut().find(|of| of.request == request) {
-            Some(of) => of.price += price,
+            Some(of) => (0..times).for_each(|_| of.price += price),
             None if full => {}
-            None => self.kinds.push(OfKind { request, price }),
+            None => {
+                let price = (1..times).fold(price, |sum, _| sum + price);
+                self.kinds.push(OfKind { request, price });
+            }
         }
     }
 
     fn join(&mut self, other: &Work) {
         for of in &other.kinds {
-            self.add(of.request, of.price, other.last.max(self.last));
+            self.add(of.request, (of.price, 1), other.last.max(self.last));
         }
     }
 
@@ -115,12 +118,12 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// A request came; `answered` is whether the protocol answers it.
+    /// A request of this price came, or so many equal ones; `answered` is whether the protocol answers it.
     pub(super) fn sent(
         &mut self,
         client: ConnectionId,
         (request, sequence): (Symbol, SequenceNumber),
-        price: f64,
+        price: (f64, u64),
         time: u64,
         answered: bool,
     ) {
@@ -138,7 +141,7 @@ impl Queue {
                 sequence,
                 asked_at: time,
                 request,
-                price,
+                price: price.0,
                 work: std::mem::take(&mut of.rest),
                 sleeps: false,
             });
@@ -160,7 +163,7 @@ impl Queue {
         let mut answered = None;
         for question in of.questions.drain(..=at) {
             done.join(&question.work);
-            done.add(question.request, question.price, question.asked_at);
+            done.add(question.request, (question.price, 1), question.asked_at);
             answered = Some(Answered {
                 asked_at: question.asked_at,
                 request: question.request,
@@ -262,7 +265,7 @@ mod tests {
         let mut queue = Queue::default();
         let mut sent = |client, name: &str, number, price, time, asks| {
             let request = (Symbol::new(name), SequenceNumber(number));
-            queue.sent(client, request, price, time, asks);
+            queue.sent(client, request, (price, 1), time, asks);
         };
         sent(A, "PutImage", 1, 50.0, 10, false);
         sent(A, "GetImage", 2, 20.0, 11, true);

@@ -79,6 +79,12 @@ impl StartUps {
         client.is_some_and(|client| client.frame.progress() != Progress::Over)
     }
 
+    /// True while any client is starting.
+    pub(crate) fn is_any_starting(&self) -> bool {
+        let mut clients = self.starting.values();
+        clients.any(|client| client.frame.progress() != Progress::Over)
+    }
+
     /// Bytes were read off a socket; the messages that end in them follow.
     pub(crate) fn block_begins(&mut self, block: &Block, round_trips: &RoundTripTracker) {
         let Some(client) = self.starting.get_mut(&block.connection) else {

@@ -46,16 +46,27 @@ impl Default for Distribution {
 impl Distribution {
     /// Adds a value.
     pub fn add(&mut self, value: u64) {
-        self.number += 1;
+        self.add_times(value, 1);
+    }
+
+    /// Adds a value so many times.
+    pub(crate) fn add_times(&mut self, value: u64, times: u64) {
+        if times == 0 {
+            return;
+        }
         self.least = self.least.min(value);
         self.most = self.most.max(value);
-        let away = value as f64 - self.mean;
-        // Often all values are one; a division takes longer than all else here.
-        if away != 0.0 {
-            self.mean += away / self.number as f64;
+        for number in self.number + 1..=self.number + times {
+            let away = value as f64 - self.mean;
+            // Often all values are one; a division takes longer than all else here.
+            if away == 0.0 {
+                break;
+            }
+            self.mean += away / number as f64;
             self.squares += away * (value as f64 - self.mean);
         }
-        self.count(value, 1);
+        self.number += times;
+        self.count(value, times);
     }
 
     /// Adds all values of another one.

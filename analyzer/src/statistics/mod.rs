@@ -69,16 +69,19 @@ pub struct MessageStatistics {
 }
 
 impl MessageStatistics {
-    fn add(&mut self, time: Timestamp, bytes: u64, op_size: Option<f64>) {
+    /// Adds so many equal messages of one read.
+    fn add(&mut self, times: u64, time: Timestamp, bytes: u64, op_size: Option<f64>) {
         let since = self.last.map_or(0, |last| time.since(last).as_nanos());
         self.last = Some(self.last.map_or(time, |last| last.max(time)));
-        self.inter_arrival
-            .add(u64::try_from(since).unwrap_or(u64::MAX));
-        self.total_bytes = self.total_bytes.saturating_add(bytes);
-        self.bytes.add(bytes);
+        let since = u64::try_from(since).unwrap_or(u64::MAX);
+        self.inter_arrival.add(since);
+        self.inter_arrival.add_times(0, times - 1);
+        let total = bytes.saturating_mul(times);
+        self.total_bytes = self.total_bytes.saturating_add(total);
+        self.bytes.add_times(bytes, times);
         if let Some(size) = op_size {
             // A saturating cast; sizes are never negative.
-            self.op_size.add(size.round() as u64);
+            self.op_size.add_times(size.round() as u64, times);
         }
     }
 }
@@ -121,14 +124,14 @@ impl Statistics {
             Message::ClientSetup(_) | Message::ServerSetup(_) | Message::Malformed(_) => return,
         };
         let op_size = seen.operation.map(|operation| operation.op_size);
-        self.categories[category as usize].add(seen.time, bytes, op_size);
+        self.categories[category as usize].add(seen.times, seen.time, bytes, op_size);
         let key = (category, name);
         let room = self.kinds.len() < MAX_KINDS;
         match self.kinds.get_mut(&key) {
-            Some(kind) => kind.add(seen.time, bytes, op_size),
+            Some(kind) => kind.add(seen.times, seen.time, bytes, op_size),
             None if room => {
                 let kind = self.kinds.entry(key).or_default();
-                kind.add(seen.time, bytes, op_size);
+                kind.add(seen.times, seen.time, bytes, op_size);
             }
             None => {}
         }

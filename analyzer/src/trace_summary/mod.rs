@@ -201,7 +201,7 @@ impl TraceSummary {
         let Some(connection) = connection else { return };
         let mentioned = match seen.message {
             Message::Request(_) => {
-                connection.requests += 1;
+                connection.requests += seen.times;
                 None
             }
             Message::Reply(reply) => {

@@ -230,17 +230,18 @@ impl RoundTripTracker {
     }
 
     /// Takes a message that ended in a block, before it is observed; `at_server` is when the server had got
-    /// it or sent it. Gives the question that it answers.
+    /// it or sent it. It stands for so many equal requests. Gives the question that it answers.
     pub(crate) fn message<'a>(
         &mut self,
         block: &Block,
         at_server: Timestamp,
         message: &'a Message<'a>,
+        times: u64,
     ) -> Option<Answer<'a>> {
         let client = self.clients.get_mut(&block.connection)?;
         let (sequence, reply, length) = match message {
             Message::Request(request) => {
-                client.sent(request, block.time, at_server);
+                client.sent(request, times, block.time, at_server);
                 return None;
             }
             Message::ClientSetup(_) => return None,
@@ -278,12 +279,13 @@ impl RoundTripTracker {
 }
 
 impl AskingClient {
-    fn sent(&mut self, request: &Request<'_>, time: Timestamp, at_server: Timestamp) {
+    fn sent(&mut self, request: &Request<'_>, times: u64, time: Timestamp, at_server: Timestamp) {
         // Its replies go on until its connection ends (RECORD, section "EnableContext").
         let endless = || request.name.as_str() == "RECORD:EnableContext";
         if !request.has_reply || endless() {
-            self.requests_ahead += 1;
-            self.bytes_ahead = self.bytes_ahead.saturating_add(request.wire_len);
+            let bytes = request.wire_len.saturating_mul(times);
+            self.requests_ahead += times;
+            self.bytes_ahead = self.bytes_ahead.saturating_add(bytes);
             return;
         }
         let body = request.bytes.get(request.header_len..).unwrap_or_default();

@@ -250,9 +250,6 @@ fn a_remembered_price_is_that_of_the_same_sizes_alone() {
         }
     }
     let line = &remembers.tables[remembers.places[&"PolyLine".into()]];
-    let kept = line
-        .resolved
-        .iter()
-        .filter_map(|found| found.prices.iter().flatten().next());
-    assert!(kept.count() > 0 && line.resolved.len() == 1);
+    let kept = line.resolved.iter().flat_map(|found| &found.prices);
+    assert!(kept.filter(|kept| kept.op_size == 50.0).count() == 1 && line.resolved.len() == 1);
 }

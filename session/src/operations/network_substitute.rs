@@ -42,7 +42,7 @@ impl Sharing<'_> {
     /// the request can be sent unchanged, or if its image is unknown.
     pub(crate) fn across(
         &self,
-        extension: Option<ExtensionKind>,
+        extension: impl Fn() -> Option<ExtensionKind>,
         request: &Request<'_>,
         operation: &Operation,
     ) -> Option<NetworkSubstitute> {
@@ -56,7 +56,7 @@ impl Sharing<'_> {
                 self.copied(body.u32(0)?, operation("PutImage"), false)
             }
             0..128 => None,
-            _ => match (extension?, request.minor) {
+            _ => match (extension()?, request.minor) {
                 (ExtensionKind::Shm, shm::PUT_IMAGE_REQUEST) => {
                     let (width, height) = (body.u16(16)?, body.u16(18)?);
                     let (depth, format) = (body.u8(24)?, body.u8(25)?);

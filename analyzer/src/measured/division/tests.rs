@@ -36,24 +36,26 @@ impl Division<char> {
     }
 
     fn one(&mut self, micros: u64, came: Evidence, key: Option<char>, price: Option<Micros>) {
-        self.work(Work {
+        let work = Work {
             at: micros * 1000,
             came,
             key,
             price,
             question: None,
-        });
+        };
+        self.work(work, 1);
     }
 
     /// A request to be answered, or its answer.
     fn question(&mut self, micros: u64, came: Evidence, key: char) {
-        self.work(Work {
+        let work = Work {
             at: micros * 1000,
             came,
             key: Some(key),
             price: Some(Micros(5.0)),
             question: Some((ConnectionId(1), SequenceNumber(1))),
-        });
+        };
+        self.work(work, 1);
     }
 
     /// Microseconds of each key by `now`; a wakeup weighs 5.
@@ -112,7 +114,7 @@ fn a_timed_request_has_the_time_of_its_handler_and_prices_divide_the_rest() {
             price: Some(Micros(1.0)),
             question: None,
         };
-        division.timed_request(work, (ConnectionId(1), SequenceNumber(sequence)));
+        division.timed_request(work, (ConnectionId(1), SequenceNumber(sequence)), 1);
     }
     division.one(90, Evidence::In, Some('r'), Some(Micros(5.0)));
     // The second waits for a disk from 140 to 160. The third was not timed. Another client is not recorded.

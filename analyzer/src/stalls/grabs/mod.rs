@@ -148,7 +148,7 @@ impl Grabs {
                 first: seen.time,
                 requests: 0,
             });
-            waiter.requests += 1;
+            waiter.requests += seen.times;
         }
     }
 

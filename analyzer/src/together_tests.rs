@@ -1,0 +1,147 @@
+//! Equal requests taken together have the results that they have one by one, to the last digit.
+
+use x11prof_cost_model::{Network, ServerParameters, Substitutions};
+use x11prof_trace::{Control, HandlerTime, Record, Switch, SwitchKind, Timestamp};
+
+use crate::pipeline::{Observation, Pipeline};
+use crate::profile::groups::By;
+use crate::profile::report::ProfileReport;
+use crate::profile::{BasisOption, Blocking, Profile};
+use crate::stalls::report::StallsReport;
+use crate::stalls::{FRAME_MS, Stalls};
+use crate::statistics::Statistics;
+use crate::statistics::report::{HistogramOptions, StatisticsReport};
+use crate::testing::*;
+use crate::trace_summary::TraceSummary;
+
+const COSTS: &str = r#"
+format = 1
+[server]
+name = "test"
+[transport]
+wakeup = { cpu_us = 10.1 }
+byte_read = { cpu_us = 0.0013 }
+reply = { cpu_us = 1.7 }
+event = { cpu_us = 1.3 }
+after_sleep = [
+    { asleep_us = 10, wakeup_us = 5.7, first_us = 0.3, connection_us = 0 },
+    { asleep_us = 1000, wakeup_us = 20.3, first_us = 3.3, connection_us = 0 },
+]
+[[request]]
+name = "NoOperation"
+points = [{ size = 0.0, cpu_us = 0.013 }]
+"#;
+const WINDOW: u32 = BASE + 9;
+/// The equal requests of each batch.
+const RUNS: [u16; 5] = [1, 1, 2, 700, 3];
+
+/// A client that has started sends batches of equal requests, each with one before and a question after.
+fn trace(timed: bool) -> Vec<Record> {
+    let mut trace = Synthetic::new();
+    for capture in ["switches", "clock"] {
+        let pid = if capture == "switches" {
+            SERVER_PID
+        } else {
+            CLIENT_PID
+        };
+        let capture = capture.to_owned();
+        trace.control(Control::Capture {
+            pid,
+            capture,
+            why: None,
+        });
+    }
+    if timed {
+        trace.control(Control::Timing {
+            pid: SERVER_PID,
+            why: None,
+        });
+    }
+    let create = request(1, 8, &[WINDOW, ROOT, 0, 100 | 100 << 16, 1 << 16, 0, 0]);
+    let fill = request(70, 0, &[WINDOW, BASE + 2, 0, 10 | 10 << 16]);
+    trace.client_sends(&[create, map_window(WINDOW), fill, get_input_focus()]);
+    trace.wait(50).server_sends(&[reply(4)]);
+    let (mut sequence, mut micros) = (4, 50);
+    for equal in RUNS {
+        let mut sent = vec![no_operation(2)];
+        sent.extend(vec![no_operation(1); equal.into()]);
+        sent.push(get_input_focus());
+        trace.wait(300).client_sends(&sent);
+        micros += 300;
+        let at = |more: u64| Timestamp::from_nanos(1_000_000_000 + (micros + more) * 1000);
+        let switch = |time, kind| Switch {
+            time,
+            pid: SERVER_PID,
+            tid: SERVER_PID,
+            cpu: 0,
+            kind,
+        };
+        let run = [(at(1), SwitchKind::In), (at(45), SwitchKind::Blocked)];
+        let run = run.map(|(time, kind)| switch(time, kind));
+        trace.records.push(Record::Schedule(run.to_vec()));
+        let handlers = [(1, 1, 130), (2, equal, 1700), (2 + equal, 1, 900)];
+        let handlers = handlers.map(|(after, count, took_ns)| HandlerTime {
+            start: at(2 + u64::from(after) / 100),
+            took_ns,
+            client: 1,
+            sequence: sequence + after,
+            count: count.into(),
+        });
+        if timed {
+            trace.records.push(Record::HandlerTimes(handlers.to_vec()));
+        }
+        sequence += equal + 2;
+        trace.wait(50).server_sends(&[reply(sequence)]);
+        micros += 50;
+    }
+    trace.end();
+    trace.records
+}
+
+/// All figures in JSON, and the number of messages.
+fn figures(records: &[Record], by: By, basis: BasisOption, together: bool) -> (String, u64) {
+    let parameters = ServerParameters::from_toml(COSTS).unwrap();
+    let rules = Substitutions::default();
+    let profile = Profile::new(&parameters, &rules, Blocking::Observed);
+    let mut profile = profile.grouped(by).on(basis);
+    let mut stalls = Stalls::new(&parameters, &rules, FRAME_MS);
+    let mut statistics = Statistics::new(Vec::new());
+    let (mut pipeline, mut summary) = (Pipeline::new(), TraceSummary::default());
+    if together {
+        pipeline.take_together();
+    }
+    let mut messages = 0;
+    pipeline.run_records(records.iter().cloned(), |observation| {
+        messages += u64::from(matches!(observation, Observation::Message(_)));
+        summary.observe(observation);
+        profile.observe(observation);
+        stalls.observe_priced(observation, profile.last_price());
+        statistics.observe(observation);
+    });
+    profile.end();
+    let all = (
+        ProfileReport::new("test.mcap", &summary, &profile, &Network::NONE),
+        StallsReport::new(&stalls, &summary),
+        StatisticsReport::new("test.mcap", &statistics, &HistogramOptions::default()),
+    );
+    (serde_json::to_string_pretty(&all).unwrap(), messages)
+}
+
+#[test]
+fn equal_requests_together_have_the_same_results() {
+    for (timed, basis) in [
+        (false, BasisOption::Model),
+        (false, BasisOption::Measured),
+        (true, BasisOption::Timed),
+    ] {
+        let records = trace(timed);
+        for by in [By::Client, By::Window] {
+            let (one_by_one, all) = figures(&records, by, basis, false);
+            let (together, messages) = figures(&records, by, basis, true);
+            let saved: u64 = RUNS.iter().map(|equal| u64::from(*equal) - 1).sum();
+            assert_eq!(messages, all - saved);
+            assert_eq!(together, one_by_one, "{basis:?} {by:?}");
+            assert_eq!(together.contains("\"timed\""), timed);
+        }
+    }
+}
