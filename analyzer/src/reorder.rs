@@ -43,8 +43,10 @@ pub(crate) struct ReorderBuffer {
     /// The last turn of each connection.
     connections: FxHashMap<ConnectionId, u64>,
     bytes: usize,
-    /// By time, then in the order of coming.
-    told: VecDeque<(u64, LateRecord)>,
+    /// By time, then in the order of coming, which is their number: handlers' times, and the rest. Each come in order,
+    /// nearly always; together they do not.
+    told: [VecDeque<(u64, u64, LateRecord)>; 2],
+    number: u64,
     /// The last switches of the latest batches, the oldest first.
     batches: VecDeque<u64>,
     /// The time up to which all switches have come, or come too late.
@@ -76,7 +78,7 @@ impl ReorderBuffer {
         };
         let turn = self.turn(time.as_nanos(), &record);
         self.bytes += size(&record);
-        let place = place(&self.records, turn);
+        let place = place(&self.records, turn, |(other, _)| *other);
         self.records.insert(place, (turn, record));
         let late = if self.captured { LATEST } else { LATE };
         self.known(time.as_nanos().saturating_sub(late));
@@ -117,8 +119,10 @@ impl ReorderBuffer {
     }
 
     fn tell(&mut self, time: u64, told: LateRecord) {
-        let place = place(&self.told, time);
-        self.told.insert(place, (time, told));
+        self.number += 1;
+        let others = &mut self.told[usize::from(matches!(told, LateRecord::Handled(_)))];
+        let place = place(others, time, |(other, ..)| *other);
+        others.insert(place, (time, self.number, told));
     }
 
     fn known(&mut self, until: u64) {
@@ -171,8 +175,8 @@ impl ReorderBuffer {
     fn next_told(&mut self, until: u64) -> Option<Record> {
         let (mut switches, mut times) = (Vec::new(), Vec::new());
         loop {
-            let full = self.told.len() > MAX_SWITCHES;
-            let is_due = |(time, told): &mut (u64, LateRecord)| {
+            let full = self.told.iter().map(VecDeque::len).sum::<usize>() > MAX_SWITCHES;
+            let is_due = |(time, _, told): &mut (u64, u64, LateRecord)| {
                 let alike = match told {
                     LateRecord::Switch(_) => times.is_empty(),
                     LateRecord::Handled(_) => switches.is_empty(),
@@ -180,10 +184,15 @@ impl ReorderBuffer {
                 };
                 alike && (*time <= until || full)
             };
-            match self.told.pop_front_if(is_due) {
-                Some((_, LateRecord::Switch(switch))) => switches.push(switch),
-                Some((_, LateRecord::Handled(time))) => times.push(time),
-                Some((_, LateRecord::Waiting(waiting))) => {
+            let turn = |told: &&mut VecDeque<(u64, u64, LateRecord)>| {
+                let front = told.front();
+                front.map_or((u64::MAX, u64::MAX), |(time, number, _)| (*time, *number))
+            };
+            let first = self.told.iter_mut().min_by_key(turn);
+            match first.and_then(|told| told.pop_front_if(is_due)) {
+                Some((.., LateRecord::Switch(switch))) => switches.push(switch),
+                Some((.., LateRecord::Handled(time))) => times.push(time),
+                Some((.., LateRecord::Waiting(waiting))) => {
                     let since = Timestamp::from_nanos(waiting.since_ns);
                     return Some(Record::Control(since, Control::Waiting(waiting)));
                 }
@@ -198,9 +207,9 @@ impl ReorderBuffer {
 }
 
 /// Where what has this time comes among `others`: nearly always at their end.
-fn place<T>(others: &VecDeque<(u64, T)>, time: u64) -> usize {
+fn place<T>(others: &VecDeque<T>, time: u64, of: impl Fn(&T) -> u64) -> usize {
     match others.back() {
-        Some((last, _)) if *last > time => others.partition_point(|(other, _)| *other <= time),
+        Some(last) if of(last) > time => others.partition_point(|other| of(other) <= time),
         _ => others.len(),
     }
 }
