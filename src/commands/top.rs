@@ -139,7 +139,7 @@ fn options(arguments: &Top) -> NowOptions {
         seconds: arguments.seconds,
         frame_ms: arguments.frame_budget.unwrap_or(FRAME_MS),
         // Whatever server the prices are of, they divide what was measured.
-        basis: BasisOption::Measured,
+        basis: BasisOption::Timed,
     }
 }
 

@@ -245,7 +245,7 @@ mod tests {
         let options = NowOptions {
             seconds: 2.0,
             frame_ms: FRAME_MS,
-            basis: BasisOption::Measured,
+            basis: BasisOption::Timed,
         };
         let mut profile = LiveProfile::new(&parameters, &Substitutions::default(), &options);
         while let Some(record) = reader.next().unwrap() {

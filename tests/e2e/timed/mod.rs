@@ -124,6 +124,15 @@ fn a_server_of_the_users_own_is_timed_for_every_recorder() {
     let attached = Attached::start(&place, &server.display, None);
     spin(&mut there);
     holds(&place, &attached.end(), "attached", false);
+    let top = place.json([
+        "top",
+        "--display",
+        &server.display,
+        "--json",
+        "--seconds",
+        "1",
+    ]);
+    assert_eq!(top["basis"], "timed", "{top:#}");
     // The library, the times, and the times as the library opened them.
     let open = std::fs::read_dir(format!("/proc/{}/fd", server.pid())).expect("the server's files");
     let links = open
