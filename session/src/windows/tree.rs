@@ -1,5 +1,7 @@
 //! The tree of windows, as far as drawing depends on it.
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use crate::ids::{ClientId, IdMap};
 use crate::setup::Root;
 use crate::windows::names::WindowNames;
@@ -122,8 +124,13 @@ impl Windows {
         let Some(parent) = self.known.get(id).and_then(|window| window.parent) else {
             return;
         };
-        self.state += 1;
         self.leave(id, parent);
+        self.forget(id);
+    }
+
+    /// Forgets a window that is no child any more, and its inferiors.
+    fn forget(&mut self, id: u32) {
+        self.state += 1;
         let mut doomed = vec![id];
         while let Some(id) = doomed.pop() {
             if let Some(window) = self.known.remove(id) {
@@ -189,15 +196,20 @@ impl Windows {
     /// Forgets a client's windows and its redirections.
     pub(crate) fn remove_client(&mut self, client: ClientId) {
         let is_own = |window: &Window| window.by.is_some_and(|by| by.client == client);
-        let doomed: Vec<u32> = self
+        let doomed: FxHashMap<u32, u32> = self
             .known
             .iter()
             .filter(|(_, window)| is_own(window))
-            .map(|(id, _)| id)
+            .filter_map(|(id, window)| Some((id, window.parent?)))
             .collect();
-        for id in doomed {
-            self.destroy(id);
+        // A parent loses them all at once: it may have many children to look through.
+        let parents: FxHashSet<u32> = doomed.values().copied().collect();
+        for parent in parents {
+            if let Some(parent) = self.known.get_mut(parent) {
+                parent.children.retain(|child| !doomed.contains_key(child));
+            }
         }
+        doomed.into_keys().for_each(|id| self.forget(id));
         self.state += 1;
         for window in self.known.values_mut() {
             window.redirected_to = window.redirected_to.filter(|to| *to != client);
