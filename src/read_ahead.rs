@@ -5,7 +5,7 @@ use std::io::Read;
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread;
 
-use x11prof_trace::{Reader, Record, TraceError};
+use x11prof_trace::{Control, Reader, Record, TraceError};
 
 /// A batch is handed over when it has this many bytes or records.
 const BATCH_BYTES: usize = 1 << 18;
@@ -60,6 +60,11 @@ fn read<R: Read>(mut reader: Reader<R>, sender: &SyncSender<Batch>) {
         if let Ok(Some(record)) = read {
             bytes += match &record {
                 Record::Block(block) => block.bytes.len(),
+                // There may be one for each wait of a thread: to hand over each takes longer than to read it.
+                Record::Control(_, Control::Waiting(waiting)) => {
+                    let channel = waiting.wait_channel.as_ref();
+                    size_of_val(waiting.arguments.as_slice()) + channel.map_or(0, String::len)
+                }
                 // Its texts may be long: it ends a batch.
                 Record::Control(..) => BATCH_BYTES,
                 Record::Schedule(switches) => size_of_val(switches.as_slice()),
