@@ -96,10 +96,15 @@ impl Scales {
         }
     }
 
+    #[inline]
     fn rule(&mut self, request: Symbol) -> Option<&mut (Scale, u64)> {
-        if self.rules.is_empty() {
-            return None;
+        match self.rules.is_empty() {
+            true => None,
+            false => self.known_rule(request),
         }
+    }
+
+    fn known_rule(&mut self, request: Symbol) -> Option<&mut (Scale, u64)> {
         let rules = &self.rules;
         let at = *self.known.entry(request).or_insert_with(|| {
             let fits = |(rule, _): &(Scale, u64)| matches(&rule.pattern, request.as_str());

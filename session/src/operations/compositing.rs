@@ -211,8 +211,9 @@ pub(crate) fn around(trapezoid: &Body<'_>) -> Area {
 /// The corners of a TRAPEZOID: between two heights, and between two lines that run on.
 fn corners(trapezoid: &Body<'_>) -> [(f64, f64); 4] {
     let (top, bottom) = (fixed(trapezoid, 0), fixed(trapezoid, 4));
-    let across = |line: usize, y: f64| {
-        let (from, to) = (point(trapezoid, line), point(trapezoid, line + 8));
+    let line = |at| (point(trapezoid, at), point(trapezoid, at + 8));
+    let (left, right) = (line(8), line(24));
+    let across = |(from, to): ((f64, f64), (f64, f64)), y: f64| {
         let down = to.1 - from.1;
         if down == 0.0 {
             from.0
@@ -221,10 +222,10 @@ fn corners(trapezoid: &Body<'_>) -> [(f64, f64); 4] {
         }
     };
     [
-        (across(8, top), top),
-        (across(24, top), top),
-        (across(24, bottom), bottom),
-        (across(8, bottom), bottom),
+        (across(left, top), top),
+        (across(right, top), top),
+        (across(right, bottom), bottom),
+        (across(left, bottom), bottom),
     ]
 }
 
