@@ -35,7 +35,7 @@ const STAGES: [&str; 8] = [
     "episodes",
 ];
 /// The stages that take equal requests together, as their commands do.
-const TOGETHER: [&str; 3] = ["prices", "report", "statistics"];
+const TOGETHER: [&str; 5] = ["prices", "report", "statistics", "round trips", "episodes"];
 /// Rounds of each stage; the fastest counts, for what disturbs only ever slows down.
 const ROUNDS: usize = 3;
 /// Bytes of records that are read ahead, so that reading is not measured and memory is bounded.

@@ -3,10 +3,12 @@
 use x11prof_cost_model::{Network, ServerParameters, Substitutions};
 use x11prof_trace::{Control, HandlerTime, Record, Switch, SwitchKind, Timestamp};
 
+use crate::episodes::{EpisodeOptions, Episodes, EpisodesReport};
 use crate::pipeline::{Observation, Pipeline};
 use crate::profile::groups::By;
 use crate::profile::report::ProfileReport;
 use crate::profile::{BasisOption, Blocking, Profile};
+use crate::roundtrips::{RoundTripOptions, RoundTrips};
 use crate::stalls::report::StallsReport;
 use crate::stalls::{FRAME_MS, Stalls};
 use crate::statistics::Statistics;
@@ -106,6 +108,12 @@ fn figures(records: &[Record], by: By, basis: BasisOption, together: bool) -> (S
     let mut profile = profile.grouped(by).on(basis);
     let mut stalls = Stalls::new(&parameters, &rules, FRAME_MS);
     let mut statistics = Statistics::new(Vec::new());
+    let mut episodes = Episodes::new(&EpisodeOptions::default());
+    let mut round_trips = RoundTrips::new(&RoundTripOptions {
+        rtt_ms: 30.0,
+        client: None,
+        start_up: false,
+    });
     let (mut pipeline, mut summary) = (Pipeline::new(), TraceSummary::default());
     if together {
         pipeline.take_together();
@@ -117,12 +125,17 @@ fn figures(records: &[Record], by: By, basis: BasisOption, together: bool) -> (S
         profile.observe(observation);
         stalls.observe_priced(observation, profile.last_price());
         statistics.observe(observation);
+        episodes.observe_early(observation, |episode| round_trips.episode(episode));
+        round_trips.observe(observation);
     });
     profile.end();
+    let episodes = EpisodesReport::new("test.mcap", &summary, &episodes.finish());
     let all = (
         ProfileReport::new("test.mcap", &summary, &profile, &Network::NONE),
         StallsReport::new(&stalls, &summary),
         StatisticsReport::new("test.mcap", &statistics, &HistogramOptions::default()),
+        episodes,
+        round_trips.finish("test.mcap"),
     );
     (serde_json::to_string_pretty(&all).unwrap(), messages)
 }

@@ -107,7 +107,12 @@ fn report(
     let prices = input::likely_parameters(path)?;
     let mut stalls = Stalls::new(&prices, &Substitutions::default(), options.frame_ms);
     let mut marks = Marks::default();
-    Pass::open(path, None)?.run(|observation| {
+    let mut pass = Pass::open(path, None)?;
+    // The user's own events begin and end with each request.
+    if arguments.events.is_none() {
+        pass = pass.take_together();
+    }
+    pass.run(|observation| {
         summary.observe(observation);
         episodes.observe(observation);
         stalls.observe(observation);

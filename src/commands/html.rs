@@ -101,7 +101,7 @@ impl PageParts {
     pub(crate) fn read(arguments: &Report) -> Result<(PageParts, TraceSummary), CommandError> {
         let mut beside = PageParts::new();
         let mut summary = TraceSummary::default();
-        let pass = Pass::open(&arguments.trace, arguments.operations.as_deref())?;
+        let pass = Pass::open(&arguments.trace, arguments.operations.as_deref())?.take_together();
         pass.run(|observation| {
             summary.observe(observation);
             beside.observe(observation);

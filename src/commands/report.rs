@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         arguments.output.as_deref(),
         read.into_iter().flatten().chain(params),
     )?;
-    let mut pass = Pass::open(path, arguments.operations.as_deref())?;
+    let mut pass = Pass::open(path, arguments.operations.as_deref())?.take_together();
     let span = arguments.span.find(path)?;
     let as_measured = arguments.as_measured;
     let substitutions = input::substitutions(arguments.substitutions.as_deref())?;
@@ -64,9 +64,6 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let frame = arguments.frame_budget.unwrap_or(FRAME_MS);
     let mut stalls = Stalls::new(&prices.parameters, &substitutions, frame);
     pass.follow_changes(profile.knows_updates());
-    if page_parts.is_none() {
-        pass = pass.take_together();
-    }
     let part = pass.read_on().run_span(span, |step| {
         let observation = match step {
             Step::Begins => {

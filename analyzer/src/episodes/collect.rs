@@ -1,6 +1,6 @@
 //! From the pipeline's observations to occurrences.
 
-use x11prof_protocol::{Message, Symbol};
+use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_session::Session;
 use x11prof_trace::{Control, Direction, Timestamp};
 
@@ -154,8 +154,9 @@ impl Collector {
         match seen.message {
             Message::Request(request) => {
                 let sent = &mut self.sent;
-                sent.requests += 1;
-                sent.bytes = sent.bytes.saturating_add(request.wire_len);
+                let bytes = request.wire_len.saturating_mul(seen.times);
+                sent.requests += seen.times;
+                sent.bytes = sent.bytes.saturating_add(bytes);
                 sent.first.get_or_insert(request.sequence);
                 if request.has_reply {
                     sent.questions.push((request.sequence, request.name));
@@ -170,7 +171,8 @@ impl Collector {
                 sent.kinds.add(kind);
                 if kind.draws() {
                     let number = request.sequence;
-                    sent.drawing.get_or_insert((number, number)).1 = number;
+                    let last = SequenceNumber(number.0 + seen.times - 1);
+                    sent.drawing.get_or_insert((number, last)).1 = last;
                 }
                 if windows::shows(seen, request) {
                     sent.draws = true;

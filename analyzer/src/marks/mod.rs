@@ -92,9 +92,9 @@ impl Marks {
             }
             Observation::Message(seen) if matches!(seen.message, Message::Request(_)) => {
                 let now = seen.time.as_nanos();
-                self.slice(now / SLICE).requests += 1;
+                self.slice(now / SLICE).requests += seen.times;
                 for mark in self.open(now) {
-                    mark.requests += 1;
+                    mark.requests += seen.times;
                 }
             }
             _ => {}

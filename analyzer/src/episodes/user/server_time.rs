@@ -67,7 +67,8 @@ impl ServerTime {
             }
             Observation::BlockStart(_) => self.requests = 0,
             Observation::Message(seen) => {
-                self.requests += u64::from(matches!(seen.message, Message::Request(_)));
+                let is_request = matches!(seen.message, Message::Request(_));
+                self.requests += u64::from(is_request) * seen.times;
             }
             Observation::BlockEnd(block) if self.is_known => {
                 let at = block.time.as_nanos();

@@ -73,7 +73,8 @@ impl Insight for Images {
                 match seen.message {
                     Message::Request(request) => {
                         client.can = seen.extensions.by_name("MIT-SHM").is_some();
-                        let began = client.sending.message(request.wire_len);
+                        let bytes = request.wire_len.saturating_mul(seen.times);
+                        let began = client.sending.message(bytes);
                         if request.name.as_str() == "PutImage"
                             && request.wire_len >= LARGE
                             && client.can

@@ -120,8 +120,9 @@ impl SlowReplies {
         }
         let others = request.has_reply.then(|| self.others(seen.connection));
         let client = self.clients.entry(seen.connection).or_default();
-        client.sent.requests += 1;
-        client.sent.bytes = client.sent.bytes.saturating_add(request.wire_len);
+        let bytes = request.wire_len.saturating_mul(seen.times);
+        client.sent.requests += seen.times;
+        client.sent.bytes = client.sent.bytes.saturating_add(bytes);
         if let Some(others) = others {
             if client.open.len() >= OPEN {
                 client.open.pop_front();
