@@ -338,10 +338,8 @@ impl Pipeline {
         let (session, follows) = (&mut self.session, self.follows_changes);
         // The changes of the screen, and the requests of a starting client, are followed one by one.
         let together = self.takes_together && !follows && !facts.start_ups.is_any_starting();
-        client.connection.take_together(match together {
-            true => x11prof_session::only_draws,
-            false => |_| false,
-        });
+        let together = together.then_some(x11prof_session::only_draws as fn(u8) -> bool);
+        client.connection.take_together(together);
         let id = ClientId(block.connection.0);
         for part in block.parts() {
             let passed = &mut client.passed[way];

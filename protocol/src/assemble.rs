@@ -41,8 +41,8 @@ pub(crate) struct Assembler {
     cut: bool,
     /// Its head, for a message whose end is missing.
     head: Option<Head>,
-    /// True for the major opcodes of requests of which equal ones are taken together.
-    pub(crate) together: fn(u8) -> bool,
+    /// True for the major opcodes of requests of which equal ones are taken together; `None` for none.
+    pub(crate) together: Option<fn(u8) -> bool>,
 }
 
 impl Assembler {
@@ -57,7 +57,7 @@ impl Assembler {
             held: Vec::new(),
             cut: false,
             head: None,
-            together: |_| false,
+            together: None,
         }
     }
 
@@ -96,11 +96,17 @@ impl Assembler {
                 && piece.ends
                 && piece.offset == 0
             {
-                // A request of length 0 may not be one.
-                let whole = found.kind == HeadKind::Request && found.header_len == 4;
-                let alike = match whole && together(found.code) && piece.bytes[2..4] != [0, 0] {
-                    true => repetitions(&bytes[at..], piece.bytes),
-                    false => 0,
+                let alike = match together {
+                    // A request of length 0 may not be one.
+                    Some(together)
+                        if found.kind == HeadKind::Request
+                            && found.header_len == 4
+                            && together(found.code)
+                            && piece.bytes[2..4] != [0, 0] =>
+                    {
+                        repetitions(&bytes[at..], piece.bytes)
+                    }
+                    _ => 0,
                 };
                 at += alike * piece.bytes.len();
                 on(Whole::Message(found, piece.bytes, 1 + alike as u64));

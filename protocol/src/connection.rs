@@ -126,9 +126,9 @@ impl Connection {
         self.feed_in(&mut Room::default(), side, input, extensions, on);
     }
 
-    /// From now on [`feed_in`](Connection::feed_in) gives equal requests in a row as one, where `together` is true for
-    /// their major opcode. Only for requests of the core protocol that have no reply.
-    pub fn take_together(&mut self, together: fn(u8) -> bool) {
+    /// From now on [`feed_in`](Connection::feed_in) gives equal requests in a row as one, where `together` is there and
+    /// true for their major opcode. Only for requests of the core protocol that have no reply.
+    pub fn take_together(&mut self, together: Option<fn(u8) -> bool>) {
         self.client.together = together;
     }
 
