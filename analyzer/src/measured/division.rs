@@ -278,6 +278,17 @@ impl<K: Divided> Division<K> {
         share.less(took)
     }
 
+    /// No later run makes up for the handlers' time beyond the last: they had less of a processor.
+    fn pay_back(&mut self) {
+        let sum: f64 = self.matched.iter().map(|(_, share)| share.time.0).sum();
+        let owed = std::mem::take(&mut self.overdrawn).0.min(sum);
+        if owed > 0.0 {
+            let left = (sum - owed) / sum;
+            let all = self.matched.iter_mut();
+            all.for_each(|(_, share)| share.time = share.time * left);
+        }
+    }
+
     /// Work may be seen this much after the end of its run.
     fn late(&self) -> u64 {
         if self.told {
@@ -391,6 +402,9 @@ impl<K: Divided> Division<K> {
             let Some(to) = over else { return };
             self.take_last(to, next);
             let share = self.without_handlers(run.share(), to);
+            if self.over && next.is_none() {
+                self.pay_back();
+            }
             hand_out(&mut self.matched, &mut credit);
             self.divide(share, wakeup(run.slept), &woken);
             if self.fit.is_full() {

@@ -172,6 +172,37 @@ fn handlers_after_the_last_switch_of_a_part_are_of_the_next() {
 }
 
 #[test]
+fn handlers_have_no_more_than_the_last_run_of_a_part() {
+    let mut division = with(&[(100, 140)]);
+    division.time_handlers();
+    division.accepted(ConnectionId(1), (1 << 21, (1 << 21) - 1));
+    let took = |sequence, start: u64, took: u64| HandlerTime {
+        start: Timestamp::from_nanos(start * 1000),
+        took_ns: took * 1000,
+        client: 1,
+        sequence,
+        count: 1,
+    };
+    let request = |division: &mut Division<char>, sequence, key| {
+        let work = Work {
+            at: 90_000,
+            came: Evidence::In,
+            key: Some(key),
+            price: None,
+            question: None,
+        };
+        division.timed_request(work, (ConnectionId(1), SequenceNumber(sequence)), 1);
+    };
+    request(&mut division, 1, 'a');
+    request(&mut division, 2, 'b');
+    // Shorter ones than 20 µs are not held against the switches.
+    division.handled(&[took(1, 105, 20), took(2, 110, 30)]);
+    division.end();
+    let all = division.settled(20_000);
+    assert!(all.values().sum::<f64>() <= 40.0 + 1e-9, "{all:?}");
+}
+
+#[test]
 fn later_runs_make_up_for_a_handler_that_was_told_late() {
     let mut division = with(&[(100, 140), (160, 200), (20_000, 20_050)]);
     division.time_handlers();
