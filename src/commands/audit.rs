@@ -91,6 +91,13 @@ pub(crate) fn run(arguments: &Audit) -> Outcome {
     let mut pages = Pages::default();
     let (first, rest) = PAGES.split_at(1);
     add(&mut pages, path, first, 0.0)?;
+    if pages.figure("report:total.count") == Some(0.0) {
+        emit_text(
+            None,
+            "no request was recorded: there is nothing to compare\n",
+        )?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let half = pages.figure("report:trace.duration_ms").unwrap_or_default() / 2e3;
     // A second network is not added to the one that it was recorded over, and stacks are whole microseconds.
     let emulated = pages.figure("report:warnings[kind=emulated-network].count") > Some(0.0);
