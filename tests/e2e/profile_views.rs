@@ -105,8 +105,7 @@ fn real_programs() -> Vec<std::path::PathBuf> {
         .env("NO_AT_BRIDGE", "1");
     let ran = crate::harness::Finished::of(&mut command);
     assert_eq!(ran.status(), Some(124), "{ran}");
-    crate::harness::keep(place, trace.clone());
-    vec![xterm_trace().to_owned(), trace]
+    vec![xterm_trace().to_owned(), crate::harness::keep(place, trace)]
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A scratch folder of a test, and x11prof run in it.
 
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::programs::Finished;
@@ -74,8 +74,22 @@ impl Place {
     }
 }
 
-/// Lets the folder outlive its owner, for the files that all tests share.
+/// Lets a file or folder outlive its place, for what all tests of this process share. Removes what processes
+/// that are gone have kept so.
 pub(crate) fn keep(place: Place, file: PathBuf) -> PathBuf {
-    let _ = place.folder.keep();
-    file
+    let all = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kept");
+    for of in std::fs::read_dir(&all).into_iter().flatten().flatten() {
+        if !Path::new("/proc").join(of.file_name()).exists() {
+            // Another test may have removed it.
+            let _ = std::fs::remove_dir_all(of.path());
+        }
+    }
+    let name = file.file_name().expect("a file's name");
+    let mine = all.join(std::process::id().to_string());
+    std::fs::create_dir_all(&mine).expect("a folder for shared files");
+    let kept = mine.join(name);
+    let copied = Command::new("cp").arg("-r").arg(&file).arg(&kept).status();
+    assert!(copied.is_ok_and(|status| status.success()), "{kept:?}");
+    drop(place);
+    kept
 }
