@@ -20,7 +20,7 @@ const FORMAT: u32 = 1;
 const ROWS: usize = 1000;
 /// A client that asks the same at this rate or more, in questions a second, polls.
 const POLLS: f64 = 10.0;
-/// Less than this of the server, in milliseconds a second, is what earlier work was divided anew.
+/// Less than this of the server, in milliseconds a second, is what earlier work was divided anew: no row has it.
 const NOTHING: f64 = 1e-3;
 /// The name of what is nobody's.
 const SERVER: &str = "(server)";
@@ -92,6 +92,8 @@ impl ClientsNow {
         let own_ms = rate.map_or(0.0, |rate| rate.time(own).as_ms().max(0.0)) / seconds;
         let sum =
             |part: fn(&RowTotals) -> f64| came.iter().map(part).fold(0.0, |all, one| all + one);
+        let (server_ms, requests) = (sum(|one| one.server_ms), sum(|one| one.count));
+        came.retain(|one| one.count + one.bytes > 0.0 || one.server_ms >= NOTHING);
         let stalls: Vec<Stall> = self.stalls_since(first.time);
         NowReport {
             format: FORMAT,
@@ -99,9 +101,9 @@ impl ClientsNow {
             at_s: now.time.saturating_sub(start.as_nanos()) as f64 / 1e9,
             basis: self.profile.basis(),
             prices: self.profile.server().to_owned(),
-            server_ms_per_s: sum(|one| one.server_ms) + own_ms,
+            server_ms_per_s: server_ms + own_ms,
             own_ms_per_s: own_ms,
-            requests_per_s: sum(|one| one.count),
+            requests_per_s: requests,
             clients: self.clients(&came, first, &now, &stalls, filter),
             windows: windows(&came),
             requests: self.requests(&came, first, &now, filter, seconds),
@@ -120,7 +122,7 @@ impl ClientsNow {
             let before = first.stacks.get(key).copied().unwrap_or_default();
             let sum = sum.since(&before);
             let server_ms = sum.server(rate).as_ms().max(0.0);
-            if sum.is_nothing() && server_ms / seconds < NOTHING {
+            if sum.is_nothing() && server_ms == 0.0 {
                 return None;
             }
             Some(RowTotals {
