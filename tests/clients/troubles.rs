@@ -1,4 +1,4 @@
-//! Programs that trouble a desktop, for a minute at most: `troubles poll | grab | leak | hog | redraw
+//! Programs that trouble a desktop, for a minute at most: `troubles poll [TIMES] | grab | leak | hog | redraw
 //! [SIDE]`.
 #![allow(clippy::print_stdout, reason = "a program for tests")]
 
@@ -21,11 +21,11 @@ const CIRCLES: u16 = 400;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let what = std::env::args().nth(1).unwrap_or_default();
-    let side = std::env::args()
-        .nth(2)
-        .map_or(Ok(SIDE), |side| side.parse())?;
-    let (x, number) = x11rb::connect(None)?;
-    let screen = x.setup().roots.get(number).ok_or("no such screen")?;
+    let number = std::env::args().nth(2);
+    let number: Option<u16> = number.map(|number| number.parse()).transpose()?;
+    let (side, mut times) = (number.unwrap_or(SIDE), number.unwrap_or(u16::MAX));
+    let (x, screen) = x11rb::connect(None)?;
+    let screen = x.setup().roots.get(screen).ok_or("no such screen")?;
     let (root, depth) = (screen.root, screen.root_depth);
     let window = x.generate_id()?;
     let wants = CreateWindowAux::new().event_mask(EventMask::EXPOSURE);
@@ -37,10 +37,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     x.sync()?;
     println!("ready");
     let began = Instant::now();
-    while began.elapsed() < Duration::from_secs(60) {
+    while began.elapsed() < Duration::from_secs(60) && times > 0 {
         match what.as_str() {
             "poll" => {
                 x.query_pointer(root)?.reply()?;
+                times -= 1;
                 sleep(Duration::from_millis(15));
             }
             "grab" => {

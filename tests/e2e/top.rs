@@ -123,8 +123,7 @@ fn a_slow_request_is_a_stall_and_who_waited_is_named() {
     let place = Place::new();
     let program = example("troubles");
     let program = program.display();
-    let script =
-        format!("{program} hog & hog=$!; {program} poll & poll=$!; sleep 3; kill $hog $poll");
+    let script = format!("{program} hog & hog=$!; {program} poll 100; kill $hog");
     place.ok(["record", "--server", "xvfb", "--", "sh", "-c", &script]);
     let report = place.json(["report", "--format", "json"]);
     let connections = report["trace"]["connections"]
