@@ -67,6 +67,12 @@ impl Session {
         self.spawn(command)
     }
 
+    /// Starts openbox, and waits until its start is over: windows that come before have no focus.
+    pub(crate) fn start_window_manager(&mut self) {
+        let openbox = self.start("openbox", &["--startup", "echo started"]);
+        self.said(openbox, "started");
+    }
+
     /// Starts an example of the package.
     pub(crate) fn start_example(&mut self, name: &str, words: &[&str]) -> usize {
         let program = example(name);
@@ -123,8 +129,7 @@ impl Session {
         self.person(&format!("search --sync --onlyvisible --class {class}"));
     }
 
-    /// Waits until a client owns this selection: so window managers, compositors and clipboards say that
-    /// they work.
+    /// Waits until a client owns this selection: so compositors and clipboards say that they work.
     pub(crate) fn until_owned(&self, selection: &str) {
         let (connection, _) = x11rb::connect(Some(&self.server.display)).expect("the server");
         let atom = connection.intern_atom(false, selection.as_bytes());
