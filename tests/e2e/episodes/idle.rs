@@ -50,7 +50,12 @@ fn keys_ignored(server: &Server, toolkit: Toolkit) -> (Vec<f64>, f64) {
             .is_some_and(|name| name.starts_with("KeyPress"))
     };
     let keys: Vec<f64> = input.iter().filter(press).map(|one| latency(one)).collect();
-    assert_eq!(keys.len(), 5, "{toolkit:?}: {report:#}");
+    // A key that waits behind its like is a repeat of it.
+    let fewest = if disturbed_ms < 100.0 { 5 } else { 1 };
+    assert!(
+        (fewest..=5).contains(&keys.len()),
+        "{toolkit:?}: {report:#}"
+    );
     (keys, disturbed_ms)
 }
 

@@ -4,7 +4,7 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use super::{median, quantile, told};
@@ -130,7 +130,7 @@ fn once(load: &Load, trace: Option<&Path>) -> Result<Took, String> {
     let server = XServer::start(&format!("0-{}", cpus.get() - 1))?;
     let asleep = ran(server.pid())?;
     let recorder = trace
-        .map(|trace| Recorder::attach(&server, trace))
+        .map(|trace| Recorder::attach(&server.display(), trace))
         .transpose()?;
     let before = ran(server.pid())?;
     // The exit status of a program that is ended has no meaning.
@@ -156,12 +156,42 @@ fn once(load: &Load, trace: Option<&Path>) -> Result<Took, String> {
 pub(super) struct Recorder(Ended);
 
 impl Recorder {
-    pub(super) fn attach(server: &XServer, trace: &Path) -> Result<Recorder, String> {
-        let mut command = Command::new(target().join("release/x11prof"));
+    pub(super) fn attach(display: &str, trace: &Path) -> Result<Recorder, String> {
+        Recorder::attach_within(display, None, trace, None)
+    }
+
+    /// Attaches with a file of cookies, and with a limit on the size of a file in kilobytes.
+    pub(super) fn attach_within(
+        display: &str,
+        authority: Option<&Path>,
+        trace: &Path,
+        limit: Option<u64>,
+    ) -> Result<Recorder, String> {
+        let mut command = Command::new("sh");
+        // A file that may not grow is an error of writing, as a full disk is.
+        let limit = limit.map_or(String::new(), |limit| {
+            format!("trap '' XFSZ; ulimit -f {}; ", 2 * limit)
+        });
         command
-            .args(["record", "--attach", "--display", &server.display(), "-o"])
-            .arg(trace);
+            .args(["-c", &format!("{limit}exec \"$0\" \"$@\"")])
+            .arg(target().join("release/x11prof"))
+            .args(["record", "--attach", "--display", display, "-o"])
+            .arg(trace)
+            .envs(authority.map(|file| ("XAUTHORITY", file)));
         Recorder::start(&mut command)
+    }
+
+    pub(super) fn signal(&self, signal: &str) -> Result<(), String> {
+        let id = self.0.0.id().to_string();
+        let sent = Command::new("kill")
+            .args([&format!("-{signal}"), &id])
+            .status();
+        sent.map(drop).map_err(told)
+    }
+
+    /// Ends it; holes in the recording are no error.
+    pub(super) fn end_late(mut self) -> Result<(), String> {
+        self.ended().map(drop)
     }
 
     /// Starts it, and waits until it says that it records.
@@ -178,17 +208,19 @@ impl Recorder {
     }
 
     pub(super) fn end(mut self) -> Result<(), String> {
-        let ended = Command::new("kill")
-            .args(["-INT", &self.0.0.id().to_string()])
-            .status();
-        ended.map_err(told)?;
+        let status = self.ended()?;
+        match status.success() {
+            true => Ok(()),
+            false => Err(format!("the recorder ended with {status}")),
+        }
+    }
+
+    fn ended(&mut self) -> Result<ExitStatus, String> {
+        self.signal("INT")?;
         let until = Instant::now() + PATIENCE;
         while Instant::now() < until {
             if let Some(status) = self.0.0.try_wait().map_err(told)? {
-                return match status.success() {
-                    true => Ok(()),
-                    false => Err(format!("the recorder ended with {status}")),
-                };
+                return Ok(status);
             }
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -284,7 +316,7 @@ fn attach_as_nobody(place: &Path) -> Result<(), String> {
 }
 
 /// A process that is ended when it is dropped.
-struct Ended(Child);
+pub(super) struct Ended(pub(super) Child);
 
 impl Drop for Ended {
     fn drop(&mut self) {

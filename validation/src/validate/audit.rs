@@ -251,7 +251,7 @@ fn attached(folder: &Path, shell: &str) -> Result<Recorded, String> {
     let cpus = std::thread::available_parallelism().map_err(told)?;
     let server = XServer::start(&format!("0-{}", cpus.get() - 1))?;
     let trace = folder.join("trace.mcap");
-    let recorder = Recorder::attach(&server, &trace)?;
+    let recorder = Recorder::attach(&server.display(), &trace)?;
     Command::new("sh")
         .args(["-c", shell])
         .env("DISPLAY", server.display())

@@ -12,6 +12,7 @@ mod division;
 mod episodes;
 mod exports;
 mod figures;
+mod guest;
 mod issues;
 mod killed;
 mod long_trace;
@@ -46,6 +47,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("episodes") => episodes::validate(&arguments[1..]),
         Some("exports") => exports::validate(),
         Some("figures") => figures::validate(&arguments[1..]),
+        Some("guest") => guest::validate(&arguments[1..]),
         Some("issues") => issues::validate(&arguments[1..]),
         Some("killed") => killed::validate(),
         Some("measure") => measure::validate(&arguments[1..]),
@@ -66,6 +68,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate episodes [truth [BENCHMARK…]|toolkits [TOOLKIT…]|programs [PROGRAM…]|idle|screen]\n       \
              cargo xtask validate exports\n       \
              cargo xtask validate figures [TRACE…]\n       \
+             cargo xtask validate guest [SECONDS] [KIND…]\n       \
              cargo xtask validate killed\n       \
              cargo xtask validate measure [quick|FILE] [again|between|x11perf]\n       \
              cargo xtask validate memory [MB [WORD…]]\n       \

@@ -1,0 +1,238 @@
+//! `cargo xtask validate guest [SECONDS] [KIND…]`: a server whose attached recorder is stopped, killed, starved or
+//! without room on the disk answers other clients as it does without a recorder, and keeps no more memory. In turns
+//! with and without, beside a client that sends images; a witness asks each 10 ms.
+
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use x11prof_proxy::{PrivateServer, ServerKind};
+use x11rb::protocol::xproto::ConnectionExt as _;
+use x11rb::rust_connection::{DefaultStream, RustConnection};
+
+use super::attach::{Ended, Recorder};
+use super::{quantile, told};
+use xtask::packages::{DEMO, TEST, ensure};
+use xtask::run::{cargo, run};
+
+/// The bounds of docs/RELIABILITY.md: memory on the recorder's account, and the 99th percentile of an answer beyond
+/// its usual one.
+const MEMORY: u64 = 64 << 20;
+const LATER_MS: f64 = 20.0;
+/// The kinds of server, without others named.
+const KINDS: [&str; 4] = ["xvfb", "xvnc", "xephyr", "xorg-dummy"];
+/// The time on each kind, without another one named.
+const SECONDS: u64 = 120;
+/// The length of one fault.
+const FAULT: Duration = Duration::from_secs(5);
+/// The time between two questions of the witness.
+const EACH: Duration = Duration::from_millis(10);
+
+/// A fault of the recorder or of its machine.
+#[derive(Debug, Clone, Copy)]
+enum Fault {
+    None,
+    /// Stopped for most of the time, then continued.
+    Stopped,
+    /// Killed, then attached anew.
+    Killed,
+    /// Two loops take the processors; without a recorder as well.
+    Starved,
+    /// The file may grow no more, as on a full disk.
+    Full,
+}
+
+const FAULTS: [Fault; 5] = [
+    Fault::None,
+    Fault::Stopped,
+    Fault::Killed,
+    Fault::Starved,
+    Fault::Full,
+];
+
+/// What the witness and the kernel saw in the turns of one sort.
+#[derive(Debug, Default)]
+struct Seen {
+    /// By fault, in milliseconds.
+    answers: [Vec<f64>; FAULTS.len()],
+    /// The largest memory of the server, in bytes.
+    memory: u64,
+}
+
+/// Tries the faults on each kind of server.
+pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
+    ensure(&[DEMO, TEST])?;
+    run(cargo().args(["build", "--release", "--locked", "--bin", "x11prof"]))?;
+    let seconds = arguments.iter().find_map(|word| word.parse().ok());
+    let seconds = Duration::from_secs(seconds.unwrap_or(SECONDS));
+    let named = arguments
+        .iter()
+        .filter(|word| word.parse::<u64>().is_err())
+        .map(String::as_str);
+    let mut kinds: Vec<&str> = named.collect();
+    if kinds.is_empty() {
+        kinds.extend(KINDS);
+    }
+    let mut failed = Vec::new();
+    for kind in kinds {
+        let of = ServerKind::from_name(kind).ok_or_else(|| format!("{kind}: no such kind"))?;
+        if !on(of, seconds)? {
+            failed.push(kind);
+        }
+    }
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(format!("beyond a bound: {}", failed.join(", "))),
+    }
+}
+
+/// True where one kind of server is within the bounds.
+fn on(kind: ServerKind, seconds: Duration) -> Result<bool, String> {
+    let server = PrivateServer::start(kind).map_err(told)?;
+    let folder = tempfile::tempdir().map_err(told)?;
+    let mut seen = [Seen::default(), Seen::default()];
+    let until = Instant::now() + seconds;
+    let mut turns = 0;
+    while turns < 2 || Instant::now() < until {
+        for attached in [turns % 2 == 0, turns % 2 != 0] {
+            turn(
+                &server,
+                attached.then_some(folder.path()),
+                &mut seen[usize::from(attached)],
+            )?;
+        }
+        turns += 1;
+    }
+    let [without, with] = &seen;
+    let grown = with.memory.saturating_sub(without.memory);
+    println!(
+        "{}: {turns} turns; memory at most {} MB, attached {} MB",
+        kind.name(),
+        without.memory >> 20,
+        with.memory >> 20
+    );
+    let mut within = grown <= MEMORY;
+    for (fault, (usual, now)) in FAULTS.iter().zip(without.answers.iter().zip(&with.answers)) {
+        let of = |answers: &[f64]| [0.5, 0.99, 1.0].map(|part| quantile(answers, part));
+        let ([median, late, worst], [median_now, late_now, worst_now]) = (of(usual), of(now));
+        within &= late_now <= late + LATER_MS;
+        println!(
+            "  {:<8} an answer takes {median:.2} ms, 99 % {late:.2}, worst {worst:.1}; attached {median_now:.2}, \
+             {late_now:.2}, {worst_now:.1}",
+            format!("{fault:?}").to_lowercase()
+        );
+    }
+    Ok(within)
+}
+
+/// All faults, one after the other, with a recorder that writes to a folder or without one.
+fn turn(server: &PrivateServer, folder: Option<&Path>, seen: &mut Seen) -> Result<(), String> {
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let load = scope.spawn(|| send_images(server, &over));
+        let faults = FAULTS.iter().zip(&mut seen.answers);
+        let done = faults.into_iter().try_for_each(|(fault, answers)| {
+            let ask = |answers: &mut Vec<f64>| watch(server, answers, &mut seen.memory);
+            during(*fault, server, folder, answers, ask)
+        });
+        over.store(true, Ordering::Relaxed);
+        let loaded = load.join().map_err(|_| "the load broke off".to_owned())?;
+        done.and(loaded)
+    })
+}
+
+/// One fault, while `ask` watches.
+fn during(
+    fault: Fault,
+    server: &PrivateServer,
+    folder: Option<&Path>,
+    answers: &mut Vec<f64>,
+    mut ask: impl FnMut(&mut Vec<f64>) -> Result<(), String>,
+) -> Result<(), String> {
+    let attach = |limit: Option<u64>| -> Result<Option<Recorder>, String> {
+        let trace = folder.map(|folder| folder.join("trace.mcap"));
+        let display = server.display().to_string();
+        let authority = Some(server.authority_file());
+        trace
+            .map(|trace| Recorder::attach_within(&display, authority, &trace, limit))
+            .transpose()
+    };
+    // 10 MB is soon full.
+    let limit = matches!(fault, Fault::Full).then_some(10_000);
+    let recorder = attach(limit)?;
+    let _loops: Vec<Ended> = match fault {
+        Fault::Starved => (0..2).map(|_| busy_loop()).collect::<Result<_, _>>()?,
+        _ => Vec::new(),
+    };
+    match (fault, &recorder) {
+        (Fault::Stopped, Some(recorder)) => recorder.signal("STOP")?,
+        (Fault::Killed, Some(recorder)) => recorder.signal("KILL")?,
+        _ => {}
+    }
+    ask(answers)?;
+    if let (Fault::Stopped, Some(recorder)) = (fault, &recorder) {
+        recorder.signal("CONT")?;
+        ask(answers)?;
+    }
+    match (fault, recorder) {
+        // It has ended, or ends with an error, which is right.
+        (Fault::Killed | Fault::Full, recorder) => drop(recorder),
+        (_, Some(recorder)) => recorder.end_late()?,
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Asks the server for the length of a fault.
+fn watch(server: &PrivateServer, answers: &mut Vec<f64>, memory: &mut u64) -> Result<(), String> {
+    let witness = connect(server)?;
+    let until = Instant::now() + FAULT;
+    while Instant::now() < until {
+        let asked = Instant::now();
+        let reply = witness.get_input_focus().map_err(told)?.reply();
+        reply.map_err(told)?;
+        answers.push(asked.elapsed().as_secs_f64() * 1000.0);
+        *memory = (*memory).max(resident(server.pid())?);
+        std::thread::sleep(EACH);
+    }
+    Ok(())
+}
+
+fn connect(server: &PrivateServer) -> Result<RustConnection, String> {
+    let display = server.display().to_string();
+    let number = display.rsplit(':').next().unwrap_or_default();
+    let stream = UnixStream::connect(format!("/tmp/.X11-unix/X{number}")).map_err(told)?;
+    let (stream, _) = DefaultStream::from_unix_stream(stream).map_err(told)?;
+    let (name, cookie) = (b"MIT-MAGIC-COOKIE-1".to_vec(), server.cookie().as_bytes());
+    RustConnection::connect_to_stream_with_auth_info(stream, 0, name, cookie.to_vec()).map_err(told)
+}
+
+/// Draws images of 1 MB, again and again.
+fn send_images(server: &PrivateServer, over: &AtomicBool) -> Result<(), String> {
+    while !over.load(Ordering::Relaxed) {
+        let mut perf = Command::new("x11perf");
+        perf.args(["-repeat", "1", "-reps", "300", "-putimage500"])
+            .env("DISPLAY", server.display().to_string())
+            .env("XAUTHORITY", server.authority_file())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        perf.status().map_err(told)?;
+    }
+    Ok(())
+}
+
+fn busy_loop() -> Result<Ended, String> {
+    // Bounded by itself, should this program be killed.
+    let mut shell = Command::new("sh");
+    let bounded = shell.args(["-c", "ulimit -t 60; while :; do :; done"]);
+    bounded.spawn().map(Ended).map_err(told)
+}
+
+/// The bytes of a process that are in memory (proc(5), `statm`).
+fn resident(pid: u32) -> Result<u64, String> {
+    let statm = std::fs::read_to_string(format!("/proc/{pid}/statm")).map_err(told)?;
+    let pages: Option<u64> = statm.split(' ').nth(1).and_then(|pages| pages.parse().ok());
+    pages.map(|pages| pages * 4096).ok_or("no statm".to_owned())
+}
