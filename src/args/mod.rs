@@ -42,10 +42,9 @@ impl Arguments {
     /// The parsed command line. Help, and clap's own errors, end the program here.
     pub(crate) fn read() -> Result<Arguments, CommandError> {
         Arguments::try_parse_from(options_first(std::env::args_os().collect())).map_err(|error| {
-            match command_without_dashes(&error) {
-                Some(word) => CommandError::usage(format_args!(
-                    "a command to record comes after --, as in: x11prof record -- {word}"
-                )),
+            let advice = command_without_dashes(&error).or_else(|| file_as_command(&error));
+            match advice {
+                Some(advice) => CommandError::usage(advice),
                 None => error.exit(),
             }
         })
@@ -78,8 +77,18 @@ fn options_first(words: Vec<OsString>) -> Vec<OsString> {
     before
 }
 
-/// The command of an `x11prof record COMMAND`.
-fn command_without_dashes(error: &clap::Error) -> Option<&str> {
+/// Advice for `x11prof FILE`.
+fn file_as_command(error: &clap::Error) -> Option<String> {
+    match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word)) if std::path::Path::new(word).is_file() => Some(format!(
+            "{word} is a file; for a profile of a recording: x11prof report {word}"
+        )),
+        _ => None,
+    }
+}
+
+/// Advice for `x11prof record COMMAND`.
+fn command_without_dashes(error: &clap::Error) -> Option<String> {
     let recording = std::env::args_os()
         .nth(1)
         .is_some_and(|word| word == "record");
@@ -89,7 +98,9 @@ fn command_without_dashes(error: &clap::Error) -> Option<&str> {
                 && error.kind() == ErrorKind::UnknownArgument
                 && !word.starts_with('-') =>
         {
-            Some(word)
+            Some(format!(
+                "a command to record comes after --, as in: x11prof record -- {word}"
+            ))
         }
         _ => None,
     }

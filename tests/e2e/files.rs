@@ -153,6 +153,14 @@ fn a_command_without_dashes_is_told_what_to_type() {
 }
 
 #[test]
+fn a_recording_without_a_command_is_told_what_to_type() {
+    let place = Place::new();
+    place.write("some.mcap", b"");
+    let line = place.run(["some.mcap"]).failed_with_one_line(2);
+    assert!(line.contains("x11prof report some.mcap"), "{line}");
+}
+
+#[test]
 fn no_result_takes_the_place_of_what_it_is_made_from() {
     let place = Place::new();
     let (trace, bytes) = good(&place);
