@@ -8,10 +8,10 @@ use crate::run::{cargo, run};
 /// Installs what is missing and runs the tests, all of them though some fail; `more` goes to `cargo test`.
 pub(crate) fn test(more: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, COVERAGE])?;
-    // The end-to-end tests wait more than they compute: with one test for each processor half of the time is idle.
+    // The end-to-end tests wait more than they compute: with two tests for each processor half of the time is idle.
     let threads = std::env::var("RUST_TEST_THREADS").unwrap_or_else(|_| {
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-        (2 * processors).to_string()
+        (4 * processors).to_string()
     });
     run(cargo()
         .args(["test", "--workspace", "--locked", "--no-fail-fast"])
