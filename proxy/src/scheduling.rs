@@ -272,13 +272,15 @@ impl Watcher {
             };
             self.threads.insert(switch.tid, thread);
         }
-        // The kernel's rings must be emptied in any case, and this thread waits for nobody.
-        let full = self.tap.is_full();
+        // The kernel's rings must be emptied in any case, and this thread waits for nobody. Nor may switches take the
+        // room of headers, for which the relay waits.
+        let full = self.tap.is_for_headers();
         if full {
             self.left_out += switches.len() as u64;
         }
         if full && !self.full {
-            let what = "context switches are left out from here on: the queue is full".to_owned();
+            let what =
+                "context switches are left out from here on: the queue is filling".to_owned();
             self.tap.control(clock::now(), Control::Trouble { what });
         }
         self.full = full;

@@ -154,7 +154,7 @@ impl Tap {
 
     /// The level of bodies to leave out at `now`. It rises with the queue: from a 32nd of the limit on, and for a while
     /// after, short images go as well as long ones; from a quarter on, long bodies of all kinds; from a half on, all
-    /// bodies.
+    /// bodies, and the context switches ([`is_for_headers`](Tap::is_for_headers)).
     pub(crate) fn level(&self, now: Timestamp) -> Level {
         if self.0.full {
             return Level::Secrets;
@@ -170,6 +170,17 @@ impl Tap {
             _ if now.as_nanos() < self.0.busy_until.load(Ordering::Relaxed) => Level::AllImages,
             _ => Level::Images,
         }
+    }
+
+    /// True where only messages' headers may still come, for which the relay would have to wait: from a half of the limit
+    /// on. With `full`, where the queue is full.
+    pub(crate) fn is_for_headers(&self) -> bool {
+        let room = if self.0.full {
+            self.0.limit
+        } else {
+            self.0.limit / 2
+        };
+        self.0.held.load(Ordering::Relaxed) >= room
     }
 
     /// Counts bytes that were left out for the queue's sake.
@@ -314,6 +325,7 @@ mod tests {
             Level::Bodies,
         ];
         assert_eq!(levels, expected);
+        assert!(queue.is_for_headers());
         drain.release(3500);
         let (soon, later) = (
             Timestamp::from_nanos(6),
@@ -322,6 +334,7 @@ mod tests {
         drain.release(500);
         assert_eq!(queue.level(soon), Level::AllImages);
         assert_eq!(queue.level(later), Level::Images);
+        assert!(!queue.is_for_headers());
         assert_eq!(queue.loss_summary(), None);
         queue.left_out_under_pressure(2_500_000);
         assert!(
