@@ -3,7 +3,7 @@
 //! A server handles the requests of a client in their order. So a reply shows that all earlier requests of
 //! its client are done. None of the requests after an open question are.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::{SequenceNumber, Symbol};
@@ -73,8 +73,6 @@ struct OpenQuestion {
     request: Symbol,
     price: f64,
     work: Work,
-    /// A later question of another client was answered before it: its client waits for something else.
-    sleeps: bool,
 }
 
 #[derive(Debug, Default)]
@@ -82,6 +80,18 @@ struct ClientQueue {
     questions: VecDeque<OpenQuestion>,
     /// Requests after the last question.
     rest: Work,
+    /// It is in [`Queue::ready`].
+    ready: bool,
+}
+
+impl ClientQueue {
+    /// What the server may do next of it. What came after an open question is not done.
+    fn next(&mut self) -> &mut Work {
+        match self.questions.front_mut() {
+            Some(question) => &mut question.work,
+            None => &mut self.rest,
+        }
+    }
 }
 
 /// A question that was answered.
@@ -113,6 +123,10 @@ pub(super) struct Blamed {
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     clients: FxHashMap<ConnectionId, ClientQueue>,
+    /// Clients with work that the server may do next. An answer looks at these alone.
+    ready: Vec<ConnectionId>,
+    /// Open questions by the time of their asking, without those that were overtaken.
+    waiting: BTreeMap<(u64, ConnectionId, SequenceNumber), Symbol>,
     /// Requests that are known to be done since the last [`Queue::forget_done`].
     done: FxHashMap<ConnectionId, Work>,
 }
@@ -134,17 +148,32 @@ impl Queue {
         if !answered {
             of.rest.add(request, price, time);
         } else {
-            if of.questions.len() >= QUESTIONS {
-                of.questions.pop_front();
+            if of.questions.len() >= QUESTIONS
+                && let Some(oldest) = of.questions.pop_front()
+            {
+                let oldest = (oldest.asked_at, client, oldest.sequence);
+                self.waiting.remove(&oldest);
             }
+            self.waiting.insert((time, client, sequence), request);
             of.questions.push_back(OpenQuestion {
                 sequence,
                 asked_at: time,
                 request,
                 price: price.0,
                 work: std::mem::take(&mut of.rest),
-                sleeps: false,
             });
+        }
+        self.look_at(client);
+    }
+
+    /// The client's queue has changed: it may have work that can be done next.
+    fn look_at(&mut self, client: ConnectionId) {
+        if let Some(of) = self.clients.get_mut(&client)
+            && !of.ready
+            && !of.next().kinds.is_empty()
+        {
+            of.ready = true;
+            self.ready.push(client);
         }
     }
 
@@ -164,44 +193,45 @@ impl Queue {
         for question in of.questions.drain(..=at) {
             done.join(&question.work);
             done.add(question.request, (question.price, 1), question.asked_at);
+            let asked = (question.asked_at, client, question.sequence);
+            self.waiting.remove(&asked);
             answered = Some(Answered {
                 asked_at: question.asked_at,
                 request: question.request,
             });
         }
+        self.look_at(client);
         answered
     }
 
     /// A question was answered before those of other clients that were asked before `time`: these wait for
     /// something else than the server.
     pub(super) fn overtaken(&mut self, time: u64) {
-        for client in self.clients.values_mut() {
-            for question in client
-                .questions
-                .iter_mut()
-                .take_while(|one| one.asked_at < time)
-            {
-                question.sleeps = true;
-            }
+        while let Some(first) = self.waiting.first_entry()
+            && first.key().0 < time
+        {
+            first.remove();
         }
     }
 
     /// The server has done what came until `until`, or rests: what needs no answer counts as done, but what
     /// clients sent before `since` was done long ago.
     pub(super) fn done(&mut self, since: u64, until: u64) {
-        for (id, client) in &mut self.clients {
-            // What came after an open question is not done.
-            let next = match client.questions.front_mut() {
-                Some(question) => &mut question.work,
-                None => &mut client.rest,
+        self.ready.retain(|id| {
+            let Some(client) = self.clients.get_mut(id) else {
+                return false;
             };
-            if !next.kinds.is_empty() && next.first <= until {
-                let work = std::mem::take(next);
-                if work.last >= since {
-                    self.done.entry(*id).or_default().join(&work);
-                }
+            let next = client.next();
+            if !next.kinds.is_empty() && next.first > until {
+                return true;
             }
-        }
+            let work = std::mem::take(next);
+            if !work.kinds.is_empty() && work.last >= since {
+                self.done.entry(*id).or_default().join(&work);
+            }
+            client.ready = false;
+            false
+        });
     }
 
     /// The client with most of the finished work, by price.
@@ -223,28 +253,28 @@ impl Queue {
 
     /// Clients that wait for an answer, in the order of their connecting.
     pub(super) fn waiting(&self, counts: impl Fn(Symbol) -> bool) -> Vec<WaitingClient> {
-        let waits = |(client, of): (&ConnectionId, &ClientQueue)| {
-            let mut questions = of
-                .questions
-                .iter()
-                .filter(|one| !one.sleeps && counts(one.request));
-            let since = questions.next()?.asked_at;
-            Some(WaitingClient {
+        let mut waiting: BTreeMap<ConnectionId, WaitingClient> = BTreeMap::new();
+        let questions = self.waiting.iter().filter(|(_, request)| counts(**request));
+        for ((since, client, _), _) in questions {
+            let of = waiting.entry(*client).or_insert(WaitingClient {
                 client: *client,
-                since,
-                requests: 1 + questions.count() as u64,
-            })
-        };
-        let mut waiting: Vec<WaitingClient> = self.clients.iter().filter_map(waits).collect();
-        waiting.sort_by_key(|one| one.client);
-        waiting
+                since: *since,
+                requests: 0,
+            });
+            of.requests += 1;
+        }
+        waiting.into_values().collect()
     }
 
     /// A client is gone.
     pub(super) fn closed(&mut self, client: ConnectionId) {
         if let Some(mut of) = self.clients.remove(&client) {
             let done = self.done.entry(client).or_default();
-            of.questions.drain(..).for_each(|one| done.join(&one.work));
+            for question in of.questions.drain(..) {
+                done.join(&question.work);
+                let asked = (question.asked_at, client, question.sequence);
+                self.waiting.remove(&asked);
+            }
             done.join(&of.rest);
         }
     }

@@ -83,11 +83,11 @@ impl FirstFrame {
         Drawing::FirstFrame
     }
 
-    /// Takes another client's request: a program may have another process of its own draw in its windows.
+    /// Takes what another client draws: a program may have another process of its own draw in its windows.
     /// What that draws first is the frame. Gives whether it is.
-    pub(super) fn others_request(&mut self, seen: &Seen<'_>, request: &Request<'_>) -> bool {
+    pub(super) fn others_draw(&mut self, drawn_in: &[u32]) -> bool {
         let drawn = self.progress == Progress::Mapped
-            && drawn_on(seen, request).is_some_and(|id| self.shows(seen.session, id));
+            && drawn_in.iter().any(|window| self.mapped.contains(window));
         if drawn {
             self.progress = Progress::Over;
         }
@@ -151,19 +151,27 @@ impl FirstFrame {
 
     /// True where a drawable is one of the mapped windows or in one, and may be on the screen.
     fn shows(&self, session: &Session, drawable: u32) -> bool {
-        let viewable = session.drawable(drawable).and_then(|one| one.viewable);
-        let mut at = drawable;
-        for _ in 0..DEEPEST {
-            if self.mapped.contains(&at) {
-                return viewable != Some(false);
-            }
-            let Some(parent) = session.drawable(at).and_then(|one| one.parent) else {
-                return false;
-            };
-            at = parent;
-        }
-        false
+        may_be_seen(session, drawable)
+            && ancestry(session, drawable).any(|at| self.mapped.contains(&at))
     }
+}
+
+/// What a request draws in, and the windows that it is in, upwards; empty where it cannot be on the screen.
+pub(super) fn drawn_in(seen: &Seen<'_>, request: &Request<'_>) -> Vec<u32> {
+    let drawn = drawn_on(seen, request).filter(|id| may_be_seen(seen.session, *id));
+    let windows = drawn.map(|id| ancestry(seen.session, id).collect());
+    windows.unwrap_or_default()
+}
+
+fn may_be_seen(session: &Session, drawable: u32) -> bool {
+    let viewable = session.drawable(drawable).and_then(|one| one.viewable);
+    viewable != Some(false)
+}
+
+/// A drawable and what it is in, upwards.
+fn ancestry(session: &Session, drawable: u32) -> impl Iterator<Item = u32> {
+    let parent = |at: &u32| session.drawable(*at)?.parent;
+    std::iter::successors(Some(drawable), parent).take(DEEPEST)
 }
 
 fn is_top_level(session: &Session, window: u32) -> bool {

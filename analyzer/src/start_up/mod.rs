@@ -106,13 +106,16 @@ impl StartUps {
         }
         if let Message::Request(request) = seen.message {
             let time = seen.time.as_nanos();
-            let others = self.starting.iter_mut();
-            let drawn = others.filter(|(id, one)| {
+            let others = self.starting.iter_mut().filter(|(id, one)| {
                 **id != seen.connection && one.frame.progress() == Progress::Mapped
             });
-            for (_, client) in drawn {
-                if client.frame.others_request(seen, request) {
-                    (client.wrote, client.last) = (time, time);
+            let mut others = others.peekable();
+            if others.peek().is_some() {
+                let drawn_in = first_frame::drawn_in(seen, request);
+                for (_, client) in others {
+                    if client.frame.others_draw(&drawn_in) {
+                        (client.wrote, client.last) = (time, time);
+                    }
                 }
             }
         }

@@ -1,6 +1,8 @@
 //! The stacking order of siblings, and the effects of requests on it (protocol, ConfigureWindow and
 //! CirculateWindow).
 
+use std::ops::Range;
+
 use crate::windows::tree::Windows;
 use crate::windows::window::Window;
 
@@ -29,20 +31,20 @@ impl Windows {
             None => None,
         };
         let (top, bottom) = (siblings.len() - 1, 0);
-        let among = |from: usize, to: usize| match beside {
-            Some(beside) if (from..to).contains(&beside) => &siblings[beside..=beside],
-            Some(_) => &[],
-            None => &siblings[from..to],
-        };
-        let overlaps = |others: &[u32]| {
-            let mut others = others
-                .iter()
+        let overlaps = |others: Range<usize>| {
+            let others = match beside {
+                Some(beside) if others.contains(&beside) => beside..beside + 1,
+                Some(_) => 0..0,
+                None => others,
+            };
+            let mut others = siblings
+                .range(others)
                 .take(COMPARED_LIMIT)
                 .filter_map(|id| self.get(*id));
             others.any(|other| hides(other, window))
         };
-        let is_hidden = || overlaps(among(at + 1, siblings.len()));
-        let is_hiding = || overlaps(among(0, at));
+        let is_hidden = || overlaps(at + 1..siblings.len());
+        let is_hiding = || overlaps(0..at);
         Some(match mode {
             ABOVE => beside.map_or(top, |beside| beside + usize::from(beside < at)),
             BELOW => beside.map_or(bottom, |beside| beside - usize::from(beside > at)),
@@ -63,11 +65,11 @@ impl Windows {
     pub(crate) fn circulated(&self, parent: u32, lowers: bool) -> Option<(u32, usize)> {
         let children = self.get(parent)?.children();
         let mut compared = 0;
-        let mut overlaps = |at: usize, others: &[u32]| {
+        let mut overlaps = |at: usize, others: Range<usize>| {
             let Some(window) = self.get(children[at]).filter(|window| window.mapped) else {
                 return false;
             };
-            let mut others = others.iter().filter_map(|id| self.get(*id));
+            let mut others = children.range(others).filter_map(|id| self.get(*id));
             others.any(|other| {
                 compared += 1;
                 compared <= COMPARED_LIMIT && hides(other, window)
@@ -75,11 +77,11 @@ impl Windows {
         };
         if lowers {
             let mut from_top = (0..children.len()).rev();
-            let at = from_top.find(|at| overlaps(*at, &children[..*at]))?;
+            let at = from_top.find(|at| overlaps(*at, 0..*at))?;
             Some((children[at], 0))
         } else {
             let mut from_bottom = 0..children.len();
-            let at = from_bottom.find(|at| overlaps(*at, &children[at + 1..]))?;
+            let at = from_bottom.find(|at| overlaps(*at, at + 1..children.len()))?;
             Some((children[at], children.len() - 1))
         }
     }

@@ -145,7 +145,7 @@ impl Windows {
     pub(crate) fn children(&self, id: u32) -> Vec<u32> {
         self.known
             .get(id)
-            .map(|window| window.children.clone())
+            .map(|window| window.children.iter().copied().collect())
             .unwrap_or_default()
     }
 
@@ -230,14 +230,18 @@ impl Windows {
 
     fn join(&mut self, id: u32, parent: Option<u32>) {
         if let Some(parent) = parent.and_then(|parent| self.known.get_mut(parent)) {
-            parent.children.push(id);
+            parent.children.push_back(id);
         }
     }
 
     fn leave(&mut self, id: u32, parent: u32) {
-        if let Some(parent) = self.known.get_mut(parent)
-            && let Some(at) = parent.children.iter().position(|child| *child == id)
-        {
+        let Some(parent) = self.known.get_mut(parent) else {
+            return;
+        };
+        // The latest child goes most often, then the oldest: of many, others need not be looked at.
+        if parent.children.back() == Some(&id) {
+            parent.children.pop_back();
+        } else if let Some(at) = parent.children.iter().position(|child| *child == id) {
             parent.children.remove(at);
         }
     }

@@ -1,6 +1,7 @@
 //! A window, as far as drawing depends on it.
 
 use std::cell::Cell;
+use std::collections::VecDeque;
 
 use crate::geometry::placement::Geometry;
 use crate::ids::{By, ClientId};
@@ -43,7 +44,7 @@ pub(crate) struct Window {
     /// The request that made the window; `None` for a root, and for a window from before the recording.
     pub(crate) by: Option<By>,
     /// From the lowest to the highest.
-    pub(super) children: Vec<u32>,
+    pub(super) children: VecDeque<u32>,
     /// The window's viewability, and the version of the tree for which it was computed.
     pub(super) viewable: Cell<(u64, Option<bool>)>,
 }
@@ -85,7 +86,7 @@ impl Window {
     }
 
     /// Its children that are known, from the lowest to the highest.
-    pub(crate) fn children(&self) -> &[u32] {
+    pub(crate) fn children(&self) -> &VecDeque<u32> {
         &self.children
     }
 }
