@@ -1,7 +1,5 @@
 //! Waits of each client for answers: number, time, and the questions that it repeats.
 
-use std::collections::HashMap;
-
 use rustc_hash::FxHashMap;
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Control};
@@ -32,7 +30,7 @@ pub(super) struct ClientWaits {
 pub(super) struct Questions {
     client_waits: FxHashMap<ConnectionId, ClientWaits>,
     /// When each question was asked last.
-    last: FxHashMap<ConnectionId, HashMap<u64, u64>>,
+    last: FxHashMap<ConnectionId, FxHashMap<u64, u64>>,
 }
 
 impl Questions {

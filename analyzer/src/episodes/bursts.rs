@@ -1,8 +1,7 @@
 //! Bursts: short episodes that follow each other without a pause, as the frames of an animation or a
 //! drag do (the thesis, chapter 10, where it names them as what it cannot see).
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::episode::Episode;
@@ -35,7 +34,7 @@ pub(crate) struct Burst {
 #[derive(Debug)]
 pub(crate) struct Bursts {
     budget: u64,
-    open: HashMap<ConnectionId, Burst>,
+    open: FxHashMap<ConnectionId, Burst>,
     found: Vec<Burst>,
 }
 
@@ -43,7 +42,7 @@ impl Bursts {
     pub(crate) fn new(budget: u64) -> Bursts {
         Bursts {
             budget,
-            open: HashMap::new(),
+            open: FxHashMap::default(),
             found: Vec::new(),
         }
     }

@@ -4,8 +4,7 @@
 //! A key has the name of its first group's keysym without modifiers, or with Shift where that is held. The
 //! last answer holds, also after a MappingNotify: clients that depend on the keyboard ask again then.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use x11prof_protocol::{Body, Message, Reply, SequenceNumber, Symbol};
 use x11prof_trace::ConnectionId;
 
@@ -24,9 +23,9 @@ const KEY_SYMS: u16 = 2;
 #[derive(Debug, Default)]
 pub(crate) struct Keyboard {
     /// Alone and with Shift.
-    names: HashMap<u8, [Option<Symbol>; 2]>,
+    names: FxHashMap<u8, [Option<Symbol>; 2]>,
     /// First keycodes that GetKeyboardMapping asked for.
-    pending: HashMap<(ConnectionId, SequenceNumber), u8>,
+    pending: FxHashMap<(ConnectionId, SequenceNumber), u8>,
 }
 
 impl Keyboard {

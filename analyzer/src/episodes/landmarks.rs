@@ -1,7 +1,6 @@
 //! The landmark profile: episodes added up by what they were about.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use x11prof_protocol::Symbol;
 
 use super::episode::{Episode, Owner, Parts, Trigger};
@@ -31,7 +30,7 @@ pub(crate) struct Landmark {
 
 /// All landmarks, or groups of them.
 #[derive(Debug, Default)]
-pub(crate) struct Landmarks(HashMap<Label, Landmark>);
+pub(crate) struct Landmarks(FxHashMap<Label, Landmark>);
 
 /// INP's three phases of an episode: input delay, processing, presentation delay.
 pub(crate) fn phases(episode: &Episode) -> [u64; 3] {

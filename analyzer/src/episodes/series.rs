@@ -1,7 +1,7 @@
 //! Utilisation and latency over time (the latency-benchmark paper's Figure 3), in steps that grow with the
 //! session, so that memory is bounded.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::activity::threads;
 
@@ -43,7 +43,7 @@ pub(crate) struct Series {
     length: u64,
     steps: Vec<Step>,
     /// The running threads, with their owner and the beginning of the run.
-    running: HashMap<u32, (u32, u64)>,
+    running: FxHashMap<u32, (u32, u64)>,
     /// True where the trace has context switches.
     pub(crate) switches: bool,
 }
@@ -62,7 +62,7 @@ impl Default for Series {
             origin: None,
             length: FIRST_STEP,
             steps: Vec::new(),
-            running: HashMap::new(),
+            running: FxHashMap::default(),
             switches: false,
         }
     }

@@ -1,8 +1,7 @@
 //! Finds the window that shows a pixmap: the one that the pixmap is first copied to. Programs draw into a
 //! pixmap, copy it to a window, and free it; its drawing is the window's.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use x11prof_protocol::{Body, Request};
 use x11prof_session::Session;
 use x11prof_trace::ConnectionId;
@@ -29,8 +28,8 @@ enum Destination {
 #[derive(Debug, Default)]
 pub(crate) struct Copies {
     next: PixmapGeneration,
-    generations: HashMap<DrawableKey, PixmapGeneration>,
-    goes: HashMap<PixmapGeneration, Destination>,
+    generations: FxHashMap<DrawableKey, PixmapGeneration>,
+    goes: FxHashMap<PixmapGeneration, Destination>,
 }
 
 impl Copies {

@@ -3,8 +3,7 @@
 //! A factor is a hypothetical server's: it multiplies the server's time for the operation alone. At 0 the
 //! request is left out: it is not counted, crosses no wire, wakes no server, and has no reply.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use x11prof_protocol::Symbol;
 
@@ -67,7 +66,7 @@ pub struct ScaleReport {
 pub struct Scales {
     rules: Vec<(Scale, u64)>,
     /// The rule for a name.
-    known: HashMap<Symbol, Option<usize>>,
+    known: FxHashMap<Symbol, Option<usize>>,
 }
 
 impl Scales {
@@ -75,7 +74,7 @@ impl Scales {
     pub fn new(rules: impl IntoIterator<Item = Scale>) -> Scales {
         Scales {
             rules: rules.into_iter().map(|rule| (rule, 0)).collect(),
-            known: HashMap::new(),
+            known: FxHashMap::default(),
         }
     }
 

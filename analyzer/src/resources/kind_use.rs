@@ -1,7 +1,8 @@
 //! One client's resources of one kind: held now and at most, created, freed, over time and by size.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+
+use rustc_hash::FxHashMap;
 
 use x11prof_session::Resource;
 use x11prof_trace::Timestamp;
@@ -36,7 +37,7 @@ pub(crate) struct KindUse {
     pub(crate) freed_at_once: u64,
     pub(crate) history: History,
     /// Width, height and depth: created and held.
-    pub(crate) sizes: HashMap<Size, (u64, u64)>,
+    pub(crate) sizes: FxHashMap<Size, (u64, u64)>,
 }
 
 impl KindUse {
@@ -51,7 +52,7 @@ impl KindUse {
             freed: 0,
             freed_at_once: 0,
             history: History::of(opened, 0),
-            sizes: HashMap::new(),
+            sizes: FxHashMap::default(),
         }
     }
 

@@ -10,8 +10,7 @@ pub(crate) mod report;
 mod round_trip;
 mod together;
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
@@ -56,9 +55,9 @@ struct ClientTotals {
 pub struct RoundTrips {
     options: RoundTripOptions,
     start_ups: Vec<StartUpReport>,
-    clients: HashMap<ConnectionId, ClientTotals>,
+    clients: FxHashMap<ConnectionId, ClientTotals>,
     places: Places,
-    ahead: HashMap<Symbol, u64>,
+    ahead: FxHashMap<Symbol, u64>,
     singles: Vec<RoundTrip>,
     more: u64,
     waited_locally: u64,
@@ -72,9 +71,9 @@ impl RoundTrips {
         RoundTrips {
             options: options.clone(),
             start_ups: Vec::new(),
-            clients: HashMap::new(),
+            clients: FxHashMap::default(),
             places: Places::default(),
-            ahead: HashMap::new(),
+            ahead: FxHashMap::default(),
             singles: Vec::new(),
             more: 0,
             waited_locally: 0,

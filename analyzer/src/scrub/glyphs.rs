@@ -1,8 +1,7 @@
 //! Glyphs' numbers, which tell the letter to whoever has the font: each set gets others. Their sizes stay,
 //! for prices are by them; their pictures go.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use x11prof_protocol::ByteOrder;
 
 use super::bytes::{from, put_u32};
@@ -14,7 +13,7 @@ const IDS_LIMIT: usize = 1 << 16;
 /// The sets that further ids stand for.
 #[derive(Debug, Default)]
 pub(super) struct GlyphIds {
-    sets: HashMap<u32, u32>,
+    sets: FxHashMap<u32, u32>,
 }
 
 impl GlyphIds {

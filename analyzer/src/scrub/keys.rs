@@ -1,20 +1,19 @@
 //! Key codes that do not tell the key. Each press gets a fresh one, from a range that rotates; its release
 //! and its repeats have the same, so that actions are found as before.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use x11prof_trace::ConnectionId;
 
 /// The least key code that a key can have (protocol, section "Keyboards").
 const FIRST: u8 = 8;
 
 /// Keys of a client.
-type Keys = HashMap<u32, Key>;
+type Keys = FxHashMap<u32, Key>;
 
 /// The codes that keys have now, for each client that is told of them.
 #[derive(Debug)]
 pub(super) struct KeyCodes {
-    clients: HashMap<ConnectionId, Keys>,
+    clients: FxHashMap<ConnectionId, Keys>,
     next: u8,
 }
 
@@ -30,7 +29,7 @@ struct Key {
 impl KeyCodes {
     pub(super) fn new(first: u8) -> KeyCodes {
         KeyCodes {
-            clients: HashMap::new(),
+            clients: FxHashMap::default(),
             next: first.max(FIRST),
         }
     }

@@ -1,7 +1,8 @@
 //! The kernel's CPU clocks of clients and server, as far as they have been read.
 
-use std::collections::HashMap;
 use std::time::Duration;
+
+use rustc_hash::FxHashMap;
 
 use x11prof_trace::CpuTime;
 
@@ -37,7 +38,7 @@ impl CpuClock {
 
 /// The clocks of all processes.
 #[derive(Debug, Clone, Default)]
-pub(super) struct CpuClocks(HashMap<u32, CpuClock>);
+pub(super) struct CpuClocks(FxHashMap<u32, CpuClock>);
 
 impl CpuClocks {
     /// The process of a client.

@@ -1,6 +1,8 @@
 //! Episodes that led to each other as trees: held until no part of a tree can still come.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
+
+use rustc_hash::FxHashMap;
 
 use super::causal_edge::{CausalEdge, EpisodeId};
 use super::path::path;
@@ -18,7 +20,7 @@ const LOOK_EVERY: u64 = 10_000_000;
 #[derive(Debug, Default)]
 struct Tree {
     links: usize,
-    episodes: HashMap<EpisodeId, Episode>,
+    episodes: FxHashMap<EpisodeId, Episode>,
 }
 
 /// The trees that may still grow.
@@ -79,7 +81,7 @@ impl EpisodeForest {
 }
 
 /// The episodes of a tree, each with those of other clients that it led to.
-fn assembled(mut all: HashMap<EpisodeId, Episode>) -> Vec<Episode> {
+fn assembled(mut all: FxHashMap<EpisodeId, Episode>) -> Vec<Episode> {
     // An action of the user is nobody's doing but the user's, also where a program has sent the event.
     let by_user = |id: &EpisodeId| all.get(id).is_some_and(|one| one.trigger == Trigger::Input);
     let alone = all.values().filter(|one| {
@@ -94,13 +96,13 @@ fn assembled(mut all: HashMap<EpisodeId, Episode>) -> Vec<Episode> {
             episode.link = None;
         }
     }
-    let mut below: HashMap<EpisodeId, Vec<EpisodeId>> = HashMap::new();
+    let mut below: FxHashMap<EpisodeId, Vec<EpisodeId>> = FxHashMap::default();
     for episode in all.values() {
         if let Some(link) = &episode.link {
             below.entry(link.from).or_default().push(episode.id);
         }
     }
-    let mut whole = HashMap::new();
+    let mut whole = FxHashMap::default();
     let ids: Vec<EpisodeId> = all.keys().copied().collect();
     for id in ids {
         if let Some(node) = Node::of(id, &all, &below, 0) {
@@ -138,8 +140,8 @@ struct Node {
 impl Node {
     fn of(
         id: EpisodeId,
-        all: &HashMap<EpisodeId, Episode>,
-        below: &HashMap<EpisodeId, Vec<EpisodeId>>,
+        all: &FxHashMap<EpisodeId, Episode>,
+        below: &FxHashMap<EpisodeId, Vec<EpisodeId>>,
         depth: usize,
     ) -> Option<Node> {
         let episode = all.get(&id)?;

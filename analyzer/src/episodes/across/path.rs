@@ -1,7 +1,7 @@
 //! The chain of waits that an episode's time is made of: walked back from its end, through whoever ended each
 //! wait, to its beginning.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::causal_edge::{CausalEdge, EpisodeId};
 use super::coalesce::{TimedStep, coalesce};
@@ -17,14 +17,14 @@ const MAX_STEPS: usize = 4096;
 
 /// The walk back.
 struct Walk<'a> {
-    all: &'a HashMap<EpisodeId, Episode>,
+    all: &'a FxHashMap<EpisodeId, Episode>,
     /// The last link first.
     path: Vec<PathStep>,
 }
 
 /// The chain from the beginning of `root` to the end of `last`, which it led to, in the order of time.
 pub(crate) fn path(
-    all: &HashMap<EpisodeId, Episode>,
+    all: &FxHashMap<EpisodeId, Episode>,
     root: EpisodeId,
     last: EpisodeId,
 ) -> Vec<PathStep> {

@@ -6,7 +6,7 @@
 
 mod known_thread;
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 pub(crate) use known_thread::JointWait;
 use known_thread::KnownThread;
@@ -41,7 +41,7 @@ pub(crate) struct Woken {
 /// The threads of a client's process.
 #[derive(Debug, Default)]
 pub(crate) struct ClientThreads {
-    threads: HashMap<u32, KnownThread>,
+    threads: FxHashMap<u32, KnownThread>,
     reads: u32,
     writes: u32,
     /// Bytes came then, and nobody has run since.

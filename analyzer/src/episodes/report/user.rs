@@ -1,7 +1,6 @@
 //! The user's own events: for each type what they took.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 use x11prof_trace::Timestamp;
 
@@ -76,7 +75,7 @@ impl EventTypeReport {
     pub(super) fn all(findings: &Findings, first: Timestamp) -> Vec<EventTypeReport> {
         let instances = &findings.user;
         let unfreed = instances.unfreed();
-        let mut by_type: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut by_type: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
         for (number, one) in instances.all.iter().enumerate() {
             by_type.entry(one.of).or_default().push(number);
         }

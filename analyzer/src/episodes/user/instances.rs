@@ -1,7 +1,6 @@
 //! Events of the user's own types as they happen, with the resources of the episodes in them.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use x11prof_session::ResourceChange;
 use x11prof_trace::{ConnectionId, Timestamp};
 
@@ -53,13 +52,13 @@ pub(crate) struct Instances {
     pub(crate) all: Vec<Instance>,
     pub(crate) omitted: u64,
     /// Events that go on, by client.
-    open: HashMap<ConnectionId, Vec<usize>>,
+    open: FxHashMap<ConnectionId, Vec<usize>>,
     /// The latest of those that may be gone on with, by definition, client and window.
-    latest: HashMap<(usize, ConnectionId, Option<u32>), usize>,
+    latest: FxHashMap<(usize, ConnectionId, Option<u32>), usize>,
     /// Resources made in an event: the event's number, id, sequence number and bytes.
     made: Vec<(usize, u32, u64, u64)>,
     /// The request that made what is there now under an id.
-    alive: HashMap<u32, u64>,
+    alive: FxHashMap<u32, u64>,
     server: ServerTime,
 }
 
@@ -248,8 +247,8 @@ impl Instances {
     }
 
     /// The number and bytes of resources that each event made and nobody freed.
-    pub(crate) fn unfreed(&self) -> HashMap<usize, (u64, u64)> {
-        let mut all: HashMap<usize, (u64, u64)> = HashMap::new();
+    pub(crate) fn unfreed(&self) -> FxHashMap<usize, (u64, u64)> {
+        let mut all: FxHashMap<usize, (u64, u64)> = FxHashMap::default();
         let kept = self.made.iter();
         for (number, _, _, bytes) in kept.filter(|one| self.alive.get(&one.1) == Some(&one.2)) {
             let of = all.entry(*number).or_default();

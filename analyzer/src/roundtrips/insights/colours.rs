@@ -2,8 +2,7 @@
 //! colour, which the client can put together itself (protocol, section 8 "Screens": red-mask, green-mask,
 //! blue-mask).
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
 
@@ -24,7 +23,7 @@ struct Allocated {
 pub(super) struct Colours {
     allocated: Groups<u32, Allocated>,
     /// Colormaps with a pixel that is something else.
-    others: HashMap<(ConnectionId, u32), ()>,
+    others: FxHashMap<(ConnectionId, u32), ()>,
 }
 
 /// True where `pixel` has the upper bits of a colour, for the masks that servers have at depths 24 and 16.

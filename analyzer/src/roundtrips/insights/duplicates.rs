@@ -1,7 +1,6 @@
 //! Finds questions asked again with the same answer, when nothing in between could have changed the answer.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use x11prof_protocol::{Body, Message, Request, Symbol};
 use x11prof_trace::ConnectionId;
 
@@ -43,9 +42,9 @@ struct Repeated {
 /// Finds questions that need not have been asked.
 #[derive(Debug, Default)]
 pub(super) struct Duplicates {
-    known: HashMap<(ConnectionId, u64), Known>,
+    known: FxHashMap<(ConnectionId, u64), Known>,
     /// When something was last changed, by the number of the message.
-    changed: HashMap<Subject, u64>,
+    changed: FxHashMap<Subject, u64>,
     now: u64,
     repeated: Groups<Symbol, Repeated>,
 }

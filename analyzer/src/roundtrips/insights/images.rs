@@ -1,7 +1,6 @@
 //! Pictures that go through the connection where MIT-SHM would pass them in memory: GetImage and PutImage.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, Direction};
 
@@ -44,7 +43,7 @@ struct LocalClient {
 /// Counts large pictures of clients that could share memory with the server.
 #[derive(Debug, Default)]
 pub(super) struct Images {
-    local: HashMap<ConnectionId, LocalClient>,
+    local: FxHashMap<ConnectionId, LocalClient>,
     pictures: Groups<Symbol, Pictures>,
 }
 

@@ -1,7 +1,6 @@
 //! Round trips while the pointer moves: each MotionNotify makes the client ask the server something.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::{ConnectionId, Control};
 
@@ -31,7 +30,7 @@ struct Pointer {
 /// Counts round trips of each client while the pointer moves.
 #[derive(Debug, Default)]
 pub(super) struct Motion {
-    pointers: HashMap<ConnectionId, Pointer>,
+    pointers: FxHashMap<ConnectionId, Pointer>,
     answers: Groups<(), Answers>,
 }
 

@@ -1,7 +1,6 @@
 //! Properties read whole in small pieces: each GetProperty takes some of it, the next goes on from there.
 
-use std::collections::HashMap;
-
+use rustc_hash::FxHashMap;
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Control};
 
@@ -23,7 +22,7 @@ struct PieceCounts {
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     /// The property of which a client has read a part: its window and atom.
-    open: HashMap<ConnectionId, (u32, u32)>,
+    open: FxHashMap<ConnectionId, (u32, u32)>,
     pieced: Groups<Symbol, PieceCounts>,
 }
 
