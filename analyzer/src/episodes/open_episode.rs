@@ -99,8 +99,8 @@ pub(crate) struct OpenEpisode {
     is_frame: bool,
     /// An event that the client had asked for as the beginning of a frame has come.
     pub(crate) ticked: bool,
-    /// The pressed key or button was released while the client was quiet, before any drawing.
-    pub(crate) released: bool,
+    /// When the pressed key or button was released while the client was quiet, before any drawing.
+    pub(crate) released: Option<u64>,
     pub(crate) round_trips: u64,
     pub(crate) requests: u64,
     pub(crate) bytes: u64,
@@ -160,7 +160,7 @@ impl OpenEpisode {
             paused: None,
             is_frame: false,
             ticked: false,
-            released: false,
+            released: None,
             round_trips: 0,
             requests: 0,
             bytes: 0,

@@ -129,7 +129,9 @@ impl ClientState {
                 if let Some(link) = link {
                     open.fed(link);
                 }
-                open.released |= release && open.quiet_since().is_some();
+                if release && open.quiet_since().is_some() {
+                    open.released.get_or_insert(time);
+                }
                 if own && stimulus.trigger == Trigger::Output {
                     open.child(about, time, stimulus.sequence);
                 }
@@ -235,9 +237,11 @@ impl ClientState {
             if waited > HANDED_ON_WITHIN {
                 *taken = Some(time);
             }
+            // It wrote before it fell asleep: it was not quiet when the key went up.
+            open.released.take_if(|released| *released >= *since);
         }
         // What follows a release and shows nothing is not the response to the press.
-        if !open.released || open.draws || sent.draws {
+        if open.released.is_none() || open.draws || sent.draws {
             open.sent(time, sent);
         }
         if sent.draws {

@@ -189,6 +189,28 @@ fn a_release_before_the_repaint_does_not_take_it_over_and_alone_prolongs_nothing
     }
 }
 
+/// The relay had no processor: it read what the client wrote before its wait when the key had gone up.
+#[test]
+fn a_release_before_the_relay_has_read_the_question_takes_nothing_away() {
+    let mut all = Scheduled::new();
+    all.at(100 * MS).server_sends(&[event(PRESS, O)]);
+    all.client(100 * MS, In);
+    all.client(101 * MS, Blocked);
+    all.waits(101 * MS, POLL);
+    all.at(106 * MS).server_sends(&[event(RELEASE, O)]);
+    all.at(106 * MS + 20).client_sends(&[query_font()]);
+    all.at(107 * MS).server_sends(&[reply(1)]);
+    all.client(107 * MS + 10, In);
+    all.at(112 * MS).client_sends(&[no_operation(1)]);
+    all.client(113 * MS, Blocked);
+    all.waits(113 * MS, POLL);
+    all.at(900 * MS).end();
+    assert_eq!(
+        inputs(&all),
+        [("KeyPress keycode 32".to_owned(), 12_000, 2)]
+    );
+}
+
 #[test]
 fn a_release_after_the_response_is_an_action_of_its_own() {
     let mut all = Scheduled::new();
