@@ -24,7 +24,7 @@ const ROUND_TRIP_MS: f64 = 50.0;
 /// Episodes whose messages are on the page.
 const WITH_MESSAGES: usize = 20;
 /// Bytes of messages of one episode.
-const MESSAGE_BYTES: usize = 1 << 16;
+const MESSAGE_BYTES: usize = 1 << 15;
 
 /// Says before long work what does not go together.
 pub(crate) fn check(arguments: &Report) -> Result<(), CommandError> {

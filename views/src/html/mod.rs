@@ -86,7 +86,12 @@ impl Page<'_> {
             made: self.made,
             verdict: &self.verdict,
             doubts: &self.doubts,
-            thinned: page_data::thinned(self.report, self.episodes, self.with_messages),
+            thinned: page_data::thinned(
+                self.report,
+                self.episodes,
+                self.roundtrips,
+                self.with_messages,
+            ),
             report: page_data::Profile::of(self.report),
             compare: self.compare,
             stats: self.stats,

@@ -9,6 +9,11 @@ use x11prof_analyzer::{
     Suggestion, SummaryReport, ThinkReport, TotalReport, Warning,
 };
 
+/// Episodes on a page at most: the longest.
+const EPISODES: usize = 4000;
+/// Suggestions on a page at most: those that save most.
+const SUGGESTIONS: usize = 200;
+
 /// The profile.
 #[derive(Debug, Serialize)]
 pub(super) struct Profile<'a> {
@@ -178,7 +183,7 @@ impl<'a> Episodes<'a> {
             patterns: report.patterns.iter().map(Pattern::of).collect(),
             distribution: &report.distribution,
             landmarks: report.landmarks.iter().map(Landmark::of).collect(),
-            episodes: report.episodes.iter().map(Episode::of).collect(),
+            episodes: longest(report).map(Episode::of).collect(),
             marks: &report.marks,
         }
     }
@@ -257,29 +262,49 @@ impl<'a> RoundTrips<'a> {
         RoundTrips {
             rtt_ms: report.rtt_ms,
             blocking: &report.blocking,
-            suggestions: &report.suggestions,
+            suggestions: &report.suggestions[..report.suggestions.len().min(SUGGESTIONS)],
         }
     }
+}
+
+/// The episodes that are on the page, in their order.
+fn longest(report: &EpisodesReport) -> impl Iterator<Item = &EpisodeReport> {
+    let all = &report.episodes;
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    if order.len() > EPISODES {
+        let latency = |at: &usize| all[*at].latency_ms;
+        order.sort_by(|a, b| latency(b).total_cmp(&latency(a)));
+        order.truncate(EPISODES);
+        order.sort_unstable();
+    }
+    order.into_iter().map(|at| &all[at])
 }
 
 /// Sentences on the results left out of the page; none where all are there.
 pub(super) fn thinned(
     report: &ProfileReport,
     episodes: &EpisodesReport,
+    roundtrips: &RoundTripsReport,
     with_messages: usize,
 ) -> Vec<String> {
-    let listed = episodes.episodes.iter();
-    let listed = listed.filter(|one| one.led_to_by.is_none()).count();
+    let own = |one: &&EpisodeReport| one.led_to_by.is_none();
+    let listed = longest(episodes).filter(own).count();
+    let all = episodes.episodes.iter().filter(own).count() as u64 + episodes.omitted;
     let mut said = Vec::new();
-    if episodes.omitted > 0 {
+    if listed as u64 != all {
         said.push(format!(
-            "The {listed} longest of {} episodes are on this page; the others are counted only.",
-            listed as u64 + episodes.omitted
+            "The {listed} longest of {all} episodes are on this page; the others are counted only.",
         ));
     }
     if listed > with_messages {
         said.push(format!(
             "The messages of the {with_messages} longest episodes are on this page; `x11prof dump --from … --to …` prints others."
+        ));
+    }
+    let suggestions = roundtrips.suggestions.len();
+    if suggestions > SUGGESTIONS {
+        said.push(format!(
+            "The first {SUGGESTIONS} of {suggestions} suggestions are on this page; `x11prof roundtrips` has all."
         ));
     }
     let held = report.resources.iter();
