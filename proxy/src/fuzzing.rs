@@ -1,13 +1,20 @@
-//! Entry points for the fuzz targets to code that takes strangers' bytes. Not for other use.
+//! Entry points for the fuzz targets to code that takes strangers' bytes, and for the count of the relay's
+//! instructions. Not for other use.
 
+use std::collections::HashMap;
 use std::net::Ipv4Addr;
+use std::sync::Mutex;
+use std::time::Duration;
 
-use x11prof_trace::{Direction, ExtensionOpcodes};
+use x11prof_trace::{Block, ConnectionId, Direction, ExtensionOpcodes};
 
 use crate::authority::{self, Peer};
+use crate::connection_tap::ConnectionTap;
 use crate::images::ImageRequests;
+use crate::kept_bytes::KeptBytes;
 use crate::omission::{Level, Omission};
 use crate::setup_exchange::{self, Progress};
+use crate::tap::{self, DEFAULT_QUEUE_BYTES};
 
 /// Parses a client's setup, complete or not, and rewrites it.
 pub fn setup(bytes: &[u8]) {
@@ -80,4 +87,35 @@ pub fn omission(bytes: &[u8]) {
         }
         assert!(end <= read.len() as u64);
     }
+}
+
+/// Reads taken out of the recorder's queue at a time.
+const TAKEN: usize = 64;
+
+/// Takes whole reads as the relay does between its call to receive them and its call to send them on, and as the
+/// recorder's thread does, up to the file. Gives the memory that the queue held in all, in bytes.
+pub fn relayed(reads: impl Iterator<Item = Block>, extensions: &[ExtensionOpcodes]) -> usize {
+    let (tap, drain) = tap::tap(DEFAULT_QUEUE_BYTES, false);
+    let kept = Mutex::new(KeptBytes::default());
+    let mut connections: HashMap<ConnectionId, ConnectionTap<'_>> = HashMap::new();
+    let (mut entries, mut held) = (Vec::new(), 0);
+    let mut take = || {
+        drain.take(&mut entries, Duration::ZERO);
+        for entry in entries.drain(..) {
+            drain.release(entry.cost());
+            held += entry.cost();
+        }
+    };
+    for (number, read) in reads.enumerate() {
+        let connection = connections.entry(read.connection).or_insert_with(|| {
+            ConnectionTap::new(read.connection, &tap, &kept, ImageRequests::of(extensions))
+        });
+        let fds = usize::from(read.fds);
+        connection.crossed(read.time, read.direction, &read.bytes, fds, &(0..0));
+        if number % TAKEN == TAKEN - 1 {
+            take();
+        }
+    }
+    take();
+    held
 }

@@ -1,11 +1,11 @@
 //! `cargo xtask bench analyze --check`: requests a second and instructions a request of each stage of the
-//! analysis, on recordings in tests/data. valgrind counts the instructions, whatever else the machine does.
+//! analysis, and instructions a request of the relay, on recordings in tests/data. valgrind counts the instructions, whatever else the machine does.
 //! `instructions.tsv` has those that are accepted: a stage that takes over a tenth more is an error, until
 //! `--write` changes the file.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
 
@@ -32,6 +32,8 @@ const VALGRIND: &[Needed] = &[Needed {
 const PARAMETERS: &str = "xvfb-24";
 /// The stage that every other stage includes; its instructions are subtracted.
 const BEFORE: &str = "reading";
+/// What the relay does with the messages, beside its calls of the kernel.
+const RELAY: &str = "relay";
 /// By how much a stage may grow unsaid.
 const MARGIN: f64 = 1.1;
 
@@ -43,7 +45,8 @@ pub(super) fn check(write: bool) -> Result<(), String> {
     ensure(&[VALGRIND])?;
     run(cargo()
         .args(["build", "--release", "--locked", "-p", "x11prof-analyzer"])
-        .args(["--example", "stages"]))?;
+        .args(["--example", "stages"])
+        .args(["-p", "x11prof-proxy", "--example", "relayed"]))?;
     let accepted = accepted()?;
     let counted = thread::scope(|scope| {
         let counts = RECORDINGS.map(|recording| scope.spawn(move || of(recording)));
@@ -56,10 +59,13 @@ pub(super) fn check(write: bool) -> Result<(), String> {
         for (stage, each) in stages? {
             let key = (recording.to_owned(), stage.name.clone());
             let was = accepted.get(&key).copied();
+            let rate = match stage.seconds.is_finite() {
+                true => format!("{:.0} requests/s", stage.requests / stage.seconds),
+                false => String::new(),
+            };
             println!(
-                "  {:<12} {:>12.0} requests/s {each:>8.0} instructions a request ({} accepted)",
+                "  {:<12} {rate:>23} {each:>8.0} instructions a request ({} accepted)",
                 stage.name,
-                stage.requests / stage.seconds,
                 was.map_or("none".to_owned(), |was| format!("{was:.0}")),
             );
             if was.is_none_or(|was| each > was * MARGIN) {
@@ -110,22 +116,38 @@ fn accepted() -> Result<Counts, String> {
 /// The stages of a recording, with the instructions a request.
 fn of(recording: &str) -> Result<Vec<(Stage, f64)>, String> {
     let trace = root().join(format!("tests/data/{recording}.mcap"));
-    let timed = stages(&trace, "memory", PARAMETERS.as_ref())?.stages;
-    let before = instructions(recording, BEFORE)?;
+    let mut timed = stages(&trace, "memory", PARAMETERS.as_ref())?.stages;
+    let requests = timed.first().map_or(0.0, |stage| stage.requests);
+    timed.push(Stage {
+        name: RELAY.to_owned(),
+        requests,
+        seconds: f64::INFINITY,
+    });
+    let of = |stage: &str| match stage {
+        RELAY => instructions("relayed", &trace, &[]),
+        stage => instructions("stages", &trace, &[stage, PARAMETERS]),
+    };
+    let before = of(BEFORE)?;
+    let before_relay = instructions("relayed", &trace, &[BEFORE])?;
     let counted = timed.into_iter().map(|stage| {
-        let each = (instructions(recording, &stage.name)? - before) / stage.requests;
+        let before = if stage.name == RELAY {
+            before_relay
+        } else {
+            before
+        };
+        let each = (of(&stage.name)? - before) / stage.requests;
         Ok((stage, each))
     });
     counted.collect()
 }
 
-/// The instructions of a stage and of what comes before it.
-fn instructions(recording: &str, stage: &str) -> Result<f64, String> {
+/// The instructions of an example's run over a trace.
+fn instructions(example: &str, trace: &Path, words: &[&str]) -> Result<f64, String> {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(target().join("release/examples/stages"))
-        .arg(root().join(format!("tests/data/{recording}.mcap")))
-        .args([stage, PARAMETERS])
+        .arg(target().join("release/examples").join(example))
+        .arg(trace)
+        .args(words)
         .output()
         .map_err(|error| format!("cannot run valgrind: {error}"))?;
     let said = String::from_utf8_lossy(&output.stderr);
@@ -136,5 +158,5 @@ fn instructions(recording: &str, stage: &str) -> Result<f64, String> {
     let count = collected.and_then(|(_, number)| number.trim().parse().ok());
     count
         .filter(|_| output.status.success())
-        .ok_or_else(|| format!("{recording}, {stage}: {said}"))
+        .ok_or_else(|| format!("{example} {} {}: {said}", trace.display(), words.join(" ")))
 }
