@@ -13,21 +13,21 @@ use xtask::packages::{DEMO, TEST, ensure};
 use xtask::run::{cargo, run, target};
 
 /// Runs with and without in turn.
-const PAIRS: usize = 7;
+pub(super) const PAIRS: usize = 7;
 /// The largest accepted cost of attaching for programs that people use.
 const GOAL: f64 = 0.05;
 /// The recorder must attach and end within this time.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The load of a server.
-struct Load {
-    name: &'static str,
+pub(super) struct Load {
+    pub(super) name: &'static str,
     /// True if the goal applies to the load.
-    usual: bool,
+    pub(super) usual: bool,
     shell: &'static str,
 }
 
-const LOADS: [Load; 3] = [
+pub(super) const LOADS: [Load; 3] = [
     Load {
         name: "GTK 3 program",
         usual: true,
@@ -83,8 +83,8 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
 }
 
 /// The server's processor time, in milliseconds.
-struct Took {
-    load: f64,
+pub(super) struct Took {
+    pub(super) load: f64,
     /// The processor time of the questions at the start.
     attaching: f64,
 }
@@ -94,14 +94,19 @@ fn measured(load: &Load, folder: &Path) -> Result<f64, String> {
     let (mut without, mut with, mut more) = (Vec::new(), Vec::new(), Vec::new());
     let mut asked = Vec::new();
     // The first is for caches.
-    once(load, None)?;
+    once::<Recorder>(load, |_| Ok(None))?;
     for pair in 0..PAIRS {
         let trace = folder.join("trace.mcap");
         let mut took = [0.0; 2];
         let mut attaching = 0.0_f64;
         // The order of the two alternates too.
         for attached in [pair % 2 == 0, pair % 2 != 0] {
-            let one = once(load, attached.then_some(trace.as_path()))?;
+            let attach = |display: &str| {
+                let trace = attached.then_some(trace.as_path());
+                let recorder = trace.map(|trace| Recorder::attach(display, trace));
+                recorder.transpose()
+            };
+            let one = once(load, attach)?;
             took[usize::from(attached)] = one.load;
             attaching = attaching.max(one.attaching);
         }
@@ -124,14 +129,16 @@ fn measured(load: &Load, folder: &Path) -> Result<f64, String> {
     Ok(part)
 }
 
-/// Runs a load on a server of its own: the processor time that the server took.
-fn once(load: &Load, trace: Option<&Path>) -> Result<Took, String> {
+/// Runs a load on a server of its own, to which `attach` attaches, given its display: the processor time that the
+/// server took.
+pub(super) fn once<A: Attached>(
+    load: &Load,
+    attach: impl FnOnce(&str) -> Result<Option<A>, String>,
+) -> Result<Took, String> {
     let cpus = std::thread::available_parallelism().map_err(told)?;
     let server = XServer::start(&format!("0-{}", cpus.get() - 1))?;
     let asleep = ran(server.pid())?;
-    let recorder = trace
-        .map(|trace| Recorder::attach(&server.display(), trace))
-        .transpose()?;
+    let attached = attach(&server.display())?;
     let before = ran(server.pid())?;
     // The exit status of a program that is ended has no meaning.
     Command::new("sh")
@@ -143,13 +150,29 @@ fn once(load: &Load, trace: Option<&Path>) -> Result<Took, String> {
         .status()
         .map_err(told)?;
     let after = ran(server.pid())?;
-    if let Some(recorder) = recorder {
-        recorder.end()?;
+    if let Some(attached) = attached {
+        attached.end()?;
     }
     Ok(Took {
         load: (after - before) as f64 / 1e6,
         attaching: (before - asleep) as f64 / 1e6,
     })
+}
+
+/// What is attached to a server.
+pub(super) trait Attached {
+    /// Detaches.
+    fn end(self) -> Result<(), String>;
+}
+
+impl Attached for Recorder {
+    fn end(mut self) -> Result<(), String> {
+        let status = self.ended()?;
+        match status.success() {
+            true => Ok(()),
+            false => Err(format!("the recorder ended with {status}")),
+        }
+    }
 }
 
 /// A recorder that is attached.
@@ -205,14 +228,6 @@ impl Recorder {
         }
         std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
         Ok(Recorder(Ended(child)))
-    }
-
-    pub(super) fn end(mut self) -> Result<(), String> {
-        let status = self.ended()?;
-        match status.success() {
-            true => Ok(()),
-            false => Err(format!("the recorder ended with {status}")),
-        }
     }
 
     fn ended(&mut self) -> Result<ExitStatus, String> {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
-use super::attach::Recorder;
+use super::attach::{Attached as _, Recorder};
 use super::programs::PROGRAMS;
 use super::told;
 use crate::bench::x_server::XServer;

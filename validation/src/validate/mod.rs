@@ -3,6 +3,7 @@
 
 mod ablate;
 mod attach;
+mod attach_ways;
 mod audit;
 mod calibration;
 mod carried;
@@ -38,6 +39,9 @@ use xtask::run::target;
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     match arguments.first().map(String::as_str) {
         Some("ablate") => ablate::validate(),
+        Some("attach") if arguments.get(1).is_some_and(|word| word == "ways") => {
+            attach_ways::validate()
+        }
         Some("attach") => attach::validate(&arguments[1..]),
         Some("audit") => audit::validate(&arguments[1..]),
         Some("carried") => carried::validate(&arguments[1..]),
@@ -59,7 +63,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("roundtrips") => roundtrips::validate(&arguments[1..]),
         Some("thin") => thin::validate(&arguments[1..]),
         _ => Err("usage: cargo xtask validate ablate\n       \
-             cargo xtask validate attach [LOAD…|user]\n       \
+             cargo xtask validate attach [LOAD…|user|ways]\n       \
              cargo xtask validate audit [TRACE|FOLDER…]\n       \
              cargo xtask validate carried [half] [PROGRAM…]\n       \
              cargo xtask validate coverage\n       \

@@ -1,0 +1,218 @@
+//! `cargo xtask validate attach ways`: the floor of each way to attach by RECORD: what a context costs the server's
+//! processor that asks for less, or whose recorder reads otherwise, without any other part of x11prof.
+
+use std::io::Read;
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use x11rb::connection::Connection;
+use x11rb::protocol::record::{
+    CS, ConnectionExt as _, ExtRange, HType, Range, Range8, Range16, enable_context,
+};
+use x11rb::rust_connection::{DefaultStream, RustConnection};
+
+use super::attach::{Attached, LOADS, Load, PAIRS, Recorder, once};
+use super::{quantile, told};
+use xtask::packages::{DEMO, TEST, ensure};
+use xtask::run::{cargo, run, target};
+
+/// The rest between two readings, as x11prof's recorder has.
+const REST: Duration = Duration::from_millis(1);
+
+/// A way to attach.
+#[derive(Clone, Copy)]
+struct Way {
+    name: &'static str,
+    range: fn() -> Range,
+    /// None: it reads as soon as bytes come.
+    rest: Option<Duration>,
+}
+
+const WAYS: [Way; 5] = [
+    Way {
+        name: "clients that come and go",
+        range: comings,
+        rest: Some(REST),
+    },
+    Way {
+        name: "device events",
+        range: device_events,
+        rest: Some(REST),
+    },
+    Way {
+        name: "requests",
+        range: requests,
+        rest: Some(REST),
+    },
+    Way {
+        name: "everything",
+        range: everything,
+        rest: Some(REST),
+    },
+    Way {
+        name: "everything, read at once",
+        range: everything,
+        rest: None,
+    },
+];
+
+/// Measures all ways, in turns, for the programs that people use.
+pub(super) fn validate() -> Result<(), String> {
+    ensure(&[DEMO, TEST])?;
+    run(cargo().args(["build", "--release", "--locked", "--bin", "x11prof"]))?;
+    let folder = target().join("validate/attach");
+    std::fs::create_dir_all(&folder).map_err(told)?;
+    let trace = folder.join("trace.mcap");
+    println!("| load | way | more, median (quarters of {PAIRS} rounds) |");
+    println!("|---|---|---:|");
+    for load in LOADS.iter().filter(|load| load.usual) {
+        // The first is for caches.
+        plain(load)?;
+        let mut more = vec![Vec::new(); WAYS.len() + 1];
+        for _ in 0..PAIRS {
+            let without = plain(load)?;
+            for (way, more) in WAYS.iter().zip(&mut more) {
+                let took = once(load, |display| Context::enable(display, *way).map(Some))?;
+                more.push(took.load / without - 1.0);
+            }
+            let took = once(load, |display| Recorder::attach(display, &trace).map(Some))?;
+            more[WAYS.len()].push(took.load / without - 1.0);
+        }
+        let names = WAYS
+            .iter()
+            .map(|way| way.name)
+            .chain(["x11prof record --attach"]);
+        for (name, more) in names.zip(&more) {
+            let [low, middle, high] = [0.25, 0.5, 0.75].map(|part| quantile(more, part) * 100.0);
+            println!(
+                "| {} | {name} | {middle:.1} % ({low:.1} to {high:.1}) |",
+                load.name
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The server's milliseconds without a recorder.
+fn plain(load: &Load) -> Result<f64, String> {
+    Ok(once::<Context>(load, |_| Ok(None))?.load)
+}
+
+/// An enabled context.
+struct Context {
+    /// It lives as long as the connection that made it.
+    _control: RustConnection,
+    data: UnixStream,
+    reads: JoinHandle<()>,
+}
+
+impl Context {
+    fn enable(display: &str, way: Way) -> Result<Context, String> {
+        let (control, _) = RustConnection::connect(Some(display)).map_err(told)?;
+        let id = control.generate_id().map_err(told)?;
+        let header =
+            HType::FROM_SERVER_TIME | HType::FROM_CLIENT_TIME | HType::FROM_CLIENT_SEQUENCE;
+        let (all, range) = ([CS::ALL_CLIENTS.into()], [(way.range)()]);
+        let made = control.record_create_context(id, header.into(), &all, &range);
+        made.map_err(told)?.check().map_err(told)?;
+        let number = display.trim_start_matches(':');
+        let socket = format!("/tmp/.X11-unix/X{number}");
+        let stream = UnixStream::connect(socket).map_err(told)?;
+        let mut data = stream.try_clone().map_err(told)?;
+        let (stream, _) = DefaultStream::from_unix_stream(stream).map_err(told)?;
+        let connection = RustConnection::connect_to_stream(stream, 0).map_err(told)?;
+        // The connection goes with the thread; what comes is read past it.
+        let asked = enable_context(&connection, id).map(|cookie| cookie.sequence_number());
+        asked.map_err(told)?;
+        connection.flush().map_err(told)?;
+        let mut reader = data.try_clone().map_err(told)?;
+        reader.set_nonblocking(false).map_err(told)?;
+        let mut first = [0; 32];
+        data.read_exact(&mut first).map_err(told)?;
+        let reads = std::thread::spawn(move || {
+            let _connection = connection;
+            let mut room = vec![0; 1 << 20];
+            while reader.read(&mut room).is_ok_and(|len| len > 0) {
+                if let Some(rest) = way.rest {
+                    std::thread::sleep(rest);
+                }
+            }
+        });
+        Ok(Context {
+            _control: control,
+            data,
+            reads,
+        })
+    }
+}
+
+impl Attached for Context {
+    fn end(self) -> Result<(), String> {
+        self.data.shutdown(Shutdown::Both).map_err(told)?;
+        self.reads
+            .join()
+            .map_err(|_| "a reader broke off".to_owned())
+    }
+}
+
+fn comings() -> Range {
+    Range {
+        client_started: true,
+        client_died: true,
+        ..Range::default()
+    }
+}
+
+fn device_events() -> Range {
+    Range {
+        // KeyPress to MotionNotify.
+        device_events: Range8 { first: 2, last: 6 },
+        ..comings()
+    }
+}
+
+fn requests() -> Range {
+    Range {
+        core_requests: Range8 {
+            first: 0,
+            last: 127,
+        },
+        ext_requests: extensions(),
+        ..comings()
+    }
+}
+
+/// As x11prof's context (proxy/src/attach/context.rs).
+fn everything() -> Range {
+    Range {
+        core_replies: Range8 {
+            first: 0,
+            last: 127,
+        },
+        ext_replies: extensions(),
+        delivered_events: Range8 {
+            first: 2,
+            last: 127,
+        },
+        errors: Range8 {
+            first: 0,
+            last: 255,
+        },
+        ..requests()
+    }
+}
+
+fn extensions() -> ExtRange {
+    ExtRange {
+        major: Range8 {
+            first: 128,
+            last: 255,
+        },
+        minor: Range16 {
+            first: 0,
+            last: u16::MAX,
+        },
+    }
+}
