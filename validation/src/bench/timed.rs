@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use xtask::packages::{DEMO, ensure};
+use xtask::packages::{DEMO, MORE_PROGRAMS, Needed, TEST, ensure};
 use xtask::run::{cargo, run, target};
 
 use super::way::median;
@@ -13,6 +13,11 @@ use super::x_server::XServer;
 
 /// Pairs of runs of each program.
 const ROUNDS: usize = 5;
+/// A program of Xaw's.
+const XFIG: &[Needed] = &[Needed {
+    program: "xfig",
+    package: "xfig",
+}];
 /// The processors of the server.
 const ANY_CPU: &str = "0-1";
 
@@ -37,7 +42,7 @@ const PROGRAMS: &[(&str, &str)] = &[
 
 /// Measures the programs that `arguments` name, or all, and prints a row for each.
 pub(super) fn bench(arguments: &[String]) -> Result<(), String> {
-    ensure(&[DEMO])?;
+    ensure(&[DEMO, TEST, MORE_PROGRAMS, XFIG])?;
     run(cargo().args(["build", "--release", "--locked"]))?;
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     println!("| program | requests | server's ms, untimed | timed | more, median (quarters) |");
