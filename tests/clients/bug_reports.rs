@@ -195,7 +195,8 @@ fn window_with_frame(x: &RustConnection, root: Window, n: usize) -> Done {
     };
     x.poly_fill_rectangle(window, gc, &[item])?;
     x.flush()?;
-    std::thread::sleep(Duration::from_millis(30));
+    // Longer than the server may lack a processor: its rest ends its start.
+    std::thread::sleep(Duration::from_millis(200));
     for number in 0..3 {
         x.intern_atom(false, format!("LATER_{number}").as_bytes())?
             .reply()?;

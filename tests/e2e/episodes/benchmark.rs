@@ -4,6 +4,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use x11prof_trace::{Reader, Record};
@@ -33,6 +34,9 @@ const NEAR_MS: f64 = 4.0;
 
 /// A program that has nothing to do for so long is quiet.
 const IDLE_MS: f64 = 75.0;
+
+/// A person who sees nothing happen tries again.
+const AGAIN_AFTER: Duration = Duration::from_secs(20);
 
 /// A handling as the client measured it; times are of the trace.
 #[derive(Clone, Debug)]
@@ -298,9 +302,16 @@ pub(crate) fn run_in(
         xdotool(server, &words);
     }
     let all = [lasting[0], lasting[1], client.id()];
+    let mut acted = Instant::now();
     let status = until("microbench's end", || {
         disturbance.look(&all);
-        client.try_wait().expect("waiting for a child")
+        let ended = client.try_wait().expect("waiting for a child");
+        // Where no processor is free, a press may come before the window that it is meant for.
+        if ended.is_none() && !words.is_empty() && acted.elapsed() > AGAIN_AFTER {
+            Finished::of(server.client("xdotool").args(&words));
+            acted = Instant::now();
+        }
+        ended
     });
     assert!(status.success());
     let disturbed_ms = disturbance.end_ms(&lasting);
