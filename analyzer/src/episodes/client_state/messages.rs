@@ -223,12 +223,16 @@ impl ClientState {
         if open.stimulus.is_none() && sent.draws {
             self.last_frame = Some(time);
         }
+        let asks = !sent.questions.is_empty();
         if let Thread::Blocked {
-            since,
-            wait: None | Some(Wait::Poll),
-            taken,
-            ..
+            since, wait, taken, ..
         } = &mut self.thread
+            && match wait {
+                None | Some(Wait::Poll) => true,
+                // It waits for the answer, and not for work.
+                Some(Wait::Other) => asks,
+                Some(Wait::Sleep | Wait::Lock | Wait::File) => false,
+            }
         {
             let waited = time.saturating_sub(*since);
             let asks = sent.questions.first().map(|(_, request)| *request);

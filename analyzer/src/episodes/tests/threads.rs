@@ -115,6 +115,32 @@ fn one_thread_waits_for_the_connection_and_another_works() {
     );
 }
 
+/// The main thread asks in the middle of its work and polls for the answer, which is no wait for work.
+#[test]
+fn a_question_that_the_recorder_takes_late_is_not_the_clients() {
+    let mut all = Threads::new();
+    all.key(100);
+    all.draws(108 * MS);
+    all.switch(MAIN, 109 * MS, Blocked);
+    all.waits(MAIN, 109 * MS, FUTEX, WORK);
+    all.0.server(1099 * MS, 1099 * MS + 900);
+    all.key(1100);
+    all.switch(MAIN, 1108 * MS, Blocked);
+    all.waits(MAIN, 1108 * MS, POLL, 0);
+    all.0.at(1158 * MS).client_sends(&[get_input_focus()]);
+    all.0.server(1158 * MS + 100, 1158 * MS + 200);
+    all.0.at(1158 * MS + 300).server_sends(&[reply(4)]);
+    all.switch(MAIN, 1158 * MS + 400, In);
+    all.draws(1160 * MS);
+    all.switch(MAIN, 1161 * MS, Blocked);
+    all.waits(MAIN, 1161 * MS, FUTEX, WORK);
+    let episodes = all.end();
+    assert_eq!(keys(&episodes)[1].2, 0, "{episodes:?}");
+    let key = episodes.iter().rfind(|one| one.trigger == Trigger::Input);
+    let none = Owner::Server(ServerCause::Processor);
+    assert_eq!(key.map(|key| key.parts.of(none) / 1000), Some(50_000));
+}
+
 #[test]
 fn a_handler_that_waits_elsewhere_than_for_work_goes_on() {
     let mut all = Threads::new();
