@@ -12,6 +12,8 @@ gi.require_version("Gtk", "3.0")
 from gi.repository import Gdk, GLib, Gtk  # noqa: E402
 
 version, layers = int(sys.argv[1]), int(sys.argv[2])
+# So large that to redraw it takes a processor more than twice as long as people tolerate.
+WIDTH, HEIGHT = 700, 500
 GLib.set_prgname("painter")
 Gdk.set_program_class("Painter")
 spots = []
@@ -22,7 +24,7 @@ def draw(_area, context):
     # At first there is nothing to paint.
     for layer in range(layers if spots else 1):
         context.set_source_rgba(0.2, 0.4, layer % 7 / 7, 0.3)
-        context.rectangle(0, 0, 500, 300)
+        context.rectangle(0, 0, WIDTH, HEIGHT)
         context.fill()
     for x, y in spots:
         context.set_source_rgb(0.9, 0.8, 0.2)
@@ -45,7 +47,7 @@ def key(_window, event):
 
 
 window = Gtk.Window(title="Painter")
-window.set_default_size(500, 300)
+window.set_default_size(WIDTH, HEIGHT)
 window.move(0, 0)
 area = Gtk.DrawingArea()
 area.add_events(Gdk.EventMask.BUTTON_PRESS_MASK)

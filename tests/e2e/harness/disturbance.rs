@@ -11,7 +11,6 @@ const STEP_MS: f64 = 10.0;
 
 /// The clocks of the kernel since a moment.
 pub(crate) struct Disturbance {
-    all_ms: f64,
     busy_ms: f64,
     ours_ms: f64,
     kept_ms: f64,
@@ -23,7 +22,6 @@ impl Disturbance {
     /// From now on, of these processes.
     pub(crate) fn begin(pids: &[u32]) -> Disturbance {
         Disturbance {
-            all_ms: all_ms(),
             busy_ms: busy_ms(),
             ours_ms: ours_ms(pids),
             kept_ms: kept_waiting_ms(pids),
@@ -35,12 +33,6 @@ impl Disturbance {
     pub(crate) fn look(&mut self, pids: &[u32]) {
         let kept = kept_waiting_ms(pids) - self.kept_ms;
         self.most_kept_ms = self.most_kept_ms.max(kept);
-    }
-
-    /// The share of the processors' time that others had, where all of our processes have ended.
-    pub(crate) fn share_of_others(&self) -> f64 {
-        let others = (busy_ms() - self.busy_ms) - (ours_ms(&[]) - self.ours_ms);
-        others / (all_ms() - self.all_ms)
     }
 
     /// By how much times may be off, in milliseconds: as long as our processes were kept from the
@@ -86,20 +78,10 @@ fn ours_ms(pids: &[u32]) -> f64 {
 
 /// Milliseconds in which the processors were busy; time taken by the host counts as busy.
 fn busy_ms() -> f64 {
-    // user, nice, system, idle, waiting, interrupts, soft interrupts, stolen
-    processors_ms(&[0, 1, 2, 5, 6, 7])
-}
-
-/// Milliseconds of all processors so far.
-fn all_ms() -> f64 {
-    processors_ms(&[0, 1, 2, 3, 4, 5, 6, 7])
-}
-
-/// The kernel's counts in these fields, of all processors (proc(5), `stat`).
-fn processors_ms(of: &[usize]) -> f64 {
     let stat = fs::read_to_string("/proc/stat").expect("the kernel's counts");
     let fields = stat.lines().next().unwrap_or_default().split_whitespace();
     let fields: Vec<f64> = fields.filter_map(|field| field.parse().ok()).collect();
-    let counts = of.iter().filter_map(|at| fields.get(*at));
-    counts.sum::<f64>() * STEP_MS
+    // user, nice, system, interrupts, soft interrupts, stolen (proc(5), `stat`)
+    let counts = [0, 1, 2, 5, 6, 7].into_iter();
+    counts.filter_map(|at| fields.get(at)).sum::<f64>() * STEP_MS
 }

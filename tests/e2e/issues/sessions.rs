@@ -17,6 +17,8 @@ pub(crate) struct Problem {
     pub(crate) version: &'static str,
     /// Words of which the blame has to contain one.
     pub(crate) blame: &'static [&'static str],
+    /// Its time needs processors: where others have those, that is to blame, rightly.
+    pub(crate) works: bool,
 }
 
 pub(crate) const PROBLEMS: [Problem; 4] = [
@@ -25,24 +27,28 @@ pub(crate) const PROBLEMS: [Problem; 4] = [
         landmark: "Notes",
         version: "2",
         blame: &["sleep"],
+        works: false,
     },
     Problem {
         program: "browser",
         landmark: "Browser",
         version: "1",
         blame: &["QueryPointer"],
+        works: true,
     },
     Problem {
         program: "browser",
         landmark: "Browser",
         version: "2",
         blame: &["waiting for wish (ConvertSelection)"],
+        works: false,
     },
     Problem {
         program: "painter",
         landmark: "Painter",
         version: "2",
         blame: &["drawing", "writing requests"],
+        works: true,
     },
 ];
 
