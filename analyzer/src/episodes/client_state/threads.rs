@@ -73,7 +73,7 @@ impl ClientState {
                         relieved: !fed
                             && taken.is_some_and(|taken| time.saturating_sub(taken) < BRIEF),
                         // Another one ran after it fell asleep, and woke it before falling asleep itself.
-                        handed: !fed
+                        handed: (!fed || woken.is_some_and(|woken| woken.locked))
                             && time.saturating_sub(since) < BRIEF
                             && woken.is_some_and(|woken| woken.since < since),
                     };
@@ -203,6 +203,7 @@ impl ClientState {
             if relieved || handed {
                 // A wait for room to write, or for another of the threads.
                 open.not_quiet_since(since);
+                open.released.take_if(|released| *released >= since);
             } else if brief {
                 // For a page or a lock, or a timer that is soon due.
                 open.pauses_briefly(since, BRIEF);

@@ -36,6 +36,8 @@ pub(crate) struct Woken {
     /// The wait was in the middle of a handling, as its end shows: another thread ended it, without a
     /// message to wake that one first, in a new place.
     pub(crate) busy: Option<Wait>,
+    /// The wait was for another thread: bytes do not end it.
+    pub(crate) locked: bool,
 }
 
 /// The threads of a client's process.
@@ -104,6 +106,7 @@ impl ClientThreads {
             let known = matches!(place.wait, Wait::Poll | Wait::Sleep | Wait::File);
             sole && !known && !thread.frequents(*place) && !alone && !relayed
         });
+        let locked = thread.wait.is_some_and(|place| place.wait == Wait::Lock);
         if waited && thread.wait.is_some_and(|place| place.wait == Wait::Poll) {
             thread.left_poll = Some(time);
             thread.polls |= !thread.reply_awaited;
@@ -126,6 +129,7 @@ impl ClientThreads {
             since: waited_since,
             proved,
             busy: busy.map(|place| place.wait),
+            locked,
         })
     }
 

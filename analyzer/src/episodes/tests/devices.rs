@@ -392,7 +392,7 @@ fn leaves(sequence: u16, millis: u32, mode: u8) -> Vec<u8> {
     bytes
 }
 
-fn button(kind: u8, sequence: u16, millis: u32) -> Vec<u8> {
+pub(super) fn button(kind: u8, sequence: u16, millis: u32) -> Vec<u8> {
     let mut bytes = key_press(sequence, millis);
     (bytes[0], bytes[1]) = (kind, 1);
     bytes

@@ -1,6 +1,7 @@
 //! Clients of several threads, as toolkits have them.
 
 use super::super::episode::Unsure;
+use super::devices::button;
 use super::*;
 use SwitchKind::{Blocked, In};
 
@@ -139,6 +140,23 @@ fn a_question_that_the_recorder_takes_late_is_not_the_clients() {
     let key = episodes.iter().rfind(|one| one.trigger == Trigger::Input);
     let none = Owner::Server(ServerCause::Processor);
     assert_eq!(key.map(|key| key.parts.of(none) / 1000), Some(50_000));
+}
+
+#[test]
+fn a_button_that_goes_up_before_the_thread_that_works_has_run_ends_nothing() {
+    let mut all = Threads::new();
+    all.0.at(100 * MS).server_sends(&[button(4, 1, 0)]);
+    all.run(READER, 100 * MS + 30, 100 * MS + 70, PSELECT, 5);
+    all.0.at(100 * MS + 80).server_sends(&[button(5, 1, 0)]);
+    all.switch(MAIN, 100 * MS + 90, In);
+    all.0.at(105 * MS).client_sends(&[get_input_focus()]);
+    all.switch(MAIN, 105 * MS + 10, Blocked);
+    all.0.at(145 * MS).server_sends(&[reply(3)]);
+    all.switch(MAIN, 145 * MS + 50, In);
+    all.draws(160 * MS);
+    all.switch(MAIN, 161 * MS, Blocked);
+    all.waits(MAIN, 161 * MS, FUTEX, WORK);
+    assert_eq!(keys(&all.end()), [(60_000, 19_910, 20)]);
 }
 
 #[test]
