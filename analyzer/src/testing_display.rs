@@ -90,20 +90,20 @@ impl Display {
                 why: None,
             },
         );
-        let switch = |ms, kind| Switch {
+        for (from, to) in runs {
+            self.switch(*from, SwitchKind::In);
+            self.switch(*to, SwitchKind::Blocked);
+        }
+    }
+
+    pub(crate) fn switch(&mut self, ms: f64, kind: SwitchKind) {
+        self.records.push(Record::Schedule(vec![Switch {
             time: at(ms),
             pid: SERVER_PID,
             tid: SERVER_PID,
             cpu: 0,
             kind,
-        };
-        let switches = runs.iter().flat_map(|(from, to)| {
-            [
-                switch(*from, SwitchKind::In),
-                switch(*to, SwitchKind::Blocked),
-            ]
-        });
-        self.records.push(Record::Schedule(switches.collect()));
+        }]));
     }
 }
 

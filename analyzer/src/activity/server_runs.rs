@@ -67,6 +67,10 @@ pub(crate) struct Runs {
     told: SwitchTotals,
     /// The latest runs of all threads, in the order of their ends.
     stretches: VecDeque<(u64, u64)>,
+    /// The latest intervals in which the first thread was ready and had no processor, and the beginning of
+    /// the one that goes on.
+    preempted: VecDeque<(u64, u64)>,
+    preempted_since: Option<u64>,
     /// The clock's readings: the first and the last of the recording, the last before the counts started,
     /// and the last of the part that counts, where that is over.
     first: Option<Reading>,
@@ -128,6 +132,12 @@ impl Runs {
             }
         }
         let is_awake = self.runs.back().is_some_and(|run| run.to.is_none());
+        if is_first {
+            if let Some(since) = self.preempted_since.take() {
+                keep(&mut self.preempted, (since, step.time));
+            }
+            self.preempted_since = (step.now == State::Ready).then_some(step.time);
+        }
         match step.now {
             _ if !is_first => {}
             // One that is ready before it was seen to run was on a processor when the recording
@@ -183,10 +193,7 @@ impl Runs {
     fn stretch(&mut self, since: u64, until: u64) {
         self.told.nanos += until.saturating_sub(since);
         self.told.stretches += 1;
-        if self.stretches.len() == STRETCHES_LIMIT {
-            self.stretches.pop_front();
-        }
-        self.stretches.push_back((since, until));
+        keep(&mut self.stretches, (since, until));
     }
 
     /// The kernel's clock of the process was read, at `time`.
@@ -218,10 +225,13 @@ impl Runs {
     /// The threads' run time between two times, as far as the runs are kept.
     pub(crate) fn ran_between(&self, from: u64, to: u64) -> u64 {
         let running = self.running.values().map(|since| (*since, to));
-        let latest = self.stretches.iter().rev().copied();
-        let all = latest.take_while(|(_, until)| *until > from).chain(running);
-        all.map(|(since, until)| until.min(to).saturating_sub(since.max(from)))
-            .sum()
+        between(&self.stretches, running, from, to)
+    }
+
+    /// The time between two others in which the first thread was ready and had no processor.
+    pub(crate) fn preempted_between(&self, from: u64, to: u64) -> u64 {
+        let now = self.preempted_since.map(|since| (since, to));
+        between(&self.preempted, now.into_iter(), from, to)
     }
 
     /// The end of the last stretch that is over. A stretch counts where it ends.
@@ -278,6 +288,26 @@ impl Runs {
         self.others_ran = Share::default();
         self.since = self.last;
     }
+}
+
+fn keep(stretches: &mut VecDeque<(u64, u64)>, one: (u64, u64)) {
+    if stretches.len() == STRETCHES_LIMIT {
+        stretches.pop_front();
+    }
+    stretches.push_back(one);
+}
+
+/// The time of stretches, and of those that go on, between two others.
+fn between(
+    stretches: &VecDeque<(u64, u64)>,
+    now: impl Iterator<Item = (u64, u64)>,
+    from: u64,
+    to: u64,
+) -> u64 {
+    let latest = stretches.iter().rev().copied();
+    let all = latest.take_while(|(_, until)| *until > from).chain(now);
+    all.map(|(since, until)| until.min(to).saturating_sub(since.max(from)))
+        .sum()
 }
 
 /// The clock's time between two readings.

@@ -326,6 +326,11 @@ impl Stalls {
         if waited.is_empty() && !(blamed.alone && ran_long) || self.emulated && !ran_long {
             return;
         }
+        // While it could run and had no processor, nobody held it.
+        let preempted = runs.map_or(0, |runs| runs.preempted_between(from, to));
+        if (to - from).saturating_sub(preempted) <= self.frame {
+            return;
+        }
         self.add(Stall {
             how: HoldKind::Busy,
             client: blamed.client,

@@ -1,7 +1,7 @@
 //! Stalls over synthetic traces of several clients.
 
 use x11prof_cost_model::Substitutions;
-use x11prof_trace::Control;
+use x11prof_trace::{Control, SwitchKind};
 
 use crate::pipeline::Pipeline;
 use crate::stalls::report::StallsReport;
@@ -202,6 +202,24 @@ fn a_server_that_has_no_processor_is_held_by_nobody() {
     display.gets(3, 60.5, reply(1));
     display.gets(2, 60.6, reply(1));
     assert_eq!(lines(&stalls(&display)), []);
+}
+
+#[test]
+fn a_server_that_loses_its_processor_is_held_by_nobody() {
+    use SwitchKind::{Blocked, In, Preempted};
+    let held = |back| {
+        let mut display = Display::new();
+        display.runs(&[]);
+        for (ms, kind) in [(10.0, In), (11.0, Preempted), (back, In), (61.0, Blocked)] {
+            display.switch(ms, kind);
+        }
+        display.sends(2, 9.9, query_font());
+        display.sends(3, 9.9, get_input_focus());
+        display.gets(2, 60.5, reply(1));
+        display.gets(3, 60.6, reply(1));
+        lines(&stalls(&display)).len()
+    };
+    assert_eq!((held(60.0), held(40.0)), (0, 1));
 }
 
 #[test]
