@@ -11,6 +11,10 @@ use serde_json::Value;
 /// The troubles that the four programs make.
 const TROUBLES: [&str; 4] = ["poll", "grab", "leak", "redraw"];
 
+/// A recording's seconds after its programs have started: all of those begin at once, and a busy server makes
+/// them wait for each other.
+const STEADY: [&str; 6] = ["top", "x11prof.mcap", "--at", "5", "--seconds", "4"];
+
 /// A recording of the four programs through the proxy, of more than five seconds.
 fn recorded(place: &Place) -> Value {
     let program = example("troubles");
@@ -21,15 +25,7 @@ fn recorded(place: &Place) -> Value {
     );
     place.write("all.sh", script.as_bytes());
     place.ok(["record", "--server", "xvfb", "--", "sh", "all.sh"]);
-    place.json([
-        "top",
-        "x11prof.mcap",
-        "--at",
-        "5",
-        "--json",
-        "--seconds",
-        "4",
-    ])
+    place.json(STEADY.iter().chain(&["--json"]))
 }
 
 /// The client that makes this trouble.
@@ -83,7 +79,7 @@ fn a_recording_names_who_polls_grabs_leaks_and_redraws() {
         let waits = &of(&report, waiter)["waits_for"][0];
         assert_eq!(waits["client"], holder, "{report:#}");
     }
-    let text = place.ok(["top", "x11prof.mcap", "--at", "5"]);
+    let text = place.ok(STEADY);
     for said in [
         " grabbed the server ",
         "; 3 clients waited ",
@@ -98,9 +94,9 @@ fn a_recording_names_who_polls_grabs_leaks_and_redraws() {
         text.lines().all(|line| line.chars().count() <= 80),
         "{text}"
     );
-    let by_window = place.ok(["top", "x11prof.mcap", "--at", "5", "--by", "window"]);
+    let by_window = place.ok(STEADY.iter().chain(&["--by", "window"]));
     assert!(by_window.contains(" window 400x300"), "{by_window}");
-    let by_request = place.ok(["top", "x11prof.mcap", "--at", "5", "--by", "request"]);
+    let by_request = place.ok(STEADY.iter().chain(&["--by", "request"]));
     assert!(by_request.contains("\nPutImage "), "{by_request}");
     // A report and the list of stalls tell of it as well.
     let report = place.ok(["report", "--all"]);
