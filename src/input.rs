@@ -30,6 +30,12 @@ pub(crate) fn trace(path: &Path) -> Result<Reader<BufReader<File>>, CommandError
     Reader::new(BufReader::new(file)).map_err(|error| CommandError::file(path, error))
 }
 
+/// The file's own name, for a label: no path.
+pub(crate) fn shown_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
 /// Parameters on the machine of a recording.
 pub(crate) struct Prices {
     /// The parameters.

@@ -38,6 +38,14 @@ fn main() -> ExitCode {
         x11prof_proxy::attach_watchdog(words.next().and_then(|pid| pid.parse().ok()));
         return ExitCode::SUCCESS;
     }
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == commands::replay::player::WORD)
+    {
+        // Not for people: `replay` starts x11prof as the recorded program's stand-in.
+        let outcome = commands::replay::player::run(std::env::args_os().skip(2));
+        return ended(outcome);
+    }
     // A file that may grow no more (`ulimit -f`) is a full disk: an error where it is written.
     ignore(signal_hook::consts::SIGXFSZ);
     let outcome = match std::env::args_os().len() {
@@ -45,6 +53,11 @@ fn main() -> ExitCode {
         ..2 if io::stdout().is_terminal() => commands::first_steps::run(),
         _ => Arguments::read().and_then(done),
     };
+    ended(outcome)
+}
+
+/// The exit status; an error is said here, and nowhere else.
+fn ended(outcome: Outcome) -> ExitCode {
     outcome.unwrap_or_else(|error| {
         say!("{}", error.message());
         error.exit_code()
@@ -65,6 +78,7 @@ fn done(arguments: Arguments) -> Outcome {
         Command::Sql(arguments) => commands::sql::run(&arguments),
         Command::Top(arguments) => commands::top::run(&arguments),
         Command::Check(arguments) => commands::check::run(&arguments),
+        Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Mark(arguments) => commands::mark::run(arguments),
         Command::Server(arguments) => commands::server::run(&arguments),
         Command::Link(arguments) => commands::link::run(&arguments),

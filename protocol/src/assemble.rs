@@ -3,7 +3,8 @@
 use crate::header::{Head, HeadKind, Side};
 use crate::walk::{Piece, Walker};
 
-/// Bytes kept of a message that does not lie in one slice; the rest counts in its length only.
+/// Bytes kept of a message that does not lie in one slice, where nobody asks for more; the rest counts in its
+/// length only.
 const LONGEST_KEPT: usize = 1 << 20;
 /// Bytes shown of a stream that has no message boundaries.
 const LOST_SHOWN: usize = 32;
@@ -41,6 +42,8 @@ pub(crate) struct Assembler {
     cut: bool,
     /// Its head, for a message whose end is missing.
     head: Option<Head>,
+    /// Bytes kept of a message that does not lie in one slice.
+    pub(crate) longest: usize,
     /// True for the major opcodes of requests of which equal ones are taken together; `None` for none.
     pub(crate) together: Option<fn(u8) -> bool>,
 }
@@ -57,6 +60,7 @@ impl Assembler {
             held: Vec::new(),
             cut: false,
             head: None,
+            longest: LONGEST_KEPT,
             together: None,
         }
     }
@@ -87,6 +91,7 @@ impl Assembler {
             held,
             cut,
             head,
+            longest,
             together,
         } = self;
         let mut at = 0;
@@ -118,7 +123,7 @@ impl Assembler {
                 on(Whole::Lost(why, shown, piece.bytes.len() as u64));
                 continue;
             }
-            keep(held, *cut, &piece);
+            keep(held, *longest, *cut, &piece);
             *head = piece.head;
             if let Some(found) = piece.head
                 && piece.ends
@@ -147,14 +152,14 @@ fn repetitions(bytes: &[u8], message: &[u8]) -> usize {
     next.take_while(|next| *next == message).count()
 }
 
-fn keep(held: &mut Vec<u8>, cut: bool, piece: &Piece<'_>) {
+fn keep(held: &mut Vec<u8>, longest: usize, cut: bool, piece: &Piece<'_>) {
     if !cut {
         // At once what the message takes, for a long one comes in many pieces.
         if let Some(head) = piece.head {
-            let wanted = head.len.min(LONGEST_KEPT as u64) as usize;
+            let wanted = head.len.min(longest as u64) as usize;
             held.reserve_exact(wanted.saturating_sub(held.len()));
         }
-        let room = LONGEST_KEPT.saturating_sub(held.len());
+        let room = longest.saturating_sub(held.len());
         held.extend_from_slice(&piece.bytes[..piece.bytes.len().min(room)]);
     }
 }

@@ -126,6 +126,11 @@ impl Connection {
         self.feed_in(&mut Room::default(), side, input, extensions, on);
     }
 
+    /// Keeps up to `longest` bytes of each request, not a mebibyte: of recordings with whole images.
+    pub fn keep_requests(&mut self, longest: usize) {
+        self.client.longest = longest;
+    }
+
     /// From now on [`feed_in`](Connection::feed_in) gives equal requests in a row as one, where `together` is there and
     /// true for their major opcode. Only for requests of the core protocol that have no reply.
     pub fn take_together(&mut self, together: Option<fn(u8) -> bool>) {

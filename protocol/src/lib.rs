@@ -17,6 +17,7 @@ mod extensions;
 mod fields;
 mod foreign_names;
 mod header;
+mod id_fields;
 mod known_names;
 mod message;
 mod name_table;
@@ -38,6 +39,7 @@ pub use extension::Extension;
 pub use extensions::Extensions;
 pub use fields::Value;
 pub use header::{Head, HeadKind, Side};
+pub use id_fields::IdKind;
 pub use known_names::known_names;
 pub use message::{
     ClientSetup, ErrorMessage, Event, Malformed, Message, Reply, Request, ServerSetup, SetupStatus,

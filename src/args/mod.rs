@@ -4,6 +4,7 @@ mod analyses;
 mod audit;
 mod check;
 mod issues;
+mod replay;
 mod roundtrips;
 mod top;
 mod values;
@@ -22,6 +23,7 @@ pub(crate) use analyses::{Compare, Diff, Dump, Episodes, Export, Link, Report, S
 pub(crate) use audit::Audit;
 pub(crate) use check::Check;
 pub(crate) use issues::{Issues, IssuesFormat, Sql, SqlFormat};
+pub(crate) use replay::{PaceChoice, Replay};
 pub(crate) use roundtrips::RoundTrips;
 pub(crate) use top::Top;
 pub(crate) use values::{
@@ -136,6 +138,8 @@ pub(crate) enum Command {
     Top(Top),
     /// Compare a recording with a budget; exit status 1 where the recording costs more, 2 on any error
     Check(Check),
+    /// Play a recording to other display servers, and compare what it takes there
+    Replay(Replay),
     /// Put a mark into the running recording, at the moment when a delay was felt
     Mark(Mark),
     /// Start your display server so that every recorder of yours times each of its requests

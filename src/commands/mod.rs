@@ -22,6 +22,7 @@ mod partial;
 mod price_table;
 pub(crate) mod record;
 pub(crate) mod recover;
+pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod roundtrips;
 pub(crate) mod scrub;

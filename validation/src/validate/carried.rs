@@ -1,8 +1,8 @@
 //! `cargo xtask validate carried`: recorded on Xvfb, what would a program cost on other servers?
 //!
-//! The forecast of `report --params SERVER` is held against what the kernel charges such a server for the
-//! program when nobody records it, beside the naive forecast that all servers cost the same. Nothing is
-//! pinned, parameters are the default ones.
+//! The forecast of `report --params SERVER` and the recording's replay on such a server (`replay --server`) are held
+//! against what the kernel charges the server for the program when nobody records it, beside the naive forecast that
+//! all servers cost the same. Nothing is pinned, parameters are the default ones.
 
 use std::fs;
 use std::path::Path;
@@ -36,6 +36,7 @@ struct Row {
     new: bool,
     program: &'static str,
     forecast: f64,
+    replayed: f64,
     naive: f64,
     truths: Vec<f64>,
 }
@@ -66,9 +67,9 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     let half = arguments.first().is_some_and(|argument| argument == "half");
     let names = &arguments[usize::from(half)..];
     println!(
-        "| program | new | server | forecast, ms | truth, ms | its spread, % | forecast / truth | naive / truth |"
+        "| program | new | server | forecast, ms | truth, ms | its spread, % | replayed / truth | forecast / truth | naive / truth |"
     );
-    println!("|---|---|---|---:|---:|---:|---:|---:|");
+    println!("|---|---|---|---:|---:|---:|---:|---:|---:|");
     let mut rows = Vec::new();
     for (at, program) in PROGRAMS.iter().enumerate() {
         let named = names.is_empty()
@@ -93,23 +94,26 @@ fn program_rows(program: &Program, folder: &Path) -> Result<Vec<Row>, String> {
     let trace = folder.join(format!("{name}.mcap"));
     record(program, &trace)?;
     let naive = forecast(&trace, None)?;
+    let replayed = replayed(&trace, folder)?;
     let mut rows = Vec::new();
-    for (kind, parameters) in SERVERS {
+    for ((kind, parameters), replayed) in SERVERS.into_iter().zip(replayed) {
         let truths: Result<Vec<f64>, String> = (0..TRUTHS).map(|_| truth(program, kind)).collect();
         let row = Row {
             new: program.new,
             program: program.name,
             forecast: forecast(&trace, Some(parameters))?,
+            replayed,
             naive,
             truths: truths?,
         };
         println!(
-            "| {} | {} | {kind} | {:.0} | {:.0} | {:.0} | {:.2} | {:.2} |",
+            "| {} | {} | {kind} | {:.0} | {:.0} | {:.0} | {:.2} | {:.2} | {:.2} |",
             row.program,
             if row.new { "yes" } else { "" },
             row.forecast,
             row.truth(),
             100.0 * row.spread(),
+            row.replayed / row.truth(),
             row.forecast / row.truth(),
             row.naive / row.truth(),
         );
@@ -130,20 +134,22 @@ fn summary<'a>(what: &str, rows: impl Iterator<Item = &'a Row> + Clone) {
             100.0 * quantile(&beyond, 0.95),
         )
     };
-    let (ours, naive) = (of(|row| row.forecast), of(|row| row.naive));
     println!(
-        "\n{what}, {} rows: median error {:.1} % (naive {:.1}), 95th percentile beyond the truth's spread {:.0} % (naive {:.0})",
-        rows.clone().count(),
-        ours.0,
-        naive.0,
-        ours.1,
-        naive.1,
+        "\n{what}, {} rows: median error, 95th percentile beyond the truth's spread",
+        rows.clone().count()
     );
+    for (name, (middle, worst)) in [
+        ("replayed", of(|row| row.replayed)),
+        ("forecast", of(|row| row.forecast)),
+        ("naive", of(|row| row.naive)),
+    ] {
+        println!("  {name}: {middle:.1} %, {worst:.0} %");
+    }
 }
 
 /// The number of pairs of servers, different for a program, that are forecast in their order.
 fn orders(rows: &[Row]) {
-    let (mut right, mut all) = (0, 0);
+    let (mut right, mut replayed, mut all) = (0, 0, 0);
     for (at, one) in rows.iter().enumerate() {
         for other in rows[at + 1..]
             .iter()
@@ -153,10 +159,34 @@ fn orders(rows: &[Row]) {
             if ratio.max(1.0 / ratio) > DIFFER {
                 all += 1;
                 right += usize::from((one.forecast > other.forecast) == (ratio > 1.0));
+                replayed += usize::from((one.replayed > other.replayed) == (ratio > 1.0));
             }
         }
     }
-    println!("\nOrder of servers that differ by 15 % or more: {right} of {all} right");
+    println!(
+        "\nOrder of servers that differ by 15 % or more: replayed {replayed}, forecast {right} of {all} right"
+    );
+}
+
+/// The server's time on each of the servers, in milliseconds, by a replay of the recording there.
+fn replayed(trace: &Path, folder: &Path) -> Result<Vec<f64>, String> {
+    let mut command = Command::new(target().join("release/x11prof"));
+    command.arg("replay").arg(trace);
+    for (kind, _) in SERVERS {
+        command.args(["--server", kind.name()]);
+    }
+    command.args(["--format", "json", "-o"]);
+    command.arg(folder.join("replay.mcap"));
+    let output = command.output().map_err(told)?;
+    let compared: Value = serde_json::from_slice(&output.stdout)
+        .map_err(|_| String::from_utf8_lossy(&output.stderr).into_owned())?;
+    // The first is the recording.
+    let servers = compared["servers"].as_array().into_iter().flatten().skip(1);
+    let times = servers.map(|server| server["server_ms"].as_f64());
+    let times: Option<Vec<f64>> = times.collect();
+    times
+        .filter(|times| times.len() == SERVERS.len())
+        .ok_or_else(|| format!("{}: {compared}", trace.display()))
 }
 
 /// A command with a home that nobody has used.

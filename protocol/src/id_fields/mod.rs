@@ -1,0 +1,221 @@
+//! The ids in a request: where its bytes name resources, atoms, times, visuals and picture formats.
+//!
+//! `table.txt` has the requests of the core protocol and of 25 extensions. A replay of a request on another server
+//! puts that server's ids there.
+
+mod kind;
+mod table;
+
+use crate::{ByteOrder, Extensions, Request};
+pub use kind::IdKind;
+use table::{Field, table};
+
+/// Elements of a list that are read at most; a request has no more than 2^26 bytes.
+const MOST_ELEMENTS: usize = 1 << 24;
+
+impl Request<'_> {
+    /// Calls `on` for each id in the request: its offset in the bytes, and its kind. Ids inside properties, events and
+    /// pixels are not among them.
+    pub fn ids(&self, extensions: &Extensions, mut on: impl FnMut(usize, IdKind)) {
+        let extension = match self.major {
+            ..128 => None,
+            major => match extensions.by_major(major) {
+                Some(extension) => Some(extension.name.as_str()),
+                None => return,
+            },
+        };
+        let opcode = if extension.is_some() {
+            self.minor
+        } else {
+            self.major
+        };
+        let bytes = Fields {
+            bytes: self.bytes,
+            order: self.order,
+            // The table's offsets are after a header of 4 bytes.
+            more: self.header_len - 4,
+        };
+        for field in table().fields(extension, opcode) {
+            bytes.each(field, &mut on);
+        }
+    }
+}
+
+/// The bytes of a request, with the table's offsets.
+struct Fields<'a> {
+    bytes: &'a [u8],
+    order: ByteOrder,
+    more: usize,
+}
+
+impl Fields<'_> {
+    fn number(&self, at: usize, size: usize) -> Option<u32> {
+        let at = at + self.more;
+        match size {
+            2 => self.order.u16(self.bytes, at).map(u32::from),
+            _ => self.order.u32(self.bytes, at),
+        }
+    }
+
+    fn id(&self, at: usize, kind: IdKind, on: &mut impl FnMut(usize, IdKind)) -> Option<()> {
+        let at = at + self.more;
+        self.bytes.get(at..at + 4)?;
+        on(at, kind);
+        Some(())
+    }
+
+    fn each(&self, field: &Field, on: &mut impl FnMut(usize, IdKind)) -> Option<()> {
+        match field {
+            Field::At(at, kind) => self.id(*at, *kind, on)?,
+            Field::Values {
+                mask,
+                size,
+                values,
+                bits,
+            } => {
+                let mask = self.number(*mask, *size)?;
+                for (bit, kind) in bits.iter().filter(|(bit, _)| mask & (1 << bit) != 0) {
+                    let before = (mask & ((1 << bit) - 1)).count_ones() as usize;
+                    self.id(values + 4 * before, *kind, on)?;
+                }
+            }
+            Field::List {
+                begin,
+                size,
+                count,
+                ids,
+            } => {
+                let count = match count {
+                    Some((at, size)) => self.number(*at, *size)? as usize,
+                    None => MOST_ELEMENTS,
+                };
+                for element in 0..count.min(MOST_ELEMENTS) {
+                    for (at, kind) in ids {
+                        self.id(begin + element * size + at, *kind, on)?;
+                    }
+                }
+            }
+            Field::TextItems { begin, character } => self.text_items(*begin, *character, on)?,
+            Field::Glyphs { begin, glyph } => self.glyphs(*begin, *glyph, on)?,
+        }
+        Some(())
+    }
+
+    /// Section "PolyText8": a length of 255 is followed by a font.
+    fn text_items(
+        &self,
+        begin: usize,
+        character: usize,
+        on: &mut impl FnMut(usize, IdKind),
+    ) -> Option<()> {
+        let mut at = begin;
+        while let Some(len) = self.bytes.get(at + self.more) {
+            if *len == 255 {
+                self.id(at + 1, IdKind::FontItem, on)?;
+                at += 5;
+            } else {
+                at += 2 + usize::from(*len) * character;
+            }
+        }
+        Some(())
+    }
+
+    /// RENDER, "CompositeGlyphs8": a length of 255 is followed by a glyph set.
+    fn glyphs(&self, begin: usize, glyph: usize, on: &mut impl FnMut(usize, IdKind)) -> Option<()> {
+        let mut at = begin;
+        while let Some(len) = self.bytes.get(at + self.more) {
+            at += 8;
+            if *len == 255 {
+                self.id(at, IdKind::Resource, on)?;
+                at += 4;
+            } else {
+                at += (usize::from(*len) * glyph).next_multiple_of(4);
+            }
+        }
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::IdKind::{Atom, FontItem, PictFormat, Resource, Time};
+    use super::*;
+    use crate::{Extension, SequenceNumber, Symbol};
+
+    fn request(bytes: &[u8], header_len: usize) -> Vec<(usize, IdKind)> {
+        let mut extensions = Extensions::new();
+        extensions.insert(Extension {
+            name: Symbol::new("RENDER"),
+            major: 139,
+            first_event: 0,
+            first_error: 0,
+        });
+        let request = Request {
+            sequence: SequenceNumber(1),
+            name: Symbol::new("any"),
+            major: bytes[0],
+            minor: bytes[1],
+            order: ByteOrder::Big,
+            bytes,
+            wire_len: bytes.len() as u64,
+            header_len,
+            has_reply: false,
+        };
+        let mut all = Vec::new();
+        request.ids(&extensions, |at, kind| all.push((at, kind)));
+        all
+    }
+
+    #[test]
+    fn fixed_fields_are_found_behind_either_header() {
+        let mut bytes = [0; 28];
+        bytes[0] = 24; // ConvertSelection
+        let expected = [(4, Resource), (8, Atom), (12, Atom), (16, Atom), (20, Time)];
+        assert_eq!(request(&bytes[..24], 4), expected);
+        let later = expected.map(|(at, kind)| (at + 4, kind));
+        assert_eq!(request(&bytes, 8), later);
+    }
+
+    #[test]
+    fn a_mask_says_which_values_are_there() {
+        // ChangeWindowAttributes: background-pixel, event-mask, cursor.
+        let mut bytes = [0; 24];
+        (bytes[0], bytes[10], bytes[11]) = (2, 0x48, 0x02);
+        assert_eq!(request(&bytes, 4), [(4, Resource), (20, Resource)]);
+    }
+
+    #[test]
+    fn a_list_has_as_many_elements_as_it_says_and_never_more_than_there_are_bytes() {
+        let mut bytes = [0; 20];
+        (bytes[0], bytes[9]) = (114, 2); // RotateProperties
+        let expected = [(4, Resource), (12, Atom), (16, Atom)];
+        assert_eq!(request(&bytes, 4), expected);
+        bytes[9] = 200;
+        assert_eq!(request(&bytes, 4), expected);
+    }
+
+    #[test]
+    fn fonts_and_glyph_sets_change_between_characters() {
+        let mut text = vec![74, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        text.extend([2, 0, b'a', b'b', 255, 0, 0, 0, 9, 1, 0, b'c']);
+        let expected = [(4, Resource), (8, Resource), (21, FontItem)];
+        assert_eq!(request(&text, 4), expected);
+        let mut glyphs = vec![0; 28];
+        (glyphs[0], glyphs[1]) = (139, 24);
+        glyphs.extend([3, 0, 0, 0, 0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 0, 0]);
+        glyphs.extend([255, 0, 0, 0, 0, 0, 0, 0, 7, 7, 7, 7]);
+        let expected = [
+            (8, Resource),
+            (12, Resource),
+            (16, PictFormat),
+            (20, Resource),
+            (52, Resource),
+        ];
+        assert_eq!(request(&glyphs, 4), expected);
+    }
+
+    #[test]
+    fn the_table_knows_its_own_words() {
+        assert!(table().len() > 300);
+    }
+}

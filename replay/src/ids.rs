@@ -1,0 +1,124 @@
+//! The ids of the recorded session, as the display has them.
+
+use rustc_hash::FxHashMap;
+use x11prof_protocol::IdKind;
+
+/// The last predefined atom (protocol, appendix A): the same on every display.
+const LAST_PREDEFINED: u32 = 68;
+
+/// A client's ids: recorded and here.
+#[derive(Debug, Clone, Copy)]
+struct Range {
+    mask: u32,
+    here: u32,
+}
+
+/// Recorded ids and those of the display.
+#[derive(Debug, Default)]
+pub(crate) struct Ids {
+    ranges: FxHashMap<u32, Range>,
+    /// The mask of the recorded ids: a server has one for all its clients.
+    mask: u32,
+    /// Roots and default colormaps.
+    pub(crate) fixed: FxHashMap<u32, u32>,
+    pub(crate) visuals: FxHashMap<u32, u32>,
+    pub(crate) formats: FxHashMap<u32, u32>,
+    pub(crate) atoms: FxHashMap<u32, u32>,
+    /// Times of the recorded server and of this one, in order.
+    times: Vec<(u32, u32)>,
+}
+
+impl Ids {
+    /// The ids of a client: base and mask of the recording, base and mask here. False where there are too few here.
+    pub(crate) fn add_client(&mut self, recorded: (u32, u32), here: (u32, u32)) -> bool {
+        let (base, mask) = recorded;
+        self.mask = mask;
+        self.ranges.insert(base, Range { mask, here: here.0 });
+        here.1 & mask == mask
+    }
+
+    /// An id of a client, or of the server's that are the same for all; `None` for any other number.
+    pub(crate) fn known(&self, id: u32) -> Option<u32> {
+        let range = self.ranges.get(&(id & !self.mask));
+        match range.filter(|_| id != 0) {
+            Some(range) => Some(range.here | (id & range.mask)),
+            None => self.fixed.get(&id).copied(),
+        }
+    }
+
+    /// The recorded `id` as it is here. What nobody knows stays as it is: servers of one kind number their own things
+    /// alike.
+    pub(crate) fn here(&self, id: u32, kind: IdKind) -> u32 {
+        let of = |map: &FxHashMap<u32, u32>| map.get(&id).copied().unwrap_or(id);
+        match kind {
+            IdKind::Resource | IdKind::FontItem => self.known(id).unwrap_or(id),
+            IdKind::Atom if id <= LAST_PREDEFINED => id,
+            IdKind::Atom => of(&self.atoms),
+            IdKind::Time => self.time(id),
+            IdKind::Visual => of(&self.visuals),
+            IdKind::PictFormat => of(&self.formats),
+        }
+    }
+
+    /// An event had the time `recorded` then and `here` now.
+    pub(crate) fn add_time(&mut self, recorded: u32, here: u32) {
+        let last = self.times.last().copied().unwrap_or_default();
+        if recorded > last.0 {
+            self.times.push((recorded, here.max(last.1)));
+        }
+    }
+
+    /// The time here of the last event that is not after the recorded time; CurrentTime (0) before the first. A time in
+    /// the future would be refused (protocol, SetSelectionOwner).
+    pub(crate) fn time(&self, recorded: u32) -> u32 {
+        let after = self.times.partition_point(|(then, _)| *then <= recorded);
+        match after.checked_sub(1) {
+            Some(at) if recorded != 0 => self.times[at].1,
+            _ => 0,
+        }
+    }
+
+    /// The time here of an event that had exactly this time.
+    pub(crate) fn same_time(&self, recorded: u32) -> Option<u32> {
+        let found = self
+            .times
+            .binary_search_by_key(&recorded, |(then, _)| *then);
+        found.ok().map(|at| self.times[at].1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ids;
+    use x11prof_protocol::IdKind;
+
+    #[test]
+    fn ids_of_clients_move_to_their_bases_and_others_stay() {
+        let mut ids = Ids::default();
+        assert!(ids.add_client((0x20_0000, 0x1F_FFFF), (0x60_0000, 0x1F_FFFF)));
+        assert!(!ids.add_client((0x40_0000, 0x1F_FFFF), (0x80_0000, 0xF_FFFF)));
+        ids.fixed.insert(0x2A1, 0x3B2);
+        ids.atoms.insert(200, 201);
+        assert_eq!(ids.here(0x20_0007, IdKind::Resource), 0x60_0007);
+        assert_eq!(ids.here(0x2A1, IdKind::Resource), 0x3B2);
+        assert_eq!(ids.here(0x77, IdKind::Resource), 0x77);
+        assert_eq!(ids.here(0, IdKind::Resource), 0);
+        assert_eq!(ids.here(200, IdKind::Atom), 201);
+        assert_eq!(ids.here(31, IdKind::Atom), 31);
+        assert_eq!(ids.known(0x77), None);
+    }
+
+    #[test]
+    fn times_are_those_of_the_events_that_came() {
+        let mut ids = Ids::default();
+        assert_eq!(ids.time(1000), 0);
+        ids.add_time(1000, 50);
+        ids.add_time(1200, 90);
+        assert_eq!(ids.time(0), 0);
+        assert_eq!(ids.time(999), 0);
+        assert_eq!(ids.time(1100), 50);
+        assert_eq!(ids.time(1200), 90);
+        assert_eq!(ids.same_time(1100), None);
+        assert_eq!(ids.same_time(1000), Some(50));
+    }
+}

@@ -1,0 +1,246 @@
+//! A client of the display that says what a recorded client said.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, IoSlice, Read};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+use rustc_hash::FxHashMap;
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use x11prof_protocol::{ByteOrder, Extensions, SequenceNumber};
+
+use crate::script::{EventKey, key, time};
+
+/// Kinds of message (protocol, "Replies", "Errors", "Events").
+const ERROR: u8 = 0;
+const REPLY: u8 = 1;
+const KEYMAP_NOTIFY: u8 = 11;
+const GENERIC_EVENT: u8 = 35;
+/// Bytes read at a time.
+const ROOM: usize = 1 << 16;
+
+/// The events of a kind that came, and those that were waited for.
+#[derive(Debug, Default)]
+pub(super) struct Arrivals {
+    pub(super) came: u64,
+    pub(super) awaited: u64,
+    /// Times of events here and in the recording whose counterparts are still to come.
+    here: VecDeque<u32>,
+    recorded: VecDeque<u32>,
+}
+
+/// A connection.
+#[derive(Debug)]
+pub(super) struct Connection {
+    stream: UnixStream,
+    order: ByteOrder,
+    /// The last request's number.
+    pub(super) sent: u64,
+    /// The last request that the display is known to have handled.
+    pub(super) handled: u64,
+    /// Requests whose replies are to come: number here, recorded number (0: the player's own).
+    pending: VecDeque<(u64, u64)>,
+    pub(super) arrivals: FxHashMap<EventKey, Arrivals>,
+    /// Errors, by the number here of the request.
+    pub(super) failed: Vec<u64>,
+    /// Pairs of times that were found: recorded, here.
+    pub(super) times: Vec<(u32, u32)>,
+    read: Vec<u8>,
+    pub(super) is_over: bool,
+}
+
+impl Connection {
+    /// Connects, with the cookie of the environment. Gives the display's answer, of at least 8 bytes.
+    pub(super) fn open(
+        socket: &str,
+        (name, data): &(Vec<u8>, Vec<u8>),
+        order: ByteOrder,
+    ) -> io::Result<(Connection, Vec<u8>)> {
+        let stream = UnixStream::connect(socket)?;
+        let mut connection = Connection {
+            stream,
+            order,
+            sent: 0,
+            handled: 0,
+            pending: VecDeque::new(),
+            arrivals: FxHashMap::default(),
+            failed: Vec::new(),
+            times: Vec::new(),
+            read: Vec::new(),
+            is_over: false,
+        };
+        let u16 = |number: usize| match order {
+            ByteOrder::Little => (number as u16).to_le_bytes(),
+            ByteOrder::Big => (number as u16).to_be_bytes(),
+        };
+        let mut request = vec![
+            if order == ByteOrder::Little {
+                b'l'
+            } else {
+                b'B'
+            },
+            0,
+        ];
+        for number in [11, 0, name.len(), data.len(), 0] {
+            request.extend(u16(number));
+        }
+        for text in [name, data] {
+            request.extend_from_slice(text);
+            request.resize(request.len().next_multiple_of(4), 0);
+        }
+        connection.write(&request, None)?;
+        let mut answer = vec![0; 8];
+        connection.stream.read_exact(&mut answer)?;
+        let more = 4 * usize::from(order.u16(&answer, 6).unwrap_or(0));
+        answer.resize(8 + more, 0);
+        connection.stream.read_exact(&mut answer[8..])?;
+        connection.stream.set_nonblocking(true)?;
+        Ok((connection, answer))
+    }
+
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+
+    /// Notes a request as sent; `recorded` is its recorded number where a reply is to come.
+    pub(super) fn note(&mut self, answered: Option<u64>) {
+        self.sent += 1;
+        if let Some(recorded) = answered {
+            self.pending.push_back((self.sent, recorded));
+        }
+    }
+
+    /// Writes what the socket takes now. Gives the number of bytes.
+    pub(super) fn write(&self, bytes: &[u8], descriptor: Option<&OwnedFd>) -> io::Result<usize> {
+        let fds: Vec<BorrowedFd<'_>> = descriptor.iter().map(|fd| fd.as_fd()).collect();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        if !fds.is_empty() {
+            control.push(SendAncillaryMessage::ScmRights(&fds));
+        }
+        let slices = [IoSlice::new(bytes)];
+        match sendmsg(&self.stream, &slices, &mut control, SendFlags::NOSIGNAL) {
+            Ok(written) => Ok(written),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The recorded number of the first request up to `recorded` that the display has still to answer.
+    pub(super) fn unanswered(&self, recorded: u64) -> Option<u64> {
+        let first = self.pending.iter().find(|(_, number)| *number != 0);
+        first
+            .map(|(_, number)| *number)
+            .filter(|number| *number <= recorded && !self.is_over)
+    }
+
+    /// Reads what has come.
+    pub(super) fn receive(&mut self, extensions: &Extensions) -> io::Result<()> {
+        let mut room = [0; ROOM];
+        loop {
+            match self.stream.read(&mut room) {
+                Ok(0) => {
+                    self.is_over = true;
+                    return Ok(());
+                }
+                Ok(len) => {
+                    self.read.extend_from_slice(&room[..len]);
+                    self.take(extensions);
+                    if len < ROOM {
+                        return Ok(());
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // The display ended the connection.
+                Err(_) => {
+                    self.is_over = true;
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Takes the whole messages out of what was read.
+    fn take(&mut self, extensions: &Extensions) {
+        let read = std::mem::take(&mut self.read);
+        let mut at = 0;
+        while let Some(head) = read.get(at..at + 32) {
+            let more = match head[0] & 0x7F {
+                REPLY | GENERIC_EVENT => self.order.u32(head, 4).unwrap_or(0),
+                _ => 0,
+            };
+            let end = at + 32 + 4 * more as usize;
+            let Some(message) = read.get(at..end) else {
+                break;
+            };
+            self.message(message, extensions);
+            at = end;
+        }
+        self.read = read;
+        self.read.drain(..at);
+    }
+
+    fn message(&mut self, bytes: &[u8], extensions: &Extensions) {
+        let kind = bytes[0] & 0x7F;
+        let low = self.order.u16(bytes, 2).filter(|_| kind != KEYMAP_NOTIFY);
+        let sent = SequenceNumber(self.sent);
+        let number = low.and_then(|low| SequenceNumber::widen(low, sent));
+        if let Some(number) = number {
+            self.handled = self.handled.max(number.0);
+        }
+        match (kind, number) {
+            (REPLY | ERROR, number) => {
+                let number = number.unwrap_or_default().0;
+                while self.pending.front().is_some_and(|one| one.0 <= number) {
+                    self.pending.pop_front();
+                }
+                if kind == ERROR {
+                    self.failed.push(number);
+                }
+            }
+            _ => {
+                let Some(key) = key(bytes, self.order, extensions) else {
+                    return;
+                };
+                let of = self.arrivals.entry(key).or_default();
+                of.came += 1;
+                if let Some(time) = time(bytes, self.order) {
+                    of.here.push_back(time);
+                    self.times.extend(of.pair());
+                }
+            }
+        }
+    }
+
+    /// A recorded event is waited for.
+    pub(super) fn await_event(&mut self, key: EventKey, recorded: Option<u32>) {
+        let of = self.arrivals.entry(key).or_default();
+        of.awaited += 1;
+        if let Some(time) = recorded {
+            of.recorded.push_back(time);
+            self.times.extend(of.pair());
+        }
+    }
+
+    /// Ends what the client sends; the display reads all of that and then closes.
+    pub(super) fn shut_down(&self) {
+        // A connection that is over already needs no end.
+        let _ = self.stream.shutdown(std::net::Shutdown::Write);
+    }
+}
+
+impl Arrivals {
+    /// The next pair of times: the events of a kind come in the recorded order.
+    fn pair(&mut self) -> Option<(u32, u32)> {
+        match (self.recorded.front(), self.here.front()) {
+            (Some(recorded), Some(here)) => {
+                let pair = (*recorded, *here);
+                self.recorded.pop_front();
+                self.here.pop_front();
+                Some(pair)
+            }
+            _ => None,
+        }
+    }
+}

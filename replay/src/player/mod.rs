@@ -1,0 +1,80 @@
+//! Plays a script to the display of the environment.
+
+mod connection;
+mod control;
+mod order;
+mod performer;
+mod screens;
+mod send;
+mod shared_memory;
+mod waiting;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use crate::script::{Action, Script};
+use crate::{Played, ReplayError};
+use performer::Player;
+use waiting::Waiting;
+
+/// How fast a script is played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// With the recorded pauses, so that the server wakes up as often and sleeps as long.
+    Recorded,
+    /// As fast as replies and events permit.
+    Full,
+}
+
+/// How to play a script.
+#[derive(Debug, Clone)]
+pub struct PlayConfig {
+    /// How fast.
+    pub pace: Pace,
+    /// The folder for pictures of the screen: one at each mark of the recording, one at the end.
+    pub pictures: Option<PathBuf>,
+}
+
+/// Plays the script to the display of DISPLAY, with the cookie of XAUTHORITY.
+///
+/// # Errors
+/// Fails if the display cannot be reached or has no like screen, and if it falls silent or ends a connection.
+pub fn play(script: &Script, config: &PlayConfig) -> Result<Played, ReplayError> {
+    let mut player = Player::new(script)?;
+    let start = Instant::now();
+    let first = script.steps.first().map(|step| step.time);
+    let mut waiting = Waiting::default();
+    for step in &script.steps {
+        if let (Pace::Recorded, Some(first)) = (config.pace, first) {
+            player.pump_until(start + step.time.since(first))?;
+        }
+        waiting.go_on(&mut player)?;
+        match &step.action {
+            Action::Open(client) => player.open(*client)?,
+            Action::Send(batch) => waiting.send(&mut player, batch)?,
+            Action::Input(input) => {
+                player.settle(None)?;
+                player.control.input(*input)?;
+                player.played.inputs += 1;
+            }
+            Action::Mark(text) => picture(&mut player, config, text)?,
+            Action::Close(client) if waiting.has(*client) => {}
+            Action::Close(client) => player.close(*client)?,
+        }
+    }
+    waiting.finish(&mut player)?;
+    picture(&mut player, config, "end")?;
+    for client in 0..player.clients.len() {
+        player.close(client)?;
+    }
+    Ok(player.finish(start.elapsed()))
+}
+
+/// Takes a picture of what was sent so far, where the user wants pictures.
+fn picture(player: &mut Player<'_>, config: &PlayConfig, name: &str) -> Result<(), ReplayError> {
+    let Some(folder) = &config.pictures else {
+        return Ok(());
+    };
+    player.settle(None)?;
+    player.picture(folder, name)
+}

@@ -1,0 +1,144 @@
+//! What must have come before a client goes on: replies, events, and the requests of other clients.
+
+use std::time::{Duration, Instant};
+
+use x11prof_protocol::{ByteOrder, Symbol};
+
+use super::performer::Player;
+use crate::ReplayError;
+use crate::script::{Batch, EventKey};
+
+/// A display that does not answer for so long is given up.
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
+/// After so long a client lets others go on: one of them may have grabbed the server.
+pub(super) const TURN: Duration = Duration::from_millis(250);
+/// Longest wait for an event that the recording has: a server in its own time, on a busy machine.
+const EVENT_PATIENCE: Duration = Duration::from_millis(500);
+/// A kind of event that did not come so many times is waited for no more.
+const MISSES: u32 = 3;
+/// GetInputFocus (protocol, section "GetInputFocus").
+const GET_INPUT_FOCUS: u8 = 43;
+
+impl Player<'_> {
+    /// Waits for the replies that the recorded client had when it sent the batch. False where they do not come within
+    /// `patience`.
+    pub(super) fn replies(
+        &mut self,
+        batch: &Batch,
+        patience: Duration,
+    ) -> Result<bool, ReplayError> {
+        let until = Instant::now() + patience;
+        while self.unanswered(batch).is_some() {
+            if Instant::now() >= until {
+                return Ok(false);
+            }
+            self.pump(until)?;
+        }
+        Ok(true)
+    }
+
+    /// The recorded number of the first request that must be answered before the batch is sent.
+    pub(super) fn unanswered(&self, batch: &Batch) -> Option<u64> {
+        let connection = self.clients[batch.client].as_ref()?;
+        connection.unanswered(batch.after_reply)
+    }
+
+    /// Waits for the events that the recorded client had when it sent the batch.
+    pub(super) fn wait_for_events(&mut self, batch: &Batch) -> Result<(), ReplayError> {
+        let mut awaited = Vec::with_capacity(batch.after_events.len());
+        for event in &batch.after_events {
+            let key = EventKey {
+                id: self.ids.known(event.key.id).unwrap_or(event.key.id),
+                extension: self.major_here(event.key.extension).unwrap_or(0),
+                ..event.key
+            };
+            if let Some(connection) = &mut self.clients[batch.client] {
+                connection.await_event(key, event.time);
+                awaited.push((key, event.name));
+            }
+        }
+        self.events(batch.client, awaited)
+    }
+
+    fn events(
+        &mut self,
+        client: usize,
+        mut awaited: Vec<(EventKey, Symbol)>,
+    ) -> Result<(), ReplayError> {
+        let until = Instant::now() + EVENT_PATIENCE;
+        awaited.retain(|(key, _)| {
+            let misses = self.unreliable.get(&(key.extension, key.code));
+            misses.is_none_or(|misses| *misses < MISSES)
+        });
+        loop {
+            let Some(connection) = &self.clients[client] else {
+                return Ok(());
+            };
+            awaited.retain(|(key, _)| {
+                let of = connection.arrivals.get(key);
+                of.is_some_and(|of| of.came < of.awaited)
+            });
+            if awaited.is_empty() || connection.is_over {
+                return Ok(());
+            }
+            if Instant::now() >= until {
+                break;
+            }
+            self.pump(until)?;
+        }
+        awaited.sort_unstable_by_key(|(key, _)| (key.extension, key.code, key.id));
+        awaited.dedup_by_key(|(key, _)| *key);
+        for (key, name) in awaited {
+            let connection = self.clients[client].as_mut();
+            if let Some(of) = connection.and_then(|one| one.arrivals.get_mut(&key)) {
+                let missed = of.awaited - of.came;
+                of.awaited = of.came;
+                *self
+                    .unreliable
+                    .entry((key.extension, key.code))
+                    .or_default() += 1;
+                let missed_events = &mut self.played.missed_events;
+                *missed_events.entry(name.as_str().to_owned()).or_default() += missed;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until the display has handled what these clients sent (all, where none is named), so that what comes next
+    /// comes after it. Where nothing that was sent is answered, the player asks.
+    pub(super) fn settle(&mut self, clients: Option<&[usize]>) -> Result<(), ReplayError> {
+        let all: Vec<usize> = (0..self.clients.len()).collect();
+        for client in clients.unwrap_or(&all) {
+            // The recorded pauses are as good as an answer.
+            let Some(connection) = &mut self.clients[*client] else {
+                continue;
+            };
+            if connection.handled >= connection.sent || connection.is_over {
+                continue;
+            }
+            let request = match self.script.clients[*client].order {
+                ByteOrder::Little => [GET_INPUT_FOCUS, 0, 1, 0],
+                ByteOrder::Big => [GET_INPUT_FOCUS, 0, 0, 1],
+            };
+            connection.note(Some(0));
+            let asked = connection.sent;
+            self.write(*client, &request, None)?;
+            self.played.added_round_trips += 1;
+            let until = Instant::now() + TURN;
+            while let Some(connection) = &self.clients[*client]
+                && connection.handled < asked
+                && !connection.is_over
+                && Instant::now() < until
+            {
+                self.pump(until)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The display's major opcode of an extension.
+    pub(super) fn major_here(&self, recorded: u8) -> Option<u8> {
+        let name = self.script.extensions.by_major(recorded)?.name;
+        Some(self.extensions.by_name(name.as_str())?.major)
+    }
+}

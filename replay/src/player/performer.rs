@@ -1,0 +1,206 @@
+//! The player's state: the display, its ids, and a connection for each recorded client.
+
+use std::collections::{BTreeMap, HashMap};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use x11prof_protocol::{Extensions, Symbol};
+use x11rb_protocol::xauth::{Family, get_auth};
+
+use super::connection::Connection;
+use super::control::Control;
+use super::screens;
+use super::shared_memory::{self, Segment};
+use crate::ids::Ids;
+use crate::script::Script;
+use crate::{Played, ReplayError};
+
+/// What is shared with the display in place of a recorded segment.
+pub(super) enum Memory {
+    Segment(Segment),
+    File(OwnedFd),
+}
+
+/// A script that is being played.
+pub(super) struct Player<'a> {
+    pub(super) script: &'a Script,
+    socket: String,
+    cookie: (Vec<u8>, Vec<u8>),
+    pub(super) control: Control,
+    /// The display's extensions.
+    pub(super) extensions: Extensions,
+    pub(super) ids: Ids,
+    pub(super) clients: Vec<Option<Connection>>,
+    /// Recorded names of requests by client and number here, of those that may fail.
+    pub(super) names: HashMap<(usize, u64), Symbol>,
+    pub(super) memory: Vec<Memory>,
+    /// Kinds of event that did not come time after time; nobody waits for them any more.
+    pub(super) unreliable: HashMap<(u8, u16), u32>,
+    pub(super) played: Played,
+    errors: BTreeMap<Symbol, u64>,
+}
+
+impl<'a> Player<'a> {
+    pub(super) fn new(script: &'a Script) -> Result<Player<'a>, ReplayError> {
+        let number = display_number()?;
+        let control = Control::open()?;
+        let mut ids = Ids::default();
+        screens::match_screens(script, control.screen(), &mut ids)?;
+        ids.atoms = control.atoms(&script.atoms)?.into_iter().collect();
+        let extensions = control.extensions(&script.extensions)?;
+        if !script.formats.is_empty() && extensions.by_name("RENDER").is_some() {
+            ids.formats = screens::formats(&script.formats, &control.formats()?);
+        }
+        let cookie = get_auth(Family::WILD, &[], number)
+            .ok()
+            .flatten()
+            .unwrap_or_default();
+        let memory = script.segments.iter().map(|segment| {
+            let made = match segment.by_descriptor {
+                true => shared_memory::file(segment.len).map(Memory::File),
+                false => Segment::new(segment.len).map(Memory::Segment),
+            };
+            made.map_err(|error| ReplayError::display("shared memory")(&error))
+        });
+        Ok(Player {
+            memory: memory.collect::<Result<_, _>>()?,
+            script,
+            socket: format!("/tmp/.X11-unix/X{number}"),
+            cookie,
+            control,
+            extensions,
+            ids,
+            clients: std::iter::repeat_with(|| None)
+                .take(script.clients.len())
+                .collect(),
+            names: HashMap::new(),
+            unreliable: HashMap::new(),
+            played: Played::default(),
+            errors: BTreeMap::new(),
+        })
+    }
+
+    pub(super) fn open(&mut self, client: usize) -> Result<(), ReplayError> {
+        let recorded = self.script.clients[client];
+        let opened = Connection::open(&self.socket, &self.cookie, recorded.order);
+        let (connection, answer) =
+            opened.map_err(|error| ReplayError::display("a connection")(&error))?;
+        let number = |at| recorded.order.u32(&answer, at).unwrap_or(0);
+        if answer.first() != Some(&1) {
+            let why = "the display refused it".to_owned();
+            let what = "a connection";
+            return Err(ReplayError::Display { what, why });
+        }
+        if !self.ids.add_client(recorded.ids, (number(12), number(16))) {
+            return Err(ReplayError::Ids);
+        }
+        self.clients[client] = Some(connection);
+        self.played.connections += 1;
+        Ok(())
+    }
+
+    pub(super) fn close(&mut self, client: usize) -> Result<(), ReplayError> {
+        const PATIENCE: Duration = Duration::from_secs(2);
+        if let Some(connection) = &self.clients[client] {
+            connection.shut_down();
+        }
+        let until = Instant::now() + PATIENCE;
+        let is_open = |player: &Player<'_>| {
+            let connection = player.clients[client].as_ref();
+            connection.is_some_and(|connection| !connection.is_over)
+        };
+        while is_open(self) && Instant::now() < until {
+            self.pump(until)?;
+        }
+        self.count_errors(client);
+        self.clients[client] = None;
+        Ok(())
+    }
+
+    /// Reads what the display says until `until`.
+    pub(super) fn pump_until(&mut self, until: Instant) -> Result<(), ReplayError> {
+        while Instant::now() < until {
+            self.pump(until)?;
+        }
+        Ok(())
+    }
+
+    /// Reads what has come; waits for that until `until`.
+    pub(super) fn pump(&mut self, until: Instant) -> Result<(), ReplayError> {
+        let open = self.clients.iter().flatten().filter(|one| !one.is_over);
+        let mut fds: Vec<PollFd<'_>> = open
+            .map(|one| PollFd::from_borrowed_fd(one.fd(), PollFlags::IN))
+            .collect();
+        let left = until.saturating_duration_since(Instant::now());
+        let wait = Timespec {
+            tv_sec: left.as_secs().cast_signed(),
+            tv_nsec: left.subsec_nanos().into(),
+        };
+        // An interruption is as good as a wait that is over.
+        let _ = poll(&mut fds, Some(&wait));
+        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        let open = self.clients.iter_mut().flatten().filter(|one| !one.is_over);
+        for (connection, _) in open.zip(ready).filter(|(_, ready)| *ready) {
+            let received = connection.receive(&self.extensions);
+            received.map_err(|error| ReplayError::display("a connection")(&error))?;
+            for (recorded, here) in connection.times.drain(..) {
+                self.ids.add_time(recorded, here);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a picture of the screen to `folder`, by the name of a mark.
+    pub(super) fn picture(&mut self, folder: &Path, name: &str) -> Result<(), ReplayError> {
+        // The user's text is no path.
+        let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+        let name: String = name.chars().take(60).map(letter).collect();
+        self.control.picture(&folder.join(format!("{name}.ppm")))
+    }
+
+    fn count_errors(&mut self, client: usize) {
+        let failed = self.clients[client].iter_mut();
+        for number in failed.flat_map(|one| std::mem::take(&mut one.failed)) {
+            let name = self.names.get(&(client, number));
+            let name = name.copied().unwrap_or_else(|| Symbol::new("(other)"));
+            *self.errors.entry(name).or_default() += 1;
+        }
+    }
+
+    pub(super) fn finish(mut self, took: Duration) -> Played {
+        let cpu = clock_gettime(ClockId::ProcessCPUTime);
+        self.played.player_cpu_ns =
+            (cpu.tv_sec.cast_unsigned()) * 1_000_000_000 + cpu.tv_nsec.cast_unsigned();
+        self.played.took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        self.played.filled_bytes = self.script.filled_bytes;
+        self.played.segments = self.script.segments.len() as u64;
+        for (name, count) in &self.script.left_out {
+            let of = self.played.left_out.entry(name.as_str().to_owned());
+            *of.or_default() += count;
+        }
+        for (name, there) in &self.script.errors {
+            let here = self.errors.remove(name).unwrap_or(0);
+            let name = name.as_str().to_owned();
+            self.played.errors.insert(name, (*there, here));
+        }
+        for (name, here) in self.errors {
+            let name = name.as_str().to_owned();
+            self.played.errors.insert(name, (0, here));
+        }
+        self.played
+    }
+}
+
+/// The number in DISPLAY, which is the recorder's: a local display.
+fn display_number() -> Result<u16, ReplayError> {
+    let text = std::env::var("DISPLAY").unwrap_or_default();
+    let digits = text.trim_start_matches(':');
+    let digits = digits.split('.').next().unwrap_or_default();
+    digits.parse().map_err(|_| ReplayError::Display {
+        what: "DISPLAY",
+        why: format!("{text:?} is no local display"),
+    })
+}

@@ -1,0 +1,68 @@
+//! Clients whose replies are late, with what they will say. Others go on meanwhile: one of them may hold the server.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::order::{PATIENCE, TURN};
+use super::performer::Player;
+use crate::ReplayError;
+use crate::script::Batch;
+
+/// Batches that wait, by client.
+#[derive(Default)]
+pub(super) struct Waiting<'a>(BTreeMap<usize, VecDeque<&'a Batch>>);
+
+impl<'a> Waiting<'a> {
+    pub(super) fn has(&self, client: usize) -> bool {
+        self.0.contains_key(&client)
+    }
+
+    /// Sends the batch, or keeps it where its client waits.
+    pub(super) fn send(
+        &mut self,
+        player: &mut Player<'_>,
+        batch: &'a Batch,
+    ) -> Result<(), ReplayError> {
+        if let Some(kept) = self.0.get_mut(&batch.client) {
+            kept.push_back(batch);
+        } else if player.replies(batch, TURN)? {
+            player.send(batch)?;
+        } else {
+            self.0.insert(batch.client, [batch].into());
+        }
+        Ok(())
+    }
+
+    /// Sends what need wait no longer.
+    pub(super) fn go_on(&mut self, player: &mut Player<'_>) -> Result<(), ReplayError> {
+        for kept in self.0.values_mut() {
+            while let Some(batch) = kept.front()
+                && player.unanswered(batch).is_none()
+            {
+                player.send(batch)?;
+                kept.pop_front();
+            }
+        }
+        self.0.retain(|_, kept| !kept.is_empty());
+        Ok(())
+    }
+
+    /// Sends the rest.
+    pub(super) fn finish(mut self, player: &mut Player<'_>) -> Result<(), ReplayError> {
+        loop {
+            self.go_on(player)?;
+            let Some(batch) = self.0.values().find_map(VecDeque::front).copied() else {
+                return Ok(());
+            };
+            // Nobody else has anything left to say.
+            if let Some(request) = player.unanswered(batch)
+                && !player.replies(batch, PATIENCE)?
+            {
+                return Err(ReplayError::Silent {
+                    connection: player.script.clients[batch.client].connection,
+                    request,
+                    seconds: PATIENCE.as_secs(),
+                });
+            }
+        }
+    }
+}

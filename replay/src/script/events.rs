@@ -1,0 +1,130 @@
+//! Events, told apart by kind and window.
+
+use x11prof_protocol::{ByteOrder, Extensions, Symbol};
+
+/// Codes of events (protocol, appendix B).
+const KEY_PRESS: u8 = 2;
+const LEAVE_NOTIFY: u8 = 8;
+const KEYMAP_NOTIFY: u8 = 11;
+const PROPERTY_NOTIFY: u8 = 28;
+const SELECTION_CLEAR: u8 = 29;
+const SELECTION_NOTIFY: u8 = 31;
+const MAPPING_NOTIFY: u8 = 34;
+const GENERIC_EVENT: u8 = 35;
+/// Codes from here on are extensions'.
+const FIRST_EXTENSION: u8 = 64;
+
+/// A kind of event in a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct EventKey {
+    /// The extension's major opcode; 0 for the core protocol.
+    pub(crate) extension: u8,
+    /// The core event's code, the number among the extension's events, or the generic event's type (from 256 on).
+    pub(crate) code: u16,
+    /// The window, or whatever the event is about; 0 where there is none.
+    pub(crate) id: u32,
+}
+
+/// An event that a client had got.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AwaitedEvent {
+    pub(crate) name: Symbol,
+    pub(crate) key: EventKey,
+    /// The event's time of the server.
+    pub(crate) time: Option<u32>,
+}
+
+/// The kind of an event of at least 32 bytes.
+pub(crate) fn key(bytes: &[u8], order: ByteOrder, extensions: &Extensions) -> Option<EventKey> {
+    let code = bytes.first()? & 0x7F;
+    let id = |at| order.u32(bytes, at).unwrap_or(0);
+    Some(match code {
+        GENERIC_EVENT => EventKey {
+            extension: *bytes.get(1)?,
+            code: 256 + order.u16(bytes, 8)?,
+            id: 0,
+        },
+        FIRST_EXTENSION.. => {
+            let of = extensions.iter();
+            let of = of
+                .filter(|one| one.first_event != 0 && one.first_event <= code)
+                .max_by_key(|one| one.first_event)?;
+            EventKey {
+                extension: of.major,
+                code: u16::from(code - of.first_event),
+                id: 0,
+            }
+        }
+        _ => EventKey {
+            extension: 0,
+            code: code.into(),
+            id: match code {
+                KEY_PRESS..=LEAVE_NOTIFY => id(12),
+                SELECTION_CLEAR..=SELECTION_NOTIFY => id(8),
+                KEYMAP_NOTIFY | MAPPING_NOTIFY => 0,
+                _ => id(4),
+            },
+        },
+    })
+}
+
+/// The time in an event that the server made.
+pub(crate) fn time(bytes: &[u8], order: ByteOrder) -> Option<u32> {
+    let code = *bytes.first()?;
+    let at = match code {
+        KEY_PRESS..=LEAVE_NOTIFY | SELECTION_CLEAR..=SELECTION_NOTIFY => 4,
+        PROPERTY_NOTIFY | GENERIC_EVENT => 12,
+        // A sent event has the sender's time.
+        _ => return None,
+    };
+    order.u32(bytes, at).filter(|time| *time != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EventKey, key, time};
+    use x11prof_protocol::{ByteOrder, Extension, Extensions, Symbol};
+
+    #[test]
+    fn events_are_told_apart_by_kind_and_window() {
+        let mut extensions = Extensions::new();
+        for (name, major, first_event) in [("SHAPE", 129, 64), ("DAMAGE", 143, 91)] {
+            extensions.insert(Extension {
+                name: Symbol::new(name),
+                major,
+                first_event,
+                first_error: 0,
+            });
+        }
+        let of = |bytes: &[u8; 32]| key(bytes, ByteOrder::Little, &extensions);
+        let kind = |extension, code, id| {
+            Some(EventKey {
+                extension,
+                code,
+                id,
+            })
+        };
+        let mut bytes = [0; 32];
+        (bytes[0], bytes[4], bytes[8], bytes[12]) = (12, 7, 8, 9);
+        assert_eq!(of(&bytes), kind(0, 12, 7));
+        bytes[0] = 4 | 0x80;
+        assert_eq!(of(&bytes), kind(0, 4, 9));
+        bytes[0] = 31;
+        assert_eq!(of(&bytes), kind(0, 31, 8));
+        bytes[0] = 92;
+        assert_eq!(of(&bytes), kind(143, 1, 0));
+        (bytes[0], bytes[1]) = (35, 131);
+        assert_eq!(of(&bytes), kind(131, 264, 0));
+    }
+
+    #[test]
+    fn only_events_of_the_server_have_its_time() {
+        let mut bytes = [0; 32];
+        (bytes[0], bytes[4], bytes[12]) = (28, 1, 2);
+        assert_eq!(time(&bytes, ByteOrder::Little), Some(2));
+        bytes[0] = 31;
+        assert_eq!(time(&bytes, ByteOrder::Little), Some(1));
+        bytes[0] = 31 | 0x80;
+        assert_eq!(time(&bytes, ByteOrder::Little), None);
+    }
+}

@@ -1,0 +1,99 @@
+//! What a recorded session did, step by step: what each client sent, and what it had heard by then.
+
+mod batch;
+mod events;
+mod inputs;
+mod noise;
+mod reader;
+mod requests;
+mod segments;
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use x11prof_protocol::{ByteOrder, Extensions, Symbol};
+use x11prof_trace::{Reader, Timestamp};
+use x11rb_protocol::protocol::render::Pictforminfo;
+use x11rb_protocol::protocol::xproto::Setup;
+
+use crate::ReplayError;
+pub(crate) use batch::{Batch, Patch, Sent};
+pub(crate) use events::{AwaitedEvent, EventKey, key, time};
+pub(crate) use inputs::Input;
+pub(crate) use noise::Noise;
+pub(crate) use segments::SharedSegment;
+
+/// A recorded session, ready to be played.
+#[derive(Debug)]
+pub struct Script {
+    pub(crate) clients: Vec<ScriptClient>,
+    /// The recorded display.
+    pub(crate) setup: Setup,
+    pub(crate) extensions: Extensions,
+    /// Atoms by their recorded numbers.
+    pub(crate) atoms: BTreeMap<u32, Vec<u8>>,
+    /// RENDER's picture formats, if a client asked for them.
+    pub(crate) formats: Vec<Pictforminfo>,
+    /// The segments of shared memory that clients attached, in that order.
+    pub(crate) segments: Vec<SharedSegment>,
+    pub(crate) steps: Vec<Step>,
+    /// Requests that cannot be played anywhere.
+    pub(crate) left_out: BTreeMap<Symbol, u64>,
+    /// Bytes that the recording lacks.
+    pub(crate) filled_bytes: u64,
+    /// Recorded errors, by request.
+    pub(crate) errors: BTreeMap<Symbol, u64>,
+}
+
+/// A client of the recording.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ScriptClient {
+    /// The number of the recorded connection.
+    pub(crate) connection: u32,
+    pub(crate) order: ByteOrder,
+    /// Base and mask of its ids.
+    pub(crate) ids: (u32, u32),
+}
+
+/// What happened at a time.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub(crate) time: Timestamp,
+    pub(crate) action: Action,
+}
+
+/// What is done. Clients are numbered in the order of their setups.
+#[derive(Debug)]
+pub(crate) enum Action {
+    Open(usize),
+    Send(Box<Batch>),
+    Input(Input),
+    /// The user's mark: a moment to take a picture at.
+    Mark(String),
+    Close(usize),
+}
+
+impl Script {
+    /// Reads the recording.
+    ///
+    /// # Errors
+    /// Fails if the trace cannot be read, begins in the middle of a session, has no client, or is too long for memory.
+    pub fn read<R: Read>(trace: &mut Reader<R>) -> Result<Script, ReplayError> {
+        reader::read(trace)
+    }
+
+    /// The number of requests.
+    pub fn requests(&self) -> u64 {
+        let sent = |step: &Step| match &step.action {
+            Action::Send(batch) => batch.requests.len() as u64,
+            _ => 0,
+        };
+        self.steps.iter().map(sent).sum()
+    }
+
+    /// The share of requests that cannot be played anywhere, from 0 to 1.
+    pub fn left_out(&self) -> f64 {
+        let left_out: u64 = self.left_out.values().sum();
+        left_out as f64 / self.requests().max(1) as f64
+    }
+}

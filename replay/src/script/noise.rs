@@ -1,0 +1,26 @@
+//! Bytes in place of those that a recording lacks.
+
+/// Numbers that look like chance and are the same each time (Marsaglia, "Xorshift RNGs", 2003).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Noise(u64);
+
+impl Default for Noise {
+    fn default() -> Noise {
+        Noise(0x9E37_79B9_7F4A_7C15)
+    }
+}
+
+impl Noise {
+    /// Makes `bytes` longer, up to `len`.
+    pub(crate) fn fill(&mut self, bytes: &mut Vec<u8>, len: usize) {
+        bytes.reserve(len.saturating_sub(bytes.len()));
+        while bytes.len() < len {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            let some = self.0.to_le_bytes();
+            let more = (len - bytes.len()).min(some.len());
+            bytes.extend_from_slice(&some[..more]);
+        }
+    }
+}

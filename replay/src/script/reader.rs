@@ -1,0 +1,349 @@
+//! A recording becomes a script, in one pass over its records.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use rustc_hash::FxHashMap;
+use x11prof_protocol::{
+    ByteOrder, Connection, Event, Extension, Extensions, IdKind, Input as Bytes, Message, Reply,
+    Request, ServerSetup, Side, Symbol,
+};
+use x11prof_trace::{Block, ConnectionId, Control, Direction, Part, Reader, Record, Timestamp};
+use x11rb_protocol::protocol::render::{Pictforminfo, QueryPictFormatsReply};
+use x11rb_protocol::protocol::xproto::Setup;
+use x11rb_protocol::x11_utils::TryParse;
+
+use super::inputs::Inputs;
+use super::noise::Noise;
+use super::requests::{self, NO_OPERATION, Playable};
+use super::segments::{self, Segments};
+use super::{Action, AwaitedEvent, Batch, Patch, Script, ScriptClient, Sent, Step, key, time};
+use crate::ReplayError;
+
+/// Bytes of requests that are held, at most.
+const MOST_BYTES: u64 = 2 << 30;
+/// The longest request that a server takes (BIG-REQUESTS: X.Org's have 4 Mi units of 4 bytes).
+const LONGEST: usize = 16 << 20;
+const GRAB_SERVER: u8 = 36;
+const INTERN_ATOM: u8 = 16;
+const GET_ATOM_NAME: u8 = 17;
+const QUERY_PICT_FORMATS: (&str, u8) = ("RENDER", 1);
+const XTEST_FAKE_INPUT: (&str, u8) = ("XTEST", 2);
+
+/// A connection of the recording.
+struct Recorded {
+    framer: Connection,
+    /// The number of the script's client, once the server has accepted it.
+    client: Option<usize>,
+    batch: Batch,
+    /// Names that the client asked the atoms of, and atoms that it asked the names of.
+    names: FxHashMap<u64, Vec<u8>>,
+    atoms: FxHashMap<u64, u32>,
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Reading {
+    clients: Vec<ScriptClient>,
+    setup: Option<Setup>,
+    atoms: BTreeMap<u32, Vec<u8>>,
+    formats: Vec<Pictforminfo>,
+    segments: Segments,
+    steps: Vec<Step>,
+    left_out: BTreeMap<Symbol, u64>,
+    errors: BTreeMap<Symbol, u64>,
+    filled_bytes: u64,
+    bytes: u64,
+    inputs: Inputs,
+    /// A recorded client made the input itself.
+    has_driver: bool,
+    noise: Noise,
+    by_base: FxHashMap<u32, usize>,
+}
+
+pub(super) fn read<R: Read>(trace: &mut Reader<R>) -> Result<Script, ReplayError> {
+    let mut reading = Reading::default();
+    let mut extensions = Extensions::new();
+    let mut connections: FxHashMap<ConnectionId, Recorded> = FxHashMap::default();
+    while let Some(record) = trace.next()? {
+        match record {
+            Record::Block(block) => {
+                let recorded = connections
+                    .entry(block.connection)
+                    .or_insert_with(Recorded::new);
+                reading.block(recorded, &block, &mut extensions);
+                if reading.bytes > MOST_BYTES {
+                    let limit = MOST_BYTES >> 20;
+                    return Err(ReplayError::TooLong { limit });
+                }
+            }
+            Record::Control(_, Control::Extensions { extensions: known }) => {
+                known.iter().for_each(|one| {
+                    extensions.insert(Extension {
+                        name: Symbol::new(&one.name),
+                        major: one.major,
+                        first_event: one.first_event,
+                        first_error: one.first_error,
+                    });
+                });
+            }
+            Record::Control(
+                _,
+                Control::Joined(_) | Control::Existing(_) | Control::Attached {},
+            ) => return Err(ReplayError::Middle),
+            Record::Control(time, Control::Mark { text }) => {
+                reading.step(time, Action::Mark(text));
+            }
+            Record::Control(time, Control::Closed { connection, .. }) => {
+                let client = connections.remove(&connection).and_then(|one| one.client);
+                if let Some(client) = client {
+                    reading.step(time, Action::Close(client));
+                }
+            }
+            _ => {}
+        }
+    }
+    reading.finish(extensions)
+}
+
+impl Recorded {
+    fn new() -> Recorded {
+        let mut framer = Connection::new();
+        framer.keep_requests(LONGEST);
+        Recorded {
+            framer,
+            client: None,
+            batch: Batch::default(),
+            names: FxHashMap::default(),
+            atoms: FxHashMap::default(),
+        }
+    }
+}
+
+impl Reading {
+    fn step(&mut self, time: Timestamp, action: Action) {
+        self.steps.push(Step { time, action });
+    }
+
+    fn block(&mut self, recorded: &mut Recorded, block: &Block, extensions: &mut Extensions) {
+        let side = match block.direction {
+            Direction::ToServer => Side::Client,
+            Direction::ToClient => Side::Server,
+        };
+        let Recorded {
+            framer,
+            client,
+            batch,
+            names,
+            atoms,
+        } = recorded;
+        for part in block.parts() {
+            let input = match part {
+                Part::Kept(bytes) => Bytes::Bytes(bytes),
+                Part::Left(len) => Bytes::Omitted(len),
+            };
+            framer.feed(
+                side,
+                input,
+                extensions,
+                |message, extensions| match message {
+                    Message::ServerSetup(setup) => {
+                        *client = self.accepted(&setup, block);
+                        batch.client = client.unwrap_or_default();
+                    }
+                    Message::Request(request) if client.is_some() => {
+                        if request.major == INTERN_ATOM {
+                            let name = request.bytes.get(8..).unwrap_or_default();
+                            let len = request.order.u16(request.bytes, 4).unwrap_or(0);
+                            let name = name.get(..len.into()).unwrap_or_default();
+                            names.insert(request.sequence.0, name.to_vec());
+                        } else if request.major == GET_ATOM_NAME
+                            && let Some(atom) = request.order.u32(request.bytes, 4)
+                        {
+                            atoms.insert(request.sequence.0, atom);
+                        }
+                        self.request(&request, batch, extensions);
+                    }
+                    Message::Reply(reply) => {
+                        batch.after_reply = batch.after_reply.max(reply.sequence.0);
+                        let asked = reply.sequence.0;
+                        self.reply(
+                            &reply,
+                            names.remove(&asked),
+                            atoms.remove(&asked),
+                            extensions,
+                        );
+                    }
+                    Message::Error(error) => {
+                        batch.after_reply = batch.after_reply.max(error.sequence.0);
+                        *self.errors.entry(error.request).or_default() += 1;
+                    }
+                    Message::Event(event) => self.event(&event, batch, block.time, extensions),
+                    _ => {}
+                },
+            );
+        }
+        if side == Side::Client && !batch.requests.is_empty() {
+            let next = Batch {
+                client: batch.client,
+                after_reply: batch.after_reply,
+                ..Batch::default()
+            };
+            let sent = Box::new(std::mem::replace(batch, next));
+            self.step(block.time, Action::Send(sent));
+        }
+    }
+
+    /// The server has accepted a client.
+    fn accepted(&mut self, setup: &ServerSetup<'_>, block: &Block) -> Option<usize> {
+        let decoded = setup.decode().ok()?;
+        let ids = (decoded.resource_id_base, decoded.resource_id_mask);
+        self.setup.get_or_insert(decoded);
+        let number = self.clients.len();
+        self.by_base.insert(ids.0, number);
+        self.clients.push(ScriptClient {
+            connection: block.connection.0,
+            order: setup.order,
+            ids,
+        });
+        self.step(block.time, Action::Open(number));
+        Some(number)
+    }
+
+    fn request(&mut self, request: &Request<'_>, batch: &mut Batch, extensions: &Extensions) {
+        let begin = batch.bytes.len();
+        let extension = requests::extension(request, extensions);
+        let is_input = (extension, request.minor) == XTEST_FAKE_INPUT;
+        self.has_driver |= is_input;
+        batch.after_all |= is_input || request.major == GRAB_SERVER;
+        batch.bytes.extend_from_slice(request.bytes);
+        // The walker lets no longer message through than the server takes.
+        let end = begin + usize::try_from(request.wire_len).unwrap_or(request.bytes.len());
+        let is_played = matches!(requests::playable(request, extension), Playable::Yes);
+        let mut descriptor = None;
+        if is_played {
+            self.filled_bytes += (end - batch.bytes.len()) as u64;
+            self.patch(request, batch, begin, extensions);
+            let setup = self.setup.as_ref().filter(|_| extension == "MIT-SHM");
+            if let Some(setup) = setup
+                && let Some(number) = self.segments.observe(request, setup)
+            {
+                match request.minor {
+                    segments::ATTACH => batch.patches.push((begin + 8, Patch::Segment(number))),
+                    _ => descriptor = Some(number),
+                }
+            }
+        } else {
+            *self.left_out.entry(request.name).or_default() += 1;
+            batch.bytes[begin] = NO_OPERATION;
+        }
+        self.noise.fill(&mut batch.bytes, end);
+        self.bytes += (end - begin) as u64;
+        batch.requests.push(Sent {
+            name: request.name,
+            sequence: request.sequence.0,
+            bytes: begin..end,
+            answered: request.has_reply && is_played,
+            descriptor,
+        });
+    }
+
+    fn patch(
+        &self,
+        request: &Request<'_>,
+        batch: &mut Batch,
+        begin: usize,
+        extensions: &Extensions,
+    ) {
+        let mask = self.clients[batch.client].ids.1;
+        let is_atom_pair = |kind| {
+            let name = self.atoms.get(&kind);
+            name.is_some_and(|name| name == b"ATOM_PAIR")
+        };
+        let Batch {
+            client,
+            patches,
+            uses,
+            ..
+        } = batch;
+        requests::patches(request, extensions, is_atom_pair, |at, patch| {
+            patches.push((begin + at, patch));
+            if patch == Patch::Id(IdKind::Resource)
+                && let Some(id) = request.order.u32(request.bytes, at)
+                && let Some(owner) = self.by_base.get(&(id & !mask))
+                && owner != client
+                && !uses.contains(owner)
+            {
+                uses.push(*owner);
+            }
+        });
+    }
+
+    fn reply(
+        &mut self,
+        reply: &Reply<'_>,
+        name: Option<Vec<u8>>,
+        atom: Option<u32>,
+        extensions: &Extensions,
+    ) {
+        let number = |at| reply.order.u32(reply.bytes, at);
+        if let Some(name) = name
+            && let Some(atom) = number(8).filter(|atom| *atom != 0)
+        {
+            self.atoms.insert(atom, name);
+        } else if let Some(atom) = atom {
+            let len = reply.order.u16(reply.bytes, 8).unwrap_or(0);
+            if let Some(name) = reply.bytes.get(32..32 + usize::from(len)) {
+                self.atoms.insert(atom, name.to_vec());
+            }
+        } else if let Some((major, minor)) = reply.opcode
+            && let Some(of) = extensions.by_major(major)
+            && (of.name.as_str(), minor) == QUERY_PICT_FORMATS
+            && reply.order == ByteOrder::native()
+            && let Ok((formats, _)) = QueryPictFormatsReply::try_parse(reply.bytes)
+        {
+            self.formats = formats.formats;
+        }
+    }
+
+    fn event(
+        &mut self,
+        event: &Event<'_>,
+        batch: &mut Batch,
+        at: Timestamp,
+        extensions: &Extensions,
+    ) {
+        let xinput = extensions.by_name("XInputExtension").map(|one| one.major);
+        if let Some(input) = self.inputs.of(event, xinput) {
+            self.step(at, Action::Input(input));
+        }
+        if let Some(key) = key(event.bytes, event.order, extensions) {
+            let time = time(event.bytes, event.order);
+            batch.after_events.push(AwaitedEvent {
+                name: event.name,
+                key,
+                time,
+            });
+        }
+    }
+
+    fn finish(mut self, extensions: Extensions) -> Result<Script, ReplayError> {
+        if self.has_driver {
+            // The recorded client that made the input is played as well.
+            self.steps
+                .retain(|step| !matches!(step.action, Action::Input(_)));
+        }
+        Ok(Script {
+            setup: self.setup.ok_or(ReplayError::NoClient)?,
+            clients: self.clients,
+            extensions,
+            atoms: self.atoms,
+            formats: self.formats,
+            segments: self.segments.finish(),
+            steps: self.steps,
+            left_out: self.left_out,
+            filled_bytes: self.filled_bytes,
+            errors: self.errors,
+        })
+    }
+}

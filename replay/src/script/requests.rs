@@ -1,0 +1,148 @@
+//! A recorded request as it is played: its bytes, and the places in them that are the display's own.
+
+use x11prof_protocol::{Extensions, IdKind, Request};
+
+use super::Patch;
+
+/// Core opcodes (protocol, appendix B).
+const CHANGE_PROPERTY: u8 = 18;
+const SEND_EVENT: u8 = 25;
+const SET_FONT_PATH: u8 = 51;
+const PUT_IMAGE: u8 = 72;
+const CHANGE_HOSTS: u8 = 109;
+const SET_ACCESS_CONTROL: u8 = 111;
+pub(super) const NO_OPERATION: u8 = 127;
+pub(super) const FIRST_EXTENSION: u8 = 128;
+/// Events inside SendEvent.
+const SELECTION_REQUEST: u8 = 30;
+const SELECTION_NOTIFY: u8 = 31;
+const CLIENT_MESSAGE: u8 = 33;
+/// Longer properties hold no ids that matter: icons, clipboards.
+const LONGEST_PROPERTY: usize = 1 << 16;
+
+/// A request to be played.
+pub(super) enum Playable {
+    /// As it is; bytes that the recording lacks are noise.
+    Yes,
+    /// As NoOperation, so that the numbers of requests stay.
+    No,
+}
+
+/// The extension's name of a request; empty for the core protocol.
+pub(super) fn extension<'a>(request: &Request<'_>, extensions: &'a Extensions) -> &'a str {
+    match extensions.by_major(request.major) {
+        Some(extension) if request.major >= FIRST_EXTENSION => extension.name.as_str(),
+        _ => "",
+    }
+}
+
+/// Says whether a request can be played on any display.
+pub(super) fn playable(request: &Request<'_>, extension: &str) -> Playable {
+    let is_whole = request.bytes.len() as u64 == request.wire_len;
+    let has_images = match extension {
+        "" => request.major == PUT_IMAGE,
+        "RENDER" => request.minor == 20, // AddGlyphs
+        "XVideo" => request.minor == 18, // PutImage
+        _ => false,
+    };
+    let refused = match extension {
+        // They change who may use the display, or read files that the recording names.
+        "" => matches!(
+            request.major,
+            CHANGE_HOSTS | SET_ACCESS_CONTROL | SET_FONT_PATH
+        ),
+        // Other people's messages and rights, and a GPU's buffers.
+        "RECORD" | "SECURITY" | "DRI2" | "XFree86-DRI" | "XFree86-VidModeExtension" => true,
+        // PixmapFromBuffer, FenceFromFD, PixmapFromBuffers and those that give descriptors out.
+        "DRI3" => request.minor >= 1,
+        _ => request.major >= FIRST_EXTENSION && extension.is_empty(),
+    };
+    match refused || !is_whole && !has_images {
+        true => Playable::No,
+        false => Playable::Yes,
+    }
+}
+
+/// The places of a request that are the display's own, as offsets in its bytes.
+pub(super) fn patches(
+    request: &Request<'_>,
+    extensions: &Extensions,
+    is_atom_pair: impl Fn(u32) -> bool,
+    mut on: impl FnMut(usize, Patch),
+) {
+    if request.major >= FIRST_EXTENSION {
+        on(0, Patch::Major);
+    }
+    request.ids(extensions, |at, kind| on(at, Patch::Id(kind)));
+    let more = request.header_len - 4;
+    match request.major {
+        CHANGE_PROPERTY => property(request, more, is_atom_pair, on),
+        SEND_EVENT => event(request, 12 + more, on),
+        _ => {}
+    }
+}
+
+/// Section "ChangeProperty"; the types are predefined atoms (appendix A), WM_HINTS has windows and pixmaps (ICCCM).
+fn property(
+    request: &Request<'_>,
+    more: usize,
+    is_atom_pair: impl Fn(u32) -> bool,
+    mut on: impl FnMut(usize, Patch),
+) {
+    let number = |at| request.order.u32(request.bytes, at + more);
+    let (Some(kind), Some(32), Some(len)) = (
+        number(12),
+        request.bytes.get(16 + more).copied(),
+        number(20),
+    ) else {
+        return;
+    };
+    let patch = match kind {
+        4 => Patch::Id(IdKind::Atom),
+        7 | 8 | 17 | 18 | 20 | 33 => Patch::Id(IdKind::Resource),
+        32 => Patch::Id(IdKind::Visual),
+        // CARDINAL and INTEGER.
+        6 | 19 => return,
+        kind if is_atom_pair(kind) => Patch::Id(IdKind::Atom),
+        _ => Patch::IdIfKnown,
+    };
+    let (begin, len) = (24 + more, len as usize);
+    let fits = request.bytes.len().saturating_sub(begin) / 4;
+    if len <= LONGEST_PROPERTY {
+        (0..len.min(fits)).for_each(|word| on(begin + 4 * word, patch));
+    }
+}
+
+fn event(request: &Request<'_>, begin: usize, mut on: impl FnMut(usize, Patch)) {
+    let Some([code, format, ..]) = request.bytes.get(begin..begin + 32) else {
+        return;
+    };
+    let (resource, atom, time) = (
+        Patch::Id(IdKind::Resource),
+        Patch::Id(IdKind::Atom),
+        Patch::Id(IdKind::Time),
+    );
+    let fields: &[(usize, Patch)] = match code & 0x7F {
+        SELECTION_REQUEST => &[
+            (4, time),
+            (8, resource),
+            (12, resource),
+            (16, atom),
+            (20, atom),
+            (24, atom),
+        ],
+        SELECTION_NOTIFY => &[(4, time), (8, resource), (12, atom), (16, atom), (20, atom)],
+        CLIENT_MESSAGE if *format != 32 => &[(4, resource), (8, atom)],
+        CLIENT_MESSAGE => {
+            on(begin + 4, resource);
+            on(begin + 8, atom);
+            (0..5).for_each(|word| on(begin + 12 + 4 * word, Patch::AnyIfKnown));
+            return;
+        }
+        _ => {
+            (1..8).for_each(|word| on(begin + 4 * word, Patch::IdIfKnown));
+            return;
+        }
+    };
+    fields.iter().for_each(|(at, patch)| on(begin + at, *patch));
+}

@@ -1,0 +1,89 @@
+//! The sizes of shared memory that the recorded clients must have had, from what they did with it.
+
+use rustc_hash::FxHashMap;
+use x11prof_protocol::Request;
+use x11rb_protocol::protocol::xproto::Setup;
+
+/// Minor opcodes of MIT-SHM.
+pub(super) const ATTACH: u8 = 1;
+const PUT_IMAGE: u8 = 3;
+const GET_IMAGE: u8 = 4;
+const CREATE_PIXMAP: u8 = 5;
+pub(super) const ATTACH_FD: u8 = 6;
+/// A segment has a page at least.
+const SMALLEST: usize = 4096;
+/// A larger segment is no client's.
+const LARGEST: usize = 1 << 30;
+
+/// A segment that a client attached.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SharedSegment {
+    /// Its size in bytes.
+    pub(crate) len: usize,
+    /// The client passed a descriptor.
+    pub(crate) by_descriptor: bool,
+}
+
+/// The segments, by the resource that stands for each.
+#[derive(Debug, Default)]
+pub(super) struct Segments {
+    all: Vec<SharedSegment>,
+    attached: FxHashMap<u32, usize>,
+}
+
+impl Segments {
+    /// Takes a request of MIT-SHM. Gives the number of the segment that it attaches.
+    pub(super) fn observe(&mut self, request: &Request<'_>, setup: &Setup) -> Option<usize> {
+        let (bytes, order) = (request.bytes, request.order);
+        let u16 = |at| order.u16(bytes, at).map(usize::from);
+        let u32 = |at| order.u32(bytes, at);
+        match request.minor {
+            ATTACH | ATTACH_FD => {
+                self.all.push(SharedSegment {
+                    len: SMALLEST,
+                    by_descriptor: request.minor == ATTACH_FD,
+                });
+                let number = self.all.len() - 1;
+                self.attached.insert(u32(4)?, number);
+                return Some(number);
+            }
+            PUT_IMAGE => {
+                let size = row(setup, *bytes.get(28)?, u16(12)?) * u16(14)?;
+                self.needs(u32(32)?, u32(36)?, size);
+            }
+            // The depth is the drawable's, which takes 4 bytes a pixel at most.
+            GET_IMAGE => self.needs(u32(24)?, u32(28)?, 4 * u16(12)? * u16(14)?),
+            CREATE_PIXMAP => {
+                let size = row(setup, *bytes.get(16)?, u16(12)?) * u16(14)?;
+                self.needs(u32(20)?, u32(24)?, size);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn needs(&mut self, segment: u32, offset: u32, size: usize) {
+        if let Some(number) = self.attached.get(&segment) {
+            let end = size.saturating_add(offset as usize).min(LARGEST);
+            let len = &mut self.all[*number].len;
+            *len = end.max(*len);
+        }
+    }
+
+    pub(super) fn finish(self) -> Vec<SharedSegment> {
+        self.all
+    }
+}
+
+/// Bytes of a row of pixels.
+fn row(setup: &Setup, depth: u8, width: usize) -> usize {
+    let mut formats = setup.pixmap_formats.iter();
+    let format = formats.find(|format| format.depth == depth);
+    let (bits, pad) = format.map_or((32, 32), |one| {
+        (
+            usize::from(one.bits_per_pixel),
+            usize::from(one.scanline_pad),
+        )
+    });
+    (width * bits).next_multiple_of(pad.max(8)) / 8
+}

@@ -1,0 +1,265 @@
+//! `x11prof replay`: a recorded session, played to other servers and measured there.
+
+mod measured;
+pub(crate) mod player;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use x11prof_analyzer::{Comparison, ProfileReport};
+use x11prof_proxy::{DEFAULT_QUEUE_BYTES, RecordConfig, ServerKind, Target, record};
+use x11prof_replay::{Played, Script};
+use x11prof_views::comparison as views;
+use x11prof_views::units::counted;
+
+use super::check;
+use super::record::{RECORDER, why};
+use crate::args::{Check, PaceChoice, Replay, TableFormat};
+use crate::error::{CommandError, Outcome};
+use crate::input;
+use crate::output::{emit_json, emit_text, page, refuse_input};
+
+/// The share of requests that may be left out: with more, a replay is another program.
+const MOST_LEFT_OUT: f64 = 0.05;
+
+/// A replay that was recorded.
+struct Replayed {
+    server: String,
+    trace: PathBuf,
+    report: ProfileReport,
+}
+
+/// Plays the recording to each server, and compares what it took there.
+pub(crate) fn run(arguments: &Replay) -> Outcome {
+    let done = replayed(arguments);
+    match arguments.budget {
+        Some(_) => done.map_err(CommandError::into_trouble),
+        None => done,
+    }
+}
+
+fn replayed(arguments: &Replay) -> Outcome {
+    let path = &arguments.trace;
+    let reading = |error| CommandError::file(path, error);
+    let script = Script::read(&mut input::trace(path)?).map_err(reading)?;
+    refuse(path, &script)?;
+    let servers: Vec<(String, Target)> = match &arguments.display {
+        Some(display) => vec![("display".to_owned(), Target::Display(display.clone()))],
+        None => {
+            let target = |kind: &ServerKind| (kind.name().to_owned(), Target::Private(*kind));
+            arguments.server.iter().map(target).collect()
+        }
+    };
+    let mut all = Vec::with_capacity(servers.len());
+    for (server, target) in servers {
+        let mut runs = Vec::with_capacity(arguments.times.into());
+        for time in 1..=arguments.times {
+            let trace = output(arguments, &server, time);
+            refuse_input(Some(&trace), [path.as_path()])?;
+            play(arguments, &server, target.clone(), &trace)?;
+            let report = measured::report(&trace, &server)?;
+            runs.push(Replayed {
+                server: server.clone(),
+                trace,
+                report,
+            });
+        }
+        runs.sort_by(|a, b| {
+            let time = |one: &Replayed| one.report.total.server_ms;
+            time(a).total_cmp(&time(b))
+        });
+        all.push(runs.swap_remove(runs.len() / 2));
+    }
+    let mut reports = vec![measured::report(path, "recorded")?];
+    reports.extend(all.iter().map(|one| one.report.clone()));
+    let comparison = Comparison::new(&reports);
+    match arguments.format {
+        TableFormat::Text => emit_text(
+            None,
+            &views::text(&comparison, &page(None, arguments.all, None)),
+        )?,
+        TableFormat::Json => emit_json(None, &comparison)?,
+        TableFormat::Csv => emit_text(None, &views::csv(&comparison))?,
+    };
+    let Some(budget) = &arguments.budget else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    let mut is_over = false;
+    for one in &all {
+        say!("{} on {}:", one.trace.display(), one.server);
+        let held = check::run(&Check {
+            trace: one.trace.clone(),
+            budget: budget.clone(),
+            junit: None,
+        })?;
+        is_over |= held != ExitCode::SUCCESS;
+    }
+    Ok(if is_over {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+/// Refuses a recording of which too much cannot be played.
+fn refuse(path: &Path, script: &Script) -> Result<(), CommandError> {
+    if script.left_out() <= MOST_LEFT_OUT {
+        return Ok(());
+    }
+    Err(CommandError::file(
+        path,
+        format_args!(
+            "{:.0} % of its requests need a GPU's buffers or descriptors; record it with --full --try no-sharing",
+            100.0 * script.left_out()
+        ),
+    ))
+}
+
+/// The trace of a replay: `replay.mcap` becomes `replay-xvfb.mcap`, and `replay-xvfb-2.mcap` the second time.
+fn output(arguments: &Replay, server: &str, time: u16) -> PathBuf {
+    let path = &arguments.output;
+    let mut name = path.file_stem().unwrap_or_default().to_owned();
+    name.push(format!("-{server}"));
+    if time > 1 {
+        name.push(format!("-{time}"));
+    }
+    name.push(".mcap");
+    path.with_file_name(name)
+}
+
+/// Plays once, recorded by the recorder of any other program.
+fn play(
+    arguments: &Replay,
+    server: &str,
+    target: Target,
+    trace: &Path,
+) -> Result<(), CommandError> {
+    let failed = CommandError::failed;
+    let program = std::env::current_exe().map_err(failed)?;
+    let outcome = player::OutcomeFile::new().map_err(failed)?;
+    let pace = match arguments.pace {
+        PaceChoice::Recorded => player::RECORDED,
+        PaceChoice::Full => player::FULL,
+    };
+    let mut command: Vec<OsString> = vec![
+        program.into(),
+        player::WORD.into(),
+        arguments.trace.clone().into(),
+        pace.into(),
+        outcome.path().into(),
+    ];
+    if let Some(folder) = &arguments.pictures {
+        let folder = folder.join(server);
+        std::fs::create_dir_all(&folder).map_err(|error| CommandError::file(&folder, error))?;
+        command.push(folder.into());
+    }
+    let config = RecordConfig {
+        output: Some(trace.to_owned()),
+        target,
+        listen: None,
+        tcp: None,
+        any_user: false,
+        command,
+        time: None,
+        full: false,
+        queue_bytes: DEFAULT_QUEUE_BYTES,
+        link: false,
+        labels: [("replay-of".to_owned(), input::shown_name(&arguments.trace))].into(),
+        network: None,
+        rewrites: Vec::new(),
+        recorder: RECORDER.to_owned(),
+        watch: None,
+        filter: Some(measured::without_the_players_own),
+        mark_key: None,
+        collect: None,
+    };
+    let recorded = record(&config, |_| {}).map_err(why)?;
+    if recorded.exit_status != Some(0) {
+        // The player has said why.
+        return Err(CommandError::failed(format_args!(
+            "{}: not played to its end on {server}",
+            arguments.trace.display()
+        )));
+    }
+    if let Some(trouble) = recorded.trouble.first() {
+        let said = format_args!("{}: the recording is not whole: {trouble}", trace.display());
+        return Err(CommandError::failed(said));
+    }
+    tell(&outcome.read().map_err(failed)?, server);
+    Ok(())
+}
+
+/// Says where a replay differs from the recording.
+fn tell(played: &Played, server: &str) {
+    let (took, cpu) = (
+        played.took_ns as f64 / 1e9,
+        played.player_cpu_ns as f64 / 1e9,
+    );
+    say!(
+        "{server}: {} of {} in {took:.1} s; the player took {cpu:.2} s of a processor",
+        counted(played.requests, "request"),
+        counted(played.connections, "client")
+    );
+    let list = |all: Vec<(&str, String)>| {
+        let mut words: Vec<String> = all
+            .iter()
+            .take(5)
+            .map(|(name, count)| format!("{count} {name}"))
+            .collect();
+        if all.len() > 5 {
+            words.push(format!("{} more kinds", all.len() - 5));
+        }
+        words.join(", ")
+    };
+    let counts = |counts: &std::collections::BTreeMap<String, u64>| {
+        let mut all: Vec<(&str, u64)> =
+            counts.iter().map(|(name, n)| (name.as_str(), *n)).collect();
+        all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        list(
+            all.into_iter()
+                .map(|(name, count)| (name, count.to_string()))
+                .collect(),
+        )
+    };
+    if !played.left_out.is_empty() {
+        say!(
+            "{server}: sent as NoOperation: {}",
+            counts(&played.left_out)
+        );
+    }
+    if played.filled_bytes > 0 {
+        say!(
+            "{server}: {} bytes of images are noise (record --full keeps them)",
+            played.filled_bytes
+        );
+    }
+    if played.segments > 0 {
+        say!(
+            "{server}: {} of shared memory hold noise: no recording has their contents",
+            counted(played.segments, "segment")
+        );
+    }
+    if played.added_round_trips > 0 {
+        say!(
+            "{server}: {} added, to keep the clients' order",
+            counted(played.added_round_trips, "GetInputFocus request")
+        );
+    }
+    if !played.missed_events.is_empty() {
+        say!(
+            "{server}: events that did not come: {}",
+            counts(&played.missed_events)
+        );
+    }
+    let differ = played
+        .errors
+        .iter()
+        .filter(|(_, (there, here))| there != here);
+    let differ: Vec<(&str, String)> = differ
+        .map(|(name, (there, here))| (name.as_str(), format!("{here} (recorded: {there})")))
+        .collect();
+    if !differ.is_empty() {
+        say!("{server}: requests that failed: {}", list(differ));
+    }
+}
