@@ -37,6 +37,7 @@ mod prices;
 mod profile;
 mod profile_views;
 mod record;
+mod replay;
 mod resources;
 mod ring;
 mod roundtrips;

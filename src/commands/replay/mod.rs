@@ -16,7 +16,7 @@ use x11prof_views::units::counted;
 use super::check;
 use super::record::{RECORDER, why};
 use crate::args::{Check, PaceChoice, Replay, TableFormat};
-use crate::error::{CommandError, Outcome};
+use crate::error::{CommandError, Outcome, shown};
 use crate::input;
 use crate::output::{emit_json, emit_text, page, refuse_input};
 
@@ -175,18 +175,21 @@ fn play(
         collect: None,
     };
     let recorded = record(&config, |_| {}).map_err(why)?;
-    if recorded.exit_status != Some(0) {
-        // The player has said why.
-        return Err(CommandError::failed(format_args!(
-            "{}: not played to its end on {server}",
-            arguments.trace.display()
-        )));
-    }
+    let played = match outcome.read() {
+        Ok(played) => played.map_err(CommandError::failed)?,
+        // The player was killed, or has said why.
+        Err(_) => {
+            return Err(CommandError::failed(format_args!(
+                "{}: not played to its end on {server}",
+                shown(&arguments.trace)
+            )));
+        }
+    };
     if let Some(trouble) = recorded.trouble.first() {
         let said = format_args!("{}: the recording is not whole: {trouble}", trace.display());
         return Err(CommandError::failed(said));
     }
-    tell(&outcome.read().map_err(failed)?, server);
+    tell(&played, server);
     Ok(())
 }
 

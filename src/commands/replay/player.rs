@@ -24,9 +24,6 @@ pub(crate) fn run(words: impl IntoIterator<Item = OsString>) -> Outcome {
     else {
         return Err(CommandError::usage("for x11prof itself: x11prof replay"));
     };
-    let trace = Path::new(&trace);
-    let script = Script::read(&mut input::trace(trace)?);
-    let script = script.map_err(|error| CommandError::file(trace, error))?;
     let config = PlayConfig {
         pace: match pace.to_str() {
             Some(FULL) => Pace::Full,
@@ -34,11 +31,18 @@ pub(crate) fn run(words: impl IntoIterator<Item = OsString>) -> Outcome {
         },
         pictures: words.next().map(PathBuf::from),
     };
-    let played = play(&script, &config).map_err(|error| CommandError::file(trace, error))?;
+    // Whoever started the player says what went wrong.
+    let played = played(Path::new(&trace), &config).map_err(|error| error.message());
     let text = serde_json::to_vec(&played).map_err(CommandError::failed)?;
     let outcome = Path::new(&outcome);
     fs::write(outcome, text).map_err(|error| CommandError::file(outcome, error))?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn played(trace: &Path, config: &PlayConfig) -> Result<Played, CommandError> {
+    let failed = |error| CommandError::file(trace, error);
+    let script = Script::read(&mut input::trace(trace)?).map_err(failed)?;
+    play(&script, config).map_err(failed)
 }
 
 /// The file through which a player says what it did. It goes when this is dropped.
@@ -58,7 +62,8 @@ impl OutcomeFile {
         &self.0
     }
 
-    pub(super) fn read(&self) -> io::Result<Played> {
+    /// What was played, or why it was not.
+    pub(super) fn read(&self) -> io::Result<Result<Played, String>> {
         Ok(serde_json::from_slice(&fs::read(&self.0)?)?)
     }
 }

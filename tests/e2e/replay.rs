@@ -1,0 +1,330 @@
+//! `x11prof replay`: the same requests on another server, and the same picture.
+
+use std::process::{Child, Command};
+
+use rustix::process::Signal;
+use serde_json::Value;
+use x11rb::connection::Connection as _;
+use x11rb::protocol::xproto::{ConnectionExt as _, ImageFormat};
+
+use crate::harness::raw::Order;
+use crate::harness::{Finished, Place, Recording, Server, needs, until};
+
+/// The screen of private servers.
+const SCREEN: [&str; 3] = ["-screen", "0", "1280x1024x24"];
+
+/// The screen of a server, as `replay --pictures` writes it.
+fn picture(server: &Server) -> Vec<u8> {
+    let (x, screen) = x11rb::connect(Some(&server.display)).expect("a connection");
+    let screen = &x.setup().roots[screen];
+    let (width, height) = (screen.width_in_pixels, screen.height_in_pixels);
+    let format = ImageFormat::Z_PIXMAP;
+    let cookie = x.get_image(format, screen.root, 0, 0, width, height, u32::MAX);
+    let image = cookie.expect("a request").reply().expect("an image");
+    let mut picture = format!("P6\n{width} {height}\n255\n").into_bytes();
+    for pixel in image.data.chunks_exact(4) {
+        picture.extend([pixel[2], pixel[1], pixel[0]]);
+    }
+    picture
+}
+
+/// Waits until the screen stays as it is.
+fn settled(server: &Server) -> Vec<u8> {
+    let mut last = picture(server);
+    let mut same = 0;
+    until("a picture that stays", || {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        let now = picture(server);
+        same = if now == last { same + 1 } else { 0 };
+        last.clone_from(&now);
+        (same == 3).then_some(now)
+    })
+}
+
+/// A recording of clients with the pictures of its marks.
+struct Session {
+    place: Place,
+    server: Server,
+    recording: Recording,
+    pictures: Vec<(String, Vec<u8>)>,
+    clients: Vec<Child>,
+}
+
+impl Session {
+    fn new(more: &[&str]) -> Session {
+        let place = Place::new();
+        let server = Server::xvfb(&SCREEN);
+        let mut words = vec!["--full", "--display", &server.display];
+        words.extend(more);
+        let recording = Recording::at(&place, &place.path("trace.mcap"), &words);
+        Session {
+            place,
+            server,
+            recording,
+            pictures: Vec::new(),
+            clients: Vec::new(),
+        }
+    }
+
+    fn client(&mut self, program: &str, package: &str, arguments: &[&str]) {
+        needs(program, package);
+        let mut command = self.recording.client(program);
+        command
+            .args(arguments)
+            .env("HOME", self.place.path("."))
+            .env("NO_AT_BRIDGE", "1")
+            .env("GDK_BACKEND", "x11")
+            .env("GSETTINGS_BACKEND", "memory")
+            .current_dir(self.place.path("."));
+        self.clients.push(command.spawn().expect("it starts"));
+    }
+
+    /// Waits for a window, by its class.
+    fn window(&self, class: &str) {
+        let words = ["search", "--sync", "--onlyvisible", "--class", class];
+        self.xdotool(&words);
+    }
+
+    /// Input of a person, who is not recorded.
+    fn xdotool(&self, words: &[&str]) {
+        needs("xdotool", "xdotool");
+        Finished::of(self.server.client("xdotool").args(words)).succeeded();
+    }
+
+    /// Marks the moment, and keeps its picture.
+    fn mark(&mut self, name: &str) {
+        let picture = settled(&self.server);
+        let words = ["mark", "--display", &self.server.display, name];
+        self.place.ok(words);
+        self.pictures.push((name.to_owned(), picture));
+    }
+
+    /// Ends the recording; its clients end with it.
+    fn end(&mut self) {
+        assert!(self.recording.signal(Signal::INT).success());
+        for client in &mut self.clients {
+            // It may have ended with its connection.
+            let _ = client.kill();
+            let _ = client.wait();
+        }
+    }
+
+    /// Plays the recording to a like server: its report, which must have the recorded counts, and each mark's picture.
+    fn is_the_same_on(&self, server: &str, pace: &str) -> Value {
+        let folder = self.place.path("pictures");
+        let pictures = folder.to_string_lossy().into_owned();
+        let words = ["--pace", pace, "--pictures", &pictures, "--format", "json"];
+        let played = self.place.run(
+            ["replay", "trace.mcap", "--server", server]
+                .iter()
+                .chain(&words),
+        );
+        let said = played.stderr();
+        let compared: Value = serde_json::from_str(&played.succeeded()).expect("JSON");
+        for (name, recorded) in &self.pictures {
+            let shown = std::fs::read(folder.join(server).join(format!("{name}.ppm")));
+            let shown = shown.expect("a picture");
+            let differ = different(recorded, &shown);
+            assert!(differ.is_none(), "{name}: {differ:?} differ\n{said}");
+        }
+        let replay = format!("replay-{server}.mcap");
+        let (recorded, replayed) = (self.counts("trace.mcap"), self.counts(&replay));
+        let added = added(&said);
+        let expected: Vec<(String, u64)> = recorded
+            .into_iter()
+            .map(|(name, count)| match name.as_str() {
+                "GetInputFocus" => (name, count + added),
+                _ => (name, count),
+            })
+            .collect();
+        let mut expected: Vec<_> = expected;
+        if added > 0 && !expected.iter().any(|(name, _)| name == "GetInputFocus") {
+            expected.push(("GetInputFocus".to_owned(), added));
+        }
+        expected.sort();
+        assert_eq!(expected, replayed, "{said}");
+        assert!(!said.contains("requests that failed"), "{said}");
+        compared
+    }
+
+    /// Requests by kind.
+    fn counts(&self, trace: &str) -> Vec<(String, u64)> {
+        let report = self
+            .place
+            .json(["report", trace, "--params", "sun4-ipc", "--format", "json"]);
+        let requests = report["requests"].as_array().expect("requests");
+        let mut counts: Vec<(String, u64)> = requests
+            .iter()
+            .map(|one| {
+                let name = one["name"].as_str().expect("a name").to_owned();
+                (name, one["count"].as_u64().expect("a count"))
+            })
+            .collect();
+        counts.sort();
+        counts
+    }
+}
+
+/// The round trips that the player says it added.
+fn added(said: &str) -> u64 {
+    let line = said
+        .lines()
+        .find(|line| line.contains("GetInputFocus request"));
+    let number = line.and_then(|line| line.split(' ').nth(2)?.parse().ok());
+    number.unwrap_or(0)
+}
+
+/// The number of pixels that differ, and the first of them; none where the pictures are equal.
+fn different(a: &[u8], b: &[u8]) -> Option<(usize, usize)> {
+    assert_eq!(a.len(), b.len(), "pictures of one size");
+    let differ = a.iter().zip(b).enumerate().filter(|(_, (a, b))| a != b);
+    let mut at = differ.map(|(at, _)| at / 3);
+    let first = at.next()?;
+    Some((at.count() + 1, first))
+}
+
+#[test]
+fn core_drawing_and_typing_look_the_same_and_a_fast_replay_too() {
+    let mut session = Session::new(&[]);
+    session.client(
+        "xterm",
+        "xterm",
+        &["+bc", "-geometry", "60x10", "-e", "cat"],
+    );
+    session.window("XTerm");
+    session.mark("begin");
+    session.xdotool(&["mousemove", "100", "60", "type", "the quick brown fox"]);
+    session.client("wish", "tk", &[]);
+    session.window("Wish");
+    session.mark("typed");
+    session.end();
+    session.is_the_same_on("xvfb", "recorded");
+    session.is_the_same_on("xvfb", "full");
+    // Another server than the recorded one plays the same requests.
+    session
+        .place
+        .ok(["replay", "trace.mcap", "--server", "xvnc", "--pace", "full"]);
+    // How often the player has to ask depends on the server.
+    let counts = |trace| {
+        let mut counts = session.counts(trace);
+        counts.retain(|(name, _)| name != "GetInputFocus");
+        counts
+    };
+    assert_eq!(counts("replay-xvnc.mcap"), counts("replay-xvfb.mcap"));
+}
+
+#[test]
+fn a_window_manager_and_its_clients_look_the_same() {
+    let mut session = Session::new(&[]);
+    let started = session.place.path("started");
+    let touch = format!("touch {}", started.display());
+    session.client("openbox", "openbox", &["--startup", &touch]);
+    until("openbox's start", || started.exists().then_some(()));
+    session.client(
+        "xterm",
+        "xterm",
+        &["+bc", "-geometry", "40x8+40+40", "-e", "cat"],
+    );
+    session.client(
+        "xmessage",
+        "x11-utils",
+        &["-geometry", "+400+300", "a message"],
+    );
+    session.window("XTerm");
+    session.window("Xmessage");
+    session.mark("windows");
+    // The title bar is dragged.
+    let drag = "mousemove 200 48 mousedown 1 mousemove 300 200 mousemove 420 260 mouseup 1";
+    session.xdotool(&drag.split(' ').collect::<Vec<_>>());
+    session.mark("dragged");
+    session.end();
+    session.is_the_same_on("xvfb", "recorded");
+}
+
+#[test]
+fn a_toolkit_with_render_looks_the_same() {
+    // What is in shared memory is in no recording.
+    let mut session = Session::new(&["--try", "no-sharing"]);
+    session.client("mousepad", "mousepad", &["--disable-server"]);
+    session.window("Mousepad");
+    session.mark("begin");
+    session.end();
+    session.is_the_same_on("xvfb", "recorded");
+}
+
+#[test]
+fn both_byte_orders_are_played() {
+    let place = Place::new();
+    let help = Command::new("Xvfb").arg("-help").output().expect("help");
+    let told = String::from_utf8_lossy(&help.stderr).contains("+byteswappedclients");
+    if told {
+        // The private server of a replay refuses clients of the other order.
+        return;
+    }
+    let mut recording = Recording::start(&place, &["--full"]);
+    for order in [Order::Little, Order::Big] {
+        let mut client = recording.raw(order);
+        let (pixmap, context, root) = (client.id(1), client.id(2), client.root());
+        let size = match order {
+            Order::Little => 64 | 64 << 16,
+            Order::Big => 64 << 16 | 64,
+        };
+        client.request(53, 24, &[pixmap, root, size]);
+        client.request(55, 0, &[context, pixmap, 0]);
+        client.request(70, 0, &[pixmap, context, 0, size]);
+        client.sync();
+    }
+    assert!(recording.signal(Signal::INT).success());
+    let played = place.run([
+        "replay",
+        "trace.mcap",
+        "--server",
+        "xvfb",
+        "--format",
+        "json",
+    ]);
+    let said = played.stderr();
+    played.succeeded();
+    assert!(!said.contains("requests that failed"), "{said}");
+    assert!(said.contains("of 2 clients"), "{said}");
+}
+
+#[test]
+fn what_cannot_be_played_is_one_line() {
+    let place = Place::new();
+    let refused = |words: &[&str], line: &str| {
+        let said = place.run(words).failed_with_one_line(1);
+        assert!(said.contains(line), "{said}");
+    };
+    place.write("none.mcap", b"no trace");
+    refused(&["replay", "none.mcap", "--server", "xvfb"], "none.mcap");
+    refused(&["replay", "--server", "xvfb"], "no such trace");
+    let attached = {
+        let server = Server::xvfb(&[]);
+        let trace = place.path("attached.mcap");
+        let words = ["--attach", "--seconds", "1", "--display", &server.display];
+        let mut xclock = server.client("xclock").spawn().expect("xclock starts");
+        let window = ["search", "--sync", "--onlyvisible", "--class", "XClock"];
+        Finished::of(server.client("xdotool").args(window)).succeeded();
+        place.ok(["record", "-o"]
+            .iter()
+            .map(|word| (*word).into())
+            .chain([trace.to_string_lossy().into_owned()])
+            .chain(words.map(str::to_owned)));
+        xclock.kill().expect("it runs");
+        xclock.wait().expect("it has ended");
+        "attached.mcap"
+    };
+    refused(
+        &["replay", attached, "--server", "xvfb"],
+        "begins in the middle of a session",
+    );
+    let depth = Recording::start(&place, &[]);
+    drop(depth.raw(Order::Little));
+    let mut depth = depth;
+    assert!(depth.signal(Signal::INT).success());
+    refused(
+        &["replay", "trace.mcap", "--server", "xvfb-8"],
+        "it was recorded at depth 24, the display has depth 8",
+    );
+}
