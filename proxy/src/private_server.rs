@@ -1,6 +1,7 @@
 //! Private display servers: started for one recording or calibration, with a cookie of their
 //! own, and stopped afterwards.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -21,6 +22,9 @@ use crate::server_error::{START_PATIENCE, ServerError};
 use crate::server_kind::{HostKind, ServerKind};
 use crate::viewer;
 
+/// A server of the user's own command, in an error.
+const COMMAND: &str = "the server of --server-command";
+
 /// A running private server. Dropping the value stops the server; so does the kernel when the thread that started it
 /// ends.
 #[derive(Debug)]
@@ -29,7 +33,8 @@ pub struct PrivateServer {
     display: DisplayName,
     cookie: Cookie,
     authority_file: PathBuf,
-    kind: ServerKind,
+    /// `None` for a server of the user's own command.
+    kind: Option<ServerKind>,
     /// The viewer's thread, if the server has a viewer.
     viewer: Option<Pid>,
     /// The server's directory, which is removed after the server has ended.
@@ -81,18 +86,32 @@ impl PrivateServer {
     /// # Errors
     /// Fails if the server's program is missing or does not become ready.
     pub fn start(kind: ServerKind) -> Result<PrivateServer, ServerError> {
-        PrivateServer::launch(kind, false)?.shown()
+        PrivateServer::launch_kind(kind, false)?.shown()
     }
 
     /// Starts a server that times its handlers, where that can be had, as [`start`](PrivateServer::start) does.
     pub(crate) fn start_timed(kind: ServerKind) -> Result<PrivateServer, ServerError> {
-        PrivateServer::launch(kind, true)?.shown()
+        PrivateServer::launch_kind(kind, true)?.shown()
+    }
+
+    /// Starts a server by a shell's command, which gets more arguments: for the display number and for the cookie.
+    /// The server times its handlers, where that can be had.
+    pub(crate) fn start_command(line: &str) -> Result<PrivateServer, ServerError> {
+        let dir = PrivateDir::new().map_err(io(COMMAND))?;
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("exec {line} \"$@\""), "sh"]);
+        PrivateServer::launch(command, dir, &[], true).map_err(|error| match error {
+            Launch::Io(source) => io(COMMAND)(source),
+            Launch::Failed(why) => ServerError::Failed {
+                program: COMMAND,
+                why,
+            },
+        })
     }
 
     fn shown(mut self) -> Result<PrivateServer, ServerError> {
-        let program = self.kind.program();
-        self.show()
-            .map_err(|source| ServerError::Io { program, source })?;
+        let program = self.kind.map_or(COMMAND, ServerKind::program);
+        self.show().map_err(io(program))?;
         Ok(self)
     }
 
@@ -101,48 +120,72 @@ impl PrivateServer {
     /// # Errors
     /// Fails if the server's program is missing or does not become ready.
     pub fn start_unseen(kind: ServerKind) -> Result<PrivateServer, ServerError> {
-        PrivateServer::launch(kind, false)
+        PrivateServer::launch_kind(kind, false)
     }
 
-    fn launch(kind: ServerKind, timed: bool) -> Result<PrivateServer, ServerError> {
+    fn launch_kind(kind: ServerKind, timed: bool) -> Result<PrivateServer, ServerError> {
         let program = kind.program();
-        let io = |source| ServerError::Io { program, source };
         let host = kind.host().map(Host::start).transpose()?;
-        let dir = PrivateDir::new().map_err(io)?;
-        let cookie = Cookie::random().map_err(io)?;
-        let authority_file = dir.path().join("Xauthority");
-        // The server chooses its number; it takes the cookie of any entry.
-        authority::write(&authority_file, None, &cookie).map_err(io)?;
-        let log = dir.path().join("log");
-        let mut command = command(program, &authority_file, &log).map_err(io)?;
-        command.args(kind.arguments(dir.path()).map_err(io)?);
+        let dir = PrivateDir::new().map_err(io(program))?;
+        let arguments = kind.arguments(dir.path()).map_err(io(program))?;
+        let mut command = Command::new(program);
         if let Some(host) = &host {
             host.shows(&mut command);
         }
-        let timer = timed.then(|| HandlerTimes::prepare(&mut command, dir.path()));
-        let mut child = OwnChild::spawn(&mut command).map_err(|source| match source.kind() {
-            ErrorKind::NotFound => ServerError::Missing {
-                program,
-                package: kind.package(),
+        let mut server = PrivateServer::launch(command, dir, &arguments, timed).map_err(
+            |error| match error {
+                Launch::Io(source) if source.kind() == ErrorKind::NotFound => {
+                    ServerError::Missing {
+                        program,
+                        package: kind.package(),
+                    }
+                }
+                Launch::Io(source) => io(program)(source),
+                Launch::Failed(why) => ServerError::Failed {
+                    program,
+                    why: format!("{why}{}", kind.advice()),
+                },
             },
-            _ => io(source),
-        })?;
+        )?;
+        (server.kind, server.host) = (Some(kind), host);
+        Ok(server)
+    }
+
+    /// Starts the server's program, with what all servers are told and `more`.
+    fn launch(
+        mut command: Command,
+        dir: PrivateDir,
+        more: &[OsString],
+        timed: bool,
+    ) -> Result<PrivateServer, Launch> {
+        let cookie = Cookie::random()?;
+        let authority_file = dir.path().join("Xauthority");
+        // The server chooses its number; it takes the cookie of any entry.
+        authority::write(&authority_file, None, &cookie)?;
+        let log = dir.path().join("log");
+        command
+            // The server writes its number to this pipe, its standard output, once it is ready.
+            .args(["-displayfd", "1", "-nolisten", "tcp", "-noreset", "-auth"])
+            .arg(&authority_file)
+            .args(more)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(File::create(&log)?);
+        let timer = timed.then(|| HandlerTimes::prepare(&mut command, dir.path()));
+        let mut child = OwnChild::spawn(&mut command)?;
         let number = ready(&mut child).map_err(|why| {
             let said = fs::read_to_string(&log).unwrap_or_default();
-            ServerError::Failed {
-                program,
-                why: format!("{why}{}{}", last_words(&said), kind.advice()),
-            }
+            Launch::Failed(format!("{why}{}", last_words(&said)))
         })?;
         Ok(PrivateServer {
             child,
             display: DisplayName::local(number),
             cookie,
             authority_file,
-            kind,
+            kind: None,
             viewer: None,
             dir,
-            host,
+            host: None,
             timer,
         })
     }
@@ -152,8 +195,10 @@ impl PrivateServer {
     /// # Errors
     /// Fails if the server refuses the viewer.
     pub fn show(&mut self) -> io::Result<()> {
-        let socket = self.kind.viewers_socket(self.dir.path());
-        if let Some(socket) = socket.filter(|_| self.kind.is_viewed() && self.viewer.is_none()) {
+        let viewed = self
+            .kind
+            .filter(|kind| kind.is_viewed() && self.viewer.is_none());
+        if let Some(socket) = viewed.and_then(|kind| kind.viewers_socket(self.dir.path())) {
             self.viewer = Some(viewer::view(&socket)?);
         }
         Ok(())
@@ -207,16 +252,20 @@ impl PrivateServer {
     }
 }
 
-fn command(program: &str, authority_file: &Path, log: &Path) -> io::Result<Command> {
-    let mut command = Command::new(program);
-    command
-        // The server writes its number to this pipe, its standard output, once it is ready.
-        .args(["-displayfd", "1", "-nolisten", "tcp", "-noreset", "-auth"])
-        .arg(authority_file)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(File::create(log)?);
-    Ok(command)
+/// Why a server's program gave no display.
+enum Launch {
+    Io(io::Error),
+    Failed(String),
+}
+
+impl From<io::Error> for Launch {
+    fn from(error: io::Error) -> Launch {
+        Launch::Io(error)
+    }
+}
+
+fn io(program: &'static str) -> impl FnOnce(io::Error) -> ServerError {
+    move |source| ServerError::Io { program, source }
 }
 
 /// Waits for the display number, or tells why there will be none.

@@ -50,6 +50,8 @@ pub enum Target {
     Display(String),
     /// One of our own, for this recording.
     Private(ServerKind),
+    /// One of our own, by a shell's command such as `build/Xvfb -screen 0 1280x1024x24`.
+    Command(String),
 }
 
 /// The display or server to record, and the destination of the records.
@@ -319,11 +321,9 @@ impl Drop for TapCloser {
 pub(crate) fn target(target: &Target) -> Result<(ServerLink, Option<PrivateServer>), RecordError> {
     let name = match target {
         Target::Private(kind) => {
-            let server = PrivateServer::start_timed(*kind)?;
-            let authority = Some(server.authority_file().to_owned());
-            let link = ServerLink::new(server.display().clone(), authority);
-            return Ok((link, Some(server)));
+            return Ok(own(PrivateServer::start_timed(*kind)?));
         }
+        Target::Command(line) => return Ok(own(PrivateServer::start_command(line)?)),
         Target::Display(name) => name.clone(),
         Target::Environment => std::env::var("DISPLAY")
             .ok()
@@ -331,6 +331,12 @@ pub(crate) fn target(target: &Target) -> Result<(ServerLink, Option<PrivateServe
             .ok_or(RecordError::NoDisplay)?,
     };
     Ok((ServerLink::new(DisplayName::parse(&name)?, None), None))
+}
+
+fn own(server: PrivateServer) -> (ServerLink, Option<PrivateServer>) {
+    let authority = Some(server.authority_file().to_owned());
+    let link = ServerLink::new(server.display().clone(), authority);
+    (link, Some(server))
 }
 
 /// The options of a recorder, and the parts of its first record.

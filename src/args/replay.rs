@@ -30,13 +30,13 @@ pub(crate) struct Replay {
     #[arg(long, value_name = "KIND", value_parser = ServerParser, hide_possible_values = true)]
     pub(crate) server: Vec<ServerKind>,
     /// Play to this display. The replay moves its pointer and presses its keys
-    #[arg(
-        long,
-        value_name = "DISPLAY",
-        conflicts_with = "server",
-        required_unless_present = "server"
-    )]
+    #[arg(long, value_name = "DISPLAY", conflicts_with_all = ["server", "server_command"],
+          required_unless_present_any = ["server", "server_command"])]
     pub(crate) display: Option<String>,
+    /// Play to a private server of this shell command (may be repeated), such as 'build/Xvfb -screen 0 1280x1024x24';
+    /// the command gets more arguments: -displayfd, -auth, -nolisten and -noreset
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) server_command: Vec<String>,
     /// The pace
     #[arg(long, value_enum, default_value = "recorded")]
     pub(crate) pace: PaceChoice,

@@ -9,6 +9,7 @@ use x11rb::protocol::xproto::{ConnectionExt as _, ImageFormat};
 
 use crate::harness::raw::Order;
 use crate::harness::{Finished, Place, Recording, Server, needs, until};
+use crate::timed::slow_handlers;
 
 /// The screen of private servers.
 const SCREEN: [&str; 3] = ["-screen", "0", "1280x1024x24"];
@@ -327,4 +328,63 @@ fn what_cannot_be_played_is_one_line() {
         &["replay", "trace.mcap", "--server", "xvfb-8"],
         "it was recorded at depth 24, the display has depth 8",
     );
+}
+
+/// A server that became slower with a commit is found by `git bisect run`, and the request by its name.
+#[test]
+fn the_commit_that_made_a_request_slower_is_found() {
+    const COMMITS: usize = 6;
+    const SLOW_FROM: usize = 4;
+    needs("git", "git");
+    let place = Place::new();
+    let library = slow_handlers(&place);
+    let recording = Recording::start(&place, &[]);
+    let mut client = recording.raw(Order::Little);
+    // With the library each takes 100 µs.
+    (0..300).for_each(|_| client.request(127, 20, &[]));
+    client.sync();
+    drop(client);
+    let mut recording = recording;
+    assert!(recording.signal(Signal::INT).success());
+    place.write("budget.toml", b"[total]\nserver_ms = 15.0\n");
+    let git = |words: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=x", "-c", "user.email=x@example.org"]);
+        Finished::of(git.args(words).current_dir(place.path("."))).succeeded()
+    };
+    git(&["init", "-q"]);
+    for commit in 1..=COMMITS {
+        let preloaded = match commit >= SLOW_FROM {
+            true => format!("LD_PRELOAD=\"$LD_PRELOAD:{}\"", library.display()),
+            false => String::new(),
+        };
+        let server =
+            format!("# {commit}\nexec env {preloaded} Xvfb -screen 0 1280x1024x24 \"$@\"\n");
+        place.write("server", server.as_bytes());
+        git(&["add", "server"]);
+        git(&["commit", "-q", "-m", &format!("commit {commit}")]);
+    }
+    let oldest = format!("HEAD~{}", COMMITS - 1);
+    git(&["bisect", "start", "HEAD", &oldest]);
+    let x11prof = env!("CARGO_BIN_EXE_x11prof");
+    let replay = ["replay", "trace.mcap", "--server-command", "sh ./server"];
+    let budget = ["--budget", "budget.toml"];
+    let mut words = vec!["bisect", "run", x11prof];
+    words.extend(replay.iter().chain(&budget));
+    let found = git(&words);
+    let first_bad = format!("commit {SLOW_FROM}");
+    let verdict = found
+        .lines()
+        .skip_while(|line| !line.contains("is the first bad commit"));
+    assert!(
+        verdict.clone().any(|line| line.contains(&first_bad)),
+        "{found}"
+    );
+    git(&["checkout", "-q", "--detach", "bisect/bad"]);
+    let slow = place.run(replay.iter().chain(&budget));
+    assert_eq!(slow.status(), Some(1), "{slow}");
+    let line = slow.stdout();
+    let line = line.lines().find(|line| line.starts_with("command-1:"));
+    let named = line.is_some_and(|line| line.contains("; NoOperation +"));
+    assert!(named, "{slow}");
 }

@@ -46,7 +46,9 @@ pub fn play(script: &Script, config: &PlayConfig) -> Result<Played, ReplayError>
     let mut waiting = Waiting::default();
     for step in &script.steps {
         if let (Pace::Recorded, Some(first)) = (config.pace, first) {
-            player.pump_until(start + step.time.since(first))?;
+            // A recorded time that is beyond all clocks is no time to wait for.
+            let at = start.checked_add(step.time.since(first));
+            player.pump_until(at.unwrap_or(start))?;
         }
         waiting.go_on(&mut player)?;
         match &step.action {

@@ -54,6 +54,7 @@ struct Reading {
     errors: BTreeMap<Symbol, u64>,
     filled_bytes: u64,
     bytes: u64,
+    is_too_long: bool,
     inputs: Inputs,
     /// A recorded client made the input itself.
     has_driver: bool,
@@ -72,7 +73,7 @@ pub(super) fn read<R: Read>(trace: &mut Reader<R>) -> Result<Script, ReplayError
                     .entry(block.connection)
                     .or_insert_with(Recorded::new);
                 reading.block(recorded, &block, &mut extensions);
-                if reading.bytes > MOST_BYTES {
+                if reading.is_too_long {
                     let limit = MOST_BYTES >> 20;
                     return Err(ReplayError::TooLong { limit });
                 }
@@ -211,13 +212,17 @@ impl Reading {
     }
 
     fn request(&mut self, request: &Request<'_>, batch: &mut Batch, extensions: &Extensions) {
+        self.bytes = self.bytes.saturating_add(request.wire_len);
+        self.is_too_long |= self.bytes > MOST_BYTES || request.wire_len > LONGEST as u64;
+        if self.is_too_long {
+            return;
+        }
         let begin = batch.bytes.len();
         let extension = requests::extension(request, extensions);
         let is_input = (extension, request.minor) == XTEST_FAKE_INPUT;
         self.has_driver |= is_input;
         batch.after_all |= is_input || request.major == GRAB_SERVER;
         batch.bytes.extend_from_slice(request.bytes);
-        // The walker lets no longer message through than the server takes.
         let end = begin + usize::try_from(request.wire_len).unwrap_or(request.bytes.len());
         let is_played = matches!(requests::playable(request, extension), Playable::Yes);
         let mut descriptor = None;
@@ -238,7 +243,6 @@ impl Reading {
             batch.bytes[begin] = NO_OPERATION;
         }
         self.noise.fill(&mut batch.bytes, end);
-        self.bytes += (end - begin) as u64;
         batch.requests.push(Sent {
             name: request.name,
             sequence: request.sequence.0,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use x11prof_analyzer::{Comparison, ProfileReport};
-use x11prof_proxy::{DEFAULT_QUEUE_BYTES, RecordConfig, ServerKind, Target, record};
+use x11prof_proxy::{DEFAULT_QUEUE_BYTES, RecordConfig, Target, record};
 use x11prof_replay::{Played, Script};
 use x11prof_views::comparison as views;
 use x11prof_views::units::counted;
@@ -44,13 +44,7 @@ fn replayed(arguments: &Replay) -> Outcome {
     let reading = |error| CommandError::file(path, error);
     let script = Script::read(&mut input::trace(path)?).map_err(reading)?;
     refuse(path, &script)?;
-    let servers: Vec<(String, Target)> = match &arguments.display {
-        Some(display) => vec![("display".to_owned(), Target::Display(display.clone()))],
-        None => {
-            let target = |kind: &ServerKind| (kind.name().to_owned(), Target::Private(*kind));
-            arguments.server.iter().map(target).collect()
-        }
-    };
+    let servers = servers(arguments);
     let mut all = Vec::with_capacity(servers.len());
     for (server, target) in servers {
         let mut runs = Vec::with_capacity(arguments.times.into());
@@ -77,7 +71,7 @@ fn replayed(arguments: &Replay) -> Outcome {
     match arguments.format {
         TableFormat::Text => emit_text(
             None,
-            &views::text(&comparison, &page(None, arguments.all, None)),
+            &views::replayed(&comparison, &page(None, arguments.all, None)),
         )?,
         TableFormat::Json => emit_json(None, &comparison)?,
         TableFormat::Csv => emit_text(None, &views::csv(&comparison))?,
@@ -100,6 +94,21 @@ fn replayed(arguments: &Replay) -> Outcome {
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// Where to play, each with its name in the result.
+fn servers(arguments: &Replay) -> Vec<(String, Target)> {
+    if let Some(display) = &arguments.display {
+        return vec![("display".to_owned(), Target::Display(display.clone()))];
+    }
+    let kinds = arguments.server.iter();
+    let kinds = kinds.map(|kind| (kind.name().to_owned(), Target::Private(*kind)));
+    let commands = arguments.server_command.iter().enumerate();
+    let commands = commands.map(|(at, line)| {
+        let name = format!("command-{}", at + 1);
+        (name, Target::Command(line.clone()))
+    });
+    kinds.chain(commands).collect()
 }
 
 /// Refuses a recording of which too much cannot be played.

@@ -21,7 +21,7 @@ fn number(value: &Value) -> f64 {
 }
 
 /// Makes a library with which the handler of a NoOperation takes as many times 5 µs as the request says.
-fn slow_handlers(place: &Place) -> PathBuf {
+pub(crate) fn slow_handlers(place: &Place) -> PathBuf {
     needs("cc", "gcc");
     let library = place.path("spin.so");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/e2e/timed/spin.c");

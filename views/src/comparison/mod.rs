@@ -1,6 +1,8 @@
 //! Servers side by side: text and CSV.
 
+mod replayed;
 pub(crate) mod text;
 
 pub use crate::csv_tables::comparison as csv;
+pub use replayed::replayed;
 pub use text::text;

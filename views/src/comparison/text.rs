@@ -188,7 +188,7 @@ fn servers(comparison: &Comparison) -> Table {
 }
 
 /// Table 7 with transport charged to the requests that caused it, in as many pieces as the page needs.
-fn requests(comparison: &Comparison, page: &Page) -> String {
+pub(super) fn requests(comparison: &Comparison, page: &Page) -> String {
     let labels = labels(comparison);
     let mut lines: Vec<&ComparedRequest> = comparison.requests.iter().collect();
     // What is expensive anywhere comes first.

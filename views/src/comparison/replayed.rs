@@ -1,0 +1,87 @@
+//! Replays of a recording beside it, for people.
+
+use x11prof_analyzer::{ComparedServer, Comparison};
+
+use super::text::requests;
+use crate::page::{Page, Style};
+use crate::plain::plain;
+use crate::profile::{basis_word, doubts_of};
+use crate::units::{counted, duration};
+
+/// Requests named for a server: those that differ most.
+const NAMED: usize = 2;
+
+/// A comparison whose first server is the recorded one: what a replay took, and which requests make the difference.
+pub fn replayed(comparison: &Comparison, page: &Page) -> String {
+    let mut text = String::new();
+    let (Some(trace), Some((recorded, replays))) =
+        (&comparison.trace, comparison.servers.split_first())
+    else {
+        return text;
+    };
+    let all: u64 = comparison.requests.iter().map(|line| line.count).sum();
+    let first = format!(
+        "{}: {}, {}; the server {} ({})",
+        plain(&trace.path),
+        duration(trace.duration_ms),
+        counted(all, "request"),
+        duration(recorded.server_ms),
+        basis_word(recorded.basis)
+    );
+    text.push_str(&page.paint(Style::Bold, page.wrap(&first, 2).trim_end()));
+    text.push('\n');
+    for (at, server) in (1..).zip(replays) {
+        text.push_str(&page.wrap(&difference(comparison, recorded, server, at), 2));
+    }
+    text.push('\n');
+    text.push_str(&requests(comparison, page));
+    let mut legend =
+        "Milliseconds of the server. + together these take half of its time.".to_owned();
+    if !page.all {
+        legend.push_str(" --all shows every request.");
+    }
+    let legend = page.wrap(&legend, 0);
+    text.push_str(&page.paint(Style::Faint, legend.trim_end()));
+    text.push('\n');
+    let doubts = doubts_of(&comparison.warnings, page);
+    if !doubts.is_empty() {
+        text.push_str(&format!("\n{doubts}"));
+    }
+    text
+}
+
+/// What a server took, and the requests that differ most from the recorded ones.
+fn difference(
+    comparison: &Comparison,
+    recorded: &ComparedServer,
+    server: &ComparedServer,
+    at: usize,
+) -> String {
+    let mut line = format!(
+        "{}: {} ({})",
+        plain(&server.name),
+        duration(server.server_ms),
+        basis_word(server.basis)
+    );
+    if recorded.server_ms > 0.0 {
+        let ratio = server.server_ms / recorded.server_ms;
+        line.push_str(&format!(", {ratio:.2} times the recorded"));
+    }
+    let differences = comparison.requests.iter().filter_map(|request| {
+        let ms = |at: usize| Some(request.servers.get(at)?.server_ms);
+        Some((ms(at)? - ms(0)?, &request.name))
+    });
+    let mut differences: Vec<(f64, &String)> = differences.collect();
+    differences.sort_by(|(a, _), (b, _)| b.abs().total_cmp(&a.abs()));
+    let named = differences.iter().take(NAMED).filter(|(ms, _)| *ms != 0.0);
+    let named: Vec<String> = named
+        .map(|(ms, name)| {
+            let sign = if *ms < 0.0 { '-' } else { '+' };
+            format!("{name} {sign}{}", duration(ms.abs()))
+        })
+        .collect();
+    if !named.is_empty() {
+        line.push_str(&format!("; {}", named.join(", ")));
+    }
+    line
+}
