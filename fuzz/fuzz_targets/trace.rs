@@ -1,7 +1,8 @@
-//! Any bytes as a trace, most of them such as get past the container: read, and recovered into one
-//! that is whole.
+//! Any bytes as a trace, most of them such as get past the container: read, made into a script to be played, and
+//! recovered into one that is whole.
 #![no_main]
 
+use x11prof_replay::Script;
 use x11prof_trace::{Reader, recover};
 
 libfuzzer_sys::fuzz_mutator!(|data: &mut [u8], size: usize, most: usize, seed: u32| {
@@ -11,6 +12,9 @@ libfuzzer_sys::fuzz_mutator!(|data: &mut [u8], size: usize, most: usize, seed: u
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Ok(mut reader) = Reader::new(bytes) {
         while let Ok(Some(_)) = reader.next() {}
+    }
+    if let Ok(mut reader) = Reader::new(bytes) {
+        let _ = Script::read(&mut reader);
     }
     let mut whole = Vec::new();
     if let Ok(recovery) = recover(bytes, &mut whole) {
