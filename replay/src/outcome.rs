@@ -31,13 +31,3 @@ pub struct Played {
     /// From the first request to the last, in nanoseconds.
     pub took_ns: u64,
 }
-
-impl Played {
-    /// True if nothing of the recording was left out, filled or missed.
-    pub fn is_whole(&self) -> bool {
-        self.left_out.is_empty()
-            && self.filled_bytes == 0
-            && self.missed_events.is_empty()
-            && self.errors.values().all(|(there, here)| there == here)
-    }
-}

@@ -42,8 +42,8 @@ pub(super) struct Connection {
     /// Requests whose replies are to come: number here, recorded number (0: the player's own).
     pending: VecDeque<(u64, u64)>,
     pub(super) arrivals: FxHashMap<EventKey, Arrivals>,
-    /// Errors, by the number here of the request.
-    pub(super) failed: Vec<u64>,
+    /// Errors, by the request's opcodes here: major, minor.
+    pub(super) failed: Vec<(u8, u8)>,
     /// Pairs of times that were found: recorded, here.
     pub(super) times: Vec<(u32, u32)>,
     read: Vec<u8>,
@@ -103,12 +103,12 @@ impl Connection {
         self.stream.as_fd()
     }
 
-    /// Notes a request as sent; `recorded` is its recorded number where a reply is to come.
-    pub(super) fn note(&mut self, answered: Option<u64>) {
-        self.sent += 1;
-        if let Some(recorded) = answered {
-            self.pending.push_back((self.sent, recorded));
-        }
+    /// Notes requests as sent: their number, the recorded number of the first, and those of the ones that are answered.
+    pub(super) fn note(&mut self, first: u64, requests: u64, asked: impl Iterator<Item = u64>) {
+        let before = self.sent + 1;
+        let pending = asked.map(|recorded| (before + recorded.saturating_sub(first), recorded));
+        self.pending.extend(pending);
+        self.sent += requests;
     }
 
     /// Writes what the socket takes now. Gives the number of bytes.
@@ -196,7 +196,9 @@ impl Connection {
                     self.pending.pop_front();
                 }
                 if kind == ERROR {
-                    self.failed.push(number);
+                    // Section "Errors": the minor opcode is at 8, the major one at 10.
+                    let minor = self.order.u16(bytes, 8).unwrap_or(0);
+                    self.failed.push((bytes[10], minor as u8));
                 }
             }
             _ => {

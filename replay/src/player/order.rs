@@ -120,7 +120,7 @@ impl Player<'_> {
                 ByteOrder::Little => [GET_INPUT_FOCUS, 0, 1, 0],
                 ByteOrder::Big => [GET_INPUT_FOCUS, 0, 0, 1],
             };
-            connection.note(Some(0));
+            connection.note(0, 1, [0].into_iter());
             let asked = connection.sent;
             self.write(*client, &request, None)?;
             self.played.added_round_trips += 1;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::{ClockId, Timespec, clock_gettime};
-use x11prof_protocol::{Extensions, Symbol};
+use x11prof_protocol::{Extensions, Symbol, request_name};
 use x11rb_protocol::xauth::{Family, get_auth};
 
 use super::connection::Connection;
@@ -34,8 +34,6 @@ pub(super) struct Player<'a> {
     pub(super) extensions: Extensions,
     pub(super) ids: Ids,
     pub(super) clients: Vec<Option<Connection>>,
-    /// Recorded names of requests by client and number here, of those that may fail.
-    pub(super) names: HashMap<(usize, u64), Symbol>,
     pub(super) memory: Vec<Memory>,
     /// Kinds of event that did not come time after time; nobody waits for them any more.
     pub(super) unreliable: HashMap<(u8, u16), u32>,
@@ -76,7 +74,6 @@ impl<'a> Player<'a> {
             clients: std::iter::repeat_with(|| None)
                 .take(script.clients.len())
                 .collect(),
-            names: HashMap::new(),
             unreliable: HashMap::new(),
             played: Played::default(),
             errors: BTreeMap::new(),
@@ -163,9 +160,8 @@ impl<'a> Player<'a> {
 
     fn count_errors(&mut self, client: usize) {
         let failed = self.clients[client].iter_mut();
-        for number in failed.flat_map(|one| std::mem::take(&mut one.failed)) {
-            let name = self.names.get(&(client, number));
-            let name = name.copied().unwrap_or_else(|| Symbol::new("(other)"));
+        for (major, minor) in failed.flat_map(|one| std::mem::take(&mut one.failed)) {
+            let name = request_name(major, minor, &self.extensions);
             *self.errors.entry(name).or_default() += 1;
         }
     }

@@ -8,7 +8,7 @@ use x11prof_protocol::{ByteOrder, IdKind};
 
 use super::performer::{Memory, Player};
 use crate::ReplayError;
-use crate::script::{Batch, Patch};
+use crate::script::{Batch, Passed, Patch};
 
 /// The display takes nothing for so long: the player looks whether it has something to say.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
@@ -26,14 +26,16 @@ impl Player<'_> {
         let order = self.script.clients[batch.client].order;
         let mut bytes = batch.bytes.clone();
         let mut missing = Vec::new();
-        for (at, patch) in &batch.patches {
+        for (place, patch) in &batch.patches {
+            let at = &(*place as usize);
             match patch {
                 Patch::Major => match self.major_here(bytes[*at]) {
                     Some(major) => bytes[*at] = major,
-                    None => missing.push(*at),
+                    None => missing.push(*place),
                 },
                 Patch::Segment(number) => {
-                    if let Some(Memory::Segment(segment)) = self.memory.get(*number) {
+                    let memory = self.memory.get(*number as usize);
+                    if let Some(Memory::Segment(segment)) = memory {
                         put(&mut bytes, *at, order, segment.id());
                     }
                 }
@@ -64,29 +66,28 @@ impl Player<'_> {
             }
         }
         for at in &missing {
-            bytes[*at] = NO_OPERATION;
+            let major = &mut bytes[*at as usize];
+            let name = self.script.extensions.by_major(*major);
+            let name = name.map_or("unknown", |extension| extension.name.as_str());
+            let left_out = self.played.left_out.entry(format!("{name} requests"));
+            *left_out.or_default() += 1;
+            *major = NO_OPERATION;
         }
+        if let Some(connection) = &mut self.clients[batch.client] {
+            let asked = batch.asked.iter().filter(|one| !missing.contains(&one.at));
+            connection.note(batch.first, batch.requests, asked.map(|one| one.sequence));
+        }
+        self.played.requests += batch.requests;
         let mut written = 0;
-        for request in &batch.requests {
-            let is_missing = missing.contains(&request.bytes.start);
-            if is_missing {
-                let name = request.name.as_str().to_owned();
-                *self.played.left_out.entry(name).or_default() += 1;
-            }
-            if let Some(connection) = &mut self.clients[batch.client] {
-                let answered = request.answered && !is_missing;
-                connection.note(answered.then_some(request.sequence));
-                let number = connection.sent;
-                self.names.insert((batch.client, number), request.name);
-            }
-            self.played.requests += 1;
-            if let Some(number) = request.descriptor {
-                // Its descriptor goes with the first byte.
-                self.write(batch.client, &bytes[written..request.bytes.start], None)?;
-                let end = request.bytes.end;
-                self.write(batch.client, &bytes[request.bytes.start..end], Some(number))?;
-                written = end;
-            }
+        for Passed {
+            bytes: range,
+            segment,
+        } in &batch.passed
+        {
+            // The descriptor goes with the request's first byte.
+            self.write(batch.client, &bytes[written..range.start], None)?;
+            self.write(batch.client, &bytes[range.clone()], Some(*segment))?;
+            written = range.end;
         }
         self.write(batch.client, &bytes[written..], None)
     }
@@ -96,7 +97,7 @@ impl Player<'_> {
         &mut self,
         client: usize,
         bytes: &[u8],
-        segment: Option<usize>,
+        segment: Option<u32>,
     ) -> Result<(), ReplayError> {
         let mut descriptor = segment;
         let mut written = 0;
@@ -104,7 +105,8 @@ impl Player<'_> {
             let Some(connection) = self.clients[client].as_ref().filter(|one| !one.is_over) else {
                 return Ok(());
             };
-            let fd: Option<&OwnedFd> = match descriptor.and_then(|number| self.memory.get(number)) {
+            let memory = descriptor.and_then(|number| self.memory.get(number as usize));
+            let fd: Option<&OwnedFd> = match memory {
                 Some(Memory::File(file)) => Some(file),
                 _ => None,
             };

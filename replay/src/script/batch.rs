@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use x11prof_protocol::{IdKind, Symbol};
+use x11prof_protocol::IdKind;
 
 use super::AwaitedEvent;
 
@@ -17,30 +17,39 @@ pub(crate) enum Patch {
     /// The major opcode of an extension.
     Major,
     /// The identifier of a segment of shared memory, by its number in the script.
-    Segment(usize),
+    Segment(u32),
 }
 
-/// A request in a batch.
-#[derive(Debug, Clone)]
-pub(crate) struct Sent {
-    pub(crate) name: Symbol,
+/// A request that the recorded server answered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked {
     /// The recorded sequence number.
     pub(crate) sequence: u64,
-    /// Its bytes in the batch.
-    pub(crate) bytes: Range<usize>,
-    /// The recorded server answered it.
-    pub(crate) answered: bool,
-    /// A descriptor goes with it: of the segment with this number.
-    pub(crate) descriptor: Option<usize>,
+    /// Where it begins in the batch's bytes.
+    pub(crate) at: u32,
 }
 
-/// Requests of a client that the recorder read at once.
+/// A request with a descriptor.
+#[derive(Debug, Clone)]
+pub(crate) struct Passed {
+    /// Its bytes in the batch.
+    pub(crate) bytes: Range<usize>,
+    /// The number of the segment that is passed.
+    pub(crate) segment: u32,
+}
+
+/// Requests of a client that the recorder read at once. What most requests do not have is kept apart: a batch may have
+/// a hundred thousand of them.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) client: usize,
     pub(crate) bytes: Vec<u8>,
-    pub(crate) patches: Vec<(usize, Patch)>,
-    pub(crate) requests: Vec<Sent>,
+    pub(crate) requests: u64,
+    /// The recorded sequence number of the first.
+    pub(crate) first: u64,
+    pub(crate) patches: Vec<(u32, Patch)>,
+    pub(crate) asked: Vec<Asked>,
+    pub(crate) passed: Vec<Passed>,
     /// The client had the reply (or error) of this request, and of all before it.
     pub(crate) after_reply: u64,
     /// Events that the client got since its last batch.

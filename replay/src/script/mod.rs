@@ -17,7 +17,7 @@ use x11rb_protocol::protocol::render::Pictforminfo;
 use x11rb_protocol::protocol::xproto::Setup;
 
 use crate::ReplayError;
-pub(crate) use batch::{Batch, Patch, Sent};
+pub(crate) use batch::{Asked, Batch, Passed, Patch};
 pub(crate) use events::{AwaitedEvent, EventKey, key, time};
 pub(crate) use inputs::Input;
 pub(crate) use noise::Noise;
@@ -85,7 +85,7 @@ impl Script {
     /// The number of requests.
     pub fn requests(&self) -> u64 {
         let sent = |step: &Step| match &step.action {
-            Action::Send(batch) => batch.requests.len() as u64,
+            Action::Send(batch) => batch.requests,
             _ => 0,
         };
         self.steps.iter().map(sent).sum()

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::{
@@ -17,11 +18,15 @@ use super::inputs::Inputs;
 use super::noise::Noise;
 use super::requests::{self, NO_OPERATION, Playable};
 use super::segments::{self, Segments};
-use super::{Action, AwaitedEvent, Batch, Patch, Script, ScriptClient, Sent, Step, key, time};
+use super::{
+    Action, Asked, AwaitedEvent, Batch, Passed, Patch, Script, ScriptClient, Step, key, time,
+};
 use crate::ReplayError;
 
 /// Bytes of requests that are held, at most.
 const MOST_BYTES: u64 = 2 << 30;
+/// Bytes that a script holds beside those of a request: its ids, on average.
+const BESIDE: u64 = 32;
 /// The longest request that a server takes (BIG-REQUESTS: X.Org's have 4 Mi units of 4 bytes).
 const LONGEST: usize = 16 << 20;
 const GRAB_SERVER: u8 = 36;
@@ -184,7 +189,7 @@ impl Reading {
                 },
             );
         }
-        if side == Side::Client && !batch.requests.is_empty() {
+        if side == Side::Client && batch.requests > 0 {
             let next = Batch {
                 client: batch.client,
                 after_reply: batch.after_reply,
@@ -212,44 +217,63 @@ impl Reading {
     }
 
     fn request(&mut self, request: &Request<'_>, batch: &mut Batch, extensions: &Extensions) {
-        self.bytes = self.bytes.saturating_add(request.wire_len);
+        let held = request.wire_len.saturating_add(BESIDE);
+        self.bytes = self.bytes.saturating_add(held);
         self.is_too_long |= self.bytes > MOST_BYTES || request.wire_len > LONGEST as u64;
         if self.is_too_long {
             return;
         }
         let begin = batch.bytes.len();
+        let end = begin + usize::try_from(request.wire_len).unwrap_or(request.bytes.len());
         let extension = requests::extension(request, extensions);
         let is_input = (extension, request.minor) == XTEST_FAKE_INPUT;
         self.has_driver |= is_input;
         batch.after_all |= is_input || request.major == GRAB_SERVER;
+        if batch.requests == 0 {
+            batch.first = request.sequence.0;
+        }
+        batch.requests += 1;
         batch.bytes.extend_from_slice(request.bytes);
-        let end = begin + usize::try_from(request.wire_len).unwrap_or(request.bytes.len());
-        let is_played = matches!(requests::playable(request, extension), Playable::Yes);
-        let mut descriptor = None;
-        if is_played {
-            self.filled_bytes += (end - batch.bytes.len()) as u64;
-            self.patch(request, batch, begin, extensions);
-            let setup = self.setup.as_ref().filter(|_| extension == "MIT-SHM");
-            if let Some(setup) = setup
-                && let Some(number) = self.segments.observe(request, setup)
-            {
-                match request.minor {
-                    segments::ATTACH => batch.patches.push((begin + 8, Patch::Segment(number))),
-                    _ => descriptor = Some(number),
+        match requests::playable(request, extension) {
+            Playable::Yes => {
+                self.filled_bytes += (end - batch.bytes.len()) as u64;
+                self.patch(request, batch, begin, extensions);
+                self.share(request, batch, begin..end, extension);
+                if request.has_reply {
+                    batch.asked.push(Asked {
+                        sequence: request.sequence.0,
+                        at: begin as u32,
+                    });
                 }
             }
-        } else {
-            *self.left_out.entry(request.name).or_default() += 1;
-            batch.bytes[begin] = NO_OPERATION;
+            Playable::No => {
+                *self.left_out.entry(request.name).or_default() += 1;
+                batch.bytes[begin] = NO_OPERATION;
+            }
         }
         self.noise.fill(&mut batch.bytes, end);
-        batch.requests.push(Sent {
-            name: request.name,
-            sequence: request.sequence.0,
-            bytes: begin..end,
-            answered: request.has_reply && is_played,
-            descriptor,
-        });
+    }
+
+    /// Takes a request of MIT-SHM.
+    fn share(
+        &mut self,
+        request: &Request<'_>,
+        batch: &mut Batch,
+        bytes: Range<usize>,
+        extension: &str,
+    ) {
+        let setup = self.setup.as_ref().filter(|_| extension == "MIT-SHM");
+        let segment = setup.and_then(|setup| self.segments.observe(request, setup));
+        let Some(segment) = segment else {
+            return;
+        };
+        match request.minor {
+            segments::ATTACH => {
+                let at = bytes.start as u32 + 8;
+                batch.patches.push((at, Patch::Segment(segment)));
+            }
+            _ => batch.passed.push(Passed { bytes, segment }),
+        }
     }
 
     fn patch(
@@ -271,7 +295,7 @@ impl Reading {
             ..
         } = batch;
         requests::patches(request, extensions, is_atom_pair, |at, patch| {
-            patches.push((begin + at, patch));
+            patches.push(((begin + at) as u32, patch));
             if patch == Patch::Id(IdKind::Resource)
                 && let Some(id) = request.order.u32(request.bytes, at)
                 && let Some(owner) = self.by_base.get(&(id & !mask))

@@ -28,12 +28,12 @@ pub(crate) struct SharedSegment {
 #[derive(Debug, Default)]
 pub(super) struct Segments {
     all: Vec<SharedSegment>,
-    attached: FxHashMap<u32, usize>,
+    attached: FxHashMap<u32, u32>,
 }
 
 impl Segments {
     /// Takes a request of MIT-SHM. Gives the number of the segment that it attaches.
-    pub(super) fn observe(&mut self, request: &Request<'_>, setup: &Setup) -> Option<usize> {
+    pub(super) fn observe(&mut self, request: &Request<'_>, setup: &Setup) -> Option<u32> {
         let (bytes, order) = (request.bytes, request.order);
         let u16 = |at| order.u16(bytes, at).map(usize::from);
         let u32 = |at| order.u32(bytes, at);
@@ -43,7 +43,7 @@ impl Segments {
                     len: SMALLEST,
                     by_descriptor: request.minor == ATTACH_FD,
                 });
-                let number = self.all.len() - 1;
+                let number = (self.all.len() - 1) as u32;
                 self.attached.insert(u32(4)?, number);
                 return Some(number);
             }
@@ -65,7 +65,7 @@ impl Segments {
     fn needs(&mut self, segment: u32, offset: u32, size: usize) {
         if let Some(number) = self.attached.get(&segment) {
             let end = size.saturating_add(offset as usize).min(LARGEST);
-            let len = &mut self.all[*number].len;
+            let len = &mut self.all[*number as usize].len;
             *len = end.max(*len);
         }
     }
