@@ -23,6 +23,7 @@ mod nesting;
 mod page;
 mod programs;
 mod rates;
+mod replay;
 mod resources;
 mod ring;
 mod roundtrips;
@@ -58,6 +59,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("memory") => memory::validate(&arguments[1..]),
         Some("page") => page::validate(&arguments[1..]),
         Some("nesting") => nesting::validate(),
+        Some("replay") => replay::validate(&arguments[1..]),
         Some("resources") => resources::validate(),
         Some("ring") => ring::validate(&arguments[1..]),
         Some("roundtrips") => roundtrips::validate(&arguments[1..]),
@@ -78,6 +80,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate memory [MB [WORD…]]\n       \
              cargo xtask validate page [MB]\n       \
              cargo xtask validate nesting\n       \
+             cargo xtask validate replay [PROGRAM…]\n       \
              cargo xtask validate resources\n       \
              cargo xtask validate ring [SECONDS]\n       \
              cargo xtask validate roundtrips [PROGRAM…]\n       \

@@ -1,0 +1,264 @@
+//! `cargo xtask validate replay`: does a replay show the same pictures, send the same requests, and take the same time?
+//!
+//! Each program is recorded three times. Once on a server of ours, where pictures of the screen are taken at moments at
+//! which the screen rests; the replay's pictures at those moments are held against them, pixel by pixel, and its requests
+//! counted. And twice as a user records, on a private server that times its requests: a replay's time of the server is
+//! held against the recorded one, beside how far the two recordings are apart.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use x11prof_proxy::{PrivateServer, ServerKind};
+use x11rb::connection::Connection as _;
+use x11rb::protocol::xproto::{ConnectionExt as _, ImageFormat};
+use x11rb::rust_connection::RustConnection;
+
+use super::programs::{PROGRAMS, Program, packages};
+use super::{median, told};
+use xtask::packages::{DEMO, TEST, ensure};
+use xtask::run::{cargo, run, target};
+
+/// Pictures of a program beside the last one.
+const MOMENTS: usize = 3;
+/// The screen rests if it stays for so long.
+const REST: Duration = Duration::from_millis(150);
+/// Between two moments.
+const APART: Duration = Duration::from_millis(1200);
+/// Runs of a program whose server time is compared.
+const RUNS: usize = 2;
+
+/// A program's row.
+struct Row {
+    equal: usize,
+    pictures: usize,
+    counts: Vec<String>,
+    said: Vec<String>,
+    /// Replayed over recorded.
+    ratio: f64,
+    /// The one recording over the other.
+    again: f64,
+}
+
+/// Plays the programs whose names hold one of `arguments`, or all.
+pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
+    ensure(&[DEMO, TEST, &packages()])?;
+    run(cargo().args(["build", "--release", "--locked"]))?;
+    let folder = target().join("validate/replay");
+    fs::create_dir_all(&folder).map_err(told)?;
+    println!(
+        "| program | equal pictures | requests that differ in number | replayed / recorded, ms of the server | recorded again / recorded | said |"
+    );
+    println!("|---|---:|---|---:|---:|---|");
+    let mut rows = Vec::new();
+    for program in PROGRAMS {
+        let named = |name: &String| program.name.contains(name.as_str());
+        if !arguments.is_empty() && !arguments.iter().any(named) {
+            continue;
+        }
+        match row(program, &folder) {
+            Ok(row) => {
+                println!(
+                    "| {} | {} of {} | {} | {:.2} | {:.2} | {} |",
+                    program.name,
+                    row.equal,
+                    row.pictures,
+                    row.counts.join(", "),
+                    row.ratio,
+                    row.again,
+                    row.said.join("; ")
+                );
+                rows.push(row);
+            }
+            Err(error) => eprintln!("{}: {error}", program.name),
+        }
+    }
+    let pictures = rows.iter().filter(|row| row.equal == row.pictures).count();
+    let counts = rows.iter().filter(|row| row.counts.is_empty()).count();
+    println!(
+        "\n{} programs: all pictures equal {pictures}, all counts equal {counts}; replayed / recorded {:.3} in the median",
+        rows.len(),
+        median(rows.iter().map(|row| row.ratio))
+    );
+    Ok(())
+}
+
+fn row(program: &Program, folder: &Path) -> Result<Row, String> {
+    let name = program.name.replace([' ', '(', ')', '/'], "-");
+    let trace = folder.join(format!("{name}.mcap"));
+    let pictures = record_with_pictures(program, &trace)?;
+    let shown = folder.join("pictures");
+    // Those of another program are not to be taken for these.
+    let _ = fs::remove_dir_all(&shown);
+    let replay = folder.join("replay.mcap");
+    let (_, said) = replayed(&trace, &replay, Some(&shown))?;
+    let mut equal = 0;
+    for (name, recorded) in &pictures {
+        let here = fs::read(shown.join(format!("xvfb/{name}.ppm"))).unwrap_or_default();
+        equal += usize::from(here == *recorded);
+    }
+    let counts = differing(&trace, &folder.join("replay-xvfb.mcap"), &said)?;
+    let (mut times, mut replays) = (Vec::new(), Vec::new());
+    for run in 0..RUNS {
+        let timed = folder.join(format!("{name}-timed-{run}.mcap"));
+        super::carried::record(program, &timed)?;
+        let (compared, _) = replayed(&timed, &replay, None)?;
+        let of = |at: usize| compared["servers"][at]["server_ms"].as_f64();
+        times.push(of(0).ok_or("no time")?);
+        replays.push(of(1).ok_or("no time")?);
+    }
+    let ratios = times.iter().zip(&replays).map(|(there, here)| here / there);
+    Ok(Row {
+        equal,
+        pictures: pictures.len(),
+        counts,
+        said: said.lines().map(short).collect(),
+        ratio: median(ratios),
+        again: times[1] / times[0],
+    })
+}
+
+/// A line of the player's, without the program's and the server's names.
+fn short(line: &str) -> String {
+    line.trim_start_matches("x11prof: xvfb: ").to_owned()
+}
+
+/// Records a program on a server of ours, without shared memory, whose contents no recording has. Gives the pictures of
+/// its marks.
+fn record_with_pictures(program: &Program, trace: &Path) -> Result<Vec<(String, Vec<u8>)>, String> {
+    let server = PrivateServer::start(ServerKind::Xvfb).map_err(told)?;
+    let display = server.display().to_string();
+    let home = tempfile::tempdir().map_err(told)?;
+    let x11prof = target().join("release/x11prof");
+    let mut recorder = Command::new(&x11prof)
+        .args(["record", "--full", "--try", "no-sharing", "--display"])
+        .args([&display, "-o"])
+        .arg(trace)
+        .args(["--", "timeout", "-k", "5", "60", "sh", "-c", program.shell])
+        .env("XAUTHORITY", server.authority_file())
+        .env("HOME", home.path())
+        .env("XDG_RUNTIME_DIR", home.path())
+        .current_dir(home.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(told)?;
+    let screen = Screen::of(&server)?;
+    let mut pictures = Vec::new();
+    let mut next = Instant::now() + APART;
+    while recorder.try_wait().map_err(told)?.is_none() {
+        std::thread::sleep(Duration::from_millis(20));
+        if pictures.len() >= MOMENTS || Instant::now() < next {
+            continue;
+        }
+        let Some(before) = screen.at_rest()? else {
+            continue;
+        };
+        let name = format!("moment-{}", pictures.len());
+        let marked = Command::new(&x11prof)
+            .args(["mark", "--display", &display, &name])
+            .env("HOME", home.path())
+            .env("XDG_RUNTIME_DIR", home.path())
+            .status()
+            .map_err(told)?;
+        // What was drawn about the mark may be before it or after it.
+        if marked.success() && screen.picture()? == before {
+            pictures.retain(|(other, _)| *other != name);
+            pictures.push((name, before));
+            next = Instant::now() + APART;
+        }
+    }
+    Ok(pictures)
+}
+
+/// A server's screen.
+struct Screen(RustConnection);
+
+impl Screen {
+    fn of(server: &PrivateServer) -> Result<Screen, String> {
+        use x11rb::rust_connection::DefaultStream;
+        let number = server.display().number();
+        let socket = std::os::unix::net::UnixStream::connect(format!("/tmp/.X11-unix/X{number}"));
+        let (stream, _) = DefaultStream::from_unix_stream(socket.map_err(told)?).map_err(told)?;
+        let cookie = server.cookie().as_bytes().to_vec();
+        let name = b"MIT-MAGIC-COOKIE-1".to_vec();
+        let x = RustConnection::connect_to_stream_with_auth_info(stream, 0, name, cookie);
+        Ok(Screen(x.map_err(told)?))
+    }
+
+    /// The picture, as `replay --pictures` writes it.
+    fn picture(&self) -> Result<Vec<u8>, String> {
+        let screen = &self.0.setup().roots[0];
+        let (width, height) = (screen.width_in_pixels, screen.height_in_pixels);
+        let format = ImageFormat::Z_PIXMAP;
+        let asked = self
+            .0
+            .get_image(format, screen.root, 0, 0, width, height, u32::MAX);
+        let image = asked.map_err(told)?.reply().map_err(told)?;
+        let mut picture = format!("P6\n{width} {height}\n255\n").into_bytes();
+        for pixel in image.data.chunks_exact(4) {
+            picture.extend([pixel[2], pixel[1], pixel[0]]);
+        }
+        Ok(picture)
+    }
+
+    /// The picture, where it stays.
+    fn at_rest(&self) -> Result<Option<Vec<u8>>, String> {
+        let first = self.picture()?;
+        std::thread::sleep(REST);
+        Ok((self.picture()? == first).then_some(first))
+    }
+}
+
+/// Plays a trace to a private Xvfb: the comparison, and what the player said.
+fn replayed(
+    trace: &Path,
+    output: &Path,
+    pictures: Option<&Path>,
+) -> Result<(Value, String), String> {
+    let mut command = Command::new(target().join("release/x11prof"));
+    command.arg("replay").arg(trace);
+    command.args(["--server", "xvfb", "--format", "json", "-o"]);
+    command.arg(output);
+    if let Some(folder) = pictures {
+        command.arg("--pictures").arg(folder);
+    }
+    let output = command.output().map_err(told)?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    match serde_json::from_slice(&output.stdout) {
+        Ok(compared) => Ok((compared, said)),
+        Err(_) => Err(said),
+    }
+}
+
+/// Kinds of request whose numbers differ, but for those that the player says it added.
+fn differing(trace: &Path, replay: &Path, said: &str) -> Result<Vec<String>, String> {
+    let counts = |trace: &Path| -> Result<BTreeMap<String, i64>, String> {
+        let report = super::report(trace, None)?;
+        let requests = report["requests"].as_array().into_iter().flatten();
+        let count = |one: &Value| Some((one["name"].as_str()?.to_owned(), one["count"].as_i64()?));
+        Ok(requests.filter_map(count).collect())
+    };
+    let (recorded, mut replayed) = (counts(trace)?, counts(replay)?);
+    let added = said
+        .lines()
+        .find(|line| line.contains("GetInputFocus request"));
+    let added = added.and_then(|line| line.split(' ').nth(2)?.parse::<i64>().ok());
+    *replayed.entry("GetInputFocus".to_owned()).or_default() -= added.unwrap_or(0);
+    replayed.retain(|_, count| *count != 0);
+    let names = recorded.keys().chain(replayed.keys());
+    let mut differ: Vec<String> = names
+        .filter(|name| recorded.get(*name) != replayed.get(*name))
+        .map(|name| {
+            let of = |counts: &BTreeMap<String, i64>| counts.get(name).copied().unwrap_or(0);
+            format!("{name} {} → {}", of(&recorded), of(&replayed))
+        })
+        .collect();
+    differ.sort();
+    differ.dedup();
+    Ok(differ)
+}
