@@ -76,6 +76,8 @@ pub use rewrites::Rewrite;
 pub use server_error::ServerError;
 pub use server_info::DisplayError;
 pub use server_kind::ServerKind;
+pub use server_link::{Connected, ServerLink};
+pub use setup_connection::{SetupConnection, SetupFailure};
 pub use tap::DEFAULT_QUEUE_BYTES;
 pub use trace_file::is_being_recorded;
 pub use watch::{Watch, WatchEvent, Watched, watch};

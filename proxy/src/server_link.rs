@@ -18,7 +18,7 @@ const TCP_PATIENCE: Duration = Duration::from_secs(30);
 
 /// A display server that can be connected to.
 #[derive(Debug, Clone)]
-pub(crate) struct ServerLink {
+pub struct ServerLink {
     name: DisplayName,
     /// The file with the server's cookie; with `None` the user's own.
     authority_file: Option<PathBuf>,
@@ -26,8 +26,10 @@ pub(crate) struct ServerLink {
 
 /// A blocking connection to a server, before anything was said.
 #[derive(Debug)]
-pub(crate) enum Connected {
+pub enum Connected {
+    /// By a Unix socket.
     Unix(UnixStream),
+    /// By TCP.
     Tcp(TcpStream),
 }
 
@@ -41,7 +43,8 @@ impl From<Connected> for OwnedFd {
 }
 
 impl ServerLink {
-    pub(crate) fn new(name: DisplayName, authority_file: Option<PathBuf>) -> ServerLink {
+    /// The server of this name. Its cookie is in the file, or in the user's own.
+    pub fn new(name: DisplayName, authority_file: Option<PathBuf>) -> ServerLink {
         ServerLink {
             name,
             authority_file,
@@ -54,7 +57,10 @@ impl ServerLink {
 
     /// Connects, and looks the cookie up as the file is now. A call may block: on a Unix socket
     /// while the server's queue is full, by TCP until the host answers.
-    pub(crate) fn connect(&self) -> io::Result<(Connected, Option<Cookie>)> {
+    ///
+    /// # Errors
+    /// Fails if the server cannot be reached.
+    pub fn connect(&self) -> io::Result<(Connected, Option<Cookie>)> {
         let (connected, peer) = match self.name.endpoint() {
             Endpoint::Local => (Connected::Unix(self.local()?), Peer::Local),
             Endpoint::Path(path) => (Connected::Unix(UnixStream::connect(path)?), Peer::Local),

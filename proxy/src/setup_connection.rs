@@ -18,7 +18,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 const LONGEST: usize = 64 << 20;
 
 /// Why there is no connection.
-pub(crate) enum SetupFailure {
+#[derive(Debug)]
+pub enum SetupFailure {
     /// The server's reason.
     Refused(String),
     /// The connection failed for this reason.
@@ -26,7 +27,8 @@ pub(crate) enum SetupFailure {
 }
 
 /// The connection, and its deadline.
-pub(crate) struct SetupConnection {
+#[derive(Debug)]
+pub struct SetupConnection {
     socket: Socket,
     until: Instant,
 }
@@ -40,8 +42,12 @@ impl SetupConnection {
         })
     }
 
-    /// Connects within `patience`. Returns the cookie to show beside the connection.
-    pub(crate) fn begin(
+    /// Connects; the server must then give its answers within `patience`. Returns the cookie to show beside the
+    /// connection.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be reached.
+    pub fn begin(
         link: &ServerLink,
         patience: Duration,
     ) -> io::Result<(SetupConnection, Option<Cookie>)> {
@@ -53,7 +59,11 @@ impl SetupConnection {
         Ok((talk, cookie))
     }
 
-    pub(crate) fn set_up(&mut self, cookie: Option<&Cookie>) -> Result<Setup, SetupFailure> {
+    /// Sets the connection up.
+    ///
+    /// # Errors
+    /// Fails if the server refuses, falls silent, or is no X server.
+    pub fn set_up(&mut self, cookie: Option<&Cookie>) -> Result<Setup, SetupFailure> {
         let request = match cookie {
             Some(cookie) => ServerSetup::request(MIT_MAGIC_COOKIE_1, cookie.as_bytes()),
             None => ServerSetup::request(&[], &[]),
@@ -75,7 +85,10 @@ impl SetupConnection {
     }
 
     /// Reads the next reply, and skips the events before it.
-    pub(crate) fn reply(&mut self) -> Result<Vec<u8>, String> {
+    ///
+    /// # Errors
+    /// Fails if the server answers with an error, falls silent, or closes the connection.
+    pub fn reply(&mut self) -> Result<Vec<u8>, String> {
         loop {
             let message = self.message()?;
             match message.first() {
@@ -115,7 +128,7 @@ impl SetupConnection {
     }
 
     /// Sets the deadline to `patience` from now.
-    pub(crate) fn set_patience(&mut self, patience: Duration) {
+    pub fn set_patience(&mut self, patience: Duration) {
         self.until = Instant::now() + patience;
     }
 
@@ -129,7 +142,10 @@ impl SetupConnection {
     }
 
     /// Sends a request; `major` is its extension's opcode, or 0 for a core request.
-    pub(crate) fn send(&self, request: impl Request, major: u8) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// Fails if the server takes nothing, or has closed the connection.
+    pub fn send(&self, request: impl Request, major: u8) -> Result<(), String> {
         self.say(&request.serialize(major).0)
     }
 

@@ -9,7 +9,9 @@ use std::os::unix::net::UnixStream;
 use rustc_hash::FxHashMap;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use x11prof_protocol::{ByteOrder, Extensions, SequenceNumber};
+use x11prof_proxy::{Cookie, ServerLink};
 
+use super::patience::PATIENCE;
 use crate::script::{EventKey, key, time};
 
 /// Kinds of message (protocol, "Replies", "Errors", "Events").
@@ -17,6 +19,8 @@ const ERROR: u8 = 0;
 const REPLY: u8 = 1;
 const KEYMAP_NOTIFY: u8 = 11;
 const GENERIC_EVENT: u8 = 35;
+/// The authorization protocol (Xsecurity(7)).
+const MIT_MAGIC_COOKIE_1: &[u8] = b"MIT-MAGIC-COOKIE-1";
 /// Bytes read at a time.
 const ROOM: usize = 1 << 16;
 
@@ -51,13 +55,18 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Connects, with the cookie of the environment. Gives the display's answer, of at least 8 bytes.
-    pub(super) fn open(
-        socket: &str,
-        (name, data): &(Vec<u8>, Vec<u8>),
-        order: ByteOrder,
-    ) -> io::Result<(Connection, Vec<u8>)> {
-        let stream = UnixStream::connect(socket)?;
+    /// Connects, with the display's cookie. Gives the display's answer, of at least 8 bytes.
+    pub(super) fn open(link: &ServerLink, order: ByteOrder) -> io::Result<(Connection, Vec<u8>)> {
+        let (connected, cookie) = link.connect()?;
+        // A descriptor of another kind of socket is read and written alike.
+        let stream = UnixStream::from(OwnedFd::from(connected));
+        stream.set_read_timeout(Some(PATIENCE))?;
+        let data = cookie.as_ref().map_or(&[][..], Cookie::as_bytes);
+        let name = if data.is_empty() {
+            &[][..]
+        } else {
+            MIT_MAGIC_COOKIE_1
+        };
         let mut connection = Connection {
             stream,
             order,

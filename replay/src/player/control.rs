@@ -1,61 +1,108 @@
 //! The player's own connection: it asks for names, makes input, and looks at the screen.
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::path::Path;
 
 use x11prof_protocol::{Extension, Extensions, Symbol};
-use x11rb::connection::Connection as _;
-use x11rb::protocol::render::{ConnectionExt as _, Pictforminfo};
-use x11rb::protocol::xproto::{ConnectionExt as _, ImageFormat, Screen};
-use x11rb::protocol::xtest::ConnectionExt as _;
-use x11rb::rust_connection::RustConnection;
+use x11prof_proxy::{ServerLink, SetupConnection, SetupFailure};
+use x11rb_protocol::protocol::render::{
+    Pictforminfo, QueryPictFormatsReply, QueryPictFormatsRequest,
+};
+use x11rb_protocol::protocol::xproto::{
+    GetImageReply, GetImageRequest, GetInputFocusRequest, ImageFormat, InternAtomReply,
+    InternAtomRequest, QueryExtensionReply, QueryExtensionRequest, Screen, Setup,
+};
+use x11rb_protocol::protocol::xtest::FakeInputRequest;
+use x11rb_protocol::x11_utils::{Request, TryParse};
 
+use super::patience::PATIENCE;
 use crate::ReplayError;
 use crate::script::Input;
 
+/// Questions that are asked before the first answer is read: their answers fit into a socket.
+const AT_ONCE: usize = 100;
+
 /// The connection.
 pub(super) struct Control {
-    x: RustConnection,
-    screen: usize,
+    x: SetupConnection,
+    setup: Setup,
+    xtest: u8,
     pointer: Option<(i16, i16)>,
 }
 
-fn lost(error: impl Display) -> ReplayError {
-    ReplayError::display("the display")(&error)
+fn lost(why: impl Into<String>) -> ReplayError {
+    ReplayError::Display {
+        what: "the display",
+        why: why.into(),
+    }
 }
 
 impl Control {
-    pub(super) fn open() -> Result<Control, ReplayError> {
-        let (x, screen) = x11rb::connect(None).map_err(lost)?;
-        Ok(Control {
+    pub(super) fn open(link: &ServerLink) -> Result<Control, ReplayError> {
+        let (mut x, cookie) =
+            SetupConnection::begin(link, PATIENCE).map_err(|error| lost(error.to_string()))?;
+        let setup = x.set_up(cookie.as_ref()).map_err(|failure| match failure {
+            SetupFailure::Refused(why) | SetupFailure::Failed(why) => lost(why),
+        })?;
+        let mut control = Control {
             x,
-            screen,
+            setup,
+            xtest: 0,
             pointer: None,
-        })
+        };
+        let xtest = control.extension("XTEST")?;
+        control.xtest = if xtest.present { xtest.major_opcode } else { 0 };
+        Ok(control)
     }
 
-    pub(super) fn screen(&self) -> &Screen {
-        &self.x.setup().roots[self.screen]
+    /// Asks, and gives the answers in the order of the questions.
+    fn ask<Q: Request, A: TryParse>(
+        &mut self,
+        questions: impl IntoIterator<Item = Q>,
+        major: u8,
+    ) -> Result<Vec<A>, ReplayError> {
+        let mut questions = questions.into_iter().peekable();
+        let mut answers = Vec::new();
+        while questions.peek().is_some() {
+            self.x.set_patience(PATIENCE);
+            let mut asked = 0;
+            for question in questions.by_ref().take(AT_ONCE) {
+                self.x.send(question, major).map_err(lost)?;
+                asked += 1;
+            }
+            for _ in 0..asked {
+                let reply = self.x.reply().map_err(lost)?;
+                let parsed = A::try_parse(&reply);
+                let (answer, _) = parsed.map_err(|_| lost("an answer cannot be read"))?;
+                answers.push(answer);
+            }
+        }
+        Ok(answers)
+    }
+
+    fn one<Q: Request, A: TryParse>(&mut self, question: Q, major: u8) -> Result<A, ReplayError> {
+        let mut answers = self.ask([question], major)?;
+        answers.pop().ok_or_else(|| lost("it gave no answer"))
+    }
+
+    fn extension(&mut self, name: &str) -> Result<QueryExtensionReply, ReplayError> {
+        let name = name.as_bytes().into();
+        self.one(QueryExtensionRequest { name }, 0)
+    }
+
+    pub(super) fn screen(&self) -> Result<&Screen, ReplayError> {
+        let first = self.setup.roots.first();
+        first.ok_or_else(|| lost("it has no screen"))
     }
 
     /// The display's extensions among those of the recording.
-    pub(super) fn extensions(&self, recorded: &Extensions) -> Result<Extensions, ReplayError> {
-        let asked: Result<Vec<_>, _> = recorded
-            .iter()
-            .map(|one| {
-                Ok((
-                    one.name,
-                    self.x.query_extension(one.name.as_str().as_bytes())?,
-                ))
-            })
-            .collect();
+    pub(super) fn extensions(&mut self, recorded: &Extensions) -> Result<Extensions, ReplayError> {
         let mut here = Extensions::new();
-        for (name, cookie) in asked.map_err(|error: x11rb::errors::ConnectionError| lost(error))? {
-            let reply = cookie.reply().map_err(lost)?;
+        for one in recorded.iter() {
+            let reply = self.extension(one.name.as_str())?;
             if reply.present {
                 here.insert(Extension {
-                    name: Symbol::new(name.as_str()),
+                    name: Symbol::new(one.name.as_str()),
                     major: reply.major_opcode,
                     first_event: reply.first_event,
                     first_error: reply.first_error,
@@ -67,53 +114,77 @@ impl Control {
 
     /// The display's atoms of the recorded names, by recorded atom.
     pub(super) fn atoms(
-        &self,
+        &mut self,
         recorded: &BTreeMap<u32, Vec<u8>>,
     ) -> Result<Vec<(u32, u32)>, ReplayError> {
-        let mut cookies = Vec::with_capacity(recorded.len());
-        for (atom, name) in recorded {
-            cookies.push((*atom, self.x.intern_atom(false, name).map_err(lost)?));
-        }
-        let answers = cookies.into_iter();
-        answers
-            .map(|(atom, cookie)| Ok((atom, cookie.reply().map_err(lost)?.atom)))
-            .collect()
+        let questions = recorded.values().map(|name| InternAtomRequest {
+            only_if_exists: false,
+            name: name.as_slice().into(),
+        });
+        let answers: Vec<InternAtomReply> = self.ask(questions, 0)?;
+        let here = answers.into_iter().map(|answer| answer.atom);
+        Ok(recorded.keys().copied().zip(here).collect())
     }
 
     /// RENDER's picture formats.
-    pub(super) fn formats(&self) -> Result<Vec<Pictforminfo>, ReplayError> {
-        let cookie = self.x.render_query_pict_formats().map_err(lost)?;
-        Ok(cookie.reply().map_err(lost)?.formats)
+    pub(super) fn formats(&mut self, render: u8) -> Result<Vec<Pictforminfo>, ReplayError> {
+        let reply: QueryPictFormatsReply = self.one(QueryPictFormatsRequest, render)?;
+        Ok(reply.formats)
+    }
+
+    /// Fails where the display has gone.
+    pub(super) fn is_there(&mut self) -> Result<(), ReplayError> {
+        self.x.set_patience(PATIENCE);
+        self.x.send(GetInputFocusRequest, 0).map_err(lost)?;
+        self.x.reply().map(|_| ()).map_err(lost)
     }
 
     /// Gives the display an input, with a motion before it if the pointer is elsewhere.
     pub(super) fn input(&mut self, input: Input) -> Result<(), ReplayError> {
         const MOTION: u8 = 6;
-        let root = self.screen().root;
-        let (x, y) = input.at;
-        let fake = |kind, detail| {
-            let cookie = self.x.xtest_fake_input(kind, detail, 0, root, x, y, 0);
-            cookie.map(|_| ()).map_err(lost)
-        };
-        if self.pointer != Some(input.at) {
-            fake(MOTION, 0)?;
-        }
-        if input.kind != MOTION {
-            fake(input.kind, input.detail)?;
+        let root = self.screen()?.root;
+        let (root_x, root_y) = input.at;
+        self.x.set_patience(PATIENCE);
+        let moves = self.pointer != Some(input.at) || input.kind == MOTION;
+        let inputs = [
+            (moves, MOTION, 0),
+            (input.kind != MOTION, input.kind, input.detail),
+        ];
+        for (_, type_, detail) in inputs.into_iter().filter(|(wanted, ..)| *wanted) {
+            let request = FakeInputRequest {
+                type_,
+                detail,
+                time: 0,
+                root,
+                root_x,
+                root_y,
+                deviceid: 0,
+            };
+            self.x.send(request, self.xtest).map_err(lost)?;
         }
         self.pointer = Some(input.at);
-        self.x.flush().map_err(lost)
+        Ok(())
+    }
+
+    /// True if the display takes input of ours.
+    pub(super) fn takes_input(&self) -> bool {
+        self.xtest != 0
     }
 
     /// Writes the screen as a picture (PPM; its pixels have eight bits of red, green and blue).
-    pub(super) fn picture(&self, file: &Path) -> Result<(), ReplayError> {
-        let screen = self.screen();
+    pub(super) fn picture(&mut self, file: &Path) -> Result<(), ReplayError> {
+        let screen = self.screen()?;
         let (width, height) = (screen.width_in_pixels, screen.height_in_pixels);
-        let (root, all) = (screen.root, u32::MAX);
-        let cookie = self
-            .x
-            .get_image(ImageFormat::Z_PIXMAP, root, 0, 0, width, height, all);
-        let image = cookie.map_err(lost)?.reply().map_err(lost)?;
+        let question = GetImageRequest {
+            format: ImageFormat::Z_PIXMAP,
+            drawable: screen.root,
+            x: 0,
+            y: 0,
+            width,
+            height,
+            plane_mask: u32::MAX,
+        };
+        let image: GetImageReply = self.one(question, 0)?;
         let mut picture = format!("P6\n{width} {height}\n255\n").into_bytes();
         match image.depth {
             24.. => {

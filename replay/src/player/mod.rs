@@ -3,6 +3,7 @@
 mod connection;
 mod control;
 mod order;
+mod patience;
 mod performer;
 mod screens;
 mod send;
@@ -54,11 +55,12 @@ pub fn play(script: &Script, config: &PlayConfig) -> Result<Played, ReplayError>
         match &step.action {
             Action::Open(client) => player.open(*client)?,
             Action::Send(batch) => waiting.send(&mut player, batch)?,
-            Action::Input(input) => {
+            Action::Input(input) if player.control.takes_input() => {
                 player.settle(None)?;
                 player.control.input(*input)?;
                 player.played.inputs += 1;
             }
+            Action::Input(_) => {}
             Action::Mark(text) => picture(&mut player, config, text)?,
             Action::Close(client) if waiting.has(*client) => {}
             Action::Close(client) => player.close(*client)?,
@@ -66,6 +68,7 @@ pub fn play(script: &Script, config: &PlayConfig) -> Result<Played, ReplayError>
     }
     waiting.finish(&mut player)?;
     picture(&mut player, config, "end")?;
+    player.control.is_there()?;
     for client in 0..player.clients.len() {
         player.close(client)?;
     }

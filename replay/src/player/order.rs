@@ -4,16 +4,11 @@ use std::time::{Duration, Instant};
 
 use x11prof_protocol::{ByteOrder, Symbol};
 
+use super::patience::{EVENT_PATIENCE, TURN};
 use super::performer::Player;
 use crate::ReplayError;
 use crate::script::{Batch, EventKey};
 
-/// A display that does not answer for so long is given up.
-pub(super) const PATIENCE: Duration = Duration::from_secs(20);
-/// After so long a client lets others go on: one of them may have grabbed the server.
-pub(super) const TURN: Duration = Duration::from_millis(250);
-/// Longest wait for an event that the recording has: a server in its own time, on a busy machine.
-const EVENT_PATIENCE: Duration = Duration::from_millis(500);
 /// A kind of event that did not come so many times is waited for no more.
 const MISSES: u32 = 3;
 /// GetInputFocus (protocol, section "GetInputFocus").

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 use x11prof_protocol::{Extensions, Symbol, request_name};
-use x11rb_protocol::xauth::{Family, get_auth};
+use x11prof_proxy::{DisplayName, ServerLink};
 
 use super::connection::Connection;
 use super::control::Control;
@@ -27,8 +27,7 @@ pub(super) enum Memory {
 /// A script that is being played.
 pub(super) struct Player<'a> {
     pub(super) script: &'a Script,
-    socket: String,
-    cookie: (Vec<u8>, Vec<u8>),
+    link: ServerLink,
     pub(super) control: Control,
     /// The display's extensions.
     pub(super) extensions: Extensions,
@@ -43,19 +42,21 @@ pub(super) struct Player<'a> {
 
 impl<'a> Player<'a> {
     pub(super) fn new(script: &'a Script) -> Result<Player<'a>, ReplayError> {
-        let number = display_number()?;
-        let control = Control::open()?;
+        let name = std::env::var("DISPLAY").unwrap_or_default();
+        let name =
+            DisplayName::parse(&name).map_err(|error| ReplayError::display("DISPLAY")(&error))?;
+        let link = ServerLink::new(name, None);
+        let mut control = Control::open(&link)?;
         let mut ids = Ids::default();
-        screens::match_screens(script, control.screen(), &mut ids)?;
+        screens::match_screens(script, control.screen()?, &mut ids)?;
         ids.atoms = control.atoms(&script.atoms)?.into_iter().collect();
         let extensions = control.extensions(&script.extensions)?;
-        if !script.formats.is_empty() && extensions.by_name("RENDER").is_some() {
-            ids.formats = screens::formats(&script.formats, &control.formats()?);
+        if let Some(render) = extensions
+            .by_name("RENDER")
+            .filter(|_| !script.formats.is_empty())
+        {
+            ids.formats = screens::formats(&script.formats, &control.formats(render.major)?);
         }
-        let cookie = get_auth(Family::WILD, &[], number)
-            .ok()
-            .flatten()
-            .unwrap_or_default();
         let memory = script.segments.iter().map(|segment| {
             let made = match segment.by_descriptor {
                 true => shared_memory::file(segment.len).map(Memory::File),
@@ -66,8 +67,7 @@ impl<'a> Player<'a> {
         Ok(Player {
             memory: memory.collect::<Result<_, _>>()?,
             script,
-            socket: format!("/tmp/.X11-unix/X{number}"),
-            cookie,
+            link,
             control,
             extensions,
             ids,
@@ -82,7 +82,7 @@ impl<'a> Player<'a> {
 
     pub(super) fn open(&mut self, client: usize) -> Result<(), ReplayError> {
         let recorded = self.script.clients[client];
-        let opened = Connection::open(&self.socket, &self.cookie, recorded.order);
+        let opened = Connection::open(&self.link, recorded.order);
         let (connection, answer) =
             opened.map_err(|error| ReplayError::display("a connection")(&error))?;
         let number = |at| recorded.order.u32(&answer, at).unwrap_or(0);
@@ -188,15 +188,4 @@ impl<'a> Player<'a> {
         }
         self.played
     }
-}
-
-/// The number in DISPLAY, which is the recorder's: a local display.
-fn display_number() -> Result<u16, ReplayError> {
-    let text = std::env::var("DISPLAY").unwrap_or_default();
-    let digits = text.trim_start_matches(':');
-    let digits = digits.split('.').next().unwrap_or_default();
-    digits.parse().map_err(|_| ReplayError::Display {
-        what: "DISPLAY",
-        why: format!("{text:?} is no local display"),
-    })
 }

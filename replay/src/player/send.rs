@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use x11prof_protocol::{ByteOrder, IdKind};
 
+use super::patience::PATIENCE;
 use super::performer::{Memory, Player};
 use crate::ReplayError;
 use crate::script::{Batch, Passed, Patch};
@@ -100,6 +101,7 @@ impl Player<'_> {
         segment: Option<u32>,
     ) -> Result<(), ReplayError> {
         let mut descriptor = segment;
+        let mut until = Instant::now() + PATIENCE;
         let mut written = 0;
         while written < bytes.len() {
             let Some(connection) = self.clients[client].as_ref().filter(|one| !one.is_over) else {
@@ -114,8 +116,14 @@ impl Player<'_> {
                 Ok(some) => {
                     written += some;
                     descriptor = None;
+                    until = Instant::now() + PATIENCE;
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    if Instant::now() >= until {
+                        let why = format!("it took nothing for {} s", PATIENCE.as_secs());
+                        let what = "the display";
+                        return Err(ReplayError::Display { what, why });
+                    }
                     self.pump(Instant::now() + LOOK_AGAIN)?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::order::{PATIENCE, TURN};
+use super::patience::{PATIENCE, TURN};
 use super::performer::Player;
 use crate::ReplayError;
 use crate::script::Batch;

@@ -315,7 +315,7 @@ impl Reading {
         extensions: &Extensions,
     ) {
         let number = |at| reply.order.u32(reply.bytes, at);
-        if let Some(name) = name
+        if let Some(name) = name.filter(|name| !name.is_empty())
             && let Some(atom) = number(8).filter(|atom| *atom != 0)
         {
             self.atoms.insert(atom, name);

@@ -25,9 +25,9 @@ use xtask::run::{cargo, run, target};
 /// Pictures of a program beside the last one.
 const MOMENTS: usize = 3;
 /// The screen rests if it stays for so long.
-const REST: Duration = Duration::from_millis(150);
+const REST: Duration = Duration::from_millis(30);
 /// Between two moments.
-const APART: Duration = Duration::from_millis(1200);
+const APART: Duration = Duration::from_millis(1500);
 /// Runs of a program whose server time is compared.
 const RUNS: usize = 2;
 
@@ -149,7 +149,7 @@ fn record_with_pictures(program: &Program, trace: &Path) -> Result<Vec<(String, 
         .map_err(told)?;
     let screen = Screen::of(&server)?;
     let mut pictures = Vec::new();
-    let mut next = Instant::now() + APART;
+    let mut next = Instant::now();
     while recorder.try_wait().map_err(told)?.is_none() {
         std::thread::sleep(Duration::from_millis(20));
         if pictures.len() >= MOMENTS || Instant::now() < next {
