@@ -8,10 +8,10 @@ use std::path::Path;
 use x11prof_analyzer::{Warning, identity, recorded_host, recorded_server};
 use x11prof_cost_model::{Host, ServerParameters, Substitutions, best_match, built_in};
 use x11prof_session::{Definitions, Session};
-use x11prof_trace::{Reader, Server, Started};
+use x11prof_trace::{Control, Reader, Record, Server, Started};
 use x11prof_xmeasure::this_machine;
 
-use crate::error::CommandError;
+use crate::error::{CommandError, shown};
 use crate::machine::{self, Probing};
 use crate::saved_parameters;
 
@@ -34,6 +34,27 @@ pub(crate) fn trace(path: &Path) -> Result<Reader<BufReader<File>>, CommandError
 pub(crate) fn shown_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default();
     name.to_string_lossy().into_owned()
+}
+
+/// The label of a replay's trace: the recording that was played.
+pub(crate) const REPLAY_OF: &str = "replay-of";
+
+/// Says of a replay's trace which of its figures are the program's.
+pub(crate) fn tell_replay(path: &Path) -> Result<(), CommandError> {
+    let mut reader = trace(path)?;
+    // Labels come before the first client.
+    while let Ok(Some(Record::Control(_, control))) = reader.next() {
+        let Control::Labels { labels } = control else {
+            continue;
+        };
+        if let Some(played) = labels.get(REPLAY_OF) {
+            say!(
+                "{} is a replay of {played}: requests, bytes and the server's time are the program's; waits and the client's time are the player's",
+                shown(path)
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Parameters on the machine of a recording.

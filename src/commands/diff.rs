@@ -21,6 +21,9 @@ pub(crate) fn run(arguments: &Diff) -> Outcome {
         arguments.result.output.as_deref(),
         traces.map(PathBuf::as_path).chain(params),
     )?;
+    for path in arguments.old.iter().chain(&arguments.new) {
+        input::tell_replay(path)?;
+    }
     // The command line has one at least.
     let first = arguments
         .old

@@ -34,6 +34,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         read.into_iter().flatten().chain(params),
     )?;
     let mut pass = Pass::open(path, arguments.operations.as_deref())?.take_together();
+    input::tell_replay(path)?;
     let span = arguments.span.find(path)?;
     let as_measured = arguments.as_measured;
     let substitutions = input::substitutions(arguments.substitutions.as_deref())?;

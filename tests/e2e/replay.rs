@@ -201,6 +201,12 @@ fn core_drawing_and_typing_look_the_same_and_a_fast_replay_too() {
     session.end();
     session.is_the_same_on("xvfb", "recorded");
     session.is_the_same_on("xvfb", "full");
+    let diff = session
+        .place
+        .run(["diff", "trace.mcap", "--", "replay-xvfb.mcap"]);
+    let said = diff.stderr();
+    diff.succeeded();
+    assert!(said.contains("is a replay of trace.mcap"), "{said}");
     // Another server than the recorded one plays the same requests.
     session
         .place

@@ -174,7 +174,11 @@ fn play(
         full: false,
         queue_bytes: DEFAULT_QUEUE_BYTES,
         link: false,
-        labels: [("replay-of".to_owned(), input::shown_name(&arguments.trace))].into(),
+        labels: [(
+            input::REPLAY_OF.to_owned(),
+            input::shown_name(&arguments.trace),
+        )]
+        .into(),
         network: None,
         rewrites: Vec::new(),
         recorder: RECORDER.to_owned(),

@@ -284,6 +284,9 @@ fn legend(comparison: &Comparison, page: &Page) -> String {
     if !page.all {
         text.push_str(" --all shows every request.");
     }
+    if several_servers(comparison) {
+        text.push_str(" `x11prof replay` measures servers that can be started here.");
+    }
     let lines = page.wrap(&text, 0);
     lines
         .lines()
