@@ -11,8 +11,9 @@ use crate::harness::raw::Order;
 use crate::harness::{Finished, Place, Recording, Server, needs, until};
 use crate::timed::slow_handlers;
 
-/// The screen of private servers.
-const SCREEN: [&str; 3] = ["-screen", "0", "1280x1024x24"];
+/// The screens of private servers.
+const SCREEN: &str = "1280x1024x24";
+const INDEXED: &str = "1280x1024x8";
 
 /// The screen of a server, as `replay --pictures` writes it.
 fn picture(server: &Server) -> Vec<u8> {
@@ -23,8 +24,15 @@ fn picture(server: &Server) -> Vec<u8> {
     let cookie = x.get_image(format, screen.root, 0, 0, width, height, u32::MAX);
     let image = cookie.expect("a request").reply().expect("an image");
     let mut picture = format!("P6\n{width} {height}\n255\n").into_bytes();
-    for pixel in image.data.chunks_exact(4) {
-        picture.extend([pixel[2], pixel[1], pixel[0]]);
+    match image.depth {
+        8 => image
+            .data
+            .iter()
+            .for_each(|pixel| picture.extend([*pixel; 3])),
+        _ => image
+            .data
+            .chunks_exact(4)
+            .for_each(|pixel| picture.extend([pixel[2], pixel[1], pixel[0]])),
     }
     picture
 }
@@ -53,8 +61,12 @@ struct Session {
 
 impl Session {
     fn new(more: &[&str]) -> Session {
+        Session::on(SCREEN, more)
+    }
+
+    fn on(screen: &str, more: &[&str]) -> Session {
         let place = Place::new();
-        let server = Server::xvfb(&SCREEN);
+        let server = Server::xvfb(&["-screen", "0", screen]);
         let mut words = vec!["--full", "--display", &server.display];
         words.extend(more);
         let recording = Recording::at(&place, &place.path("trace.mcap"), &words);
@@ -244,6 +256,63 @@ fn a_window_manager_and_its_clients_look_the_same() {
     let drag = "mousemove 200 48 mousedown 1 mousemove 300 200 mousemove 420 260 mouseup 1";
     session.xdotool(&drag.split(' ').collect::<Vec<_>>());
     session.mark("dragged");
+    session.end();
+    session.is_the_same_on("xvfb", "recorded");
+}
+
+#[test]
+fn an_indexed_visual_looks_the_same() {
+    let mut session = Session::on(INDEXED, &[]);
+    session.client(
+        "xterm",
+        "xterm",
+        &["+bc", "-bg", "navy", "-fg", "gold", "-e", "cat"],
+    );
+    session.client(
+        "xmessage",
+        "x11-utils",
+        &["-bg", "coral", "-geometry", "+700+500", "a message"],
+    );
+    session.window("XTerm");
+    session.window("Xmessage");
+    session.mark("windows");
+    session.end();
+    session.is_the_same_on("xvfb-8", "recorded");
+}
+
+#[test]
+fn a_menu_and_a_long_selection_look_the_same() {
+    let mut session = Session::new(&[]);
+    session.client(
+        "xterm",
+        "xterm",
+        &["+bc", "-geometry", "80x20", "-e", "cat"],
+    );
+    session.window("XTerm");
+    // The menu is a window without a manager, under a grab of the pointer.
+    session.xdotool(&[
+        "mousemove",
+        "200",
+        "100",
+        "keydown",
+        "ctrl",
+        "mousedown",
+        "1",
+    ]);
+    session.mark("menu");
+    session.xdotool(&["mousemove", "900", "900", "mouseup", "1", "keyup", "ctrl"]);
+    // A selection that goes in pieces (INCR), from one client to another.
+    let long = session
+        .place
+        .write("long", &b"a long selection ".repeat(40_000));
+    let owner = format!("xsel -nib <{}", long.display());
+    session.client("sh", "dash", &["-c", &owner]);
+    let mut paste = session.recording.client("xsel");
+    until("the selection", || {
+        let pasted = Finished::of(paste.arg("-ob")).stdout();
+        (pasted.len() == 40_000 * 17).then_some(())
+    });
+    session.mark("pasted");
     session.end();
     session.is_the_same_on("xvfb", "recorded");
 }
