@@ -82,18 +82,10 @@ impl Script {
         reader::read(trace)
     }
 
-    /// The number of requests.
-    pub fn requests(&self) -> u64 {
-        let sent = |step: &Step| match &step.action {
-            Action::Send(batch) => batch.requests,
-            _ => 0,
-        };
-        self.steps.iter().map(sent).sum()
-    }
-
-    /// The share of requests that cannot be played anywhere, from 0 to 1.
-    pub fn left_out(&self) -> f64 {
-        let left_out: u64 = self.left_out.values().sum();
-        left_out as f64 / self.requests().max(1) as f64
+    /// Requests that cannot be played anywhere: their names and numbers.
+    pub fn left_out(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.left_out
+            .iter()
+            .map(|(name, count)| (name.as_str(), *count))
     }
 }

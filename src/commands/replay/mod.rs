@@ -20,7 +20,7 @@ use crate::error::{CommandError, Outcome, shown};
 use crate::input;
 use crate::output::{emit_json, emit_text, page, refuse_input};
 
-/// The share of requests that may be left out: with more, a replay is another program.
+/// The share of the server's time whose requests may be left out: with more, a replay is another program.
 const MOST_LEFT_OUT: f64 = 0.05;
 
 /// A replay that was recorded.
@@ -43,7 +43,8 @@ fn replayed(arguments: &Replay) -> Outcome {
     let path = &arguments.trace;
     let reading = |error| CommandError::file(path, error);
     let script = Script::read(&mut input::trace(path)?).map_err(reading)?;
-    refuse(path, &script)?;
+    let recorded = measured::report(path, "recorded")?;
+    refuse(path, &script, &recorded)?;
     let servers = servers(arguments);
     let mut all = Vec::with_capacity(servers.len());
     for (server, target) in servers {
@@ -65,7 +66,7 @@ fn replayed(arguments: &Replay) -> Outcome {
         });
         all.push(runs.swap_remove(runs.len() / 2));
     }
-    let mut reports = vec![measured::report(path, "recorded")?];
+    let mut reports = vec![recorded];
     reports.extend(all.iter().map(|one| one.report.clone()));
     let comparison = Comparison::new(&reports);
     match arguments.format {
@@ -112,15 +113,27 @@ fn servers(arguments: &Replay) -> Vec<(String, Target)> {
 }
 
 /// Refuses a recording of which too much cannot be played.
-fn refuse(path: &Path, script: &Script) -> Result<(), CommandError> {
-    if script.left_out() <= MOST_LEFT_OUT {
+fn refuse(path: &Path, script: &Script, recorded: &ProfileReport) -> Result<(), CommandError> {
+    let time = |name: &str, left_out: u64| {
+        let mut requests = recorded.requests.iter();
+        let of = requests.find(|request| request.name == name);
+        of.map_or(0.0, |of| {
+            of.time_ms * left_out as f64 / of.count.max(1) as f64
+        })
+    };
+    let left_out: f64 = script
+        .left_out()
+        .map(|(name, count)| time(name, count))
+        .sum();
+    let share = left_out / recorded.total.time_ms;
+    if left_out <= MOST_LEFT_OUT * recorded.total.time_ms {
         return Ok(());
     }
     Err(CommandError::file(
         path,
         format_args!(
-            "{:.0} % of its requests need a GPU's buffers or descriptors; record it with --full --try no-sharing",
-            100.0 * script.left_out()
+            "{:.0} % of the server's time needs a GPU's buffers or descriptors; record it with --full --try no-sharing",
+            100.0 * share
         ),
     ))
 }
