@@ -32,6 +32,7 @@ mod tests {
             "session",
             "cost-model",
             "proxy",
+            "replay",
             "analyzer",
             "views",
             "xmeasure",

@@ -7,6 +7,8 @@ mod noise;
 mod reader;
 mod requests;
 mod segments;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::io::Read;
