@@ -104,7 +104,6 @@ impl Player<'_> {
     pub(super) fn settle(&mut self, clients: Option<&[usize]>) -> Result<(), ReplayError> {
         let all: Vec<usize> = (0..self.clients.len()).collect();
         for client in clients.unwrap_or(&all) {
-            // The recorded pauses are as good as an answer.
             let Some(connection) = &mut self.clients[*client] else {
                 continue;
             };
