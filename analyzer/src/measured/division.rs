@@ -278,10 +278,12 @@ impl<K: Divided> Division<K> {
         share.less(took)
     }
 
-    /// No later run makes up for the handlers' time beyond the last: they had less of a processor.
+    /// No later run makes up for the handlers' time beyond the last: they had less of a processor. What is more than the
+    /// last handlers had is taken from all, by the rate.
     fn pay_back(&mut self) {
         let sum: f64 = self.matched.iter().map(|(_, share)| share.time.0).sum();
-        let owed = std::mem::take(&mut self.overdrawn).0.min(sum);
+        let owed = self.overdrawn.0.min(sum);
+        self.overdrawn = Micros(self.overdrawn.0 - owed);
         if owed > 0.0 {
             let left = (sum - owed) / sum;
             let all = self.matched.iter_mut();
@@ -553,12 +555,24 @@ impl<K: Divided> Division<K> {
             .filter(|_| self.source == Source::Switches)
     }
 
+    /// The part of the shares handed out that runs made up for, from 0 to 1.
+    fn paid(&self, credited: Share) -> f64 {
+        match self.over && credited.time.0 > 0.0 {
+            true => (1.0 - self.overdrawn.0 / credited.time.0).max(0.0),
+            false => 1.0,
+        }
+    }
+
     /// The rate from shares to the kernel's time. `credited` is the sum of all shares handed out. `None`
     /// where neither switches nor the clock tell the time.
     pub(crate) fn rate(&self, credited: Share) -> Option<Rate> {
         let timed = self.is_timed();
         let rate = match self.source {
-            Source::Switches => Some(self.runs.rate().unwrap_or(Rate::PLAIN)),
+            Source::Switches => {
+                let rate = self.runs.rate().unwrap_or(Rate::PLAIN);
+                let scale = rate.scale * self.paid(credited);
+                Some(Rate { scale, ..rate })
+            }
             Source::Clock if credited.time.0 > 0.0 => {
                 let clock = self.runs.clocked()?;
                 Some(Rate {

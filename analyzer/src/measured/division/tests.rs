@@ -222,7 +222,16 @@ fn later_runs_make_up_for_a_handler_that_was_told_late() {
     let all: f64 = first.values().chain(rest.values()).sum();
     let ran = 40.0 + 40.0 + 50.0;
     assert_eq!(division.overdrawn, Micros(10.0));
-    assert_eq!(all + division.uncalled().share.time.0, ran + 10.0);
+    let credited = all + division.uncalled().share.time.0;
+    assert_eq!(credited, ran + 10.0);
+    // No run follows: the times of all requests add up to the runs'.
+    division.end();
+    let credited = Share {
+        time: Micros(credited),
+        stretches: 3.0,
+    };
+    let rate = division.rate(credited).unwrap();
+    assert!((rate.time(credited).0 - ran).abs() < 1e-9, "{rate:?}");
 }
 
 #[test]
