@@ -26,7 +26,7 @@ def by_hand(lines):
     of_connection, received = collections.Counter(), collections.Counter()
     last, gaps = {}, collections.defaultdict(list)
     asked = collections.defaultdict(list)  # of each connection: questions that have no answer
-    sent = {}  # the number of its last request
+    sent = {}  # when its last request was sent: what is written with a question is sent before the wait
     may_wait = collections.Counter()
     first_seconds = last_seconds = None
     for line in map(json.loads, lines):
@@ -47,15 +47,15 @@ def by_hand(lines):
         last[kind] = seconds
         if kind == "request":
             of_connection[connection] += 1
-            sent[connection] = line["sequence"]
+            sent[connection] = seconds
             if line.get("has_reply"):
-                asked[connection].append((line["sequence"], name))
+                asked[connection].append((line["sequence"], name, seconds))
         elif kind in ("reply", "error"):
             number = line["sequence"]
             mine = [one for one in asked[connection] if one[0] == number]
             others = [one for one in asked[connection] if one[0] != number]
-            # Nothing was sent after the question, and no other one is owed.
-            if mine and sent.get(connection) == number and not others:
+            # Nothing was written after the question, and no other one is owed.
+            if mine and sent.get(connection) == mine[0][2] and not others:
                 may_wait[mine[0][1]] += 1
             # An answer answers what came before it as well: those had none.
             if mine:
