@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use x11prof_proxy::ServerKind;
 
 use super::values::{DEFAULT_TRACE, ServerParser, TableFormat};
@@ -17,6 +17,8 @@ pub(crate) enum PaceChoice {
 }
 
 #[derive(Debug, Args)]
+// Without any of them, all are named: nobody is sent to the display that is in use.
+#[command(group(ArgGroup::new("where").required(true).multiple(true).args(["server", "server_command", "display"])))]
 #[command(
     after_help = "Record the program with `record --full`: without that, images over 4 KiB are noise. A replay's \
                   trace is a trace: report, diff and check read it. With --budget, exit status 1 where a replay costs \
@@ -30,8 +32,7 @@ pub(crate) struct Replay {
     #[arg(long, value_name = "KIND", value_parser = ServerParser, hide_possible_values = true)]
     pub(crate) server: Vec<ServerKind>,
     /// Play to this display. The replay moves its pointer and presses its keys
-    #[arg(long, value_name = "DISPLAY", conflicts_with_all = ["server", "server_command"],
-          required_unless_present_any = ["server", "server_command"])]
+    #[arg(long, value_name = "DISPLAY", conflicts_with_all = ["server", "server_command"])]
     pub(crate) display: Option<String>,
     /// Play to a private server of this shell command (may be repeated), such as 'build/Xvfb -screen 0 1280x1024x24';
     /// the command gets more arguments: -displayfd, -auth, -nolisten and -noreset

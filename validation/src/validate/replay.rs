@@ -76,7 +76,9 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
             Err(error) => eprintln!("{}: {error}", program.name),
         }
     }
-    let pictures = rows.iter().filter(|row| row.equal == row.pictures).count();
+    // A program without a picture shows nothing.
+    let is_equal = |row: &&Row| row.pictures > 0 && row.equal == row.pictures;
+    let pictures = rows.iter().filter(is_equal).count();
     let counts = rows.iter().filter(|row| row.counts.is_empty()).count();
     println!(
         "\n{} programs: all pictures equal {pictures}, all counts equal {counts}; replayed / recorded {:.3} in the median",
