@@ -135,8 +135,9 @@ impl Recorder {
     }
 
     /// Waits for the end, which comes once the queue is closed. A disk that hangs is waited for until
-    /// `HANG_PATIENCE` has passed, or `impatient` says so.
+    /// `HANG_PATIENCE` has passed, or `impatient` says so. The time before does not count: the disk may go on.
     pub(crate) fn join(self, mut impatient: impl FnMut() -> bool) -> TraceOutcome {
+        let began = Instant::now();
         loop {
             match self.written.recv_timeout(LOOK_EVERY) {
                 Ok(written) => {
@@ -151,7 +152,7 @@ impl Recorder {
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            let hangs = self.disk.hangs_for();
+            let hangs = self.disk.hangs_for().min(began.elapsed());
             if hangs >= HANG_PATIENCE || impatient() {
                 // The thread is left to its write, and ends with the process.
                 let path = self.path.display();

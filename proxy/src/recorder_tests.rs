@@ -289,3 +289,54 @@ fn a_filter_changes_what_is_written_and_its_failure_ends_the_trace_alone() {
         assert_eq!(reader.is_complete(), !failed);
     }
 }
+
+#[test]
+fn a_disk_that_hung_before_the_end_has_its_patience_at_the_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("pipe");
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).unwrap();
+    let both = File::options().read(true).write(true).open(&path).unwrap();
+    let (tap, drain) = tap(1 << 24, true);
+    let place = TraceFile::open(&path).unwrap();
+    let recorder = Recorder::start(
+        Some(place),
+        path.clone(),
+        started(true),
+        drain,
+        None,
+        None,
+        |_| (),
+    )
+    .unwrap();
+    let mut state = 1_u64;
+    session(&tap, |client| {
+        client.sets_up();
+        (2..40).for_each(|time| {
+            let mut image = put_image(64 << 10);
+            image[8..].fill_with(|| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005) | 1;
+                (state >> 56) as u8
+            });
+            client.sends(time, &image);
+        });
+    });
+    // The pipe is full: the write waits, and has done so for long.
+    while recorder.disk.hangs_for().is_zero() {
+        std::thread::yield_now();
+    }
+    std::thread::sleep(LOOK_EVERY);
+    let long_ago = clock::now().as_nanos() - 2 * HANG_PATIENCE.as_nanos() as u64;
+    recorder.disk.0.store(long_ago, Ordering::Relaxed);
+    tap.close();
+    let mut looks = 0;
+    let written = recorder.join(|| {
+        looks += 1;
+        if looks == 2 {
+            let mut pipe = both.try_clone().unwrap();
+            std::thread::spawn(move || io::copy(&mut pipe, &mut io::sink()));
+        }
+        false
+    });
+    assert_eq!(written.trouble, None);
+}
