@@ -19,9 +19,9 @@
 #include <x86intrin.h>
 
 enum { ENTRIES = 1 << 17, PAGE = 4096, TABLE = 256 };
-/* Requests in a row, of one kind, share an entry if their times differ from the mean by less than this, in
- * nanoseconds. */
-enum { ALIKE = 200, MOST = 1 << 12 };
+/* Requests in a row, of one kind, share an entry if their times differ from the mean by less than ALIKE, and each
+ * begins at most BREAK after the one before: otherwise another process may have run between. In nanoseconds. */
+enum { ALIKE = 200, BREAK = 5000, MOST = 1 << 12 };
 /* A client's sequence number is searched among these first words of the server's record of the client. */
 enum { WORDS = 32, SURE = 4, PATIENCE = 64 };
 
@@ -52,12 +52,15 @@ static handler *table[2];
 static handler original[2][TABLE];
 static int depth;
 
-/* The clock: the moment when both were read last, and when they were read first. */
+/* The clock: the moment when both were read last, and when they were read first. Another process may run between two
+ * readings: then the counter is more than APART beyond, and both are read again, at most TRIES times. */
+enum { APART = 20000, TRIES = 8 };
 static double tick;
 static uint64_t first_nanos, first_ticks, then_nanos, then_ticks;
 
 static struct entry last;
 static uint8_t last_major;
+static uint64_t last_end;
 static int client_index;
 static int sequence_word = -1;
 
@@ -68,10 +71,27 @@ static uint64_t monotonic(void)
     return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
+/* Reads the clock and the counter of one moment; false where there was none. */
+static int read_both(uint64_t *nanos, uint64_t *ticks)
+{
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t before = __rdtsc();
+        *nanos = monotonic();
+        *ticks = __rdtsc();
+        if (*ticks - before < APART)
+            return 1;
+    }
+    return 0;
+}
+
 static void read_clock(void)
 {
-    then_nanos = monotonic();
-    then_ticks = __rdtsc();
+    uint64_t nanos, ticks;
+    /* The moment before is as true. */
+    if (!read_both(&nanos, &ticks))
+        return;
+    then_nanos = nanos;
+    then_ticks = ticks;
     if (then_nanos - first_nanos > 1000000)
         tick = (double)(then_nanos - first_nanos) / (then_ticks - first_ticks);
 }
@@ -129,7 +149,9 @@ static void note(int index, uint16_t sequence, uint8_t major, uint64_t start, ui
 {
     int64_t apart = (int64_t)(took * last.count - last.took);
     int64_t alike = (int64_t)ALIKE * last.count;
-    if (last.count && last.count < MOST && index == last.client && major == last_major
+    int64_t between = (int64_t)(start - last_end);
+    last_end = start + took;
+    if (last.count && last.count < MOST && index == last.client && major == last_major && between < BREAK
         && sequence == (uint16_t)(last.sequence + last.count) && apart < alike && -apart < alike) {
         last.count++;
         last.took += took;
@@ -210,9 +232,9 @@ __attribute__((constructor)) static void begin(void)
     }
     /* The file stays open: recorders find it among the server's. */
     main_thread = __builtin_thread_pointer();
-    first_nanos = monotonic();
-    first_ticks = __rdtsc();
     shared = memory;
+    if (!read_both(&first_nanos, &first_ticks))
+        shared->state = GAVE_UP;
 }
 
 /* The server's loop waits here: before, the last entry is over; after, the clock is read anew. */
