@@ -42,13 +42,19 @@ impl Insight for Synchronisation {
                 "each only waits until the server has handled all earlier requests; {} of them at start-up",
                 syncs.starting
             ),
-            saves: Saving {
-                // What is longer than usual is the server's work, which stays.
-                nanos: syncs.waited.median().unwrap_or(0) * syncs.waits.round_trips,
-                ..syncs.waits.saving(syncs.waits.round_trips * 36)
-            },
+            saves: saving(syncs),
         };
         self.0.all().map(found).collect()
+    }
+}
+
+/// The round trips, and the usual wait of each: what is longer than usual is the server's work, which stays.
+fn saving(syncs: &Syncs) -> Saving {
+    let saving = syncs.waits.saving(syncs.waits.round_trips * 36);
+    let usual = syncs.waited.median().unwrap_or(0) * syncs.waits.round_trips;
+    Saving {
+        nanos: saving.nanos.min(usual),
+        ..saving
     }
 }
 
@@ -75,5 +81,15 @@ mod tests {
         trace.wait(90_000).server_sends(&[reply(4)]);
         let found = findings(&trace, Synchronisation::default());
         assert_eq!(found[0].saves.nanos, 200_000);
+    }
+    #[test]
+    fn no_more_is_saved_than_was_waited() {
+        let mut trace = Synthetic::new();
+        for (number, waits) in [(1, 1), (2, 50), (3, 50)] {
+            trace.wait(10).client_sends(&[get_input_focus()]);
+            trace.wait(waits).server_sends(&[reply(number)]);
+        }
+        let found = findings(&trace, Synchronisation::default());
+        assert_eq!(found[0].saves.nanos, 101_000);
     }
 }
