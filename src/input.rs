@@ -5,7 +5,7 @@ use std::io::{BufReader, Read};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use x11prof_analyzer::{Warning, identity, recorded_host, recorded_server};
+use x11prof_analyzer::{Warning, identity, is_timed, recorded_host, recorded_server};
 use x11prof_cost_model::{Host, ServerParameters, Substitutions, best_match, built_in};
 use x11prof_session::{Definitions, Session};
 use x11prof_trace::{Control, Reader, Record, Server, Started};
@@ -121,12 +121,14 @@ pub(crate) fn named_prices(
     Ok(Prices::on(parameters, &host, Probing::Allowed))
 }
 
-/// The prices that fit the server in the trace best, if the user named none. Names them on standard error.
+/// The prices that fit the server in the trace best, if the user named none. Names them on standard error, unless the
+/// server's handlers are timed: then prices only share out wakeups, reading and replies.
 pub(crate) fn matching_prices(path: &Path, as_measured: bool) -> Result<Prices, CommandError> {
     let mut reader = trace(path)?;
     let started = reader.started().clone();
     let server = identity(&mut reader).map_err(|error| CommandError::file(path, error))?;
-    let (parameters, other_server) = parameters_for(&started, server.as_ref())?;
+    let timed = is_timed(&mut reader).map_err(|error| CommandError::file(path, error))?;
+    let (parameters, other_server) = parameters_for(&started, server.as_ref(), !timed)?;
     let host = recorded_host(&started);
     let prices = match as_measured {
         true => Prices::as_measured(parameters, &host),
@@ -176,7 +178,7 @@ pub(crate) fn live_prices(
 ) -> Result<Prices, CommandError> {
     let parameters = match name {
         Some(name) => parameters(name)?,
-        None => parameters_for(started, server)?.0,
+        None => parameters_for(started, server, true)?.0,
     };
     let prices = Prices::on(parameters, &recorded_host(started), Probing::KeptOnly);
     if let Some(why) = &prices.elsewhere {
@@ -186,10 +188,11 @@ pub(crate) fn live_prices(
 }
 
 /// The parameters that fit a server and the machine that it was recorded on best, as they were measured.
-/// Says on standard error which they are.
+/// Names them on standard error where they are to be `named`.
 fn parameters_for(
     started: &Started,
     server: Option<&Server>,
+    named: bool,
 ) -> Result<(ServerParameters, Option<(String, String)>), CommandError> {
     let host = recorded_host(started);
     let server = server.map(recorded_server).unwrap_or_default();
@@ -199,19 +202,20 @@ fn parameters_for(
     let name = &best.parameters.server.name;
     let advice = "`x11prof measure` makes this machine's";
     let mut other_server = None;
-    match (best.same_server, best.same_machine) {
-        (true, Some(true)) => say!("prices: {name}, measured on this machine"),
-        (true, _) => {
-            say!("prices: {name}, measured on another machine; {advice}");
-        }
+    let whence = match (best.same_server, best.same_machine) {
+        (true, Some(true)) => "measured on this machine".to_owned(),
+        (true, _) => format!("measured on another machine; {advice}"),
         (false, _) => {
             let executable = server
                 .executable
                 .as_deref()
                 .unwrap_or("the recorded server");
-            say!("prices: {name}, as {executable} was never measured; {advice}");
             other_server = Some((executable.to_owned(), name.clone()));
+            format!("as {executable} was never measured; {advice}")
         }
+    };
+    if named {
+        say!("prices: {name}, {whence}");
     }
     Ok((machine::whole(best.parameters), other_server))
 }

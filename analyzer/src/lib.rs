@@ -116,7 +116,7 @@ pub use statistics::report::{
     StatisticsReport,
 };
 pub use statistics::{Category, MessageStatistics, Statistics};
-pub use trace_summary::{ConnectionSummary, CpuFigures, TraceSummary, identity};
+pub use trace_summary::{ConnectionSummary, CpuFigures, TraceSummary, identity, is_timed};
 pub use units::percent;
 pub use warnings::{Warning, WarningKind, Warnings};
 pub use x11prof_server_model::{Charge, TransportPart};

@@ -132,12 +132,15 @@ mod tests {
                 .until(Timestamp::from_nanos(u64::MAX), |seen| {
                     live.clients.observe(seen);
                 });
-            live.report("it", &Network::NONE, true).total.server_cpu_ms
+            let report = live.report("it", &Network::NONE, true);
+            let both = report.client_and_server;
+            assert_eq!(both.server_cpu_ms.is_some(), both.estimate_ratio.is_some());
+            (report.total.server_cpu_ms, both.server_cpu_ms)
         };
-        assert_eq!(server_cpu(&trace, 0), None);
+        assert_eq!(server_cpu(&trace, 0), (None, None));
         let known = trace.records.len();
         trace.end();
-        assert_eq!(server_cpu(&trace, known), Some(0.001));
+        assert_eq!(server_cpu(&trace, known), (Some(0.001), Some(0.001)));
     }
 
     /// What the server did last is divided without another message.

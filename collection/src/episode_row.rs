@@ -133,3 +133,13 @@ fn a_release_is_a_part_of_its_press() {
     assert_eq!(action("Keys released"), "Typing");
     assert_eq!(action("Expose in Notes"), "Expose in Notes");
 }
+
+#[test]
+fn what_a_network_took_is_named_so() {
+    let blamed = Blamed {
+        client: ConnectionId(1),
+        kind: "network",
+        request: None,
+    };
+    assert_eq!(words(&blamed, |_| Some("xterm")), "network");
+}

@@ -25,7 +25,7 @@ pub enum RecordError {
     },
     /// No display server is named.
     #[error(
-        "DISPLAY is not set: name a display with --display (record and measure start a server of their own with --server xvfb)"
+        "DISPLAY is not set: name a display with --display, or start a private one: x11prof record --server xvfb -- COMMAND"
     )]
     NoDisplay,
     /// The display's name is none.

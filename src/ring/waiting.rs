@@ -154,3 +154,64 @@ fn name(names: &BTreeMap<ConnectionId, String>, client: ConnectionId) -> String 
         None => format!("client {}", client.0),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use x11prof_analyzer::Pipeline;
+    use x11prof_analyzer::testing::{
+        BASE, ROOT, Synthetic, get_input_focus, map_window, poly_fill_rectangle, reply, request,
+    };
+    use x11prof_trace::{ConnectionId, Control, Joined, Record};
+
+    use super::Waiting;
+    use crate::ring::condition::Condition;
+
+    /// The conditions that a recording meets, to its end.
+    fn met(trace: Synthetic) -> Option<String> {
+        let mut waiting = Waiting::new(&[Condition::Episode(200.0)]);
+        Pipeline::new().run_records(trace.records, |seen| waiting.observe(seen));
+        waiting.end();
+        waiting.take()
+    }
+
+    #[test]
+    fn a_client_that_was_there_before_has_met_nothing_by_drawing_later() {
+        let mut trace = Synthetic::new();
+        trace
+            .records
+            .retain(|record| matches!(record, Record::Control(..)));
+        trace.control(Control::Joined(Joined {
+            connection: ConnectionId(1),
+            ..Joined::default()
+        }));
+        trace
+            .wait(6_000_000)
+            .client_sends(&[poly_fill_rectangle(3)]);
+        trace.end();
+        assert_eq!(met(trace), None);
+    }
+
+    #[test]
+    fn a_client_that_shows_nothing_has_no_start_up_to_wait_for() {
+        let mut trace = Synthetic::new();
+        for number in 1..=9 {
+            trace.wait(1_000_000).client_sends(&[get_input_focus()]);
+            trace.wait(50).server_sends(&[reply(number)]);
+        }
+        trace.end();
+        assert_eq!(met(trace), None);
+    }
+
+    #[test]
+    fn a_slow_start_up_is_a_reason() {
+        let mut trace = Synthetic::new();
+        let window = BASE + 9;
+        let create = request(1, 8, &[window, ROOT, 0, 100 | 100 << 16, 1 << 16, 0, 0]);
+        trace.client_sends(&[create, map_window(window)]);
+        let fill = request(70, 0, &[window, BASE + 2, 0, 10 | 10 << 16]);
+        trace.wait(300_000).client_sends(&[fill]);
+        trace.end();
+        let met = met(trace).unwrap_or_default();
+        assert!(met.starts_with("Start-up"), "{met}");
+    }
+}

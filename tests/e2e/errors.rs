@@ -1,6 +1,6 @@
 //! Bad input gets one clear line and exit status 1; wrong usage gets 2.
 
-use crate::harness::{Place, xterm_trace};
+use crate::harness::{Finished, Place, xterm_trace};
 
 #[test]
 fn a_trace_that_is_not_there_says_how_to_make_one() {
@@ -101,5 +101,33 @@ fn wrong_usage_is_status_2() {
         &["no-such-command"],
     ] {
         assert_eq!(place.run(arguments).status(), Some(2));
+    }
+}
+
+#[test]
+fn a_part_beyond_the_end_is_an_error_of_every_page() {
+    let place = Place::new();
+    let trace = xterm_trace().to_string_lossy().into_owned();
+    for command in ["report", "episodes", "stats"] {
+        let ran = place.run([command, &trace, "--from", "100"]);
+        let line = ran.failed_with_one_line(2);
+        assert!(
+            line.contains("0.942 s after its start"),
+            "{command}: {line}"
+        );
+    }
+}
+
+/// An option that an error names is one of the command.
+#[test]
+fn top_without_a_display_advises_what_it_can() {
+    let place = Place::new();
+    let mut top = place.x11prof(["top", "--json"]);
+    let line = Finished::of(top.env_remove("DISPLAY")).failed_with_one_line(1);
+    let help = place.ok(["top", "--help"]);
+    let (own, _) = line.split_once("x11prof record").expect("another command");
+    let words = own.split([' ', ',', ';', ':', '`', '(', ')']);
+    for option in words.filter(|word| word.starts_with("--")) {
+        assert!(help.contains(option), "{option}: {line}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::harness::{Finished, Place, needs, until, wait, xterm_trace};
+use crate::harness::{Finished, Place, Server, needs, until, wait, xterm_trace};
 use x11prof_cost_model::{Brought, Host, ServerParameters, built_in};
 
 /// x11prof with a data folder of its own in `place`.
@@ -43,7 +43,18 @@ fn a_calibration_is_kept_by_machine_and_server_and_found() {
     let said = measured.stderr();
     assert!(said.contains("x11prof report TRACE"), "{said}");
 
-    let trace = xterm_trace().to_string_lossy().into_owned();
+    // The prices of a recording whose handlers are not timed are named.
+    let server = Server::xvfb(&[]);
+    let words = [
+        "record",
+        "--display",
+        &server.display,
+        "-o",
+        "it.mcap",
+        "--",
+    ];
+    run(&place, &[&words[..], &["xset", "q"]].concat()).succeeded();
+    let trace = place.path("it.mcap").to_string_lossy().into_owned();
     let report = run(&place, &["report", &trace]);
     let said = report.stderr();
     assert!(

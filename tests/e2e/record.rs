@@ -24,6 +24,17 @@ fn the_commands_exit_status_is_passed_on() {
 }
 
 #[test]
+fn seconds_end_a_command_that_goes_on() {
+    let place = Place::new();
+    let words = ["record", "--server", "xvfb", "--seconds", "1", "--"];
+    place
+        .run(words.into_iter().chain(["sleep", "1000"]))
+        .succeeded();
+    let dump = place.ok(["dump", "x11prof.mcap"]);
+    assert!(dump.contains("\"ended\""), "{dump}");
+}
+
+#[test]
 fn several_clients_are_recorded_side_by_side() {
     needs("xdpyinfo", "x11-utils");
     needs("xset", "x11-xserver-utils");

@@ -259,6 +259,12 @@ fn a_part_of_a_recording_is_less_than_all() {
     let (first, second) = (report(&["--to", "0.1"]), report(&["--from", "0.1"]));
     assert!(count(&first) > 0 && count(&second) > 0);
     assert_eq!(count(&first) + count(&second), count(&all));
+    // A span is as long as was asked for, whatever happened in it.
+    let (part, span) = (report(&["--from", "0.05", "--to", "0.1"]), 50.0);
+    assert_eq!(part["total"]["wall_ms"], span);
+    let words = ["episodes", "xterm.mcap", "--from", "0.05", "--to", "0.1"];
+    let episodes = place.json([&words[..], &["--format", "json"]].concat());
+    assert_eq!(episodes["summary"]["end_to_end_ms"], span);
     let off = (ms(&first) + ms(&second)) / ms(&all) - 1.0;
     assert!(
         off.abs() < 0.05,

@@ -273,3 +273,33 @@ impl Figures {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use x11prof_cost_model::Substitutions;
+
+    use super::{FiguresOfRun, Quantity};
+    use crate::pipeline::Pipeline;
+    use crate::profile::{Blocking, Profile};
+    use crate::testing::{poly_fill_rectangle, reply};
+    use crate::testing_display::{Display, prices};
+
+    #[test]
+    fn an_action_of_the_user_has_its_mean_latency() {
+        let mut display = Display::new();
+        for (at, takes) in [(1000.0, 5.0), (2000.0, 7.0)] {
+            let mut press = reply(0);
+            (press[0], press[1]) = (2, 38);
+            display.gets(1, at, press);
+            display.sends(1, at + takes, poly_fill_rectangle(1));
+        }
+        let profile = Profile::new(&prices(), &Substitutions::default(), Blocking::Observed);
+        let mut figures = FiguresOfRun::new(profile, None);
+        Pipeline::new().run_records(display.records, |seen| figures.observe(seen));
+        let values = figures.finish("it").unwrap().values;
+        let action = values.iter().find(|(of, _)| of.0 == Quantity::ActionMs);
+        let ((_, name), mean) = action.expect("a row for what was typed");
+        assert_eq!(name.as_deref(), Some("Typing"));
+        assert!((6.0..6.1).contains(mean), "{mean}");
+    }
+}

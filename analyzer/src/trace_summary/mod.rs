@@ -394,6 +394,16 @@ impl TraceSummary {
     }
 }
 
+/// True where the records before the first bytes say that the display server's handlers are timed.
+pub fn is_timed<R: io::Read>(reader: &mut Reader<R>) -> Result<bool, TraceError> {
+    while let Some(Record::Control(_, control)) = reader.next()? {
+        if matches!(control, Control::Timing { why: None, .. }) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// The display server of a trace, from the records before the first bytes; `None` where they do
 /// not tell. It reads no further than it must.
 pub fn identity<R: io::Read>(reader: &mut Reader<R>) -> Result<Option<Server>, TraceError> {

@@ -150,6 +150,23 @@ fn a_server_that_cannot_be_timed_is_measured_and_says_why() {
     place.run(words.into_iter().chain(["xdpyinfo"]));
     let report = place.json(["report", "--format", "json", "it.mcap"]);
     assert_eq!(report["server"]["basis"], "measured", "{report:#}");
+    // Prices divide what was measured, and only share out the rest of what was timed.
+    assert!(
+        place
+            .run(["report", "it.mcap"])
+            .stderr()
+            .contains("prices: ")
+    );
+    place.run([
+        "record",
+        "--server",
+        "xvfb",
+        "-o",
+        "timed.mcap",
+        "--",
+        "xdpyinfo",
+    ]);
+    assert_eq!(place.run(["report", "timed.mcap"]).stderr(), "");
     let why = report["server"]["not_timed"].as_str().unwrap_or_default();
     assert!(why.contains("handlers"), "{why}");
     let text = place.run(["report", "it.mcap"]).stdout();

@@ -29,3 +29,35 @@ fn a_comparison_keeps_its_text() {
         crate::comparison::text(&comparison, &Page::default())
     );
 }
+
+/// Whoever had a network is not told what another one would take.
+#[test]
+fn a_start_up_over_a_network_names_it_and_forecasts_none() {
+    let mut report: ProfileReport = of_snapshot(include_str!(
+        "../../../analyzer/src/profile/snapshots/x11prof_analyzer__profile__tests__small_json.snap"
+    ));
+    let mut start = serde_json::json!({
+        "client": "xtex (client 1)", "connection": 1, "since": "connection", "start_ms": 0.0,
+        "latency_ms": 1000.0, "why_none": null, "round_trips": 9, "synchronisations": 0,
+        "waited_ms": 900.0, "requests": 20, "bytes": 100, "received_bytes": 100,
+        "idle_ms": 0.0, "ran_ms": 50.0, "network_ms": 800.0, "processor_ms": 0.0,
+        "parts": {
+            "before_connection_ms": null, "setup_ms": 10.0, "waited_ms": 900.0, "client_ms": 50.0,
+            "server_ms": 40.0,
+        },
+    });
+    (report.network.rtt_ms, report.network.bytes_per_second) = (0.0, None);
+    let mut verdict = |start: &serde_json::Value| {
+        report.start_up = vec![serde_json::from_value(start.clone()).unwrap()];
+        super::verdict_lines(&report).join(" ")
+    };
+    let over_it = verdict(&start);
+    assert!(over_it.contains("network 80 %, 9 round trips"), "{over_it}");
+    assert!(!over_it.contains("; over"), "{over_it}");
+    start["network_ms"] = 0.0.into();
+    let local = verdict(&start);
+    assert!(
+        local.contains("server 95 %, 9 round trips; over DSL"),
+        "{local}"
+    );
+}

@@ -261,3 +261,33 @@ fn sentence(text: &str) -> String {
         .chain(['.'])
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use x11prof_analyzer::testing::{Synthetic, reply, request};
+    use x11prof_analyzer::{Pipeline, RoundTripOptions, RoundTrips};
+
+    use crate::Page;
+
+    #[test]
+    fn advice_says_what_all_of_it_saves_and_how_to_try_it() {
+        let mut trace = Synthetic::new();
+        for number in 1..=3 {
+            trace.wait(10).client_sends(&[request(98, 0, &[4, 7])]);
+            trace.wait(50).server_sends(&[reply(number)]);
+        }
+        let options = RoundTripOptions {
+            rtt_ms: 10.0,
+            client: None,
+            start_up: false,
+        };
+        let mut found = RoundTrips::new(&options);
+        Pipeline::new().run_records(trace.records, |seen| found.observe(seen));
+        let text = super::text(&found.finish("it"), &Page::default().whole());
+        assert!(
+            text.contains("Try it: record --try answer-queries."),
+            "{text}"
+        );
+        assert!(text.contains("3 → 1 round trips"), "{text}");
+    }
+}
