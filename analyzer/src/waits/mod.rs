@@ -8,9 +8,9 @@
 pub(crate) mod arrival;
 
 use std::collections::VecDeque;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 use x11prof_protocol::{ByteOrder, Message, Reply, Request, SequenceNumber, Symbol};
 use x11prof_trace::{Block, ConnectionId, Control, Direction, Timestamp};
 
@@ -119,7 +119,7 @@ impl Answer<'_> {
     /// Equal for the same answer to the same question.
     pub(crate) fn same(&self) -> u64 {
         let Some(reply) = self.reply else { return 0 };
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = FxHasher::default();
         // The number of the request is in it.
         reply.bytes.get(1).hash(&mut hasher);
         reply.bytes.get(4..).hash(&mut hasher);
@@ -289,7 +289,7 @@ impl AskingClient {
             return;
         }
         let body = request.bytes.get(request.header_len..).unwrap_or_default();
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = FxHasher::default();
         (request.name.as_str(), request.minor, body).hash(&mut hasher);
         if self.questions.len() >= QUESTIONS {
             self.questions.pop_front();
