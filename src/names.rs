@@ -96,7 +96,7 @@ mod tests {
     use x11prof_protocol::known_names;
 
     #[test]
-    fn what_was_meant() {
+    fn the_nearest_name_is_found() {
         let known = known_names();
         for (typed, meant) in [
             ("InternAtm", "InternAtom"),
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_part_of_a_name_was_meant() {
+    fn the_nearest_part_of_a_name_is_found() {
         let known =
             ["Typing in Mousepad", "Clicks in XTerm", "emacs (client 3)"].map(str::to_owned);
         for (typed, meant) in [("mosepad", 0), ("typng in", 0), ("clik", 1), ("emcas", 2)] {

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_link_delays_is_the_networks_on_every_page() {
+    fn the_links_delay_is_the_networks_time_on_every_page() {
         const WINDOW: u32 = BASE + 9;
         let mut trace = Synthetic::new();
         trace.control(Control::Server(Server::default()));

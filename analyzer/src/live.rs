@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn it_grows_and_starts_afresh_with_other_prices() {
+    fn a_live_profile_grows_and_starts_afresh_with_other_prices() {
         let rules = Substitutions::default();
         let mut trace = Synthetic::new();
         trace.wait(10).client_sends(&[no_operation(1)]);

@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_more_comes_what_is_told_has_its_turn() {
+    fn told_records_have_their_turn_where_nothing_more_comes() {
         let mut buffer = ReorderBuffer::default();
         for record in [at(1), at(3), switches(&[2]), at(4)] {
             buffer.put(record);

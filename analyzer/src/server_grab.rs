@@ -60,7 +60,7 @@ mod tests {
     use super::{ConnectionId, ServerGrab};
 
     #[test]
-    fn who_waits_has_it_next() {
+    fn a_client_that_waits_has_the_server_next() {
         let mut grab = ServerGrab::default();
         let [one, two, three] = [1, 2, 3].map(ConnectionId);
         grab.grab(one);

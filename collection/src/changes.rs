@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_real_has_a_word() {
+    fn a_real_change_has_a_word() {
         let (names, changes) = compared(8, over_ms);
         for (at, name) in names.iter().enumerate() {
             let change = changes.of_issue[&at];

@@ -113,7 +113,7 @@ mod tests {
     use crate::issues::Issue;
 
     #[test]
-    fn what_is_known_and_what_is_wrong() {
+    fn known_issues_are_found_and_wrong_files_are_refused() {
         let known = Known::parse(
             "format = 1\n[[issue]]\nlandmark = \"Clicks in *\"\nblame = \"sleeping\"\nbug = \"#12\"\n",
         )

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ran_just_now_is_warm() {
+    fn a_request_that_ran_just_now_is_warm() {
         let prices = prices(Clock::Cpu);
         assert_eq!(
             prices.first(PriorSleep::idle(Micros(0.0))).time,
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_ran_comes_on_top() {
+    fn the_work_of_others_comes_on_top() {
         let prices = prices(Clock::Cpu);
         let after = |slept: f64, worked: f64| PriorSleep {
             slept: Micros(slept),

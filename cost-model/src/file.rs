@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_parameter_file_is_named_as_such() {
+    fn text_that_is_no_parameter_file_is_named_as_such() {
         assert_eq!(
             ServerParameters::from_toml(""),
             Err(ParameterError::Foreign)

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equals_the_first_is_taken() {
+    fn the_first_of_equals_is_taken() {
         let mut files = [file("Xvfb", 24, "EPYC"), file("Xvfb", 24, "EPYC")];
         files[0].server.name = "mine".into();
         let found = best_match(&files, &server("Xvfb", 24), &host("EPYC")).unwrap();

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_blank_counts_as_is_kept_where_it_is_not_newly_measured() {
+    fn the_share_of_a_blank_is_kept_where_it_is_not_newly_measured() {
         let blank = |share| {
             let mut file = file(&[("PolyText8", &[(1.0, 1.0)])]);
             file.requests[0].blank = Some(Blank {

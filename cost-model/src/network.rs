@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_network_says_how_to_write_one() {
+    fn the_error_of_a_network_says_how_to_write_one() {
         for text in [
             "",
             "fast",

@@ -82,7 +82,7 @@ mod tests {
     use crate::ServerParameters;
 
     #[test]
-    fn what_there_was_no_time_for_is_told_of() {
+    fn requests_that_there_was_no_time_for_are_told() {
         let text = "format = 1\n[server]\nname = \"t\"\nvendor = \"v\"\n[method]\nunmeasured = [\"A\", \"B\"]\n";
         let parameters = ServerParameters::from_toml(text).unwrap();
         let remarks = review_method(&parameters.method);

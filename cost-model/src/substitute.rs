@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_file_does_not_distinguish_is_ignored() {
+    fn attributes_that_a_file_does_not_distinguish_are_ignored() {
         let found = find(&["", "gxmode=GXxor"], "gxmode=GXand").unwrap();
         assert_eq!(found.entry, 0);
         assert!(found.substitutions.is_empty());
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_operation_lacks_is_substituted_too() {
+    fn an_attribute_that_the_operation_lacks_is_substituted_too() {
         let found = find(&["gxmode=GXand", "gxmode=GXcopy"], "").unwrap();
         assert_eq!(
             (found.entry, substituted(&found)),

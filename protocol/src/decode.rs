@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_or_not_native_is_not_decoded() {
+    fn a_request_that_is_cut_or_not_native_is_not_decoded() {
         let bytes = map_window();
         let mut cut = request(&bytes, 4);
         cut.wire_len += 4;

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn it_fell_asleep_after_it_wrote() {
+    fn a_server_falls_asleep_after_it_wrote() {
         let mut clock = ServerClock::default();
         clock.arrive(Micros(100.0));
         clock.serve(Micros(5.0));

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_twice_counts_once() {
+    fn pixels_that_change_twice_count_once() {
         let mut changes = Changes::default();
         changes.add(area(10, 10, 110, 60));
         changes.add(area(20, 20, 40, 40));

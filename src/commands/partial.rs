@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_interruption_left_is_gone_on_with_until_the_file_is_whole() {
+    fn an_interrupted_measurement_is_continued_until_the_file_is_whole() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("mine.toml");
         assert!(known(&file).unwrap().is_none());

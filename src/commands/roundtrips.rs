@@ -54,7 +54,7 @@ mod tests {
     use x11prof_proxy::Rewrite;
 
     #[test]
-    fn what_advice_says_to_try_can_be_tried() {
+    fn fixes_that_advice_names_can_be_tried() {
         for (_, _, fix) in TRIED {
             assert!(Rewrite::from_name(fix).is_some(), "{fix}");
         }

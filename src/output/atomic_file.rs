@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_there_stays_until_the_new_one_is_whole() {
+    fn the_old_file_stays_until_the_new_one_is_whole() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("result");
         fs::write(&path, "old").unwrap();

@@ -95,7 +95,7 @@ const PROGRAMS: &str = "xterm -e 'seq 300; sleep 0.5'; xset q; timeout 2 xclock;
                         x11perf -repeat 1 -reps 10 -putimage500 -rect10 >/dev/null 2>&1";
 
 #[test]
-fn what_is_told_is_what_crossed_the_proxy() {
+fn attached_recording_is_complete_on_xvfb() {
     needs("xterm", "xterm");
     needs("x11perf", "x11-apps");
     // Again: on a busy machine the recording may have a hole, which it says.
@@ -164,13 +164,13 @@ fn without_watchdog(recorder: Pid) {
 }
 
 #[test]
-fn so_it_is_on_xvnc() {
+fn attached_recording_is_complete_on_xvnc() {
     needs("Xvnc", "tigervnc-standalone-server");
     on_a_server("xvnc");
 }
 
 #[test]
-fn so_it_is_on_xorg() {
+fn attached_recording_is_complete_on_xorg() {
     needs("Xorg", "xserver-xorg-core");
     on_a_server("xorg-dummy");
 }
@@ -198,7 +198,7 @@ fn told_and_crossed(kind: &str) -> (Vec<Counts>, Vec<Counts>) {
 }
 
 #[test]
-fn what_ran_before_is_known_by_name_window_and_size() {
+fn a_client_from_before_the_recording_is_known_by_name_window_and_size() {
     needs("xterm", "xterm");
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let go = place.path("go");
@@ -321,7 +321,7 @@ fn a_server_without_room_for_the_recorder_says_how_much_is_needed() {
 }
 
 #[test]
-fn it_ends_after_its_time_and_goes_with_the_server() {
+fn attached_recording_ends_after_its_time_and_with_the_server() {
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let mut command = place.x11prof(["record", "--attach", "--seconds", "1", "--display"]);
     Finished::of(command.arg(&server.display)).succeeded();

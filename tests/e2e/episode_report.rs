@@ -168,7 +168,7 @@ fn json_of(place: &Place, traces: &[&str]) -> Value {
 }
 
 #[test]
-fn what_matches_nothing_is_an_error_that_names_the_nearest() {
+fn a_filter_that_matches_nothing_is_an_error_that_names_the_nearest() {
     let place = place();
     for (option, typed, nearest) in [
         ("--client", "xclok", "xclock (client 1)"),

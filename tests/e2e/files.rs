@@ -74,7 +74,7 @@ fn a_command_that_never_connects_leaves_the_trace_that_was_there() {
 }
 
 #[test]
-fn what_the_next_recording_replaces_is_kept_as_old() {
+fn a_replaced_recording_is_kept_as_old() {
     needs("xset", "x11-xserver-utils");
     let place = Place::new();
     let (trace, bytes) = good(&place);
@@ -216,7 +216,7 @@ fn a_result_that_fails_half_way_leaves_what_was_there() {
 }
 
 #[test]
-fn what_holds_keystrokes_is_its_owners_alone() {
+fn a_file_with_keystrokes_is_its_owners_alone() {
     let place = Place::new();
     good(&place);
     place.write("capture", b"");

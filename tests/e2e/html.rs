@@ -247,7 +247,7 @@ fn a_person_finds_their_way_on_the_page() {
 }
 
 #[test]
-fn what_does_not_go_together_is_said() {
+fn options_that_do_not_go_together_are_refused() {
     let place = Place::new();
     let data = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/xterm.mcap");
     let two = place.run(["report", "--params", "xvfb-24", "--params", "xephyr", data]);

@@ -134,7 +134,7 @@ fn an_attached_recording_is_marked_too() {
 }
 
 #[test]
-fn what_cannot_be_marked_is_said() {
+fn a_mark_that_cannot_be_made_is_said() {
     let place = Place::new();
     let nobody = Finished::of(&mut place.x11prof(["mark", "--display", ":59000", "here"]));
     assert!(

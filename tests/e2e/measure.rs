@@ -57,7 +57,7 @@ fn a_server_without_fonts_is_measured_without_them() {
 }
 
 #[test]
-fn what_a_recording_needs_is_added_to_the_file() {
+fn requests_that_a_recording_needs_are_added_to_the_file() {
     let place = Place::new();
     let server = Server::xvfb(&[]);
     let file = place.path("some.toml");

@@ -29,7 +29,7 @@ fn a_redefined_request_is_priced_by_its_new_size() {
 }
 
 #[test]
-fn what_is_wrong_with_the_file_is_one_line() {
+fn the_error_of_an_operations_file_is_one_line() {
     let place = Place::new();
     for (text, told) in [
         ("format = 1\n[[operation]]\nreq = 3\n", "line 3"),

@@ -66,7 +66,7 @@ fn blanks_of_a_text_are_cheaper_than_its_letters() {
 }
 
 #[test]
-fn what_has_no_price_is_said() {
+fn a_request_without_a_price_is_said() {
     let price = Place::new().run(["params", "price", "sun4-ipc", "RENDER:Composite", "100"]);
     price.failed_with_one_line(1);
 }

@@ -56,7 +56,7 @@ fn several_clients_are_recorded_side_by_side() {
 }
 
 #[test]
-fn what_a_client_sees_is_what_it_sees_without_us() {
+fn a_recorded_client_sees_the_display_as_without_the_recorder() {
     needs("xlsfonts", "x11-utils");
     needs("xdpyinfo", "x11-utils");
     let place = Place::new();

@@ -366,7 +366,7 @@ fn both_byte_orders_are_played() {
 }
 
 #[test]
-fn what_cannot_be_played_is_one_line() {
+fn a_recording_that_cannot_be_played_is_refused_in_one_line() {
     let place = Place::new();
     let refused = |words: &[&str], line: &str| {
         let said = place.run(words).failed_with_one_line(1);

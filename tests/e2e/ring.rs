@@ -71,7 +71,7 @@ fn messages(place: &Place, trace: &Path) -> BTreeMap<u64, Vec<String>> {
 }
 
 #[test]
-fn what_a_ring_writes_is_the_end_of_what_a_trace_has() {
+fn a_ring_writes_the_end_of_the_trace() {
     needs("xterm", "xterm");
     let (server, place) = (Server::xvfb(&[]), Place::new());
     // Two recorders of one server, which the server would mix up.

@@ -162,7 +162,7 @@ fn start_up_of_a_program_that_does_the_same_each_time() {
 }
 
 #[test]
-fn as_many_as_x11perf_says() {
+fn round_trips_are_as_many_as_x11perf_says() {
     needs("x11perf", "x11-apps");
     let place = Place::new();
     let record = ["record", "--server", "xvfb", "-o", "t.mcap", "--"];

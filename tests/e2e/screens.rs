@@ -187,7 +187,7 @@ fn no_line_is_wider_than_the_terminal() {
 }
 
 #[test]
-fn what_is_no_terminal_has_80_columns_and_no_colours() {
+fn output_to_no_terminal_has_80_columns_and_no_colours() {
     let place = place();
     for command in [COMMANDS[0], COMMANDS[8], COMMANDS[11], COMMANDS[17]] {
         let text = place.ok(typed(command, RECORDINGS[0]));
@@ -309,7 +309,7 @@ fn a_part_of_a_recording_is_less_than_all() {
 }
 
 #[test]
-fn what_requests_caused_is_charged_to_them() {
+fn costs_that_requests_caused_are_charged_to_them() {
     let place = place();
     for recording in RECORDINGS {
         let basic = [

@@ -210,7 +210,7 @@ fn attached(server: &Server) -> Value {
 }
 
 #[test]
-fn who_runs_already_is_named_on_xvfb() {
+fn a_client_that_runs_already_is_named_on_xvfb() {
     let report = attached(&Server::xvfb(&[]));
     // A server of one's own tells how long it ran.
     let basis = report["basis"].as_str().expect("a basis");
@@ -218,12 +218,12 @@ fn who_runs_already_is_named_on_xvfb() {
 }
 
 #[test]
-fn who_runs_already_is_named_on_xvnc() {
+fn a_client_that_runs_already_is_named_on_xvnc() {
     attached(&Server::xvnc());
 }
 
 #[test]
-fn who_runs_already_is_named_on_xorg() {
+fn a_client_that_runs_already_is_named_on_xorg() {
     let place = Place::new();
     attached(&Server::xorg(&place));
 }

@@ -111,7 +111,7 @@ fn a_chunk_that_is_missing_is_damage() {
 }
 
 #[test]
-fn what_is_no_trace_is_said_in_one_line() {
+fn a_file_that_is_no_trace_is_refused_in_one_line() {
     let foreign = mcap_file("ros2", &[]);
     let no_messages = mcap_file("x11prof", &[]);
     let cases: [(&[u8], &str); 7] = [

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn those_on_the_servers_processor_count() {
+    fn threads_on_the_servers_processor_count() {
         use SwitchKind::{Blocked, In, Preempted};
         let mut processor = ServerProcessor::default();
         processor.server(Some(SERVER));
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_goes_on_counts_until_now() {
+    fn a_stretch_that_goes_on_counts_until_now() {
         use SwitchKind::{Blocked, In};
         let (mut processor, mut threads) = (ServerProcessor::default(), Threads::default());
         processor.server(Some(SERVER));

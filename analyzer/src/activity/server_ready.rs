@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn one_whose_processor_is_taken_away_is_ready_until_it_runs() {
+    fn a_preempted_server_is_ready_until_it_runs() {
         let mut ready = server();
         for (time, kind) in [
             (1000, RUNS),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_waits_is_ready_from_when_something_is_sent_to_it() {
+    fn a_waiting_server_is_ready_from_the_next_request_on() {
         let mut ready = server();
         ready.step(&step(SERVER, 1000, State::Waiting));
         ready.sent(2 * MS, 2 * MS);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_said_before_it_slept_waited_for_the_recorder() {
+    fn an_answer_before_the_servers_sleep_waited_for_the_recorder() {
         let mut ready = server();
         ready.step(&step(SERVER, 1000, RUNS));
         ready.step(&step(SERVER, 1200, State::Waiting));
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_waits_for_something_else_or_tells_late_is_not_ready() {
+    fn a_server_that_waits_for_something_else_or_tells_late_is_not_ready() {
         let mut ready = server();
         ready.step(&step(SERVER, 1000, State::Waiting));
         ready.waits(SERVER, MS, false);

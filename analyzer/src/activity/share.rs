@@ -121,7 +121,7 @@ mod tests {
     use super::{Rate, Share};
 
     #[test]
-    fn what_the_clock_has_beyond_belongs_to_the_stretches() {
+    fn the_clocks_time_beyond_the_switches_belongs_to_the_stretches() {
         let told = Share {
             time: Micros(100.0),
             stretches: 10.0,

@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_moved_to_another_processor_did_not_end() {
+    fn a_thread_that_moved_to_another_processor_did_not_end() {
         use SwitchKind::{Blocked, In};
         let mut threads = Threads::default();
         let switches = [

@@ -104,7 +104,7 @@ fn a_filter_is_for_clients_windows_and_requests() {
 }
 
 #[test]
-fn who_grabs_and_who_waits_for_whom() {
+fn grabs_and_waits_name_the_clients() {
     let mut display = Display::new();
     display.sends(2, 1000.0, request(36, 0, &[]));
     display.sends(3, 1100.0, get_input_focus());
@@ -148,7 +148,7 @@ fn a_window_that_nothing_comes_in_has_no_rates() {
 }
 
 #[test]
-fn who_waits_for_a_server_that_has_nothing_to_do_polls() {
+fn a_client_that_waits_for_an_idle_server_polls() {
     let mut display = Display::new();
     for n in 0..200 {
         let ms = f64::from(n) * 10.0;

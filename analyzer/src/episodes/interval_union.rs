@@ -99,7 +99,7 @@ mod tests {
     use super::{IntervalUnion, MAX_OPEN};
 
     #[test]
-    fn what_overlaps_counts_once() {
+    fn overlapping_intervals_count_once() {
         let mut covered = IntervalUnion::default();
         for (start, end) in [
             (10, 20),

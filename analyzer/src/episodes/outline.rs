@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_the_last_request_is_no_part_of_it() {
+    fn waits_after_the_last_request_are_no_part_of_the_episode() {
         let asks = |outline: &mut Outline, name: &str| {
             let name = Some(Symbol::new(name));
             outline.pass(Owner::Server(ServerCause::Reply), name, 2 * MS);

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn who_runs_is_the_kernels() {
+    fn the_kernels_switches_tell_who_runs() {
         let (mut series, mut threads) = (Series::default(), Threads::default());
         let of = |pid| {
             [

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_always_comes_together_is_divided_by_prices() {
+    fn kinds_that_always_come_together_are_divided_by_prices() {
         let mut fit = Fit::new();
         for n in 1..50 {
             run(&mut fit, f64::from(n), &[(0, 3.0), (1, 1.0)]);
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_learned_holds_for_the_next_window() {
+    fn learned_factors_hold_for_the_next_window() {
         let mut fit = Fit::new();
         for _ in 0..50 {
             run(&mut fit, 10.0, &[(0, 10.0)]);

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_lost_its_partner_is_told() {
+    fn a_request_or_a_time_without_a_partner_is_told() {
         let (mut timed, mut all) = (timed(), String::new());
         let on = &mut |happened| told(&mut all, happened);
         timed.requests((CLIENT, SequenceNumber(1)), 1, 'a', on);

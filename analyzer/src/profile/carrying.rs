@@ -132,7 +132,7 @@ mod tests {
     use super::{CarryingRatios, Line, Sums, index};
 
     #[test]
-    fn what_is_charged_to_requests_is_a_part_of_transport() {
+    fn the_time_charged_to_requests_is_a_part_of_transport() {
         let cost = |us: f64| Cost::exact(Micros(us));
         // There a wakeup costs 10 and a reply 30; here wakeups took twice their price, replies a tenth,
         // setups ten times.

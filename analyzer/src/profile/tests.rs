@@ -267,7 +267,7 @@ fn the_server_s_processor_time_goes_on_after_its_clock_was_read() {
 }
 
 #[test]
-fn who_goes_on_working_is_not_blocked() {
+fn a_client_that_goes_on_working_is_not_blocked() {
     let mut trace = Synthetic::new();
     trace.control(Control::Capture {
         pid: CLIENT_PID,
@@ -303,7 +303,7 @@ fn batches_that_find_the_server_at_work_do_not_wake_it() {
 }
 
 #[test]
-fn what_is_cold_behind_a_sleep_stands_by_itself() {
+fn cold_costs_after_a_sleep_stand_by_themselves() {
     const COSTS: &str = r#"
 format = 1
 [server]

@@ -72,7 +72,7 @@ fn a_factor_is_of_the_servers_time_alone() {
 }
 
 #[test]
-fn what_is_left_out_leaves_no_trace() {
+fn a_request_that_is_left_out_leaves_no_trace() {
     let (all, before) = run(&trace(), profile(&[]));
     let (report, after) = run(&trace(), profile(&["GetInputFocus=0"]));
     assert_eq!(report.scaled[0].requests, 2);

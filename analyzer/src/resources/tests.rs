@@ -37,7 +37,7 @@ fn free_pixmap(id: u32) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_held_its_most_and_its_churn() {
+fn a_report_has_the_held_resources_the_most_and_the_churn() {
     let mut trace = Synthetic::new();
     trace.client_sends(&[create_pixmap(BASE, 16), create_pixmap(BASE + 1, 16)]);
     trace.wait(100).client_sends(&[free_pixmap(BASE)]);
@@ -77,7 +77,7 @@ fn a_window_takes_its_inferiors_with_it() {
 }
 
 #[test]
-fn what_failed_was_never_there() {
+fn a_resource_of_a_failed_request_was_never_there() {
     let mut trace = Synthetic::new();
     trace.client_sends(&[create_pixmap(BASE, 16), create_pixmap(BASE + 1, 16)]);
     trace.server_sends(&[bad_window(2, 53)]).end();

@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_message_without_an_end_the_header_stays() {
+    fn the_header_of_a_message_without_an_end_stays() {
         let mut held = PendingRecords::default();
         held.push(block(0, b"setupsetup12", &[]));
         held.message(STREAM, 12, None);

@@ -242,7 +242,7 @@ fn presses_pair_with_their_releases_and_do_not_tell_the_key() {
 }
 
 #[test]
-fn what_the_recorder_left_out_stays_so_and_bytes_without_messages_become_zeros() {
+fn bytes_left_out_by_the_recorder_stay_so_and_bytes_without_messages_become_zeros() {
     let order = ByteOrder::Little;
     let setup = &requests(order)[..12];
     let mut wire = Wire {

@@ -70,7 +70,7 @@ fn a_slow_question_holds_up_the_others() {
 }
 
 #[test]
-fn who_draws_much_holds_up_who_asks() {
+fn a_client_that_draws_much_holds_up_a_client_that_asks() {
     let mut display = Display::new();
     display.runs(&[(10.0, 60.0), (99.0, 99.5)]);
     display.sends(2, 9.9, poly_fill_rectangle(5));
@@ -118,7 +118,7 @@ fn a_run_of_one_client_alone_is_a_stall_for_which_nobody_waited() {
 }
 
 #[test]
-fn who_waits_for_what_is_not_the_servers_work_is_not_stalled() {
+fn a_wait_for_other_than_the_servers_work_is_no_stall() {
     let mut display = Display::new();
     display.control(
         0.0,
@@ -163,7 +163,7 @@ fn a_grab_of_the_server_is_a_stall() {
 }
 
 #[test]
-fn of_an_attached_server_its_runs_tell_who_was_busy() {
+fn the_runs_of_an_attached_server_tell_who_was_busy() {
     let mut display = Display::new();
     display.control(0.0, Control::Attached {});
     display.runs(&[(10.0, 60.0), (100.0, 150.0), (200.0, 201.0)]);
@@ -240,7 +240,7 @@ fn a_client_that_sleeps_in_the_server_stalls_nobody() {
 }
 
 #[test]
-fn who_waits_for_its_own_slow_work_holds_up_the_others_all_the_same() {
+fn a_client_that_waits_for_its_own_slow_work_still_holds_up_the_others() {
     let mut display = Display::new();
     display.runs(&[(10.0, 70.0)]);
     let slow = [poly_fill_rectangle(5), get_input_focus()].concat();

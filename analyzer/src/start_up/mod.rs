@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_swapped_in_is_a_frame() {
+    fn a_swapped_in_picture_is_a_frame() {
         // DBE's SwapBuffers: how many, the window, what becomes of its back buffer. Xv's ShmPutImage: port,
         // window.
         for (name, swap) in [

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn of_nothing_there_is_nothing_to_say() {
+    fn an_empty_distribution_has_no_figures() {
         let nothing = Distribution::default();
         assert_eq!((nothing.range(), nothing.mean()), (None, None));
         assert_eq!((nothing.mode(), nothing.median()), (None, None));

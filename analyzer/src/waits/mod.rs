@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn of_questions_sent_together_it_waits_for_the_last() {
+    fn a_client_waits_for_the_last_of_questions_sent_together() {
         let mut trace = Synthetic::new();
         trace.client_sends(&[query_font(), query_font(), no_operation(1)]);
         trace.wait(30).server_sends(&[reply(1), reply(2)]);
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sends_more_does_not_wait() {
+    fn a_client_that_sends_more_does_not_wait() {
         let mut trace = Synthetic::new();
         trace.client_sends(&[query_font()]);
         trace.wait(10).client_sends(&[no_operation(1)]);
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn who_goes_on_working_does_not_wait() {
+    fn a_client_that_goes_on_working_does_not_wait() {
         assert_eq!(asks(false, SwitchKind::In), Some(AnswerKind::Ahead));
         assert_eq!(asks(false, SwitchKind::Blocked), Some(AnswerKind::Waited));
     }

@@ -49,7 +49,7 @@ fn the_papers_figure_is_read() {
 }
 
 #[test]
-fn what_is_written_is_read_again() {
+fn a_written_description_is_read_again() {
     for known in built_in() {
         let once = known.parameters().unwrap().to_description();
         let again = read(&once).unwrap().to_description();
@@ -67,7 +67,7 @@ fn what_is_written_is_read_again() {
 }
 
 #[test]
-fn what_a_blank_counts_as_is_a_comment() {
+fn the_share_of_a_blank_is_a_comment() {
     let mut sun = read(FIGURE).unwrap();
     sun.requests[3].blank = Some(Blank {
         share: 0.5,

@@ -96,7 +96,7 @@ fn the_figures_of_table_1_come_out() {
 }
 
 #[test]
-fn what_has_no_cost_is_unpriced() {
+fn an_operation_without_a_cost_is_unpriced() {
     let price = table("sun4-ipc").price(&operation("PolyArc", 1.0));
     assert_eq!((price.basis, price.clock), (Basis::Unpriced, None));
     assert_eq!(
@@ -218,7 +218,7 @@ fn several_items_without_a_fixed_part_are_one_item() {
 }
 
 #[test]
-fn what_is_remembered_is_bounded_and_changes_no_price() {
+fn the_memory_of_prices_is_bounded_and_changes_no_price() {
     let mut table = table("sun4-ipc");
     let first = table.price(&operation("PolyText8 fontname=6x13 depth=0", 8.0));
     for depth in 1..=MAX_ATTRIBUTE_SETS + 10 {

@@ -93,7 +93,7 @@ fn a_big_length_shorter_than_its_header_takes_the_header() {
 }
 
 #[test]
-fn what_servers_send() {
+fn messages_of_servers_have_their_kinds_and_lengths() {
     let mut walker = server(ByteOrder::Little);
     let mut bytes = Vec::new();
     let mut message = |code: u8, units: u8, len: usize| {

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn who_reads_nothing_while_bytes_wait_is_cut_off() {
+    fn a_recorder_that_reads_nothing_while_bytes_wait_is_cut_off() {
         let mut look = watched();
         assert_eq!(look.at(at(1000), false, 0, None), None);
         assert_eq!(look.at(at(1250), false, 9, None), None);
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn who_reads_or_has_nothing_to_read_is_left_alone() {
+    fn a_recorder_that_reads_or_has_nothing_to_read_is_left_alone() {
         let mut look = watched();
         for millis in (0..5000).step_by(200) {
             assert_eq!(look.at(at(millis), true, 9, Some(1)), None);

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_has_written_over_is_counted() {
+    fn overwritten_entries_are_counted() {
         let dir = tempfile::tempdir().unwrap();
         let mut ring = Ring::create(&dir.path().join("times")).unwrap();
         let set = |ring: &Ring, at: u64, value: u64| {

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn who_says_nothing_holds_nothing_up_for_long() {
+    fn a_silent_connection_holds_nothing_up_for_long() {
         let dir = tempfile::tempdir().unwrap();
         let (tap, _drain) = tap(1 << 20, false);
         let name = DisplayName::local(7);

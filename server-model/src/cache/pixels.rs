@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_copied_from_is_cold_where_nothing_was_drawn_there() {
+    fn the_source_of_a_copy_is_cold_where_nothing_was_drawn() {
         let mut used = UsedPixels::default();
         let copy = |used: &mut UsedPixels, idled| {
             let access = PixelAccess::Writes {
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_wrote_in_shared_memory_is_cold() {
+    fn shared_memory_that_a_client_wrote_is_cold() {
         let mut used = UsedPixels::default();
         let image = PixelAccess::Writes {
             reads: None,

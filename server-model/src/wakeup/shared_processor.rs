@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_ran_adds_up() {
+    fn the_time_of_others_adds_up() {
         let mut processor = shared(&[(20, 50), (70, 90)]);
         let worked = [15, 30, 55, 100, 200].map(|micros| processor.worked(at(micros)));
         assert_eq!(worked, [0.0, 10.0, 30.0, 50.0, 50.0].map(Micros));

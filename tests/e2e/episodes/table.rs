@@ -168,7 +168,7 @@ fn is_named(name: &str) -> bool {
 
 #[test]
 #[ignore = "takes minutes; cargo xtask validate episodes"]
-fn what_is_seen_on_the_screen() {
+fn episodes_agree_with_responses_on_the_screen() {
     for (program, package) in [
         ("xterm", "xterm"),
         ("mousepad", "mousepad"),

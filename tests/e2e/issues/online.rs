@@ -77,7 +77,7 @@ fn episodes_alone_are_enough_for_the_list() {
 /// A program that already runs is watched without a restart; xdotool, which is recorded as well, is
 /// nobody's problem.
 #[test]
-fn so_they_are_of_a_program_that_already_runs() {
+fn episode_tables_are_written_of_a_program_that_already_runs() {
     needs("xdotool", "xdotool");
     needs("wish", "tk");
     let (server, place) = (Server::xvfb(&["-screen", "0", "800x600x24"]), Place::new());
@@ -140,7 +140,7 @@ fn cpu_s(recording: &Recording) -> f64 {
 
 #[test]
 #[ignore = "some minutes: cargo xtask validate issues cost"]
-fn what_episodes_alone_cost() {
+fn the_cost_of_episodes_alone_is_printed() {
     for program in PROGRAMS {
         for words in [&["--episodes-only"][..], &[]] {
             let place = Place::new();

@@ -121,7 +121,7 @@ fn a_window_manager_answers_who_moves_and_resizes_a_window() -> Result<(), Strin
 }
 
 #[test]
-fn who_pastes_has_the_owner_of_the_clipboard_as_a_child() -> Result<(), String> {
+fn a_paste_has_the_owner_of_the_clipboard_as_a_child() -> Result<(), String> {
     needs("xsel", "xsel");
     let mut session = Session::new(&[]);
     let text = session.path("text");

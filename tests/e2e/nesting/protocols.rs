@@ -80,7 +80,7 @@ fn blamed(report: &Report, of: &Value, connection: f64, ms: f64) -> Result<(), S
 }
 
 #[test]
-fn those_that_protocols_of_desktops_wait_for_are_children_and_blamed() -> Result<(), String> {
+fn clients_that_desktop_protocols_wait_for_are_children_and_blamed() -> Result<(), String> {
     let mut session = Session::new(&[]);
     start(
         &mut session,

@@ -13,7 +13,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("toolkits") => "table_toolkits::every_benchmark",
         Some("programs") => "programs::no_episode",
         Some("idle") => "idle::a_minute",
-        Some("screen") => "table::what_is_seen",
+        Some("screen") => "table::episodes_agree",
         Some(other) => {
             return Err(format!(
                 "{other} is none of truth, toolkits, programs, idle and screen"

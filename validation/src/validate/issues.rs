@@ -20,7 +20,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         command
     };
     if arguments.first().map(String::as_str) == Some("cost") {
-        return run(&mut test("what_episodes_alone_cost"));
+        return run(&mut test("the_cost_of_episodes_alone_is_printed"));
     }
     let place = target().join("validate/issues");
     let sessions = place.join("sessions");

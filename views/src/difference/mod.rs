@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_users_lose_most_by_is_named() {
+    fn the_change_that_users_lose_most_by_is_named() {
         let side = || SideReport {
             traces: Vec::new(),
             command: Vec::new(),

@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_name_goes_by_its_kind() {
+    fn a_resource_without_a_name_goes_by_its_kind() {
         let mut trace = Synthetic::new();
         // CreatePixmap of 4 by 4 and its GC, then drawing with them.
         trace.client_sends(&[

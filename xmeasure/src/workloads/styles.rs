@@ -200,7 +200,7 @@ mod tests {
     use x11rb_protocol::protocol::xproto::{FillStyle, GX, LineStyle};
 
     #[test]
-    fn one_attribute_differs_or_two() {
+    fn styles_differ_in_one_attribute_or_two() {
         let single = Style::single(true, true);
         assert_eq!(single.len(), 1 + 15 + 3 + 2 + 2);
         assert!(single.iter().all(|style| style.differences() <= 1));

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn of_too_many_kinds_the_time_is_kept() {
+    fn the_time_of_too_many_kinds_is_kept() {
         let all: Vec<One> = (0..100_u8)
             .map(|n| One(char::from(n), u64::from(n), 1))
             .collect();

@@ -138,7 +138,7 @@ fn chain() -> Vec<Episode> {
 }
 
 #[test]
-fn what_an_action_led_to_counts_once_with_it_in_every_view() {
+fn the_effects_of_an_action_count_once_with_it_in_every_view() {
     let report = |options: EpisodeOptions| {
         let mut findings = Findings::new(&options);
         chain().iter().for_each(|one| findings.add(one));
@@ -176,7 +176,7 @@ fn what_an_action_led_to_counts_once_with_it_in_every_view() {
 }
 
 #[test]
-fn what_a_client_makes_others_do_is_below_it() {
+fn episodes_that_a_client_led_to_are_below_its_own() {
     let all = chain();
     let root = of(&all, A);
     assert_eq!((root.of_client() / MS, root.latency() / MS), (20, 152));
@@ -224,7 +224,7 @@ fn the_chain_of_waits_adds_up_and_the_longest_is_blamed() {
 }
 
 #[test]
-fn what_is_passed_on_late_for_want_of_a_processor_is_not_the_servers_doing() {
+fn an_event_passed_on_late_for_want_of_a_processor_is_not_the_servers_doing() {
     let all = episodes(vec![
         server(10, SwitchKind::Blocked),
         (100, gets(A, 1, 99)),
@@ -333,7 +333,7 @@ fn a_question_is_not_blamed_for_the_drawing_before_it() {
 }
 
 #[test]
-fn what_nobody_asked_for_is_part_of_what_comes_with_it_and_is_awaited() {
+fn an_unasked_event_is_part_of_the_event_that_comes_with_it_and_is_awaited() {
     let asked = |first_sign: Option<u32>, drawn: bool| {
         let (_, TimelineEvent::Delivered(_, mut delivery)) = (121, gets(B, 1, 5)) else {
             unreachable!("it is delivered");
@@ -373,7 +373,7 @@ fn what_nobody_asked_for_is_part_of_what_comes_with_it_and_is_awaited() {
 }
 
 #[test]
-fn what_a_client_that_nobody_sees_makes_others_do_counts_for_itself() {
+fn the_effects_of_an_unseen_client_count_for_themselves() {
     let (mut audience, mut found) = (Audience::default(), Vec::new());
     let mut on = |one: Episode| found.push((one.client, one.is_led_to(), one.latency() / MS));
     for client in [B, C] {

@@ -290,7 +290,7 @@ fn keys_are_called_by_the_map_of_xkb() {
 }
 
 #[test]
-fn who_waits_for_room_to_write_is_not_quiet_and_the_server_has_the_time() {
+fn a_client_that_waits_for_room_to_write_is_not_quiet_and_the_server_has_the_time() {
     use SwitchKind::{Blocked, In};
     let mut all = Scheduled::new();
     all.at(100 * MS).server_sends(&[key_press(1, 0)]);

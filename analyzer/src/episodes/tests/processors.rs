@@ -94,7 +94,7 @@ fn an_answer_that_the_recorder_takes_late_is_not_the_servers() {
 }
 
 #[test]
-fn what_the_recorder_takes_late_is_not_the_servers() {
+fn a_late_read_of_the_recorder_is_not_the_servers_time() {
     let mut all = pressed();
     all.client(100 * MS + 100, SwitchKind::In);
     all.client(101 * MS, SwitchKind::Blocked);

@@ -88,7 +88,7 @@ fn a_repaint_within_a_frame_of_the_first_quiet_is_the_response_and_one_later_is_
 }
 
 #[test]
-fn what_a_client_reads_and_ignores_does_not_wait_for_its_next_action() {
+fn events_that_a_client_ignores_do_not_wait_for_its_next_action() {
     const ENTER: u8 = 7;
     const BUTTON: u8 = 4;
     let mut all = Scheduled::new();

@@ -78,7 +78,7 @@ fn a_start_without_a_first_frame_has_another_name() {
 }
 
 #[test]
-fn what_the_window_manager_does_meanwhile_is_in_the_start_up_once() {
+fn the_window_managers_work_meanwhile_is_in_the_start_up_once() {
     let mut display = Display::new();
     let about = |code: u8, words: [u32; 2]| {
         let mut event = expose(0);

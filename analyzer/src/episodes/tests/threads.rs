@@ -281,7 +281,7 @@ fn a_game_that_never_waits_has_frames_and_is_unsure_of_a_key() {
 }
 
 #[test]
-fn who_has_another_process_write_is_unsure() {
+fn a_client_that_has_another_process_write_is_unsure() {
     let mut all = Threads::new();
     // What connected waits for its child, which has the connection and is not seen.
     for millis in (100..2900).step_by(50) {
@@ -329,7 +329,7 @@ fn an_episode_that_a_wait_of_unknown_meaning_ends_is_unsure() {
 
 /// A program that goes on in the background: its child has the connection.
 #[test]
-fn what_a_child_answers_after_its_parent_has_ended_is_no_part_of_its_start() {
+fn a_childs_answers_after_the_end_of_its_parent_are_no_part_of_the_start() {
     let mut all = Threads::new();
     all.switch(MAIN, 100 * MS, In);
     all.draws(102 * MS);

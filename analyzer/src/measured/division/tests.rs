@@ -251,7 +251,7 @@ fn equal_work_of_one_moment_is_kept_once_and_counts_each_time() {
 }
 
 #[test]
-fn what_nobody_called_for_is_nobodys() {
+fn a_run_that_nobody_called_for_is_nobodys() {
     let mut division = with(&[(100, 140), (10_000, 10_030), (10_040, 10_050)]);
     division.request(90, 'a', 15.0);
     // Written by the first run, read late.
@@ -272,7 +272,7 @@ fn what_nobody_called_for_is_nobodys() {
 }
 
 #[test]
-fn what_came_late_is_the_runs_own_where_something_explains_the_next() {
+fn late_work_is_the_runs_own_where_other_work_explains_the_next() {
     let mut division = with(&[(100, 400), (410, 420)]);
     division.request(90, 'a', 5.0);
     division.request(390, 'b', 5.0);
@@ -304,7 +304,7 @@ fn a_server_that_owes_an_answer_goes_on() {
 }
 
 #[test]
-fn what_has_no_price_weighs_as_much_as_others() {
+fn work_without_a_price_weighs_as_much_as_other_work() {
     let mut division = with(&[(100, 150)]);
     division.request(80, 'a', 2.0);
     division.request(81, 'a', 8.0);
@@ -336,7 +336,7 @@ fn a_clock_alone_is_divided_as_one_run() {
 }
 
 #[test]
-fn what_the_server_tells_belongs_to_the_run_that_tells_it() {
+fn work_that_the_server_tells_belongs_to_the_run_that_tells_it() {
     let mut division = with(&[(100, 400), (2000, 2300)]);
     division.told_by_server();
     // It told of one as it was ending, and the recorder read of the other late.

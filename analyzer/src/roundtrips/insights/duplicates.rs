@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_have_changed_is_asked_again_with_reason() {
+    fn a_question_whose_answer_may_have_changed_is_asked_again_with_reason() {
         let mut trace = Synthetic::new();
         trace.client_sends(&[get_property()]);
         trace.wait(50).server_sends(&[reply(1)]);

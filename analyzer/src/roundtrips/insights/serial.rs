@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_depend_on_each_other_can_be_sent_together() {
+    fn questions_that_do_not_depend_on_each_other_can_be_sent_together() {
         let mut trace = Synthetic::new();
         for number in 1..=5 {
             trace

@@ -124,7 +124,7 @@ fn a_fresh_start_keeps_the_grabs_that_last() {
 }
 
 #[test]
-fn who_asked_for_the_server_meanwhile_has_it_next() {
+fn a_client_that_asked_for_the_server_meanwhile_has_it_next() {
     let (grab, ungrab) = (|| request(36, 0, &[]), || request(37, 0, &[]));
     let mut display = Display::new();
     display.sends(2, 10.0, grab());

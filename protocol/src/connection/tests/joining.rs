@@ -41,7 +41,7 @@ fn a_connection_goes_on_from_its_middle() {
 }
 
 #[test]
-fn what_goes_on_pairs_and_counts_as_the_whole_does() {
+fn a_joined_connection_pairs_and_counts_as_the_whole_does() {
     let mut whole = Desk::open();
     whole.client(&NO_OPERATION);
     whole.client(&GET_INPUT_FOCUS);

@@ -74,7 +74,7 @@ fn a_connection_is_a_conversation_with_port_6000() {
 }
 
 #[test]
-fn what_was_left_out_is_zeros_and_long_reads_are_several_packets() {
+fn omitted_bytes_are_zeros_and_long_reads_are_several_packets() {
     let len = LONGEST_PAYLOAD as u32 + 10;
     let block = Block {
         time: Timestamp::from_nanos(5),

@@ -47,7 +47,7 @@ fn events(trace: &Trace) -> Vec<String> {
 }
 
 #[test]
-fn what_overlaps_is_on_sibling_tracks_and_flows_join_what_belongs_together() {
+fn overlapping_slices_are_on_sibling_tracks_and_flows_join_what_belongs_together() {
     let mut trace = Synthetic::new();
     trace
         .client_sends(&[get_input_focus(), get_input_focus()])
