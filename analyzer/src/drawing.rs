@@ -1,4 +1,4 @@
-//! The one table of requests that draw.
+//! The table of requests that draw. There is no other.
 
 use x11prof_protocol::Symbol;
 

@@ -29,7 +29,7 @@ impl Elapsed {
         self.start.unwrap_or_default()
     }
 
-    /// When something was last seen.
+    /// The time of the latest record.
     pub(crate) fn now(&self) -> Timestamp {
         self.now
     }

@@ -11,10 +11,10 @@ const LATE_PACKETS: u64 = 4;
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct EmulatedLink {
     network: Option<EmulatedNetwork>,
-    /// When the line to the server is free again.
+    /// The time at which the line to the server is free again.
     free: u64,
-    /// When the line from the server was free again, and when the server sent what occupied the line until
-    /// then.
+    /// The time at which the line from the server was free again, and the time at which the server sent the bytes
+    /// that occupied the line until then.
     free_back: u64,
     sent_back: u64,
 }
@@ -27,8 +27,8 @@ impl EmulatedLink {
         }
     }
 
-    /// When the server got the bytes of this read, or sent the bytes. Without a link that is when the
-    /// recorder read.
+    /// The time at which the server got the bytes of this read, or sent the bytes. Without a link that is the time of
+    /// the recorder's read.
     pub(crate) fn at_server(&mut self, block: &Block) -> Timestamp {
         let Some(network) = &self.network else {
             return block.time;
@@ -249,7 +249,7 @@ mod tests {
         near(millis(Owner::Server(ServerCause::Drawing)), 3.0);
     }
 
-    /// What the server sent may have been on the link since before the connection, as far as its time tells.
+    /// Bytes of the server may have been on the link since before the connection, as far as their time tells.
     #[test]
     fn the_user_waits_no_longer_than_the_session() {
         let mut trace = Synthetic::new();

@@ -77,7 +77,7 @@ impl Facts {
         }
     }
 
-    /// There are no more records.
+    /// The trace has no more records.
     pub(crate) fn end(&mut self, on: &mut impl FnMut(&Observation<'_>)) {
         self.start_ups.finish(self.round_trips.processes());
         self.started(on);

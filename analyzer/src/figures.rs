@@ -220,7 +220,7 @@ per_s | number/s | | Requests of this kind for each second.
 count_per_s | number/s | | The growth of `count` for each second.
 ";
 
-/// All figures, in the order of the table.
+/// The definitions of all figures, in the order of the table.
 pub fn figures() -> impl Iterator<Item = FigureDefinition> {
     TABLE.lines().filter_map(|line| {
         let mut cells = line.split('|').map(str::trim);

@@ -45,7 +45,7 @@ impl LiveProfile {
         clients.end();
     }
 
-    /// No record came until `time`.
+    /// The recording has no record until `time`.
     pub fn until(&mut self, time: Timestamp) {
         let LiveProfile { pipeline, clients } = self;
         let known = pipeline.until(time, |observation| clients.observe(observation));
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(server_cpu(&trace, known), (Some(0.001), Some(0.001)));
     }
 
-    /// What the server did last is divided without another message.
+    /// The server's last work is divided without another message.
     #[test]
     fn a_recording_that_goes_on_has_the_time_of_the_report() {
         let options = NowOptions {

@@ -9,7 +9,7 @@ pub trait Follows {
     /// Takes the next observation.
     fn observe(&mut self, observation: &Observation<'_>);
 
-    /// All observations of `record` have been taken; `pipeline` is where the pass has come to.
+    /// The follower has taken all observations of `record`; `pipeline` is at the place of the pass.
     fn took(&mut self, record: &Record, pipeline: &Pipeline);
 }
 
@@ -20,7 +20,7 @@ pub struct LivePass {
 }
 
 impl LivePass {
-    /// Where it has come to.
+    /// The pipeline, at the place of the pass.
     pub fn pipeline(&self) -> &Pipeline {
         &self.pipeline
     }

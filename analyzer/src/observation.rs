@@ -15,13 +15,13 @@ pub enum Observation<'a> {
     BlockStart(&'a Block),
     /// A message ended in the current block.
     Message(Seen<'a>),
-    /// No further message ends in this block.
+    /// The end of a block: no further message ends in this block.
     BlockEnd(&'a Block),
     /// Something that is not on the wire.
     Control(Timestamp, &'a Control),
     /// The resources of a connection that ended went with it.
     Closed {
-        /// When it ended.
+        /// The time of the connection's end.
         time: Timestamp,
         /// The state of the display after that.
         session: &'a Session,

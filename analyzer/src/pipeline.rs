@@ -56,7 +56,7 @@ pub struct Pipeline {
     session: Session,
     link: EmulatedLink,
     facts: Facts,
-    /// There are no more records.
+    /// True once the trace has no more records.
     over: bool,
     follows_changes: bool,
     takes_together: bool,
@@ -91,13 +91,13 @@ impl Pipeline {
         }
     }
 
-    /// From now on it is worked out what each request changes on the screen, or not any more: only a
-    /// profile with prices for that needs it.
+    /// Works out the changes of the screen by each request from now on, or no more: only a profile with prices for such
+    /// changes needs them.
     pub fn follow_changes(&mut self, follow: bool) {
         self.follows_changes = follow;
     }
 
-    /// From now on equal requests in a row that only draw are one message that says how many they are: for analyses that
+    /// Takes equal requests in a row that only draw as one message with their number, from now on: for analyses that
     /// count with [`Seen::times`].
     pub fn take_together(&mut self) {
         self.takes_together = true;
@@ -114,7 +114,7 @@ impl Pipeline {
         while self.next(&mut on).is_some() {}
     }
 
-    /// There are no more records: hands on all that waits for its turn.
+    /// Ends the trace: hands on all records that wait for their turn.
     pub fn end(&mut self, mut on: impl FnMut(&Observation<'_>)) {
         self.no_more();
         while self.next(&mut on).is_some() {}
@@ -128,7 +128,7 @@ impl Pipeline {
         self.order.known_until()
     }
 
-    /// There are no more records.
+    /// The trace has no more records.
     pub(crate) fn no_more(&mut self) {
         self.over = true;
         self.order.end();

@@ -38,13 +38,13 @@ enum LateRecord {
 /// Records that wait for their turn.
 #[derive(Debug, Default)]
 pub(crate) struct ReorderBuffer {
-    /// In the order of their turns, then of their coming.
+    /// The records in the order of their turns, then of their coming.
     records: VecDeque<(u64, Record)>,
     /// The last turn of each connection.
     connections: FxHashMap<ConnectionId, u64>,
     bytes: usize,
-    /// By time, then in the order of coming, which is their number: handlers' times, and the rest. Each come in order,
-    /// nearly always; together they do not.
+    /// Switches and waits, then handlers' times: by time, then by number, which is the order of coming. Each kind comes
+    /// in order, nearly always; together they do not.
     told: [VecDeque<(u64, u64, LateRecord)>; 2],
     number: u64,
     /// The last switches of the latest batches, the oldest first.
@@ -84,7 +84,7 @@ impl ReorderBuffer {
         self.known(time.as_nanos().saturating_sub(late));
     }
 
-    /// When it is the turn of a record of that time: what concerns a connection keeps its order.
+    /// The turn of a record of that time: the records of a connection keep their order.
     fn turn(&mut self, time: u64, record: &Record) -> u64 {
         let connection = match record {
             Record::Block(block) => block.connection,
@@ -129,7 +129,7 @@ impl ReorderBuffer {
         self.until = self.until.max(until);
     }
 
-    /// It is `time` now, and no record has come since. Late records may still come on a busy machine.
+    /// The clock is at `time`, and no record has come since. Late records may still come on a busy machine.
     pub(crate) fn until(&mut self, time: Timestamp) {
         let before = |late| time.as_nanos().saturating_sub(late);
         self.known(before(LATEST));
@@ -140,12 +140,12 @@ impl ReorderBuffer {
         }
     }
 
-    /// All records up to this time have had their turn.
+    /// The time up to which all records have had their turn.
     pub(crate) fn known_until(&self) -> Timestamp {
         Timestamp::from_nanos(self.until)
     }
 
-    /// There are no more records: all that waits has its turn.
+    /// The trace has no more records: each record that waits has its turn.
     pub(crate) fn end(&mut self) {
         self.until = u64::MAX;
     }
@@ -206,7 +206,7 @@ impl ReorderBuffer {
     }
 }
 
-/// Where what has this time comes among `others`: nearly always at their end.
+/// The place of a record of this time among `others`: nearly always at their end.
 fn place<T>(others: &VecDeque<T>, time: u64, of: impl Fn(&T) -> u64) -> usize {
     match others.back() {
         Some(last) if of(last) > time => others.partition_point(|other| of(other) <= time),
@@ -286,7 +286,7 @@ mod tests {
         order.join(" ")
     }
 
-    /// So many batches after which all before is told.
+    /// The batches after which everything before is told.
     fn later(from: u64) -> impl Iterator<Item = Record> {
         (0..BATCHES as u64 - 1).map(move |n| switches(&[from + n]))
     }

@@ -11,9 +11,9 @@ use crate::waits::Answer;
 pub struct Seen<'a> {
     /// The connection.
     pub connection: ConnectionId,
-    /// When its last byte was read off the socket.
+    /// The time at which the message's last byte was read off the socket.
     pub time: Timestamp,
-    /// When the server got the last byte, or sent that: the same but for an emulated link.
+    /// The time at which the server got the last byte, or sent the last byte: the same but for an emulated link.
     pub at_server: Timestamp,
     /// The message.
     pub message: &'a Message<'a>,

@@ -17,7 +17,7 @@ pub(crate) struct Display {
 }
 
 impl Display {
-    /// With the clients 1, 2 and 3, which are connected.
+    /// A display with the clients 1, 2 and 3, which are connected.
     pub(crate) fn new() -> Display {
         let mut display = Display {
             records: Synthetic::new().records,

@@ -100,7 +100,7 @@ fn trace(timed: bool) -> Vec<Record> {
     trace.records
 }
 
-/// All figures in JSON, and the number of messages.
+/// The figures of all analyses in JSON, and the number of messages.
 fn figures(records: &[Record], by: By, basis: BasisOption, together: bool) -> (String, u64) {
     let parameters = ServerParameters::from_toml(COSTS).unwrap();
     let rules = Substitutions::default();

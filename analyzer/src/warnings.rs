@@ -45,7 +45,7 @@ pub enum WarningKind {
     /// The recorder changed requests to try what a change of the program would gain; `from` says which
     /// change.
     Tried,
-    /// No parameters of the recorded server are known; those of another one, `to`, stand in.
+    /// Parameters of the recorded server are not known; those of another one, `to`, stand in.
     OtherServer,
     /// The recorder put a network between the program and the server; `from` says which.
     EmulatedNetwork,
@@ -92,7 +92,7 @@ impl Warning {
         Warning::general(WarningKind::OtherMachine, Some(why), 1)
     }
 
-    /// There are no parameters of the server `from`; those of `to` are in their place.
+    /// A warning that parameters of the server `from` are missing; those of `to` are in their place.
     pub fn other_server(from: String, to: String) -> Warning {
         Warning {
             to: Some(to),
@@ -163,7 +163,7 @@ impl Warnings {
         *self.0.entry(key).or_default() += 1;
     }
 
-    /// All of them, by kind and the most frequent first.
+    /// The warnings, by kind and the most frequent first.
     pub fn list(&self) -> Vec<Warning> {
         let mut counts: Vec<(&Key, &u64)> = self.0.iter().collect();
         counts.sort();

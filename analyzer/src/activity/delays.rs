@@ -8,5 +8,5 @@ pub(crate) const HANDED_ON_WITHIN: u64 = 200_000;
 pub(crate) const WOKEN_WITHIN: u64 = 1_000_000;
 /// A wait for a page, a lock or the relay is shorter than this; one for X or for work is known by name.
 pub(crate) const BRIEF: u64 = 3_000_000;
-/// Without context switches: the silence that is taken for a rest.
+/// The silence that is taken for a rest where context switches are missing.
 pub(crate) const SILENCE: u64 = 50_000_000;

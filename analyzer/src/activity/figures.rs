@@ -1,4 +1,4 @@
-//! When clients and server ran, from the context switches: how long at once, and how long clients
+//! Figures of the runs of clients and server, from the context switches: how long at once, and how long clients
 //! ran for events alone.
 
 use std::time::Duration;

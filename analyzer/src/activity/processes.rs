@@ -1,5 +1,5 @@
-//! When a process was last off the processor, whether all its threads waited for long, and when the server
-//! fell asleep, as far as waiting for a reply is concerned.
+//! Processes by their switches: when a process was last off the processor, whether all its threads waited for long,
+//! and when the server fell asleep, as far as waiting for a reply is concerned.
 
 use std::collections::VecDeque;
 
@@ -24,7 +24,7 @@ struct Process {
     running: u32,
     running_since: u64,
     ran: u64,
-    /// When a thread last stopped.
+    /// The time at which a thread last stopped.
     off: u64,
     /// The time since which all threads wait.
     idle_since: Option<u64>,
@@ -74,7 +74,7 @@ impl Process {
 pub(crate) struct Processes {
     known: FxHashMap<u32, Process>,
     server: Option<u32>,
-    /// When the server last fell asleep.
+    /// The times at which the server fell asleep.
     server_ends: VecDeque<u64>,
 }
 
@@ -127,7 +127,7 @@ impl Processes {
         Some(rests.map(within).filter(|within| *within >= BRIEF).sum())
     }
 
-    /// When the server fell asleep after `time`; `None` where that is not known.
+    /// The time at which the server fell asleep after `time`; `None` where that is not known.
     pub(crate) fn server_done(&self, time: u64) -> Option<u64> {
         let at = self.server_ends.partition_point(|end| *end <= time);
         self.server_ends.get(at).copied()

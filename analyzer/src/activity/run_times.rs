@@ -1,4 +1,4 @@
-//! When the recorded server ran, run by run, for timelines.
+//! The runs of the recorded server, one by one, for timelines.
 
 use x11prof_trace::{Control, Timestamp};
 

@@ -1,4 +1,4 @@
-//! Other threads on the server's processor, from the context switches.
+//! Threads on the server's processor beside the server's own, from the context switches.
 
 use rustc_hash::FxHashMap;
 use x11prof_server_model::{Stretch, Time};

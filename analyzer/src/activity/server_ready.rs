@@ -1,4 +1,4 @@
-//! When the recorded server could run and did not: no processor was free for it.
+//! The stretches in which the recorded server could run and did not: no processor was free for the server.
 //!
 //! The kernel tells when it takes the processor away from a thread. That a thread is woken it does not
 //! tell: a server that waits can run from when something has been sent to it.
@@ -14,7 +14,7 @@ const STRETCHES_LIMIT: usize = 1 << 12;
 /// Why the server can run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReadyReason {
-    /// Another thread got the processor.
+    /// The kernel gave the processor to another thread.
     Preempted,
     /// A request came.
     Woken,
@@ -25,7 +25,7 @@ enum ReadyReason {
 #[derive(Debug, Default)]
 pub(crate) struct ServerReady {
     server: Option<u32>,
-    /// When something is sent to it is not known.
+    /// True where the trace does not tell the time at which clients send requests.
     attached: bool,
     /// The beginning of the server's wait, for requests as far as is known.
     waits: Option<u64>,
@@ -33,7 +33,7 @@ pub(crate) struct ServerReady {
     ready: Option<(u64, ReadyReason)>,
     /// Intervals in which it was ready, in the order of time.
     stretches: VecDeque<(u64, u64)>,
-    /// When requests arrive that are on an emulated link.
+    /// The times at which requests arrive that are on an emulated link.
     coming: VecDeque<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! When the recorded server ran, from the context switches: run by run, and held against the kernel's
+//! Runs of the recorded server, from the context switches: run by run, and held against the kernel's
 //! clock of its process.
 
 use std::collections::VecDeque;
@@ -22,7 +22,7 @@ const STRETCHES_LIMIT: usize = 1 << 12;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Run {
     pub(crate) from: u64,
-    /// When it waited again; `None` while it goes on.
+    /// The end of the run; `None` while the run goes on.
     pub(crate) to: Option<u64>,
     /// The length of the wait before; `None` where the trace has not all of it.
     pub(crate) slept: Option<u64>,

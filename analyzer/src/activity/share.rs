@@ -69,8 +69,8 @@ impl AddAssign for Share {
     }
 }
 
-/// From shares to the kernel's clock. A switch is told some microseconds after the clock of the thread
-/// begins: what the clock has beyond the switches belongs to the stretches, to each the same.
+/// The rate from shares to the kernel's clock. The kernel tells a switch some microseconds after the clock of the
+/// thread begins. The clock's time beyond the switches belongs to the stretches, to each the same.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rate {
     /// Factor on a share's time: below 1 where the switches have more time than the clock, as they do where

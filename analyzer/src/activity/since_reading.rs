@@ -15,7 +15,7 @@ const PROCESSES_LIMIT: usize = 1 << 14;
 pub(crate) struct SinceReading {
     /// Nanoseconds by process.
     sums: FxHashMap<u32, u64>,
-    /// When the clock of each process was read last.
+    /// The time of the last reading of each process's clock.
     read_at: FxHashMap<u32, u64>,
 }
 

@@ -21,10 +21,10 @@ const THREADS_LIMIT: usize = 1 << 14;
 /// The state of a thread. Times are the trace's nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum State {
-    /// Not known, or the thread ended.
+    /// The state is not known, or the thread ended.
     #[default]
     Unknown,
-    /// On a processor.
+    /// The thread is on a processor.
     Running {
         /// The beginning of the run.
         since: u64,
@@ -271,7 +271,7 @@ mod tests {
         }
     }
 
-    /// Who ran from when to when.
+    /// The runs of `switches`: the thread, the beginning and the end.
     fn ran(threads: &mut Threads, switches: &[Switch]) -> Vec<(u32, u64, u64)> {
         let steps = switches
             .iter()

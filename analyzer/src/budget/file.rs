@@ -28,7 +28,7 @@ pub struct Budget {
 pub struct TotalLimits {
     /// Requests.
     pub requests: Option<u64>,
-    /// Their bytes.
+    /// The most bytes of requests.
     pub bytes: Option<u64>,
     /// Replies waited for.
     pub round_trips: Option<u64>,
@@ -50,7 +50,7 @@ pub struct TotalLimits {
 pub struct StartUpLimits {
     /// Requests.
     pub requests: Option<u64>,
-    /// Their bytes.
+    /// The most bytes of requests.
     pub bytes: Option<u64>,
     /// Replies waited for.
     pub round_trips: Option<u64>,
@@ -58,7 +58,7 @@ pub struct StartUpLimits {
     pub synchronisations: Option<u64>,
     /// Latency added by round trips, in milliseconds.
     pub network_ms: Option<f64>,
-    /// Until the first frame, of the connection that took longest, in milliseconds.
+    /// The most time until the first frame, of the connection that took longest, in milliseconds.
     pub latency_ms: Option<f64>,
 }
 

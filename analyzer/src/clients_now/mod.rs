@@ -34,11 +34,11 @@ const STACKS: usize = 20_000;
 /// The window's settings.
 #[derive(Debug, Clone, Copy)]
 pub struct NowOptions {
-    /// Over how much of the latest time rates are.
+    /// The length of the latest time that rates are of, in seconds.
     pub seconds: f64,
     /// Time that one client may hold the server without being listed.
     pub frame_ms: f64,
-    /// Where server times come from.
+    /// The basis of server times.
     pub basis: BasisOption,
 }
 
@@ -84,7 +84,7 @@ impl ClientsNow {
         self.profile.knows_updates()
     }
 
-    /// From now on the window moves; before that, what is observed is only known.
+    /// The window moves from now on. Earlier observations are only known.
     pub fn begin(&mut self) {
         self.begun = true;
     }

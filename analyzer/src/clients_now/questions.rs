@@ -29,7 +29,7 @@ pub(super) struct ClientWaits {
 #[derive(Debug, Default)]
 pub(super) struct Questions {
     client_waits: FxHashMap<ConnectionId, ClientWaits>,
-    /// When each question was asked last.
+    /// The time at which each question was asked last.
     last: FxHashMap<ConnectionId, FxHashMap<u64, u64>>,
 }
 

@@ -14,7 +14,7 @@ pub struct NowReport {
     pub format: u32,
     /// The length of the interval.
     pub seconds: f64,
-    /// When that ended, since the first record.
+    /// The end of the interval, since the first record.
     pub at_s: f64,
     /// The source of server times: measured, or modelled.
     pub basis: Basis,
@@ -65,7 +65,7 @@ pub struct ClientNow {
     pub held: BTreeMap<String, HeldNow>,
     /// Grabs during the interval.
     pub grabs: Vec<GrabNow>,
-    /// Whom it waited for.
+    /// The holders of the server that the client waited for.
     pub waits_for: Vec<WaitNow>,
 }
 
@@ -83,7 +83,7 @@ pub struct RateNow {
 pub struct HeldNow {
     /// The number held.
     pub count: u64,
-    /// Their bytes.
+    /// Bytes of the resources held.
     pub bytes: u64,
     /// The growth of the number.
     pub count_per_s: f64,

@@ -1,4 +1,4 @@
-//! From the oldest snapshot and the newest to rates.
+//! The rates between the oldest snapshot and the newest.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! All sums at one time, to tell what came between two of them.
+//! A snapshot of all sums, to tell the growth between two snapshots.
 
 use std::collections::BTreeMap;
 

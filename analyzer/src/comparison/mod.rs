@@ -48,7 +48,7 @@ pub struct ComparedServer {
     pub basis: Basis,
     /// The model of processor that they are of; null where the file names none.
     pub machine: Option<String>,
-    /// From which machine they were brought to that one; null where they were measured there.
+    /// The machine from which the times were brought to that one; null where the times were measured there.
     pub brought: Option<Brought>,
     /// The network to it.
     pub network: NetworkReport,
@@ -103,7 +103,7 @@ pub struct RequestOnServer {
     pub network_ms: f64,
     /// Percent of the server's total.
     pub percent_of_time: f64,
-    /// With the transport that they caused, as in a report.
+    /// The time together with the transport that the requests caused, as in a report.
     #[serde(default)]
     pub charged_ms: f64,
     /// True for the fewest requests that together take half of all requests' time on that server.
@@ -171,8 +171,8 @@ impl Comparison {
         machines.all(|machine| Some(machine) == first)
     }
 
-    /// Where the server stands that takes the least time over what all of them can price, for
-    /// each network that was asked for; `None` where there is nothing to compare.
+    /// The server with the least time for each network that was asked for, over the requests that all servers can
+    /// price; `None` where there is nothing to compare.
     pub fn fastest(&self) -> Vec<(&NetworkReport, Option<&ComparedServer>)> {
         let mut networks: Vec<&NetworkReport> = Vec::new();
         for server in &self.servers {

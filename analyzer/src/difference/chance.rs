@@ -25,7 +25,7 @@ pub struct Sample<'a> {
     pub resolution: f64,
 }
 
-/// For each sample the chance of a t as large in any of them; `first` is the size of the first group.
+/// The chance, for each sample, of a t as large in any of them; `first` is the size of the first group.
 /// `None` where no division could be below [`LEVEL`].
 pub fn chances(samples: &[Sample<'_>], first: usize) -> Option<Vec<f64>> {
     let runs = samples.first()?.values.len();

@@ -36,7 +36,7 @@ pub enum Quantity {
     ServerMs,
     /// The clients' time on the processor in milliseconds, by the kernel.
     ClientMs,
-    /// From the first client's connecting to the last thing that one of them did, in milliseconds.
+    /// The time from the first client's connecting to the last activity of a client, in milliseconds.
     WallMs,
     /// Requests that the recorder changed (`record --try`), by fix.
     Tried,
@@ -96,7 +96,7 @@ impl Quantity {
         }
     }
 
-    /// Where a run does not name it there was none of it; else it is not known there.
+    /// True where a run without the quantity has none of it; false where the run does not tell.
     pub(crate) fn is_zero_where_absent(self) -> bool {
         !matches!(
             self,

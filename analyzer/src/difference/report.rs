@@ -54,9 +54,9 @@ pub struct DifferenceRow {
     pub name: Option<String>,
     /// Counted, not timed: the same program does the same again where nothing but itself decides it.
     pub count: bool,
-    /// In the old version.
+    /// The values of the old version.
     pub old: ValuesReport,
-    /// In the new one.
+    /// The values of the new version.
     pub new: ValuesReport,
     /// The new mean less the old one.
     pub change: f64,

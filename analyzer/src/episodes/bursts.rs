@@ -89,7 +89,7 @@ impl Bursts {
         }
     }
 
-    /// All of them, in the order of time.
+    /// The bursts in the order of time.
     pub(crate) fn list(&self) -> Vec<&Burst> {
         let open = self.open.values().filter(|burst| burst.frames >= FEWEST);
         let mut list: Vec<&Burst> = self.found.iter().chain(open).collect();

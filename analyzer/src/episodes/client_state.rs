@@ -30,7 +30,7 @@ use crate::activity::server_ready::ServerReady;
 pub(crate) struct Spans {
     /// A frame of an animation.
     pub(crate) frame: u64,
-    /// Without context switches: the silence after which a client is quiet.
+    /// The silence after which a client is quiet, where context switches are missing.
     pub(crate) silence: u64,
 }
 
@@ -70,11 +70,11 @@ pub(crate) struct ClientState {
     arrives: u64,
     /// The first request since the client was last quiet: later events may answer its own requests.
     busy_from: Option<SequenceNumber>,
-    /// When it last drew without a stimulus.
+    /// The time at which the client last drew without a stimulus.
     last_frame: Option<u64>,
-    /// When its last episode ended.
+    /// The end of the client's last episode.
     last_end: u64,
-    /// The server has answered its setup.
+    /// The server has answered the client's setup.
     set_up: bool,
     /// The threads last woke from a wait in the middle of a handling, as far as is known.
     mid_way: bool,
@@ -149,12 +149,12 @@ impl ClientState {
         }
     }
 
-    /// When it connected, one of its threads was on a processor.
+    /// A thread of the client is on a processor.
     pub(crate) fn runs(&mut self) {
         self.thread = Thread::Running;
     }
 
-    /// When it connected, none of its threads was on a processor; one could run, or all waited.
+    /// No thread of the client is on a processor: with `ready` one can run, else all wait.
     pub(crate) fn does_not_run(&mut self, time: u64, ready: bool) {
         self.thread = if ready {
             Thread::Preempted
@@ -178,7 +178,7 @@ impl ClientState {
         }
     }
 
-    /// When it asked what is not answered yet.
+    /// The time of the last requests that the client sent while no reply was outstanding.
     pub(crate) fn asked_at(&self) -> u64 {
         self.asked_at
     }
@@ -191,7 +191,7 @@ impl ClientState {
         }
     }
 
-    /// Where the episode that goes on stands among those that led to each other.
+    /// The place of the episode that goes on among those that led to each other.
     pub(crate) fn position(&self) -> Option<TreePosition> {
         self.open.as_ref().map(|open| open.position(self.id()))
     }

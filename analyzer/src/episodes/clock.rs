@@ -19,8 +19,8 @@ pub(crate) struct ServerClock {
 }
 
 impl ServerClock {
-    /// When an event happened that was delivered at `delivered` with the server's time `millis`;
-    /// the delivery where the clocks cannot be aligned.
+    /// The time of an event that was delivered at `delivered` with the server's time `millis`; the delivery where the
+    /// clocks cannot be aligned.
     pub(crate) fn happened(&mut self, millis: u32, delivered: Timestamp) -> Timestamp {
         let nanos = delivered.as_nanos();
         // CurrentTime is no time.

@@ -1,4 +1,4 @@
-//! From the pipeline's observations to occurrences.
+//! The way from the pipeline's observations to occurrences.
 
 use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_session::Session;

@@ -25,10 +25,10 @@ pub enum Trigger {
 }
 
 impl Trigger {
-    /// All of them.
+    /// The three triggers.
     pub const ALL: [Trigger; 3] = [Trigger::Input, Trigger::Output, Trigger::Asynchronous];
 
-    /// As it is named in results and on the command line.
+    /// The trigger's name in results and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Trigger::Input => "input",
@@ -53,10 +53,10 @@ pub struct Child {
     pub request: Option<Symbol>,
     /// The event and its window.
     pub landmark: Label,
-    /// When it was delivered.
+    /// The time of the event's delivery.
     pub start: Timestamp,
-    /// From there to the next event that is not within it, or to the last request of the episode; of an
-    /// episode of another client, to the end of all that it led to. In nanoseconds.
+    /// The time from the delivery to the next event that is not within this one, or to the episode's last request. For
+    /// an episode of another client, the time to the end of all its effects. In nanoseconds.
     pub latency: u64,
     /// The latency without the children's.
     pub exclusive: u64,
@@ -65,7 +65,7 @@ pub struct Child {
 }
 
 impl Child {
-    /// When it was over.
+    /// The end of the child.
     pub(crate) fn end(&self) -> Timestamp {
         Timestamp::from_nanos(self.start.as_nanos().saturating_add(self.latency))
     }
@@ -82,14 +82,14 @@ pub(crate) fn without(latency: u64, children: &[Child]) -> u64 {
 pub enum Unsure {
     /// A thread of the client waited for another one.
     WaitForThread,
-    /// Another process writes on the client's connection.
+    /// A second process writes on the client's connection.
     AnotherProcess,
     /// The client drew frame after frame and never waited for X in between.
     NeverWaits,
 }
 
 impl Unsure {
-    /// For people.
+    /// The reason in words for people.
     pub fn why(self) -> &'static str {
         match self {
             Unsure::AnotherProcess => {
@@ -117,7 +117,7 @@ pub struct Episode {
     pub group: Symbol,
     /// The kind of stimulus.
     pub trigger: Trigger,
-    /// When it began.
+    /// The beginning of the episode.
     pub start: Timestamp,
     /// The parts of the latency; they add up to it.
     pub parts: Parts,
@@ -125,7 +125,7 @@ pub struct Episode {
     pub round_trips: u64,
     /// Requests sent.
     pub requests: u64,
-    /// Their bytes.
+    /// Bytes of the requests.
     pub bytes: u64,
     /// Events that it handled.
     pub events: u64,
@@ -148,7 +148,7 @@ pub struct Episode {
     pub(crate) fed: Vec<CausalEdge>,
     /// The owners of the time, until the path is known.
     pub(crate) steps: Steps,
-    /// When its stimulus was delivered.
+    /// The time of the stimulus's delivery.
     pub(crate) delivered: Option<u64>,
     /// The user's own events that the episode starts and ends, and the resources that it makes.
     pub(crate) tags: Tags,
@@ -241,7 +241,7 @@ impl Episode {
         episode
     }
 
-    /// When its own client was done with it.
+    /// The time at which the episode's own client was done.
     pub fn end(&self) -> Timestamp {
         Timestamp::from_nanos(self.start.as_nanos().saturating_add(self.of_client()))
     }

@@ -135,8 +135,8 @@ impl EpisodeTracker {
         self.around.server.ready.attached();
     }
 
-    /// Takes the next event of the timeline. Hands out the episodes that are complete with it, each by itself
-    /// (`alone`), and those that with all that they led to are.
+    /// Takes the next event of the timeline. `alone` takes each episode that is complete with this event. `on` takes
+    /// each episode whose effects on other clients are complete as well.
     pub(crate) fn happened(
         &mut self,
         time: u64,

@@ -63,7 +63,7 @@ pub struct Findings {
     /// The longest with all that they led to, by latency and number.
     kept: BTreeMap<(u64, Reverse<u64>), Episode>,
     number: u64,
-    /// All that were kept at some time.
+    /// The number of episodes that were kept at some time.
     seen: u64,
     pub(crate) omitted: u64,
     /// Episodes of clients that show nothing, which count nowhere.
@@ -210,7 +210,7 @@ impl Findings {
         }
     }
 
-    /// So many seconds after the first record.
+    /// The time `seconds` after the first record.
     fn after(&self, seconds: Option<f64>) -> Option<u64> {
         let first = self.first.unwrap_or_default().as_nanos();
         Some(first.saturating_add((seconds? * 1e9) as u64))

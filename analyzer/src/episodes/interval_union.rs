@@ -57,7 +57,7 @@ impl IntervalUnion {
         None
     }
 
-    /// Nothing counts from `time` on.
+    /// Drops the time from `time` on.
     pub(crate) fn end_at(&mut self, time: u64) {
         for (start, end) in self.open.split_off(&time) {
             self.total -= end - start;

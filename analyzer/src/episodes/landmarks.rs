@@ -24,7 +24,7 @@ pub(crate) struct Landmark {
     pub(crate) phases: [u64; 3],
     pub(crate) perceptible: u64,
     pub(crate) parts: Parts,
-    /// Without the children: least, sum, most.
+    /// The latency without the children's: least, sum, most.
     pub(crate) exclusive: (u64, u64, u64),
 }
 

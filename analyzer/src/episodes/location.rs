@@ -1,5 +1,5 @@
-//! Where the time of an episode was spent (the thesis, section 4.3.3), as closely as the wire and the
-//! kernel tell: in the client's code, in the round trips of a request, in drawing in a window.
+//! Locations of an episode's time (the thesis, section 4.3.3), as closely as the wire and the kernel tell: the
+//! client's code, the round trips of a request, drawing in a window.
 
 use std::fmt;
 
@@ -9,21 +9,21 @@ use super::cause::{Cause, ServerCause};
 use super::episode::{Episode, Owner, Parts};
 use crate::label::Label;
 
-/// Where time was spent.
+/// A location of time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Location {
-    /// All other places, by the owner.
+    /// Any other location, by the owner.
     Of(Owner),
-    /// In waiting for replies to a request of this name.
+    /// The wait for replies to a request of this name.
     RoundTrips(Symbol),
-    /// In waiting until the server took what was written.
+    /// The wait until the server took the written bytes.
     Writing,
-    /// In drawing on a window.
+    /// The drawing on a window.
     Drawing(Label),
 }
 
 impl Location {
-    /// Where an episode's time was spent, with nanoseconds that add up to its latency.
+    /// The locations of an episode's time, with nanoseconds that add up to the latency.
     pub(crate) fn of(episode: &Episode) -> Vec<(Location, u64)> {
         let mut all = Vec::new();
         let mut replies = 0_u64;
@@ -87,7 +87,7 @@ impl Location {
     }
 }
 
-/// For people.
+/// The location in words for people.
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

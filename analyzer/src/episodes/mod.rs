@@ -127,13 +127,13 @@ pub struct Episodes {
     collector: Collector,
     tracker: EpisodeTracker,
     starting: Starting,
-    /// None where a client or a landmark is asked for: then all of it counts.
+    /// `None` where the user asks for a client or a landmark: then every episode of the client or landmark counts.
     audience: Option<Audience>,
     findings: Findings,
 }
 
 impl Episodes {
-    /// Nothing observed yet.
+    /// An analysis that has observed nothing yet.
     pub fn new(options: &EpisodeOptions) -> Episodes {
         Episodes {
             collector: Collector::new(options.events.clone()),
@@ -153,12 +153,12 @@ impl Episodes {
         self.observe_both(observation, |_| {}, |_| {});
     }
 
-    /// As `observe`, but hands out each episode at its end, before its effects on other clients are known.
+    /// Observes like `observe`, but hands out each episode at its end, before its effects on other clients are known.
     pub fn observe_early(&mut self, observation: &Observation<'_>, early: impl FnMut(&Episode)) {
         self.observe_both(observation, early, |_| {});
     }
 
-    /// As `observe`; `early` takes each episode at its end, `on` once its effects on other clients are
+    /// Observes like `observe`; `early` takes each episode at its end, `on` once its effects on other clients are
     /// known.
     pub fn observe_both(
         &mut self,
@@ -234,7 +234,7 @@ impl Episodes {
         self.finish_with(|_| {})
     }
 
-    /// As `finish`; hands out each episode that ends with the trace.
+    /// Finishes like `finish`, and hands out each episode that ends with the trace.
     pub fn finish_with(mut self, mut on: impl FnMut(&Episode)) -> Findings {
         let Episodes {
             collector,

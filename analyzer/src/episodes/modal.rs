@@ -65,7 +65,7 @@ pub(crate) struct Modal {
     hints: HashMap<u32, PhaseEvidence>,
     windows: BTreeMap<u32, Phase>,
     grabs: HashMap<ConnectionId, Grab>,
-    /// By client, beginning and number.
+    /// The phases that ended, by client, beginning and number.
     done: BTreeMap<(ConnectionId, Timestamp, usize), Phase>,
 }
 

@@ -16,7 +16,7 @@ use super::user::tag::Tags;
 use crate::activity::delays::WOKEN_WITHIN;
 use crate::label::Label;
 
-/// As many frames as make a burst, in the middle of a handling.
+/// The number of frames that make a burst, in the middle of a handling.
 const MANY_FRAMES: u64 = 5;
 
 /// Events of other clients that are known of one episode, at most.
@@ -99,7 +99,7 @@ pub(crate) struct OpenEpisode {
     is_frame: bool,
     /// An event that the client had asked for as the beginning of a frame has come.
     pub(crate) ticked: bool,
-    /// When the pressed key or button was released while the client was quiet, before any drawing.
+    /// The time at which the pressed key or button was released while the client was quiet, before any drawing.
     pub(crate) released: Option<u64>,
     pub(crate) round_trips: u64,
     pub(crate) requests: u64,
@@ -233,7 +233,7 @@ impl OpenEpisode {
         self.since = self.since.max(time);
     }
 
-    /// Another client had grabbed the server for the last `nanos` of the wait for a reply.
+    /// The server was grabbed by another client for the last `nanos` of the wait for a reply.
     pub(crate) fn grabbed(&mut self, nanos: u64, by: Option<ConnectionId>) {
         let asked = Owner::Server(ServerCause::Reply);
         let grabbed = Owner::Server(ServerCause::Grabbed);
@@ -390,8 +390,8 @@ impl OpenEpisode {
         }
     }
 
-    /// Where it has drawn frame after frame, with pauses of its client's own, it ends with the first: what
-    /// is left is the next frame of an animation, which is `about` this.
+    /// Ends an episode that has drawn frame after frame, with pauses of the client's own, with its first frame. The
+    /// rest is the next frame of an animation, which is `about` this.
     pub(crate) fn next_frame(&mut self, about: About) -> Option<OpenEpisode> {
         let enough = if self.is_frame {
             1

@@ -32,7 +32,7 @@ struct Node {
     tree: Tree,
 }
 
-/// Since the last request: part of the response only if another one follows.
+/// The waits since the last request: part of the response only if another request follows.
 #[derive(Debug, Clone, Default)]
 struct Pending {
     /// Waits for replies: the node, the request, nanoseconds.

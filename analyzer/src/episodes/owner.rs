@@ -5,7 +5,7 @@ use super::cause::{Cause, ServerCause};
 /// The owner of an instant of an episode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Owner {
-    /// Nobody works on it yet.
+    /// The stimulus waits: nobody works on the episode yet.
     Waiting,
     /// The client runs.
     Client,
@@ -13,7 +13,7 @@ pub enum Owner {
     OffCpu(Cause),
     /// The server works for it, or is asked.
     Server(ServerCause),
-    /// On the way between client and server.
+    /// The way between client and server.
     Network,
     /// The client is done; other clients handle its effects.
     Others,
@@ -24,7 +24,7 @@ pub enum Owner {
 pub struct Parts([u64; 14]);
 
 impl Parts {
-    /// Every owner.
+    /// The owners, in the order of [`Parts`].
     pub const OWNERS: [Owner; 14] = [
         Owner::Waiting,
         Owner::Client,
@@ -82,7 +82,7 @@ impl Parts {
         self.0[Parts::index(owner)]
     }
 
-    /// All together.
+    /// The nanoseconds of all owners together.
     pub fn total(&self) -> u64 {
         self.0.iter().fold(0, |sum, part| sum.saturating_add(*part))
     }

@@ -24,7 +24,7 @@ const MAX_LOCATIONS: usize = 64;
 pub(crate) enum Occurrence {
     Always,
     Sometimes,
-    /// One of several episodes is.
+    /// One of several episodes is perceptible.
     Once,
     Never,
 }
@@ -52,7 +52,7 @@ impl Occurrence {
 /// The episodes of one pattern; times in nanoseconds.
 #[derive(Debug, Clone)]
 pub(crate) struct Pattern {
-    /// From 1, in the order in which they were first seen; 0 of those that are too many.
+    /// The pattern's number from 1, in the order of first sight; 0 for patterns over the limit.
     pub(crate) number: u64,
     /// `None` of those that are too many.
     pub(crate) tree: Option<Tree>,
@@ -61,7 +61,7 @@ pub(crate) struct Pattern {
     pub(crate) trigger: Trigger,
     pub(crate) latencies: Distribution,
     pub(crate) total: u64,
-    /// Without the children.
+    /// The latency without the children's.
     pub(crate) exclusive: u64,
     pub(crate) perceptible: u64,
     /// The latencies of those together.
@@ -143,7 +143,7 @@ impl Pattern {
         Occurrence::of(self.perceptible, self.latencies.number())
     }
 
-    /// Where its time was spent, the most first.
+    /// The locations of the pattern's time, the most first.
     pub(crate) fn locations(&self) -> Vec<(Location, u64)> {
         let mut list: Vec<_> = self
             .locations
@@ -191,8 +191,8 @@ impl Patterns {
         Some(pattern.number).filter(|number| *number > 0)
     }
 
-    /// No more come: landmarks of one tree are one pattern, except those that are slow alone. Says the new
-    /// number of each.
+    /// Settles the patterns, since no more episodes come: landmarks of one tree are one pattern, except those that are
+    /// slow alone. Says the new number of each.
     pub(crate) fn settle(&mut self) -> HashMap<u64, u64> {
         let alone = self.slow_alone();
         self.numbers.clear();

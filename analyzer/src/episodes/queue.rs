@@ -20,7 +20,7 @@ const TOGETHER: u64 = 1_000_000;
 pub(crate) struct WaitingStimulus {
     pub(crate) stimulus: Stimulus,
     pub(crate) about: About,
-    /// When it happened.
+    /// The time of the stimulus.
     pub(crate) start: u64,
     pub(crate) delivered: u64,
     /// Events that it stands for.

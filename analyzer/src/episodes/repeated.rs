@@ -63,13 +63,13 @@ pub struct RepeatedLandmark {
     pub count: Figure,
     /// Episodes over their threshold.
     pub perceptible: Figure,
-    /// Their mean latency.
+    /// The mean latency of the episodes.
     pub mean_ms: Figure,
-    /// Their median latency.
+    /// The median latency of the episodes.
     pub median_ms: Figure,
-    /// Their greatest latency.
+    /// The greatest latency of the episodes.
     pub max_ms: Figure,
-    /// Their latencies together.
+    /// The latencies of the episodes together.
     pub total_ms: Figure,
 }
 

@@ -45,7 +45,7 @@ pub struct EpisodesReport {
     pub summary: SummaryReport,
     /// The cumulative latency distribution.
     pub distribution: Vec<CumulativeReport>,
-    /// By trigger, location and cause.
+    /// The episodes by trigger, with the location and cause of their time.
     pub triggers: Vec<TriggerReport>,
     /// Landmarks put together by the kind of action and the class of the window, the most time first.
     pub groups: Vec<LandmarkReport>,

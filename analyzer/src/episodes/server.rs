@@ -1,4 +1,4 @@
-//! When the server ran, and how long it went on after a client's last request.
+//! The server's runs, and the time that the server went on after a client's last request.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -30,7 +30,7 @@ const MAX_PRESENTING: usize = 4096;
 #[derive(Debug)]
 struct Ended {
     episode: Episode,
-    /// When its client did.
+    /// The time at which the client ended the episode.
     at: u64,
     /// The picture that has to land; and when it had.
     shown: Option<Shown>,
@@ -42,7 +42,7 @@ struct Ended {
 struct Presenting {
     /// The latest ones, and when they were sent.
     sent: VecDeque<(u64, Shown)>,
-    /// Some that have landed, the latest last.
+    /// The pictures that landed, of the latest ones; the latest last.
     landed: VecDeque<(u64, Shown)>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct ServerActivity {
     runs: Option<Runs>,
     /// The last runs that are over: from waking until waiting again.
     ended_runs: VecDeque<(u64, u64)>,
-    /// When it had no processor.
+    /// The stretches in which the server had no processor.
     pub(crate) ready: ServerReady,
     /// The time at which the current run could have begun.
     called: Option<u64>,

@@ -14,8 +14,8 @@ use crate::start_up::StartUpReport;
 
 /// The landmark of the start of a client that shows nothing: until its first rest.
 const NOTHING_SHOWN: &str = "Start-up, nothing shown";
-/// What a client did before its first frame is known so long after that frame: it may have led other clients to
-/// something, which they handle within a second. In nanoseconds.
+/// The time after the first frame until the effects of a client's start are known: the client may have led other
+/// clients to something, which they handle within a second. In nanoseconds.
 const KNOWN_WITHIN: u64 = 2_000_000_000;
 /// Clients followed at most.
 const MAX_CLIENTS: usize = 4096;
@@ -25,11 +25,11 @@ const MAX_HELD: usize = 64;
 /// A client of which the start-up is not known yet.
 #[derive(Debug, Default)]
 struct Held {
-    /// When the start-up began and ended, where there is one; `None` while that is unknown.
+    /// The beginning and end of the start-up, where there is one; `None` while that is unknown.
     told: Option<Option<FirstFrame>>,
-    /// Its first episode, until the first rest.
+    /// The client's first episode, until the first rest.
     first: Option<Episode>,
-    /// Those after the first.
+    /// The episodes after the first.
     later: Vec<Episode>,
 }
 
@@ -45,7 +45,7 @@ struct FirstFrame {
 #[derive(Debug, Default)]
 pub(crate) struct Starting {
     held: HashMap<ConnectionId, Held>,
-    /// When the start-ups of other clients ended.
+    /// The ends of the start-ups of other clients.
     over: HashMap<ConnectionId, u64>,
     /// The time at which the next start-up is whole, where one waits for that.
     due: Option<u64>,

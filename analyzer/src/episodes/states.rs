@@ -43,12 +43,12 @@ impl Busy {
         self
     }
 
-    /// All together.
+    /// The time of all states together.
     pub(crate) fn total(&self) -> u64 {
         self.0.iter().fold(0, |sum, time| sum.saturating_add(*time))
     }
 
-    /// Every state with its nanoseconds.
+    /// The states, each with its nanoseconds.
     pub(crate) fn times(&self) -> impl Iterator<Item = (BusyState, u64)> {
         self.0.into_iter().enumerate().map(|(n, time)| {
             let state = BusyState {

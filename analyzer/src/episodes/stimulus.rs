@@ -8,7 +8,7 @@ use super::episode::Trigger;
 /// The key, button, finger or atom of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Detail {
-    /// None of these.
+    /// The event has no detail.
     None,
     /// A key, by its code.
     Key(u32),
@@ -31,7 +31,7 @@ pub(crate) enum Shape {
     Motion,
     /// A picture has been shown: the next one may be drawn.
     Frame,
-    /// None of these.
+    /// The event has another shape.
     Other,
 }
 

@@ -8,12 +8,12 @@ use crate::activity::delays::WOKEN_WITHIN;
 /// The common state of the threads that speak for a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Thread {
-    /// Not known.
+    /// The state is not known.
     Unknown,
     Running,
     /// Ready to run, without a processor.
     Preempted,
-    /// All wait, since `since`. `wait` is the kind of the wait, `unsure` where that is assumed. `fed`:
+    /// All threads wait, since `since`. `wait` is the kind of the wait, `unsure` where that is assumed. `fed`:
     /// bytes have come since. `answered`: the time at which all asked replies had come. `taken`: the latest
     /// time at which the relay took bytes written long before.
     Blocked {
@@ -39,7 +39,7 @@ impl Thread {
             Thread::Blocked {
                 answered: Some(at), ..
             } if time.saturating_sub(at) <= WOKEN_WITHIN => Owner::Server(ServerCause::Reply),
-            // What comes for one that sleeps does not wake it.
+            // Events for a sleeping thread do not wake the thread.
             Thread::Blocked {
                 fed: true,
                 wait: None | Some(Wait::Poll),

@@ -11,7 +11,7 @@ pub struct ThresholdError(String);
 /// keyboard 150, for the mouse 195 (Dabrowski & Munson).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thresholds {
-    /// In general.
+    /// The threshold in general.
     pub general: f64,
     /// Thresholds by trigger, in the order of `Trigger::ALL`; `None` for the general one.
     triggers: [Option<f64>; 3],

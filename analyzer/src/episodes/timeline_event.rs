@@ -44,13 +44,13 @@ pub(crate) enum TimelineEvent {
 /// The kind of a thread's wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wait {
-    /// For a descriptor: poll, select, epoll.
+    /// The thread waits for a descriptor: poll, select, epoll.
     Poll,
-    /// For time to pass.
+    /// The thread waits for time to pass.
     Sleep,
-    /// For another thread.
+    /// The thread waits for another thread.
     Lock,
-    /// For a file: its bytes, its metadata, or a page of it.
+    /// The thread waits for a file: its bytes, its metadata, or a page of it.
     File,
     /// Anything else.
     Other,
@@ -62,7 +62,7 @@ pub(crate) struct Place {
     pub(crate) wait: Wait,
     /// A futex's address, the number of another system call; 0 of poll and of what is not known.
     pub(crate) at: u64,
-    /// For a wait for a condition: true where it has a time limit; else `None`.
+    /// True where a wait for a condition has a time limit; `None` for other waits.
     pub(crate) timed: Option<bool>,
 }
 
@@ -77,7 +77,7 @@ impl PartialEq for Place {
 const SAME_CONDITION: u64 = !7;
 
 impl Place {
-    /// By the record of a thread that waits.
+    /// The place in the record of a thread that waits.
     pub(crate) fn of(waiting: &Waiting) -> Place {
         let channel = waiting.wait_channel.as_deref();
         let argument = |n: usize| waiting.arguments.get(n).copied();
@@ -130,7 +130,7 @@ const FILE_CHANNELS: [&str; 14] = [
 ];
 
 impl Wait {
-    /// By the number of the system call on x86-64, or by the kernel's function.
+    /// The kind of wait, by the number of the system call on x86-64, or by the kernel's function.
     pub(crate) fn of(syscall: i64, channel: Option<&str>) -> Wait {
         let channel = channel.unwrap_or("");
         let has = |part: &str| channel.contains(part);
@@ -187,7 +187,7 @@ pub(crate) struct Arrival {
     pub(crate) causal_keys: Vec<CausalKey>,
     /// The user's own events that it starts and ends.
     pub(crate) tags: Tags,
-    /// When it happened by the server's clock, in milliseconds, of those whose stimulus does not tell.
+    /// The time of the event by the server's clock, in milliseconds, where the stimulus does not tell.
     pub(crate) millis: Option<u32>,
 }
 
@@ -203,7 +203,7 @@ pub(crate) struct Delivery {
     pub(crate) round_trips: u64,
     /// The events.
     pub(crate) events: Vec<Arrival>,
-    /// When the server had sent the last answer.
+    /// The time at which the server had sent the last answer.
     pub(crate) left_at: Option<u64>,
     /// The last request that the server had handled.
     pub(crate) handled: Option<SequenceNumber>,
@@ -217,7 +217,7 @@ pub(crate) struct Delivery {
 pub(crate) struct SentRequests {
     pub(crate) requests: u64,
     pub(crate) bytes: u64,
-    /// When the server had got the last of them.
+    /// The time at which the server had got the last request.
     pub(crate) arrived_at: u64,
     /// The first of them.
     pub(crate) first: Option<SequenceNumber>,

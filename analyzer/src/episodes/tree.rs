@@ -48,7 +48,7 @@ pub(crate) struct Tree {
     /// The kind of action or event, and the class of its window.
     pub(crate) about: Symbol,
     pub(crate) kinds: Kinds,
-    /// In the order of their names.
+    /// The requests that were waited for, in the order of their names.
     asked: Vec<Symbol>,
     causes: Causes,
     children: Vec<Tree>,
@@ -101,7 +101,7 @@ impl Tree {
     }
 }
 
-/// For people: `Clicks in Editor (drawing; asks QueryTree), then Expose in Menu (text)`.
+/// The tree in words for people: `Clicks in Editor (drawing; asks QueryTree), then Expose in Menu (text)`.
 impl fmt::Display for Tree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.called(self.about.as_str(), f)

@@ -68,7 +68,7 @@ pub struct LinkFinding {
     pub what: String,
     /// The remedy; null where there is none to take.
     pub advice: Option<Cow<'static, str>>,
-    /// Where it is known from.
+    /// The source of the finding; null where there is none.
     pub source: Option<Cow<'static, str>>,
 }
 
@@ -84,11 +84,11 @@ pub enum LinkKind {
     Narrow,
     /// Round trips take long.
     Far,
-    /// Some round trips take much longer than others.
+    /// Round trips differ: some take much longer than others.
     Uneven,
     /// A connection within the machine.
     Local,
-    /// No trouble.
+    /// The link is good.
     Good,
 }
 

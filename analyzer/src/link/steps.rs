@@ -6,7 +6,7 @@ use x11prof_trace::RoundTrip;
 /// short.
 const SHORTEST: f64 = 4.0;
 const LONGEST: f64 = 60.0;
-/// From one step to the next that is looked at.
+/// The difference between one step length that is tried and the next.
 const RESOLUTION: f64 = 0.05;
 /// Round trips that it takes.
 const FEWEST: usize = 20;

@@ -21,7 +21,7 @@ pub(crate) const AFTER: u64 = 1_000_000_000;
 const MARKS_LIMIT: usize = 1000;
 /// Sums before a mark are kept for intervals of this length.
 const SLICE: u64 = 100_000_000;
-/// Slices kept: what is told of a time may come this much later as well.
+/// Slices kept: sums of a time may come this much later.
 const SLICES: u64 = (BEFORE + AFTER) / SLICE + 10;
 
 /// A mark.
@@ -74,7 +74,7 @@ impl Marks {
         self.marks.is_empty()
     }
 
-    /// When each mark was, with its text, in the trace's nanoseconds.
+    /// The times of the marks, in the trace's nanoseconds, each with its text.
     pub fn list(&self) -> impl Iterator<Item = (u64, &str)> {
         self.marks
             .iter()

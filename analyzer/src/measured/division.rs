@@ -27,7 +27,7 @@ const ALIKE: usize = 4;
 /// The source of the server's run times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Source {
-    /// Not known.
+    /// The trace tells no times.
     #[default]
     None,
     /// The server's context switches, and its clock.
@@ -53,7 +53,7 @@ pub(crate) type RequestId = (ConnectionId, SequenceNumber);
 /// Work that the server ran for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Work<K> {
-    /// When it was seen, in the trace's nanoseconds.
+    /// The time at which the work was seen, in the trace's nanoseconds.
     pub(crate) at: u64,
     pub(crate) came: Evidence,
     /// `None` for the beginning of a long request: it is not known yet what that is.
@@ -72,7 +72,7 @@ type TimedWork<K> = (K, Option<Micros>);
 pub(crate) struct UnclaimedRuns {
     /// The number.
     pub(crate) runs: u64,
-    /// Their time.
+    /// The time of the runs.
     pub(crate) share: Share,
 }
 
@@ -94,7 +94,7 @@ pub(crate) struct Division<K> {
     last: FxHashMap<K, f64>,
     /// Runs that wait for their division.
     fit: Fit<K>,
-    /// Each client's latest request that has a reply, and whether it is answered.
+    /// The latest request with a reply of each client, and true where the reply has come.
     questions: FxHashMap<ConnectionId, (SequenceNumber, bool)>,
     /// True where the server owed an answer when the first run began: it had waited for a disk or another
     /// server then, not for clients.
@@ -225,7 +225,7 @@ impl<K: Divided> Division<K> {
         }
     }
 
-    /// Does something to the timed requests. What has met its time waits to be handed out.
+    /// Does something to the timed requests. Requests that have met their time wait to be handed out.
     fn with_timed<R>(
         &mut self,
         act: impl FnOnce(&mut Timed<TimedWork<K>>, &mut dyn FnMut(Match<TimedWork<K>>)) -> R,
@@ -278,8 +278,8 @@ impl<K: Divided> Division<K> {
         share.less(took)
     }
 
-    /// No later run makes up for the handlers' time beyond the last: they had less of a processor. What is more than the
-    /// last handlers had is taken from all, by the rate.
+    /// Pays back the handlers' time beyond the last run, for which no later run makes up: the handlers had less of a
+    /// processor. The last handlers pay first, each by the same factor. The rate takes the rest from all.
     fn pay_back(&mut self) {
         let sum: f64 = self.matched.iter().map(|(_, share)| share.time.0).sum();
         let owed = self.overdrawn.0.min(sum);

@@ -143,7 +143,7 @@ impl<K: Divided> Fit<K> {
         factors.map(|factor| factor.unwrap_or(1.0)).collect()
     }
 
-    /// One step of the fit.
+    /// Makes a step of the fit.
     fn step(&mut self, sums: &[f64], before: &[f64]) {
         let mut better = vec![0.0; self.factors.len()];
         let mut begin = 0;

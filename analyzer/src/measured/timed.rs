@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use x11prof_protocol::SequenceNumber;
 use x11prof_trace::{ConnectionId, HandlerTime};
 
-/// Requests, or times, of one client that wait for each other, at most. What is beyond has lost its partner.
+/// Requests, or times, of one client that wait for each other, at most. Older ones have lost their partners.
 const WAITING_LIMIT: usize = 1 << 16;
 
 /// Requests that wait for their handlers' times, and times that wait for their requests.
@@ -23,17 +23,17 @@ pub(super) struct Timed<K> {
 #[derive(Debug)]
 struct Client<K> {
     requests: VecDeque<(u16, K)>,
-    /// Each with the nanoseconds of one of its requests.
+    /// The handlers' times, each with the nanoseconds of one of its requests.
     times: VecDeque<(HandlerTime, f64)>,
 }
 
-/// What became of requests and times.
+/// A match of a request with a time, or the failure of a match.
 pub(super) enum Match<K> {
     /// The handler of a request with this key took these nanoseconds.
     Timed(K, f64),
     /// The time of a request has been lost.
     Untimed(K),
-    /// These nanoseconds were for requests that are not in the trace.
+    /// The nanoseconds were for requests that are not in the trace.
     Unclaimed(f64),
 }
 
@@ -101,7 +101,7 @@ impl<K: Copy> Timed<K> {
         client.settle(on);
     }
 
-    /// All that waits has lost its partner.
+    /// Requests and times that still wait have lost their partners.
     pub(super) fn end(&mut self, on: &mut dyn FnMut(Match<K>)) {
         for client in self.clients.values_mut() {
             std::mem::replace(client, Client::new()).end(on);
@@ -199,7 +199,7 @@ mod tests {
         }
     }
 
-    /// What happens in a few words.
+    /// Adds the match in a few words.
     fn told(into: &mut String, happened: Match<char>) {
         into.push_str(&match happened {
             Match::Timed(key, nanos) => format!("{key}{nanos} "),

@@ -39,7 +39,7 @@ pub(super) struct CarryingRatios {
 }
 
 impl CarryingRatios {
-    /// From what each request and each part of transport took on the recorded server, and its price there,
+    /// The ratios from the time of each request and each part of transport on the recorded server, and its price there,
     /// to the other server's sums.
     pub(super) fn new(
         requests: impl Iterator<Item = (Symbol, MeasuredAndPrice)>,

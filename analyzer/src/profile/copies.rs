@@ -17,7 +17,7 @@ pub(crate) type DrawableKey = (u32, Option<ConnectionId>);
 /// A pixmap in its generation: ids are used again.
 pub(crate) type PixmapGeneration = u64;
 
-/// Where a pixmap goes.
+/// The destination of a pixmap.
 #[derive(Debug, Clone, Copy)]
 enum Destination {
     Window(DrawableKey),

@@ -37,7 +37,7 @@ pub enum By {
 }
 
 impl By {
-    /// As it is named on the command line and in JSON.
+    /// The grouping's name on the command line and in JSON.
     pub fn name(self) -> &'static str {
         match self {
             By::Client => "client",
@@ -48,7 +48,7 @@ impl By {
     }
 }
 
-/// One group.
+/// The key of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum GroupKey {
     /// A client.
@@ -333,7 +333,7 @@ impl Groups {
         self.descriptions.insert(key, description);
     }
 
-    /// All groups, in no order.
+    /// The groups with their lines, in no order.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (GroupKey, Line)> {
         let settled = self.settled(|key| match key {
             GroupKey::Pixmap(_) => GroupKey::None,

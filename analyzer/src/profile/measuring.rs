@@ -1,4 +1,4 @@
-//! Each charge's share of the recorded server's runs.
+//! The share of each charge in the recorded server's runs.
 
 use x11prof_cost_model::{Micros, PriorSleep, ServerIdentity, TransportPrices};
 use x11prof_protocol::{Message, Symbol};
@@ -47,7 +47,7 @@ pub enum BasisOption {
     Timed,
     /// Measured and divided by prices where the trace tells the server's time, whatever server the prices are of.
     Measured,
-    /// By prices alone.
+    /// Modelled by prices alone.
     Model,
 }
 
@@ -407,7 +407,7 @@ impl Measuring {
         (division.source() == Source::Switches).then(|| (division.uncalled(), division.threads()))
     }
 
-    /// The same settings, with counts and times from now on.
+    /// The measuring with its settings, and with counts and times from now on.
     pub(super) fn afresh(mut self) -> Measuring {
         self.start_afresh();
         self

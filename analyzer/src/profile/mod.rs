@@ -47,7 +47,7 @@ use transport::index;
 /// The requests that are charged the network's latency (equation 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Blocking {
-    /// All that the protocol answers with a reply, as the paper has it.
+    /// Requests that the protocol answers with a reply, as the paper has it.
     ByType,
     /// Round trips.
     #[default]
@@ -187,7 +187,7 @@ impl Profile {
         self.pricer.last_price()
     }
 
-    /// All that happened until `time` has been observed: the server's runs until then are divided.
+    /// Divides the server's runs until `time`: everything up to then has been observed.
     pub(crate) fn until(&mut self, time: Timestamp) {
         let Profile {
             measuring, sums, ..
@@ -243,7 +243,7 @@ impl Profile {
         }
     }
 
-    /// From this profile's measured times and prices to another server's sums; `None` where nothing was
+    /// The ratios from this profile's measured times and prices to another server's sums; `None` where nothing was
     /// measured.
     fn carried_to(&self, there: &Sums) -> Option<CarryingRatios> {
         if !self.basis().is_measured() {

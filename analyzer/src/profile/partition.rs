@@ -20,12 +20,12 @@ pub struct PartitionReport {
     pub events_ms: f64,
     /// `client_ms` and `server_ms` together (equation 1).
     pub sum_ms: Option<f64>,
-    /// From the first client's connecting to the last thing that one of them did.
+    /// The time from the first client's connecting to the last activity of a client.
     pub wall_ms: f64,
-    /// By how much the two must have overlapped (equation 2): the least that the sum is more
+    /// The time by which the two must have overlapped (equation 2): the least that the sum is more
     /// than the wall clock allows.
     pub overlap_ms: Option<f64>,
-    /// By how much the wall clock is more than the sum: time in which neither worked.
+    /// The time by which the wall clock is more than the sum: neither worked.
     pub idle_ms: Option<f64>,
     /// Time in which clients and server ran at once, by the context switches.
     pub measured_overlap_ms: Option<f64>,
@@ -42,7 +42,7 @@ pub struct PartitionReport {
 }
 
 impl PartitionReport {
-    /// From a profile's totals and what of the server's time is for events.
+    /// The partition of a profile's totals, and of the server's time for events.
     pub(crate) fn new(
         total: &TotalReport,
         events_ms: f64,

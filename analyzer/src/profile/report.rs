@@ -26,20 +26,20 @@ pub struct ProfileReport {
     pub server: ServerReport,
     /// The network that was assumed.
     pub network: NetworkReport,
-    /// Each kind of request, the most time first.
+    /// The kinds of requests, the most time first.
     pub requests: Vec<RequestReport>,
     /// The requests by another key, where the user asks for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<GroupReport>,
     /// The costs of messages beside their operations.
     pub transport: TransportReport,
-    /// Each kind of event, the most time first; part of `transport`.
+    /// The kinds of events, the most time first; part of `transport`.
     pub events: Vec<EventReport>,
     /// Requests and transport together.
     pub total: TotalReport,
     /// The division of the time between clients and server (Table 8).
     pub client_and_server: PartitionReport,
-    /// What-if factors on the server's times.
+    /// The what-if factors on the server's times.
     pub scaled: Vec<ScaleReport>,
     /// Properties of the connection to the display, where the recorder measured them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -65,7 +65,7 @@ pub struct ProfileReport {
 pub struct TraceReport {
     /// The trace's file, as the user named it.
     pub path: String,
-    /// From its first record to its last.
+    /// The time from the trace's first record to its last.
     pub duration_ms: f64,
     /// The number of records.
     pub records: u64,
@@ -118,7 +118,7 @@ pub struct ServerReport {
     pub not_timed: Option<String>,
     /// The model of processor that the prices are of; null where their file names none.
     pub machine: Option<String>,
-    /// From which machine they were brought to that one, and by which factors; null where they were measured
+    /// The machine from which the prices were brought to that one, and the factors; null where the prices were measured
     /// there.
     pub brought: Option<Brought>,
 }
@@ -143,7 +143,7 @@ pub struct RequestReport {
     pub name: String,
     /// The number.
     pub count: u64,
-    /// Their bytes.
+    /// Bytes of the requests.
     pub bytes: u64,
     /// Server and network.
     pub time_ms: f64,
@@ -171,7 +171,7 @@ pub struct RequestReport {
     /// Bytes that the server sent for them: replies and errors; to a client or a window its events as well.
     #[serde(default)]
     pub returned_bytes: u64,
-    /// All that they caused: `time_ms`, `transport_ms`, and the network's time for `returned_bytes`.
+    /// The costs of the requests together: `time_ms`, `transport_ms`, and the network's time for `returned_bytes`.
     #[serde(default)]
     pub charged_ms: f64,
     /// The charged time as a percentage of all time.
@@ -183,7 +183,7 @@ pub struct RequestReport {
     pub interpolated: u64,
     /// Priced with another attribute's value standing in.
     pub substituted: u64,
-    /// Without a price.
+    /// Requests without a price.
     pub unpriced: u64,
 }
 
@@ -204,7 +204,7 @@ pub struct EventReport {
     pub name: String,
     /// The number.
     pub count: u64,
-    /// Their bytes.
+    /// Bytes of the events.
     pub bytes: u64,
     /// The server's time for sending them.
     pub server_ms: f64,
@@ -234,19 +234,19 @@ pub struct TransportReport {
     /// The server's time: `wakeup_ms`, `read_ms`, `cold_ms`, `reply_ms` (errors included),
     /// `event_ms`, `update_ms` and `own.ms`.
     pub server_ms: f64,
-    /// For waking up.
+    /// The time for waking up.
     pub wakeup_ms: f64,
-    /// For reading the bytes of requests, and for connections that come and go.
+    /// The time for reading the bytes of requests, and for connections that come and go.
     pub read_ms: f64,
     /// Requests whose code or pixels had left the caches, because the server slept or others ran.
     #[serde(default)]
     pub cold_requests: u64,
-    /// Their additional cost.
+    /// The additional cost of these requests.
     #[serde(default)]
     pub cold_ms: f64,
-    /// For replies and errors.
+    /// The time for replies and errors.
     pub reply_ms: f64,
-    /// For events.
+    /// The time for events.
     pub event_ms: f64,
     /// Updates of a viewer or a host by the server; absent where the parameters have no price of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]

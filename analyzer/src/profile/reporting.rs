@@ -1,4 +1,4 @@
-//! From a profile, the summary of its trace and a network to the document.
+//! The document of a profile, the summary of its trace, and a network.
 
 use x11prof_cost_model::{Cost, Network};
 

@@ -12,7 +12,7 @@ use crate::pattern::matches;
 /// The largest factor: no server is slower by more, and sums of times stay numbers.
 const MAX_FACTOR: f64 = 1e6;
 
-/// One rule: `PolyFillRectangle=0.5`, `MIT-SHM:*=0`.
+/// A rule: `PolyFillRectangle=0.5`, `MIT-SHM:*=0`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scale {
     /// A request's name, in which `*` stands for anything.
@@ -24,7 +24,7 @@ pub struct Scale {
 /// Why a text is no rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScaleError {
-    /// No `=` in it.
+    /// The rule has no `=`.
     #[error("expected REQUEST=FACTOR, such as PolyFillRectangle=0.5 or 'MIT-SHM:*=0'")]
     Form,
     /// The factor is no number that a time can be multiplied by.
@@ -61,7 +61,7 @@ pub struct ScaleReport {
     pub requests: u64,
 }
 
-/// All rules; where several fit a request, the last one counts.
+/// The rules; where several fit a request, the last one counts.
 #[derive(Debug, Clone, Default)]
 pub struct Scales {
     rules: Vec<(Scale, u64)>,

@@ -27,15 +27,15 @@ pub struct Stack {
     pub request: String,
     /// The number of requests.
     pub count: u64,
-    /// Their bytes on the wire.
+    /// Bytes of the requests on the wire.
     pub sent: u64,
     /// Bytes that the server sent for them, and of events.
     pub returned: u64,
-    /// The server's time for all of that, in microseconds.
+    /// The server's time for the requests and events, in microseconds.
     pub server: Micros,
 }
 
-/// A client, a window, and what it asked for there.
+/// A client, a window, and the kind of work for the client there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct StackKey {
     pub(crate) client: Option<ConnectionId>,
@@ -123,7 +123,7 @@ pub(crate) struct Stacks {
 }
 
 impl Stacks {
-    /// All sums.
+    /// The sums by key.
     pub(crate) fn sums(&self) -> &FxHashMap<StackKey, StackSum> {
         &self.sums
     }

@@ -185,7 +185,7 @@ impl Sums {
         }
     }
 
-    /// The batch is over: a wakeup that only requests which are left out had caused was none.
+    /// The batch is over: takes back a wakeup whose only causes were requests that are left out.
     pub(super) fn unclaimed_of(&mut self, client: ClientId) {
         if let Some((_, server)) = self.unclaimed.take_if(|(of, _)| *of == client) {
             let wakeups = &mut self.transport[index(TransportPart::Wakeup)];

@@ -13,7 +13,7 @@ use crate::measured::{Rate, Share};
 pub struct Line {
     /// The number.
     pub count: u64,
-    /// Their bytes on the wire.
+    /// Bytes of the requests on the wire.
     pub bytes: u64,
     /// Requests charged with the network's latency.
     pub blocking: u64,
@@ -183,7 +183,7 @@ pub(crate) fn measured(time: Micros, price: Cost) -> Cost {
 pub(crate) struct Tally<K> {
     lines: Vec<(K, Line)>,
     places: FxHashMap<K, usize>,
-    /// Where the line is that was asked for last: neighbouring charges are often of one key.
+    /// The place of the line that was asked for last: neighbouring charges are often of one key.
     last: usize,
 }
 
@@ -232,12 +232,12 @@ impl<K: Eq + Hash + Copy> Tally<K> {
         self.lines.get(*place).map(|(_, line)| line)
     }
 
-    /// All lines as their own, in no order.
+    /// The lines, by value, in no order.
     pub(crate) fn into_lines(self) -> impl Iterator<Item = (K, Line)> {
         self.lines.into_iter()
     }
 
-    /// All lines, in no order.
+    /// The lines, in no order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (K, &Line)> {
         self.lines.iter().map(|(key, line)| (*key, line))
     }

@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 pub struct TotalReport {
     /// Requests.
     pub count: u64,
-    /// Their bytes.
+    /// Bytes of the requests.
     pub bytes: u64,
-    /// Server and network.
+    /// The time of server and network.
     pub time_ms: f64,
-    /// The server's.
+    /// The server's time.
     pub server_ms: f64,
-    /// The network's.
+    /// The network's time.
     pub network_ms: f64,
-    /// The least that `time_ms` may be by the calibration's own spread.
+    /// The least that `time_ms` may be, by the calibration's own spread.
     pub low_ms: f64,
-    /// The most that it may be by that.
+    /// The most that `time_ms` may be, by the calibration's own spread.
     pub high_ms: f64,
     /// Requests without a price.
     pub unpriced: u64,
@@ -25,6 +25,6 @@ pub struct TotalReport {
     pub client_cpu_ms: Option<f64>,
     /// CPU time of the server by the kernel.
     pub server_cpu_ms: Option<f64>,
-    /// From the first client's connecting to the last thing that one of them did.
+    /// The time from the first client's connecting to the last activity of a client.
     pub wall_ms: f64,
 }

@@ -35,7 +35,7 @@ impl TransportLine {
     }
 }
 
-/// Every part of transport with the server's time in it.
+/// The parts of transport that take the server's time.
 pub(crate) const PARTS: [TransportPart; 9] = [
     TransportPart::Wakeup,
     TransportPart::Read,

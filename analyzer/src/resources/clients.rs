@@ -26,7 +26,7 @@ pub(crate) struct Remainder {
 /// The key of remaining resources: kind, creating request, width, height and depth.
 pub(crate) type RemainderKey = (ResourceKind, Symbol, u16, u16, u8);
 
-/// One client.
+/// The resources of a client.
 #[derive(Debug)]
 pub(crate) struct ClientUse {
     pub(crate) id_base: Option<u32>,
@@ -88,7 +88,7 @@ pub(crate) struct SummedUse {
     pub(crate) freed_at_once: u64,
 }
 
-/// All clients.
+/// The resources of all clients.
 #[derive(Debug, Default)]
 pub(crate) struct Clients {
     apart: BTreeMap<ConnectionId, ClientUse>,

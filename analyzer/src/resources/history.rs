@@ -49,7 +49,7 @@ impl History {
         }
     }
 
-    /// Nothing changed until `time`.
+    /// The number has not changed until `time`.
     pub(crate) fn until(&mut self, time: Timestamp) {
         let since = time.as_nanos().saturating_sub(self.start);
         while since / self.width >= SLOTS as u64 {

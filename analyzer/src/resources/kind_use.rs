@@ -1,4 +1,4 @@
-//! One client's resources of one kind: held now and at most, created, freed, over time and by size.
+//! A client's resources of one kind: held now and at most, created, freed, over time and by size.
 
 use std::cmp::Reverse;
 
@@ -24,7 +24,7 @@ pub(crate) struct Held {
     pub(crate) created: Timestamp,
 }
 
-/// One client's resources of one kind.
+/// A client's resources of one kind.
 #[derive(Debug)]
 pub(crate) struct KindUse {
     pub(crate) held: u64,

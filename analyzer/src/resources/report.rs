@@ -42,9 +42,9 @@ pub struct ClientResources {
     pub name: String,
     /// The first of its resource ids, by which the X-Resource extension names it.
     pub id_base: Option<u32>,
-    /// When its connection ended; null where it was open to the end of the trace.
+    /// The end of the client's connection; null where the connection was open to the end of the trace.
     pub closed_ms: Option<f64>,
-    /// Each kind that it ever held.
+    /// The kinds that the client ever held.
     pub kinds: Vec<KindResources>,
 }
 
@@ -53,18 +53,18 @@ pub struct ClientResources {
 pub struct SummedClients {
     /// The number of clients.
     pub count: u64,
-    /// Each kind that one of them ever held.
+    /// The kinds that one of the clients ever held.
     pub kinds: Vec<SummedKind>,
 }
 
 /// Resources of one kind of many clients together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SummedKind {
-    /// As in [`KindResources`].
+    /// The kind, as in [`KindResources`].
     pub kind: String,
-    /// Held when their connections ended, all together.
+    /// Resources held at the ends of the clients' connections, together.
     pub held: u64,
-    /// Their bytes.
+    /// Bytes of the resources held.
     pub held_bytes: u64,
     /// The most that one client held at once.
     pub most: u64,
@@ -83,16 +83,16 @@ pub struct SummedKind {
 pub struct KindResources {
     /// `window`, `pixmap`, `gc`, …
     pub kind: String,
-    /// Held when its connection, or the trace, ended.
+    /// Resources held at the end of the client's connection, or of the trace.
     pub held: u64,
-    /// Their bytes: pixels of pixmaps, images of glyphs, shared memory of a known size; of
-    /// windows what their pixels take where they are kept.
+    /// Bytes of the resources held: pixels of pixmaps, images of glyphs, shared memory of a known size; of
+    /// windows the pixels where they are kept.
     pub held_bytes: u64,
     /// The most held at once.
     pub most: u64,
     /// The most bytes at once.
     pub most_bytes: u64,
-    /// When it first held the most.
+    /// The time at which the client first held the most.
     pub most_at_ms: f64,
     /// Created.
     pub created: u64,
@@ -100,11 +100,11 @@ pub struct KindResources {
     pub freed: u64,
     /// Freed in the same socket read as created.
     pub freed_at_once: u64,
-    /// True where it holds more in each quarter of its time than ever in the one before.
+    /// True where the client holds more in each quarter of its time than ever in the one before.
     pub grows: bool,
     /// Held over time.
     pub over_time: Vec<HeldOverTime>,
-    /// By size, for windows and pixmaps.
+    /// Resources by size, for windows and pixmaps.
     pub sizes: Vec<SizeReport>,
     /// Resources held at the end, by the request that made them.
     pub remained: Vec<RemainderReport>,
@@ -141,19 +141,19 @@ pub struct SizeReport {
 pub struct RemainderReport {
     /// The request that created them.
     pub request: String,
-    /// Their size, where they have one.
+    /// The width, of resources that have one.
     pub width: u16,
-    /// Their size, where they have one.
+    /// The height, of resources that have one.
     pub height: u16,
-    /// Their depth, where they have one.
+    /// The depth, of resources that have one.
     pub depth: u8,
     /// The number.
     pub count: u64,
-    /// Their bytes.
+    /// Bytes of these resources.
     pub bytes: u64,
-    /// When the first was created.
+    /// The time at which the first was created.
     pub first_ms: f64,
-    /// When the last was.
+    /// The time at which the last was created.
     pub last_ms: f64,
 }
 

@@ -66,7 +66,7 @@ pub struct RoundTrips {
 }
 
 impl RoundTrips {
-    /// Nothing observed yet.
+    /// An analysis that has observed nothing yet.
     pub fn new(options: &RoundTripOptions) -> RoundTrips {
         RoundTrips {
             options: options.clone(),

@@ -1,4 +1,4 @@
-//! Where in the session round trips were: at start-up, in which of the user's actions, or in none.
+//! The places of round trips in the session: the start-up, one of the user's actions, or none.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -67,7 +67,7 @@ impl Places {
         self.counted.entry(key).or_default().add(single.waited);
     }
 
-    /// All counts; what still waits belongs to no action.
+    /// The counts; round trips that still wait belong to no action.
     pub(super) fn finish(mut self) -> BTreeMap<(Label, Kind), Waited> {
         for (_, waiting) in std::mem::take(&mut self.waiting) {
             waiting

@@ -41,13 +41,13 @@ pub struct RoundTripsReport {
     pub suggestions: Vec<Suggestion>,
     /// The start-up of each client.
     pub start_ups: Vec<StartUpReport>,
-    /// Each client's round trips.
+    /// The round trips of each client.
     pub clients: Vec<ClientRoundTrips>,
     /// Round trips one by one, in the order of time; the first 10,000.
     pub in_order: Vec<Wait>,
     /// The number of round trips not listed.
     pub in_order_omitted: u64,
-    /// All of them.
+    /// The totals of all clients.
     pub total: TotalRoundTrips,
 }
 
@@ -77,7 +77,7 @@ pub struct Place {
     pub waited_ms: f64,
     /// Time that the network adds.
     pub at_rtt_ms: f64,
-    /// By request.
+    /// The round trips by request.
     pub requests: Vec<BlockingRequest>,
 }
 
@@ -148,7 +148,7 @@ pub struct AtRtt {
     pub saves_ms: f64,
 }
 
-/// One client's round trips.
+/// The round trips of a client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClientRoundTrips {
     /// The client.
@@ -167,10 +167,10 @@ pub struct ClientRoundTrips {
     pub at_rtt_ms: f64,
 }
 
-/// One round trip.
+/// A round trip.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Wait {
-    /// When it was asked, from the trace's first record on.
+    /// The time of the question, from the trace's first record on.
     pub at_ms: f64,
     /// The number of the connection.
     pub connection: u32,
@@ -182,7 +182,7 @@ pub struct Wait {
     pub waited_ms: f64,
 }
 
-/// All round trips.
+/// The sums over all round trips.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TotalRoundTrips {
     /// The number, with synchronisations.

@@ -1,4 +1,4 @@
-//! One round trip, and how long many were waited for.
+//! A round trip, and the time that many were waited for.
 
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
@@ -20,7 +20,7 @@ impl Waited {
 /// The request, and true where it only synchronised.
 pub(super) type Kind = (Symbol, bool);
 
-/// One round trip.
+/// A round trip.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RoundTrip {
     pub(super) client: ConnectionId,

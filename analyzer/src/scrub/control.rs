@@ -6,7 +6,7 @@ use x11prof_trace::{Control, Started};
 use super::secrets::Secrets;
 use super::well_known::is_atom;
 
-/// In the place of words that went.
+/// The text in the place of words that went.
 const GONE: &str = "…";
 
 /// Scrubs a control record.

@@ -6,9 +6,9 @@ use x11prof_trace::ConnectionId;
 use super::bytes::from;
 use super::keys::KeyCodes;
 
-/// Codes of events (protocol, appendix "Encoding").
+/// The code of KeyPress (protocol, appendix "Encoding").
 pub(super) const KEY_PRESS: u8 = 2;
-/// As above.
+/// The code of KeyRelease.
 pub(super) const KEY_RELEASE: u8 = 3;
 const KEYMAP_NOTIFY: u8 = 11;
 const CLIENT_MESSAGE: u8 = 33;

@@ -13,7 +13,7 @@ const HELD_LIMIT: usize = 32 << 20;
 /// Memory of a record beside its bytes, about.
 const RECORD_LEN: usize = 128;
 
-/// One direction of a connection.
+/// A direction of a connection.
 pub(super) type Stream = (ConnectionId, Direction);
 
 /// The records that wait.
@@ -39,7 +39,7 @@ struct PendingRecord {
 /// The progress of scrubbing in one stream.
 #[derive(Debug, Default)]
 struct Progress {
-    /// Where its next message begins.
+    /// The offset at which the stream's next message begins.
     at: u64,
     /// Records with bytes from there on.
     records: VecDeque<u64>,
@@ -119,13 +119,13 @@ impl PendingRecords {
         }
     }
 
-    /// No more bytes of a stream come: its last message stays as it is.
+    /// The stream has no more bytes: its last message stays as it is.
     pub(super) fn end(&mut self, stream: Stream) {
         self.cut(stream);
         self.streams.remove(&stream);
     }
 
-    /// No more bytes of any stream come.
+    /// The streams have no more bytes.
     pub(super) fn end_all(&mut self) {
         let streams: Vec<Stream> = self.streams.keys().copied().collect();
         for stream in streams {

@@ -77,7 +77,7 @@ impl Secrets {
         characters.into_remainder().fill(0);
     }
 
-    /// Another glyph of the set: each has one of its own, which takes as many bytes on the wire.
+    /// The glyph of the set that replaces `glyph`: each has one of its own, which takes as many bytes on the wire.
     pub(super) fn glyph(&self, set: u32, glyph: u32) -> u32 {
         let (half, least) = match glyph {
             0..=0xFF => (4, 0),
@@ -106,7 +106,7 @@ impl Secrets {
         left << half | right
     }
 
-    /// Where the rotating range of key codes begins.
+    /// The beginning of the rotating range of key codes.
     pub(super) fn first_key(&self) -> u8 {
         self.key.hash_one(Use::Begin) as u8
     }

@@ -32,7 +32,7 @@ const ATOMS: [&str; 17] = [
 /// The longest name that begins like one of a convention and may be one.
 const LONGEST: usize = 40;
 
-/// Foundries and families of X.Org's fonts.
+/// Foundries of X.Org's fonts.
 const FOUNDRIES: [&str; 16] = [
     "",
     "*",
@@ -52,7 +52,7 @@ const FOUNDRIES: [&str; 16] = [
     "xos4",
 ];
 
-/// As above.
+/// Families of X.Org's fonts.
 const FAMILIES: [&str; 31] = [
     "*",
     "charter",
@@ -87,7 +87,7 @@ const FAMILIES: [&str; 31] = [
     "utopia",
 ];
 
-/// Their aliases, but for those like `6x13` and `9x15bold`.
+/// Aliases of X.Org's fonts, but for those like `6x13` and `9x15bold`.
 const ALIASES: [&str; 24] = [
     "*",
     "a14",

@@ -56,7 +56,7 @@ pub struct Stalls {
     attached: bool,
     /// The recorder emulates a link to the server.
     emulated: bool,
-    /// When the server was last seen to turn to other work.
+    /// The time at which the server was last seen to turn to other work.
     turned: u64,
     /// The beginning of a run with a question that the server had slept over, for a disk or another
     /// machine.
@@ -185,7 +185,7 @@ impl Stalls {
             (request.name, request.sequence),
             (price.0.max(1.0), seen.times),
             seen.at_server.as_nanos(),
-            // What is told of after its work waits for no answer.
+            // A request that the trace tells after its work waits for no answer.
             request.has_reply && !self.attached,
         );
     }
@@ -198,7 +198,7 @@ impl Stalls {
         };
         self.queue
             .overtaken(question.asked_at.saturating_sub(self.frame));
-        // Before it ran it was not busy, whoever waited for it.
+        // The server was not busy before its run, whoever waited for the server.
         let since = match self.running_since() {
             Some(since) if waits_by_itself(question.request) => since,
             Some(since) => self.slept_over.map_or(since, |slept| slept.min(since)),
@@ -271,8 +271,8 @@ impl Stalls {
         Some((run.from, to))
     }
 
-    /// At `to` the server turned to other work, or to rest; what it did since `from` was the same work, as
-    /// far as it had not turned since. `asker` has just been answered.
+    /// The server turned to other work, or to rest, at `to`. The work since `from` was one piece, as far as the server
+    /// had not turned since. `asker` has just been answered.
     fn turns(&mut self, from: u64, to: u64, asker: Option<WaitingClient>) {
         self.slept_over = None;
         let from = from.max(self.turned);

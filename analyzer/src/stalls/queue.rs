@@ -27,7 +27,7 @@ struct OfKind {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Work {
     kinds: Vec<OfKind>,
-    /// When the first of them came, and the last.
+    /// The times of the first request and the last.
     first: u64,
     last: u64,
 }
@@ -80,12 +80,12 @@ struct ClientQueue {
     questions: VecDeque<OpenQuestion>,
     /// Requests after the last question.
     rest: Work,
-    /// It is in [`Queue::ready`].
+    /// True while the client is in [`Queue::ready`].
     ready: bool,
 }
 
 impl ClientQueue {
-    /// What the server may do next of it. What came after an open question is not done.
+    /// The client's work that the server may do next. Work after an open question is not done.
     fn next(&mut self) -> &mut Work {
         match self.questions.front_mut() {
             Some(question) => &mut question.work,
@@ -105,7 +105,7 @@ pub(super) struct Answered {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct WaitingClient {
     pub(super) client: ConnectionId,
-    /// When its first question was asked.
+    /// The time of the client's first question.
     pub(super) since: u64,
     pub(super) requests: u64,
 }

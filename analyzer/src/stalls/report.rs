@@ -21,7 +21,7 @@ pub struct StallsReport {
     pub frame_ms: f64,
     /// The number of stalls.
     pub count: u64,
-    /// Their total time.
+    /// The total time of the stalls.
     pub held_ms: f64,
     /// The clients that caused the known stalls, the one with the longest waits of others first.
     pub clients: Vec<StallingClient>,
@@ -32,7 +32,7 @@ pub struct StallsReport {
 /// A client that held the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StallingClient {
-    /// Who.
+    /// The client's name.
     pub client: String,
     /// The number.
     pub count: u64,
@@ -40,15 +40,15 @@ pub struct StallingClient {
     pub held_ms: f64,
     /// The longest.
     pub worst_ms: f64,
-    /// By which request the longest was.
+    /// The request of the longest stall.
     pub request: Option<String>,
     /// The number of other clients that waited.
     pub waiters: u64,
-    /// Their total wait.
+    /// The total wait of the other clients.
     pub waited_ms: f64,
 }
 
-/// One stall.
+/// A stall.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StallLine {
     /// `busy` with the client's work, or `grabbed`.
@@ -72,11 +72,11 @@ pub struct StallLine {
 /// A client that waited.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StallWaiter {
-    /// Who.
+    /// The client's name.
     pub client: String,
     /// The connection.
     pub connection: u32,
-    /// With how many requests.
+    /// The number of requests that waited.
     pub requests: u64,
     /// The wait, as a part of the stall.
     pub waited_ms: f64,

@@ -12,7 +12,7 @@ pub(crate) enum HoldKind {
     Grabbed,
 }
 
-/// Another client that waited during a stall.
+/// A client that waited during a stall of another client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Waited {
     pub(crate) client: ConnectionId,
@@ -20,7 +20,7 @@ pub(crate) struct Waited {
     pub(crate) nanos: u64,
 }
 
-/// One stall, in the trace's nanoseconds.
+/// A stall, in the trace's nanoseconds.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Stall {
     pub(crate) how: HoldKind,

@@ -21,7 +21,7 @@ fn stalls(display: &Display) -> StallsReport {
     StallsReport::new(&stalls, &summary)
 }
 
-/// Who, by which request, since when, how long, who waited how long.
+/// A stall: the client, its request, the beginning, the length, and each waiting client with its wait.
 type Line<'a> = (&'a str, &'a str, f64, f64, Vec<(&'a str, f64)>);
 
 fn lines(report: &StallsReport) -> Vec<Line<'_>> {

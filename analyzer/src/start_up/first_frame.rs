@@ -14,7 +14,7 @@ const DEEPEST: usize = 64;
 /// The progress of the first frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Progress {
-    /// No top-level window has been mapped.
+    /// The client has mapped no top-level window.
     #[default]
     Unmapped,
     /// A window is mapped, and nothing is drawn in it.
@@ -83,8 +83,8 @@ impl FirstFrame {
         Drawing::FirstFrame
     }
 
-    /// Takes what another client draws: a program may have another process of its own draw in its windows.
-    /// What that draws first is the frame. Gives whether it is.
+    /// Takes the drawing of another client: a program may have another process of its own draw in its windows.
+    /// The first drawing of that process is the frame. Gives true where this drawing is.
     pub(super) fn others_draw(&mut self, drawn_in: &[u32]) -> bool {
         let drawn = self.progress == Progress::Mapped
             && drawn_in.iter().any(|window| self.mapped.contains(window));
@@ -156,7 +156,7 @@ impl FirstFrame {
     }
 }
 
-/// What a request draws in, and the windows that it is in, upwards; empty where it cannot be on the screen.
+/// The drawable of a request, with its ancestors upwards; empty where the drawable cannot be on the screen.
 pub(super) fn drawn_in(seen: &Seen<'_>, request: &Request<'_>) -> Vec<u32> {
     let drawn = drawn_on(seen, request).filter(|id| may_be_seen(seen.session, *id));
     let windows = drawn.map(|id| ancestry(seen.session, id).collect());
@@ -168,7 +168,7 @@ fn may_be_seen(session: &Session, drawable: u32) -> bool {
     viewable != Some(false)
 }
 
-/// A drawable and what it is in, upwards.
+/// A drawable with its ancestors, upwards.
 fn ancestry(session: &Session, drawable: u32) -> impl Iterator<Item = u32> {
     let parent = |at: &u32| session.drawable(*at)?.parent;
     std::iter::successors(Some(drawable), parent).take(DEEPEST)

@@ -29,13 +29,13 @@ const LONGEST_FRAME: u64 = 1_000_000_000;
 #[derive(Debug, Default)]
 struct StartingClient {
     opened: Timestamp,
-    /// When its process started, where that is known.
+    /// The start of the client's process, where that is known.
     process: Option<u64>,
     pid: Option<u32>,
     name: Option<String>,
     set_up: Option<u64>,
     frame: FirstFrame,
-    /// When it last wrote, and when it last wrote or got an answer.
+    /// The time of the client's last write, and of its last write or answer.
     wrote: u64,
     last: u64,
     /// `wrote`, `last`, `requests` and `bytes` before its latest write.
@@ -54,7 +54,7 @@ struct StartingClient {
     /// server or the recorder.
     on_link: u64,
     unserved: u64,
-    /// When its setup had arrived, and for how long its last request was on an emulated link.
+    /// The arrival of the client's setup, and the time of its last request on an emulated link.
     arrived: u64,
     on_the_way: u64,
     requests: u64,
@@ -423,7 +423,7 @@ mod tests {
         assert_eq!((found[0].round_trips, found[0].synchronisations), (1, 1));
     }
 
-    /// As x11perf does: it measures round trips for seconds before it draws.
+    /// x11perf measures round trips for seconds before its first drawing.
     #[test]
     fn a_client_that_reads_its_window_back_has_drawn() {
         let get_image = || request(73, 2, &[WINDOW, 0, 1 | 1 << 16, !0]);

@@ -16,9 +16,9 @@ pub struct StartUpReport {
     pub connection: u32,
     /// The beginning: `process` or `connection`.
     pub since: String,
-    /// When that was, from the trace's first record on; negative before it.
+    /// The time of that beginning, from the trace's first record on; negative before it.
     pub start_ms: f64,
-    /// Until the first frame was drawn; `None` where none was.
+    /// The time until the first frame was drawn; `None` where none was.
     pub latency_ms: Option<f64>,
     /// Why there is none.
     pub why_none: Option<String>,
@@ -30,7 +30,7 @@ pub struct StartUpReport {
     pub waited_ms: f64,
     /// Requests that it sent.
     pub requests: u64,
-    /// Their bytes.
+    /// Bytes of the requests.
     pub bytes: u64,
     /// Bytes that the server sent it: what lets it in, replies, events and errors.
     pub received_bytes: u64,
@@ -45,23 +45,23 @@ pub struct StartUpReport {
     /// The part of the waits in which no processor was free for the server or the recorder, as far as the
     /// kernel tells.
     pub processor_ms: f64,
-    /// Where the time went; `None` where there is no latency. They add up to it.
+    /// The parts of the latency, which add up to it; `None` where there is no latency.
     pub parts: Option<StartUpParts>,
 }
 
 /// The parts of a start-up, in milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StartUpParts {
-    /// From the process's start to its connection: loading, and what it does first. `None` where the start is
-    /// unknown.
+    /// The time from the process's start to its connection: loading, and the program's own first work. `None` where the
+    /// start is unknown.
     pub before_connection_ms: Option<f64>,
-    /// From the connection until the server has let it in.
+    /// The time from the connection until the server has let the client in.
     pub setup_ms: f64,
     /// Waiting for replies.
     pub waited_ms: f64,
     /// The client's own time: computing, files, other processes, waiting for events.
     pub client_ms: f64,
-    /// From its last request until the server had done it; `None` where that is not known.
+    /// The time from the client's last request until the server had done it; `None` where that is not known.
     pub server_ms: Option<f64>,
 }
 

@@ -9,7 +9,7 @@ use crate::statistics::distribution::Distribution;
 /// Cells of a linear histogram where no grain is given: what a terminal shows at once.
 const CELLS: u64 = 16;
 
-/// One cell of a histogram.
+/// A cell of a histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cell {
     /// The least value in it.

@@ -35,7 +35,7 @@ pub enum Category {
 }
 
 impl Category {
-    /// All four, in the paper's order.
+    /// The categories, in the paper's order.
     pub const ALL: [Category; 4] = [
         Category::Requests,
         Category::Replies,
@@ -57,7 +57,7 @@ impl Category {
 /// The distributions of one kind of message, or of a category.
 #[derive(Debug, Clone, Default)]
 pub struct MessageStatistics {
-    /// Their bytes in all.
+    /// Bytes of the messages together.
     pub total_bytes: u64,
     /// Nanoseconds from one to the next.
     pub inter_arrival: Distribution,
@@ -142,7 +142,7 @@ impl Statistics {
         &self.categories[category as usize]
     }
 
-    /// Each kind of message that was asked for, by category and name.
+    /// The kinds of messages that were asked for, by category and name.
     pub fn kinds(&self) -> Vec<(Category, Symbol, &MessageStatistics)> {
         let wanted = |name: Symbol| {
             self.only.is_empty() || self.only.iter().any(|only| matches(only, name.as_str()))
@@ -157,7 +157,7 @@ impl Statistics {
         kinds
     }
 
-    /// Each kind of message with its number and bytes, whether asked for or not.
+    /// The kinds of messages of a category, each with its bytes and its number, whether asked for or not.
     pub fn bytes(&self, category: Category) -> Vec<(Symbol, u64, u64)> {
         let mut bytes: Vec<_> = self
             .kinds

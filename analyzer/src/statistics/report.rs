@@ -21,7 +21,7 @@ pub struct StatisticsReport {
     pub trace: String,
     /// Requests, replies, events and errors, with the bytes of each kind (Tables 4 and 5).
     pub categories: Vec<CategoryReport>,
-    /// Each kind of message (Table 6).
+    /// The kinds of messages (Table 6).
     pub messages: Vec<MessageReport>,
 }
 
@@ -83,7 +83,7 @@ pub struct DistributionReport {
     pub max: Option<f64>,
     /// The most frequent; of times the median of the fullest cell of the histogram.
     pub mode: Option<f64>,
-    /// The one that half do not exceed.
+    /// The value that half of them do not exceed.
     pub median: Option<f64>,
     /// The mean.
     pub mean: Option<f64>,

@@ -61,7 +61,7 @@ pub struct TraceSummary {
     records: u64,
     connections: Vec<ConnectionSummary>,
     connected: u64,
-    /// Where each connection is in the list: those that connect at the same time open in any order.
+    /// The place of each connection in the list: those that connect at the same time open in any order.
     places: FxHashMap<ConnectionId, usize>,
     first_opened: Option<Timestamp>,
     last_activity: Timestamp,
@@ -267,7 +267,7 @@ impl TraceSummary {
         self.part = Some(part);
     }
 
-    /// From the first record to the last, or how long the part is.
+    /// The time from the first record to the last, or the length of the part.
     pub fn duration(&self) -> Duration {
         if let Some((from, to)) = self.part {
             return to.since(from);
@@ -276,7 +276,7 @@ impl TraceSummary {
             .map_or(Duration::ZERO, |first| self.last.since(first))
     }
 
-    /// From the first client's connecting to the last thing that one of them did, or how long the part is.
+    /// The time from the first client's connecting to the last activity of a client, or the length of the part.
     pub fn wall(&self) -> Duration {
         if let Some((from, to)) = self.part {
             return to.since(from);

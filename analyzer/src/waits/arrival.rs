@@ -1,11 +1,11 @@
-//! When the first byte of a message arrived: a long one comes in many reads.
+//! The arrival of a message's first byte: a long message comes in many reads.
 
 use x11prof_trace::{Block, Timestamp};
 
-/// One direction of a connection.
+/// The arrival of messages in one direction of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Arrival {
-    /// When the first byte of the message came that is not whole yet.
+    /// The arrival of the first byte of the message that is not whole yet.
     since: Option<Timestamp>,
     now: Timestamp,
     /// Bytes seen, and those of whole messages.

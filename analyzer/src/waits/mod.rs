@@ -52,9 +52,9 @@ pub(crate) struct Question {
     pub(crate) major: u8,
     pub(crate) minor: u8,
     pub(crate) sequence: SequenceNumber,
-    /// When the relay had read it, in nanoseconds.
+    /// The time at which the relay had read the request, in nanoseconds.
     pub(crate) asked_at: u64,
-    /// When the server had got it.
+    /// The time at which the server had got the request.
     pub(crate) arrived_at: u64,
     pub(crate) order: ByteOrder,
     /// The bytes after the header, up to a limit.
@@ -86,10 +86,10 @@ pub(crate) struct Answer<'a> {
     pub(crate) question: Question,
     /// `None` where an error answered.
     pub(crate) reply: Option<&'a Reply<'a>>,
-    /// When its first byte and its last were read, in nanoseconds.
+    /// The times at which the answer's first byte and its last were read, in nanoseconds.
     pub(crate) began: u64,
     pub(crate) time: u64,
-    /// When the server had sent it.
+    /// The time at which the server had sent the answer.
     pub(crate) left_at: u64,
     /// Time of the wait in which no processor was free for the server or the recorder.
     pub(crate) unserved: u64,
@@ -184,7 +184,7 @@ impl RoundTripTracker {
         }
     }
 
-    /// No further message ends in this block.
+    /// The block ends: no further message ends in this block.
     pub(crate) fn block_ends(&mut self, block: &Block) {
         if let Some(client) = self.clients.get_mut(&block.connection)
             && block.direction == Direction::ToClient

@@ -1,4 +1,4 @@
-//! Whom to look at first: what the most time of an episode's chain was spent in.
+//! The blame of an episode: the owner of the most time in the chain of waits.
 
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
@@ -13,15 +13,15 @@ use crate::episodes::owner::Owner;
 pub(crate) enum BlameKind {
     /// The client whose episode it is.
     Client,
-    /// The same client, with the handling of earlier input.
+    /// The client whose episode it is, while the client handled earlier input.
     Queue,
-    /// Another client, which that one made act, or waited for.
+    /// A client that the first client made act, or waited for.
     OtherClient,
     /// The server.
     Server,
-    /// The way to it.
+    /// The way to the server.
     Network,
-    /// Another client had the server for itself.
+    /// A client had grabbed the server.
     Grab,
     /// A file.
     Disk,

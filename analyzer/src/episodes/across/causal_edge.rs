@@ -10,13 +10,13 @@ pub(crate) struct EpisodeId {
     pub(crate) number: u64,
 }
 
-/// Where an episode stands in the tree of those that led to each other.
+/// The place of an episode in the tree of those that led to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TreePosition {
     pub(crate) id: EpisodeId,
-    /// The one that all of the tree began with.
+    /// The episode that the tree began with.
     pub(crate) root: EpisodeId,
-    /// The one that led to it; itself where it is the root.
+    /// The episode that led to this one; the root is its own parent.
     pub(crate) parent: EpisodeId,
     /// The number of episodes above this one.
     pub(crate) depth: usize,
@@ -44,9 +44,9 @@ pub(crate) struct CausalEdge {
     /// Episodes above the one that the event begins.
     pub(crate) depth: usize,
     pub(crate) request: Symbol,
-    /// When the request was sent.
+    /// The time at which the client sent the request.
     pub(crate) sent: u64,
-    /// When the event was delivered.
+    /// The time at which the event was delivered.
     pub(crate) delivered: u64,
     /// The part of that time in which the server had no processor.
     pub(crate) unserved: u64,

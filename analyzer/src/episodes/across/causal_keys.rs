@@ -22,7 +22,7 @@ const MAX_WATCHED: usize = 4096;
 pub(crate) enum EffectKind {
     /// A window is mapped.
     Map,
-    /// All children of a window are.
+    /// All children of a window are mapped.
     MapChildren,
     Unmap,
     Configure,
@@ -274,7 +274,7 @@ fn sent(code: u8, word: impl Fn(usize) -> Option<u32>) -> Option<CausalKey> {
     Some(causal_key(EffectKind::Send(code), window, detail))
 }
 
-/// When the server says that an event happened which tells: a property's change.
+/// The server's time of an event, in milliseconds: a property's change tells it.
 pub(crate) fn server_time(event: &Event<'_>) -> Option<u32> {
     let told = event.name.as_str() == "PropertyNotify" && !event.sent;
     told.then(|| event.order.u32(event.bytes, 12)).flatten()

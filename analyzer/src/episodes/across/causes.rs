@@ -32,7 +32,7 @@ struct Cause {
     sequence: SequenceNumber,
     sent: u64,
     by: TreePosition,
-    /// By when the server had handled it, as far as that is known.
+    /// The time by which the server had handled the request, as far as that is known.
     handled: Option<u64>,
 }
 
@@ -47,7 +47,7 @@ impl Cause {
 /// The latest requests that other clients may get events for.
 #[derive(Debug, Default)]
 pub(crate) struct Causes {
-    /// In the order of time; the first has the number `first`.
+    /// The requests in the order of time; the first has the number `first`.
     all: VecDeque<Cause>,
     first: u64,
     /// The numbers of the requests, by causal key.

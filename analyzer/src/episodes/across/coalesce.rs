@@ -15,7 +15,7 @@ pub(super) trait TimedStep: Copy {
     fn lies(&mut self, start: u64, nanos: u64);
 }
 
-/// At most `most` of these, which follow each other.
+/// The steps `all`, which follow each other, put together into `most` at most.
 pub(super) fn coalesce<S: TimedStep>(mut all: Vec<S>, most: usize) -> Vec<S> {
     let mut long = 1;
     while all.len() > most {

@@ -133,7 +133,7 @@ fn without_steps(mut episode: Episode) -> Episode {
 /// An episode with all below it.
 struct Node {
     child: Child,
-    /// The one that ends last.
+    /// The episode that ends last.
     last: EpisodeId,
 }
 

@@ -1,5 +1,5 @@
-//! From client to client: what one client's request makes another one do, and the trees and chains of waits
-//! that come of it.
+//! Effects across clients: one client's request makes another client act. Trees and chains of waits
+//! come of it.
 
 pub(crate) mod blame;
 pub(crate) mod causal_edge;

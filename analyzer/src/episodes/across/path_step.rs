@@ -11,9 +11,9 @@ use crate::episodes::owner::Owner;
 pub(crate) struct PathStep {
     pub(crate) client: ConnectionId,
     pub(crate) owner: Owner,
-    /// The request whose reply it waited for, or that the server took so long to tell of.
+    /// The request whose reply the client waited for, or that the server took so long to tell of.
     pub(crate) request: Option<Symbol>,
-    /// The request of another client that made it act.
+    /// The request of another client that made this client act.
     pub(crate) asked: Option<Symbol>,
     /// The client that had grabbed the server, or whose event ended the wait.
     pub(crate) by: Option<ConnectionId>,

@@ -87,7 +87,7 @@ impl Steps {
         }
     }
 
-    /// The last `nanos`, as far as their owner is one of `from`, are `to`'s.
+    /// Gives the last `nanos` to `to`, as far as their owner is one of `from`.
     pub(crate) fn change_last(&mut self, nanos: u64, from: &[Owner], to: Owner, of: StepCause) {
         let Some(end) = self.0.last().map(|last| last.end) else {
             return;

@@ -66,13 +66,13 @@ impl ClientState {
                 answered.get_or_insert(time);
             }
         } else if !self.waiting.is_empty() {
-            // It runs: it begins at once, unless it is busy with something that shows.
+            // A running client begins at once, unless it is busy with something that shows.
             if self.waiting.has_input() {
-                // What the user does comes first: what has shown nothing yet is part of it.
+                // The user's input comes first: an episode that has shown nothing yet is part of the input's.
                 self.open
                     .take_if(|open| open.requests == 0 && !open.is_input());
             } else if self.waiting.has_awaited() {
-                // So does what another client waits for, before what has hardly begun.
+                // An event that another client waits for comes before an episode that has hardly begun.
                 self.open.take_if(|open| {
                     let new = time.saturating_sub(open.begun) <= BRIEF;
                     new && open.requests == 0 && open.gives_way()
@@ -156,7 +156,7 @@ impl ClientState {
         });
     }
 
-    /// Without context switches: whether the wire has been silent for long enough.
+    /// Ends the episode, without context switches, where the wire has been silent for long enough.
     fn silence(&mut self, time: u64, done: &mut EpisodeSink<'_>) {
         let over = self.open.as_ref().is_some_and(|open| {
             open.last_sent.is_some_and(|sent| {
@@ -172,8 +172,7 @@ impl ClientState {
         }
     }
 
-    /// Another process has the connection, and answers what came last: of that one nothing is known but the
-    /// wire.
+    /// The connection went to another process, which answers the last events. Of that process only the wire is known.
     fn went(&mut self, time: u64, done: &mut EpisodeSink<'_>) {
         self.thread = Thread::Unknown;
         self.close(done);

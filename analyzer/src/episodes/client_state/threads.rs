@@ -236,9 +236,9 @@ impl ClientState {
         let goes_on = match &self.open {
             // A wait for a reply, or not known to be quiet at all.
             Some(_) if quiet.is_none() || brief || relieved || handed => true,
-            // What came to nothing does not begin what comes now.
+            // An episode that came to nothing does not begin the next one.
             Some(open) if !open.counts() && wait == Some(Wait::Poll) => false,
-            // The answer to a request of its own, or its next frame.
+            // The answer to a request of the client's own, or its next frame.
             Some(open) => lingers && (fed || open.may_draw(self.spans.tick())),
             None => false,
         };

@@ -27,7 +27,7 @@ pub(crate) struct JointWait {
 pub(super) struct KnownThread {
     /// Unknown once it has ended.
     pub(super) now: State,
-    /// When its last switch was.
+    /// The time of the thread's last switch.
     pub(super) since: u64,
     pub(super) wait: Option<Place>,
     pub(super) reads: u32,
@@ -38,7 +38,7 @@ pub(super) struct KnownThread {
     places: Vec<KnownPlace>,
     /// The client asked for a reply while it waited, or waited for one: what it wrote before is read later.
     pub(super) reply_awaited: bool,
-    /// When it last came out of poll.
+    /// The time at which the thread last came out of poll.
     pub(super) left_poll: Option<u64>,
     /// An event of a device, or any, came while it waited.
     pub(super) device_event_came: bool,
@@ -56,7 +56,7 @@ struct KnownPlace {
     device_wakeups: u32,
     /// Wakeups by any event.
     wakeups: u32,
-    /// At least one wait there had no time limit.
+    /// One or more waits in this place had no time limit.
     without_timeout: bool,
 }
 

@@ -153,7 +153,7 @@ impl ClientThreads {
         reader.is_some_and(|reader| reader.ran_lately(time))
     }
 
-    /// The other threads of the process that run, could run or have just run.
+    /// Threads of the process, without the thread `tid`, that run, could run or have just run.
     fn active(&self, time: u64, tid: u32) -> impl Iterator<Item = &KnownThread> {
         let others = self.threads.iter().filter(move |(other, _)| **other != tid);
         let threads = others.map(|(_, thread)| thread);

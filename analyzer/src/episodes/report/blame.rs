@@ -1,4 +1,4 @@
-//! Whom to look at first in an episode over its threshold, and the chain of waits that says so.
+//! The blame of an episode over its threshold, and the chain of waits that says so.
 
 use serde::Serialize;
 use x11prof_protocol::Symbol;
@@ -14,10 +14,10 @@ use crate::units::{duration_ms, nanos_ms};
 /// The owner of the most of an episode's chain of waits, up to the end of all effects.
 #[derive(Debug, Clone, Serialize)]
 pub struct BlameReport {
-    /// `client` (whose episode it is), `queue` (it handled what came before), `other_client`, `server`,
+    /// `client` (whose episode it is), `queue` (the client handled earlier input), `other_client`, `server`,
     /// `network`, `grab`, `disk`, `sleep`, `processor`, `server_processor`.
     pub kind: &'static str,
-    /// The program: the one that worked or waited, of `grab` the one that grabbed.
+    /// The program that worked or waited; for `grab`, the program that grabbed.
     pub client: String,
     /// The connection's number.
     pub connection: u32,
@@ -31,12 +31,12 @@ pub struct BlameReport {
     pub path: Vec<PathReport>,
 }
 
-/// Whom to look at first, of any episode.
+/// The blame of any episode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Blamed {
-    /// As in [`BlameReport`].
+    /// The kind, as in [`BlameReport`].
     pub kind: &'static str,
-    /// The one that worked or waited, of `grab` the one that grabbed.
+    /// The client that worked or waited; for `grab`, the client that grabbed.
     pub client: ConnectionId,
     /// The request that was waited for, or that made another client act.
     pub request: Option<Symbol>,
@@ -57,20 +57,20 @@ impl Blamed {
 /// A link of the chain.
 #[derive(Debug, Clone, Serialize)]
 pub struct PathReport {
-    /// As in the blame.
+    /// The kind of owner, as in [`BlameReport`].
     pub kind: &'static str,
-    /// As in the blame.
+    /// The program, as in [`BlameReport`].
     pub client: String,
-    /// As in the blame.
+    /// The connection's number.
     pub connection: u32,
-    /// As in the blame.
+    /// The request, as in [`BlameReport`].
     pub request: Option<String>,
     /// The location of the time, in the words of patterns: `client`, `sleeping`, `round_trips` …
     pub what: &'static str,
     /// The location in words for people.
     #[serde(skip)]
     pub location: String,
-    /// Since the trace's first record.
+    /// The beginning, since the trace's first record.
     pub start_ms: f64,
     /// The length.
     pub ms: f64,
@@ -117,7 +117,7 @@ impl PathReport {
     }
 }
 
-/// For a person who does not know X.
+/// The blame as a sentence for a person who does not know X.
 fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
     let own = findings.program(episode.client);
     let who = match findings.program(blame.client) {

@@ -26,9 +26,9 @@ pub struct EpisodeReport {
     pub landmark: String,
     /// `input`, `output`, `asynchronous`.
     pub trigger: &'static str,
-    /// Since the trace's first record.
+    /// The beginning, since the trace's first record.
     pub start_ms: f64,
-    /// From its beginning to the end of all that it led to, other clients' doing as well.
+    /// The time from the beginning to the end of all effects, other clients' work included.
     pub latency_ms: f64,
     /// The latency without the children's.
     pub exclusive_ms: f64,
@@ -52,11 +52,11 @@ pub struct EpisodeReport {
     pub blocked_ms: f64,
     /// The largest part.
     pub culprit: &'static str,
-    /// Where most of its time was spent; null where it took none.
+    /// The location of most of the episode's time; null where the episode took none.
     pub mostly: Option<LocationReport>,
     /// Requests sent.
     pub requests: u64,
-    /// Their bytes.
+    /// Bytes of the requests.
     pub bytes: u64,
     /// Events handled.
     pub events: u64,
@@ -75,14 +75,14 @@ pub struct EpisodeReport {
     pub messages: Vec<String>,
 }
 
-/// Another client held the server, and an episode waited for that.
+/// A wait of an episode while another client held the server.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HeldUpReport {
     /// The client that held the server.
     pub by: String,
     /// `busy` with the client's work, or `grabbed`.
     pub how: String,
-    /// By which request.
+    /// The request that held the server.
     pub request: Option<String>,
     /// Time waited within the episode.
     pub waited_ms: f64,
@@ -93,16 +93,16 @@ pub struct HeldUpReport {
 pub struct ChildReport {
     /// The connection's number, of an episode of another client; else null.
     pub client: Option<u32>,
-    /// The other client's name.
+    /// The name of the other client.
     pub client_name: Option<String>,
     /// The request that made it act.
     pub request: Option<String>,
     /// The event and its window.
     pub landmark: String,
-    /// Since the trace's first record.
+    /// The beginning, since the trace's first record.
     pub start_ms: f64,
-    /// Until the next event that is not within it, or the last request; of another client's episode, to the
-    /// end of all that it led to.
+    /// The time until the next event that is not within this one, or the last request. For another client's episode,
+    /// the time to the end of all its effects.
     pub latency_ms: f64,
     /// The latency without the children's.
     pub exclusive_ms: f64,

@@ -20,7 +20,7 @@ pub struct LandmarkReport {
     pub count: u64,
     /// Episodes over their threshold.
     pub perceptible: u64,
-    /// Their latencies.
+    /// The greatest latency.
     pub max_ms: f64,
     /// The mean.
     pub mean_ms: f64,
@@ -36,7 +36,7 @@ pub struct LandmarkReport {
     pub p95_ms: f64,
     /// The 98th.
     pub p98_ms: f64,
-    /// Where their time went.
+    /// The parts of the latencies.
     pub parts: PartsReport,
     /// The largest part.
     pub culprit: &'static str,
@@ -62,11 +62,11 @@ pub struct ExclusiveReport {
 /// INP's three phases.
 #[derive(Debug, Clone, Serialize)]
 pub struct PhasesReport {
-    /// Until the client began with it.
+    /// The time until the client began with the stimulus.
     pub input_delay_ms: f64,
-    /// Until its last request.
+    /// The time from then until the client's last request.
     pub processing_ms: f64,
-    /// Until that was drawn.
+    /// The time from then until the server had drawn.
     pub presentation_delay_ms: f64,
 }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 /// A mark of the user. Times are milliseconds from the trace's first record.
 #[derive(Debug, Clone, Serialize)]
 pub struct MarkReport {
-    /// When.
+    /// The time of the mark.
     pub at_ms: f64,
     /// The text; the key where a key was pressed.
     pub text: String,
@@ -30,13 +30,13 @@ pub struct MarkedEpisode {
     pub client_name: String,
     /// The landmark.
     pub landmark: String,
-    /// When it began.
+    /// The beginning of the episode.
     pub start_ms: f64,
     /// The latency.
     pub latency_ms: f64,
     /// The largest part.
     pub culprit: &'static str,
-    /// Where most of its time was spent.
+    /// The location of most of the episode's time.
     pub mostly: Option<String>,
 }
 

@@ -15,7 +15,7 @@ pub struct ModalReport {
     pub how: &'static str,
     /// The window, as far as it is known.
     pub window: Option<String>,
-    /// Since the trace's first record.
+    /// The beginning, since the trace's first record.
     pub start_ms: f64,
     /// The length; null where the phase went on to the end.
     pub duration_ms: Option<f64>,

@@ -18,7 +18,7 @@ pub struct OutliersReport {
     pub group: String,
     /// The number of outliers.
     pub count: u64,
-    /// All actions of the kind.
+    /// The number of actions of the kind.
     pub actions: u64,
     /// The period in actions of the kind, where all distances are equal; else null.
     pub every: Option<u64>,

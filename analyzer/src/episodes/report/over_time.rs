@@ -18,13 +18,13 @@ pub struct BurstReport {
     pub client_name: String,
     /// The frames' landmark.
     pub landmark: String,
-    /// Since the trace's first record.
+    /// The beginning, since the trace's first record.
     pub start_ms: f64,
     /// The length.
     pub duration_ms: f64,
     /// Frames.
     pub frames: u64,
-    /// For each second.
+    /// Frames in each second.
     pub frames_per_second: f64,
     /// Frames that took longer than the budget.
     pub over_budget: u64,
@@ -88,7 +88,7 @@ pub struct StateReport {
 /// A stretch of waiting.
 #[derive(Debug, Clone, Serialize)]
 pub struct WaitReport {
-    /// Since the trace's first record.
+    /// The beginning, since the trace's first record.
     pub start_ms: f64,
     /// The length.
     pub duration_ms: f64,
@@ -140,7 +140,7 @@ impl ThinkReport {
 /// The episodes of a class of duration.
 #[derive(Debug, Clone, Serialize)]
 pub struct DurationReport {
-    /// From this latency on,
+    /// The least latency of the class.
     pub from_ms: f64,
     /// and below this; null: without end.
     pub to_ms: Option<f64>,

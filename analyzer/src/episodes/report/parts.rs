@@ -11,7 +11,7 @@ use crate::units::nanos_ms;
 /// The time of an episode by owner; the sum is the latency.
 #[derive(Debug, Clone, Serialize)]
 pub struct PartsReport {
-    /// Nobody had begun with it.
+    /// The time before the client began with the stimulus.
     pub waiting_ms: f64,
     /// The client ran.
     pub client_ms: f64,
@@ -19,9 +19,9 @@ pub struct PartsReport {
     pub off_cpu_ms: f64,
     /// The server's.
     pub server_ms: f64,
-    /// On the way.
+    /// The time on the way between client and server.
     pub network_ms: f64,
-    /// Other clients handle the effects; the client itself is done.
+    /// The time in which other clients handle the effects; the client itself is done.
     pub other_clients_ms: f64,
 }
 
@@ -65,7 +65,7 @@ pub struct TriggerReport {
     pub p95_ms: Option<f64>,
     /// The greatest.
     pub max_ms: Option<f64>,
-    /// Where their time went.
+    /// The parts of the latencies.
     pub parts: PartsReport,
     /// Why.
     pub causes: CausesReport,

@@ -14,11 +14,11 @@ use crate::units::{duration_ms, percent};
 /// Episodes of one shape.
 #[derive(Debug, Clone, Serialize)]
 pub struct PatternReport {
-    /// From 1, in the order in which they were first seen; null of those that were too many.
+    /// The pattern's number from 1, in the order of first sight; null for patterns over the limit.
     pub pattern: Option<u64>,
     /// The kind of action and the class of the window.
     pub group: String,
-    /// Where one landmark alone is slow in its group: it, with all that it does. Null of all others.
+    /// The landmark that alone is slow in its group, with all that the landmark does. Null for all other patterns.
     pub landmark: Option<String>,
     /// The tree: what is handled, what it does, and in brackets what that led to.
     pub shape: String,
@@ -44,18 +44,18 @@ pub struct PatternReport {
     pub parts: PartsReport,
     /// The largest part.
     pub culprit: &'static str,
-    /// Where its time was spent, the most first; together its total.
+    /// The locations of the pattern's time, the most first; together the pattern's total.
     pub locations: Vec<LocationReport>,
-    /// The longest of its episodes: its client's number.
+    /// The number of the client with the pattern's longest episode.
     pub longest_client: u32,
-    /// When that began, since the trace's first record.
+    /// The beginning of the longest episode, since the trace's first record.
     pub longest_start_ms: f64,
 }
 
-/// Where time was spent.
+/// A location of time.
 #[derive(Debug, Clone, Serialize)]
 pub struct LocationReport {
-    /// For people: `client code`, `round trips of QueryTree`, `drawing in XTerm`.
+    /// The location in words for people: `client code`, `round trips of QueryTree`, `drawing in XTerm`.
     pub location: String,
     /// `client`, `round_trips`, `writing`, `drawing`, `waiting`, `processor`, `sleeping`, `lock`, `file`,
     /// `poll`, `elsewhere`, `network`.

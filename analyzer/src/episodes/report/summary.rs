@@ -11,7 +11,7 @@ use crate::units::{duration_ms, percent};
 /// The thesis's Table 4.2.
 #[derive(Debug, Clone, Serialize)]
 pub struct SummaryReport {
-    /// From the first connection to the last thing that a client did.
+    /// The time from the first connection to the last activity of a client.
     pub end_to_end_ms: f64,
     /// The latencies of all episodes together.
     pub latency_ms: f64,
@@ -19,7 +19,7 @@ pub struct SummaryReport {
     pub in_episode_ms: f64,
     /// The percentage of the end-to-end time.
     pub in_episode_percent: f64,
-    /// All of them.
+    /// The number of episodes.
     pub count: u64,
     /// Episodes under 3 ms.
     pub under_3_ms: u64,

@@ -22,18 +22,18 @@ pub struct ResourceUse {
 /// The events of one type (Reiss, Figure 5).
 #[derive(Debug, Clone, Serialize)]
 pub struct EventTypeReport {
-    /// As the user calls it.
+    /// The type's name, as the user calls it.
     pub name: String,
-    /// As the user says.
+    /// The kind of type, as the user says.
     #[serde(rename = "type")]
     pub kind: String,
     /// The number.
     pub count: u64,
-    /// When the first began, since the trace's first record; null where there is none.
+    /// The beginning of the first event, since the trace's first record; null where there is none.
     pub start_ms: Option<f64>,
-    /// When the last was over.
+    /// The end of the last event.
     pub end_ms: Option<f64>,
-    /// From beginning to end, in milliseconds.
+    /// The time from beginning to end, in milliseconds.
     pub time_ms: ResourceUse,
     /// The client's processor time.
     pub client_ms: ResourceUse,
@@ -47,11 +47,11 @@ pub struct EventTypeReport {
     pub round_trips: ResourceUse,
     /// Resources that were made on the server.
     pub allocated: ResourceUse,
-    /// Their bytes.
+    /// Bytes of the resources that were made.
     pub allocated_bytes: ResourceUse,
     /// Resources that were made and never freed.
     pub unfreed: ResourceUse,
-    /// Their bytes.
+    /// Bytes of the resources that were never freed.
     pub unfreed_bytes: ResourceUse,
 }
 
@@ -71,7 +71,7 @@ impl ResourceUse {
 }
 
 impl EventTypeReport {
-    /// All types, in the order of the file.
+    /// The types in the order of the file.
     pub(super) fn all(findings: &Findings, first: Timestamp) -> Vec<EventTypeReport> {
         let instances = &findings.user;
         let unfreed = instances.unfreed();

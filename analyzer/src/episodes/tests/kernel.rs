@@ -1,5 +1,4 @@
-//! On recordings of real programs: a client has no more time of an episode than the kernel says that its
-//! threads ran.
+//! Recordings of real programs: a client has no more time of an episode than the kernel says that its threads ran.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -10,8 +9,8 @@ use x11prof_trace::{Control, Reader, Record, Switch, SwitchKind};
 
 use super::*;
 
-/// When at least one thread of a process was on a processor, in nanoseconds. Until its first switch it ran,
-/// for it had just connected, unless that switch says that it did not.
+/// The stretches in which a thread of a process was on a processor, in nanoseconds. The process ran until its first
+/// switch, for it had just connected, unless that switch says that it did not.
 fn ran(switches: &[Switch], pid: u32) -> Vec<(u64, u64)> {
     let mut on: HashMap<u16, (u32, u32)> = HashMap::new();
     let first = switches.iter().find(|switch| switch.pid == pid);

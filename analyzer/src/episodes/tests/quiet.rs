@@ -1,4 +1,4 @@
-//! Where an episode ends, and what does not end or prolong it.
+//! Ends of episodes, and events that do not end or prolong an episode.
 
 use super::*;
 use SwitchKind::{Blocked, In};

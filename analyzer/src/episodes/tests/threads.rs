@@ -9,7 +9,7 @@ const FUTEX: i64 = 202;
 const PSELECT: i64 = 270;
 /// The first thread, which reads and writes in Tk and paints in Swing (where it is not the first).
 const MAIN: u32 = CLIENT_PID;
-/// The one that waits for the connection, and reads it in Swing.
+/// The thread that waits for the connection, and reads from the connection in Swing.
 const READER: u32 = CLIENT_PID + 1;
 /// The addresses of where the main thread waits for work, and of another condition.
 const WORK: u64 = 0x7f00_0028;

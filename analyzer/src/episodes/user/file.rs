@@ -14,7 +14,7 @@ const MAX_EVENTS: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {what}")]
 pub struct EventFileError {
-    /// Where, counted from 1.
+    /// The line of the error, counted from 1.
     pub line: usize,
     /// The error, and the expected text.
     pub what: String,

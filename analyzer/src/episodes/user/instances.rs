@@ -41,7 +41,7 @@ pub(crate) struct Instance {
     pub(crate) start: u64,
     pub(crate) end: u64,
     pub(crate) used: Resources,
-    /// When the stretch that goes on began; `None` between stretches.
+    /// The beginning of the stretch that goes on; `None` between stretches.
     since: Option<u64>,
 }
 
@@ -178,12 +178,12 @@ impl Instances {
         }
         let open = self.open.entry(client).or_default();
         let goes_on = |number: &usize| self.all.get(*number).is_some_and(|one| one.of == tag.of);
-        // A start within an event of the same type is that event; within one of another type it is part of
-        // that, unless the definition says `nested`.
+        // A start within an event of the same type is that event. A start within an event of another type is part
+        // of that event, unless the definition says `nested`.
         if open.iter().any(goes_on) || !nested && !open.is_empty() || open.len() >= MAX_OPEN {
             return;
         }
-        // One that ends with its response is all of that episode.
+        // An event that ends with its response is all of the episode.
         let whole = ends_itself || episode.delivered == Some(tag.time);
         let since = match whole {
             true => episode.start.as_nanos(),
@@ -229,7 +229,7 @@ impl Instances {
         }
     }
 
-    /// All of the trace has been observed.
+    /// The trace has been observed to its end.
     pub(crate) fn observed(&mut self) {
         self.server.finish();
     }

@@ -14,7 +14,7 @@ pub(crate) struct Tag {
     pub(crate) ends: bool,
     /// The window that the message is about.
     pub(crate) window: Option<u32>,
-    /// When the message was seen, in nanoseconds.
+    /// The time at which the message was seen, in nanoseconds.
     pub(crate) time: u64,
 }
 

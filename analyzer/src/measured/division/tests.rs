@@ -14,7 +14,7 @@ const SERVER: u32 = 7;
 const WAKEUP: char = 'w';
 
 impl Divided for char {
-    /// One kind: prices alone divide.
+    /// The kind of every key is the same: prices alone divide.
     fn kind(self) -> char {
         'k'
     }

@@ -13,7 +13,7 @@ pub(super) struct Slow {
     pub(super) because: String,
     /// A replacement.
     pub(super) instead: String,
-    /// Where that is written down.
+    /// The documents that say so.
     pub(super) sources: Vec<String>,
 }
 

@@ -43,7 +43,7 @@ struct Repeated {
 #[derive(Debug, Default)]
 pub(super) struct Duplicates {
     known: FxHashMap<(ConnectionId, u64), Known>,
-    /// When something was last changed, by the number of the message.
+    /// The last change of each subject, by the number of the message.
     changed: FxHashMap<Subject, u64>,
     now: u64,
     repeated: Groups<Symbol, Repeated>,

@@ -16,7 +16,7 @@ const LARGE: u64 = 64 << 10;
 struct Pictures {
     count: u64,
     bytes: u64,
-    /// From the first byte to the last.
+    /// The time from the first byte to the last.
     crossing: u64,
     most: u64,
     /// Requests whose reply a client waited for.

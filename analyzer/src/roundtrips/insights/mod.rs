@@ -39,7 +39,7 @@ pub(super) struct Context<'a> {
     pub(super) starting: bool,
 }
 
-/// One piece of advice for one client.
+/// A piece of advice for one client.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Finding {
     /// The kind of insight.
@@ -117,7 +117,7 @@ impl Finding {
     }
 }
 
-/// One kind of insight.
+/// A kind of insight.
 trait Insight: std::fmt::Debug {
     /// Takes an observation of the pass, of any client.
     fn observe(&mut self, _observation: &Observation<'_>) {}
@@ -129,7 +129,7 @@ trait Insight: std::fmt::Debug {
     fn findings(&self) -> Vec<Finding>;
 }
 
-/// All kinds of insight.
+/// The kinds of insight.
 #[derive(Debug)]
 pub(super) struct Insights(Vec<Box<dyn Insight>>);
 
@@ -185,7 +185,7 @@ impl<K: std::hash::Hash + Eq + Ord + Copy, V: Default> Groups<K, V> {
         Some(self.0.entry(key).or_default())
     }
 
-    /// All groups, in an order that does not change.
+    /// The groups, in an order that does not change.
     fn all(&self) -> impl Iterator<Item = (ConnectionId, K, &V)> {
         let mut keys: Vec<_> = self.0.iter().collect();
         keys.sort_by_key(|(key, _)| **key);

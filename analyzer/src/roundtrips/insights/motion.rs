@@ -23,7 +23,7 @@ struct Answers {
 #[derive(Debug, Default)]
 struct Pointer {
     events: u64,
-    /// When the last motion came, or the last answer that it led to.
+    /// The time of the last motion, or of the last answer that the motion led to.
     last: u64,
 }
 

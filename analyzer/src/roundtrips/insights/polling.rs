@@ -7,7 +7,7 @@ use super::{AvoidableTrips, Context, Finding, Groups, Insight, is_motion};
 use crate::pipeline::Observation;
 use crate::waits::Answer;
 
-/// This many of one question are a loop.
+/// The number of equal questions that make a loop.
 const LOOP: u64 = 10;
 /// A question this long after a motion of the pointer is a consequence of it, in nanoseconds.
 const NEAR: u64 = 20_000_000;

@@ -26,11 +26,11 @@ const REPLIES: usize = 4096;
 /// Why a reply was slow, the surest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Cause {
-    /// This client had grabbed the server.
+    /// The client that had grabbed the server.
     Grab(ConnectionId),
     /// The request is in the catalogue.
     Itself,
-    /// This client had the server work.
+    /// The client that had the server work.
     Other(ConnectionId),
     /// The client had sent much before.
     Own,
@@ -46,7 +46,7 @@ struct Grab {
 }
 
 impl Grab {
-    /// Another client that had grabbed the server for half of an interval or longer.
+    /// The other client that had grabbed the server for half of an interval or longer.
     fn during(&self, client: ConnectionId, from: u64, until: u64) -> Option<ConnectionId> {
         let now = self.by.map(|by| (by, self.since, until));
         let grabs = [self.before, now].into_iter().flatten();

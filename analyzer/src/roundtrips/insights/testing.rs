@@ -1,4 +1,4 @@
-//! One kind of insight over a synthetic trace.
+//! A test bench: a kind of insight over a synthetic trace.
 
 use x11prof_trace::Record;
 

@@ -112,7 +112,7 @@ impl Grabs {
         done.chain(open.map(|(what, open)| (open.by, what.name(), open.since, None)))
     }
 
-    /// When something was last seen.
+    /// The time of the latest record.
     pub(crate) fn now(&self) -> Timestamp {
         self.elapsed.now()
     }

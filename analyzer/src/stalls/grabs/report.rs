@@ -20,7 +20,7 @@ pub struct GrabReport {
     pub grabs: Vec<GrabLine>,
 }
 
-/// One grab.
+/// A grab.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GrabLine {
     /// `server`, `pointer`, `keyboard`, or `device` with its number.
@@ -41,7 +41,7 @@ pub struct GrabLine {
 /// A client that waited for a grab to end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GrabWaiter {
-    /// Who.
+    /// The client that waited.
     pub client: String,
     /// The number of its requests that waited.
     pub requests: u64,
