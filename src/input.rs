@@ -90,7 +90,7 @@ impl Prices {
         }
     }
 
-    /// As they were measured; `host` is the machine of the recording.
+    /// The prices as they were measured; `host` is the machine of the recording.
     fn as_measured(parameters: ServerParameters, host: &Host) -> Prices {
         let elsewhere = match (&parameters.host.cpu_model, &host.cpu_model) {
             (Some(there), Some(here)) if there != here => {

@@ -91,7 +91,7 @@ pub(crate) fn known() -> &'static [ServerParameters] {
     })
 }
 
-/// All of one of [`known`].
+/// The whole file of one of [`known`].
 pub(crate) fn whole(known: &ServerParameters) -> ServerParameters {
     let mut shipped = built_in().iter();
     let file = shipped.find(|file| file.beginning().as_ref() == Ok(known));

@@ -1,4 +1,4 @@
-//! One pass over a recording: the reader, the session with the user's own operations, the pipeline. Every
+//! A pass over a recording: the reader, the session with the user's own operations, the pipeline. Every
 //! command that reads messages reads them here, context switches ahead of what happened meanwhile.
 
 use std::fs::File;
@@ -21,7 +21,7 @@ pub(crate) struct Pass {
     path: PathBuf,
     reader: Reader<BufReader<File>>,
     pipeline: Pipeline,
-    /// What comes after a part is read as well.
+    /// True where the pass also reads the observations after a part.
     reads_on: bool,
 }
 
@@ -38,7 +38,7 @@ impl Span {
         *self == Span::default()
     }
 
-    /// From when to when it is in a recording from `start` to `end`; `None` where the recording is over
+    /// The beginning and end of the span in a recording from `start` to `end`; `None` where the recording is over
     /// before.
     pub(crate) fn within(
         &self,
@@ -64,7 +64,7 @@ impl Span {
         ))
     }
 
-    /// From `start_ms` on for `length_ms`.
+    /// The span from `start_ms` on for `length_ms`.
     pub(crate) fn of(start_ms: f64, length_ms: f64) -> Span {
         Span {
             from: Some(start_ms.max(0.0) / 1e3),
@@ -76,20 +76,20 @@ impl Span {
 /// A step of a pass over a part of a recording.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Step<'a> {
-    /// Before that part: what is known then stays known, nothing of it counts.
+    /// An observation before the part: its knowledge stays, its counts do not.
     Before(&'a Observation<'a>),
     /// The part begins: counts start afresh. Not said of one that begins with the recording.
     Begins,
-    /// In the part.
+    /// An observation in the part.
     Within(&'a Observation<'a>),
     /// The part is over, and what comes after it follows. Only said by [`Pass::read_on`].
     Ends,
-    /// After that part.
+    /// An observation after the part.
     After(&'a Observation<'a>),
 }
 
 impl Pass {
-    /// Over the trace at `path`, with the operations of the file at `operations` where one is given.
+    /// A pass over the trace at `path`, with the operations of the file at `operations` where one is given.
     pub(crate) fn open(path: &Path, operations: Option<&Path>) -> Result<Pass, CommandError> {
         let reader = input::trace(path)?;
         let session = operations.map_or_else(|| Ok(Session::new()), input::session)?;
@@ -186,7 +186,7 @@ impl Pass {
     }
 }
 
-/// When it began and ended, where it has times of its own.
+/// The beginning and end of the observation, where it has times of its own.
 fn times(observation: &Observation<'_>) -> Option<(Timestamp, Timestamp)> {
     match observation {
         Observation::BlockStart(block) | Observation::Lost(block) => Some((block.time, block.time)),

@@ -32,7 +32,7 @@ pub(crate) fn partial(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// All whole files that are kept, by their paths. One that cannot be read is left out, and said.
+/// The whole files that are kept, by their paths. A file that cannot be read is left out, and said.
 pub(crate) fn all() -> Vec<(PathBuf, ServerParameters)> {
     let Ok(folder) = folder() else {
         return Vec::new();

@@ -8,7 +8,7 @@ use std::{fmt, hint};
 
 use crate::private_dir::random;
 
-/// The one authorization protocol that clients may use.
+/// The authorization protocol that clients may use. There is no other.
 pub(crate) const MIT_MAGIC_COOKIE_1: &[u8] = b"MIT-MAGIC-COOKIE-1";
 
 /// Address families of an authority file (Xauth.h, X.h).
@@ -71,7 +71,7 @@ pub(crate) enum Peer {
     Address(std::net::IpAddr),
 }
 
-/// One entry of an authority file.
+/// An entry of an authority file.
 struct AuthorityEntry<'a> {
     family: u16,
     address: &'a [u8],
@@ -105,7 +105,7 @@ fn hostname() -> String {
         .into_owned()
 }
 
-/// As XauGetBestAuthByAddr: the first entry that fits; an empty number fits every display.
+/// Finds the first entry that fits, like XauGetBestAuthByAddr; an empty number fits every display.
 pub(crate) fn find(file: &[u8], peer: &Peer, hostname: &[u8], number: u32) -> Option<Cookie> {
     let number = number.to_string();
     entries(file)

@@ -16,7 +16,7 @@ const LARGE: usize = 256 << 10;
 const OWN: usize = 16 << 10;
 /// Large buffers that are kept when they are not in use.
 const SPARE: usize = 4;
-/// When more than this are in use, most of their holders wait for peers that do not read.
+/// The number of large buffers in use from which on most holders wait for peers that do not read.
 const MANY: usize = 16;
 
 /// The large buffers of all connections.

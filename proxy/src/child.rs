@@ -43,12 +43,12 @@ impl OwnChild {
         command.spawn().map(OwnChild)
     }
 
-    /// Its process id.
+    /// The program's process id.
     pub(crate) fn id(&self) -> u32 {
         self.0.id()
     }
 
-    /// Its standard output, the first time.
+    /// The program's standard output, the first time.
     pub(crate) fn stdout(&mut self) -> Option<ChildStdout> {
         self.0.stdout.take()
     }

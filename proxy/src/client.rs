@@ -1,4 +1,4 @@
-//! One client from its acceptance to its end. Whatever goes wrong ends this connection alone.
+//! A client from its acceptance to its end. Whatever goes wrong ends this connection alone.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -42,12 +42,12 @@ const CUT_OFF_PATIENCE: Duration = Duration::from_secs(1);
 /// takes most.
 const STACK: usize = 512 << 10;
 
-/// The display that we serve: the state that all connections share.
+/// The display that is served: the state that all connections share.
 pub(crate) struct Display {
     pub(crate) link: ServerLink,
-    /// Our own, which clients must show.
+    /// The display's own cookie, which clients must show.
     pub(crate) cookie: Cookie,
-    /// Other users' clients are taken as well.
+    /// True where clients of other users are taken as well.
     pub(crate) any_user: bool,
     /// True once the user has been told of a refused client.
     pub(crate) turned_away: AtomicBool,
@@ -82,7 +82,7 @@ pub(crate) enum Transport {
 }
 
 impl Transport {
-    /// Its name in the trace.
+    /// The transport's name in the trace.
     fn name(self) -> &'static str {
         match self {
             Transport::Unix => "unix",

@@ -13,12 +13,12 @@ use crate::server_error::{START_PATIENCE, ServerError};
 
 const PROGRAM: &str = "weston";
 const PACKAGE: &str = "weston";
-/// Its socket's name in the runtime directory.
+/// The socket's name in the runtime directory.
 const SOCKET: &str = "wayland-x11prof";
-/// Between two looks for its socket.
+/// The time between two looks for the socket.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// One window and nothing else: no panel, no keyboard on the screen, no animation, no lock.
+/// The configuration of one window and nothing else: no panel, no keyboard on the screen, no animation, no lock.
 const CONFIGURATION: &str = "\
 [core]
 idle-time=0
@@ -103,7 +103,7 @@ impl Compositor {
             .env("WAYLAND_DISPLAY", SOCKET);
     }
 
-    /// Its process id.
+    /// The compositor's process id.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }

@@ -17,7 +17,7 @@ pub(crate) struct ConnectionTap<'a> {
     connection: ConnectionId,
     tap: &'a Tap,
     kept: &'a Mutex<KeptBytes>,
-    /// Of both directions, since which answers have images is in the requests.
+    /// The state of both directions: the requests tell which answers have images.
     state: Mutex<State>,
 }
 

@@ -17,7 +17,7 @@ pub(crate) struct Connections {
     none: Condvar,
     /// Bytes relayed, both ways.
     pub(crate) bytes: AtomicU64,
-    /// One of the relays looks for messages without sleeping.
+    /// True while one of the relays looks for messages without sleeping.
     pub(crate) looking: AtomicBool,
     /// Told of each connection that ends.
     pub(crate) ended: Notify,

@@ -17,7 +17,7 @@ const RENDER_ADD_GLYPHS: u8 = 20;
 const XV_PUT_IMAGE: u8 = 18;
 const XFIXES_GET_CURSOR_IMAGE: u8 = 4;
 const XFIXES_GET_CURSOR_IMAGE_AND_NAME: u8 = 25;
-/// Its reply is a cookie (SECURITY extension, "SecurityGenerateAuthorization").
+/// SecurityGenerateAuthorization, whose reply is a cookie (SECURITY extension).
 const SECURITY_GENERATE_AUTHORIZATION: u8 = 1;
 
 /// The content of an answer that stays out of the trace.

@@ -52,10 +52,10 @@ pub fn link(display: Option<&str>) -> Result<Link, LinkError> {
 /// Why a connection could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
-    /// No display is named.
+    /// The user names no display.
     #[error("DISPLAY is not set: name a display with --display")]
     NoDisplay,
-    /// Its name is none.
+    /// The display's name is no name of a display.
     #[error(transparent)]
     Name(#[from] crate::DisplayNameError),
     /// The display cannot be used.

@@ -22,12 +22,12 @@ pub enum ListenError {
         /// The process that has it, if known.
         by: String,
     },
-    /// All numbers that we try are taken.
+    /// The numbers from the first to the last are all taken.
     #[error(
         "no free display number from :{FIRST_NUMBER} to :{LAST_NUMBER}; name one with --listen"
     )]
     NoneFree,
-    /// There is no listening at that address.
+    /// The address cannot be listened at.
     #[error("cannot listen by TCP at {host}: {source}; name an address of this machine")]
     Tcp {
         /// The address that was asked for.

@@ -22,10 +22,10 @@ pub(crate) const SOCKET_DIR: &str = "/tmp/.X11-unix";
 #[derive(Debug)]
 pub(crate) struct Claimed {
     number: u32,
-    /// By path, and by the abstract name where that is free.
+    /// The socket by path, and the socket by the abstract name where that is free.
     pub(crate) path_listener: UnixListener,
     pub(crate) abstract_listener: UnixListener,
-    /// None where TCP was not asked for.
+    /// The sockets of TCP; empty where TCP was not asked for.
     pub(crate) tcp_listeners: Vec<TcpListener>,
     _socket: RemovedOnDrop,
     _lock: RemovedOnDrop,

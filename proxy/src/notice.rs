@@ -26,16 +26,16 @@ pub enum Notice {
     },
     /// A client connected.
     Connected {
-        /// Its number.
+        /// The connection's number.
         connection: ConnectionId,
-        /// Its process, where the kernel tells.
+        /// The client's process, where the kernel tells.
         pid: Option<u32>,
         /// The process's name.
         name: Option<String>,
     },
     /// A connection ended.
     Disconnected {
-        /// Its number.
+        /// The connection's number.
         connection: ConnectionId,
         /// `client`, `server`, `refused` or `error`.
         by: String,

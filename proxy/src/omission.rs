@@ -20,15 +20,15 @@ const KEYMAP_NOTIFY: u8 = 11;
 /// The kinds of bodies that stay out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
-    /// Nothing but secrets.
+    /// Secrets alone.
     Secrets,
     /// The bodies of long images.
     Images,
     /// The bodies of short images too: they are very many.
     AllImages,
-    /// All long bodies: the recorder falls behind.
+    /// The bodies of long messages: the recorder falls behind.
     LongBodies,
-    /// All bodies after the part that stays of long messages: the recorder still falls behind.
+    /// The bodies after the part that stays of long messages: the recorder still falls behind.
     Bodies,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Omission {
     replies: ImageReplies,
 }
 
-/// One direction.
+/// A direction of the connection.
 struct DirectionWalk {
     walker: Walker,
     /// A gap has begun in the current message, and goes on to its end.

@@ -64,7 +64,7 @@ fn runtime_dir() -> Option<PathBuf> {
     (dir.is_absolute() && dir.is_dir()).then_some(dir)
 }
 
-/// This user's directories of all recorders, wherever they are: a recorder may have been started outside of the
+/// Directories of all recorders of this user, wherever they are: a recorder may have been started outside of the
 /// session.
 pub(crate) fn all() -> Vec<PathBuf> {
     let bases = runtime_dir().into_iter().chain([std::env::temp_dir()]);

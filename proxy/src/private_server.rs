@@ -231,7 +231,7 @@ impl PrivateServer {
         }))
     }
 
-    /// Its display, `:N`.
+    /// The server's display, `:N`.
     pub fn display(&self) -> &DisplayName {
         &self.display
     }
@@ -241,12 +241,12 @@ impl PrivateServer {
         &self.authority_file
     }
 
-    /// Its cookie.
+    /// The server's cookie.
     pub fn cookie(&self) -> &Cookie {
         &self.cookie
     }
 
-    /// Its process id.
+    /// The server's process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }

@@ -38,7 +38,7 @@ impl ProcessInfo {
     }
 }
 
-/// When a process started. The kernel counts in ticks, and the time of sleep as well (proc(5), stat, field 22).
+/// The start of a process. The kernel counts in ticks, and the time of sleep as well (proc(5), stat, field 22).
 fn started(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may hold anything.

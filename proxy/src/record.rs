@@ -48,9 +48,9 @@ pub enum Target {
     Environment,
     /// The display with this name.
     Display(String),
-    /// One of our own, for this recording.
+    /// A private server, for this recording.
     Private(ServerKind),
-    /// One of our own, by a shell's command such as `build/Xvfb -screen 0 1280x1024x24`.
+    /// A private server, by a shell's command such as `build/Xvfb -screen 0 1280x1024x24`.
     Command(String),
 }
 

@@ -23,12 +23,12 @@ pub enum RecordError {
         /// Why not.
         reason: String,
     },
-    /// No display server is named.
+    /// The user names no display server.
     #[error(
         "DISPLAY is not set: name a display with --display, or start a private one: x11prof record --server xvfb -- COMMAND"
     )]
     NoDisplay,
-    /// The display's name is none.
+    /// The display's name is no name of a display.
     #[error(transparent)]
     DisplayName(#[from] DisplayNameError),
     /// The private server did not start.
@@ -37,7 +37,7 @@ pub enum RecordError {
     /// The display server cannot be used.
     #[error(transparent)]
     Display(#[from] DisplayError),
-    /// There is no display number to listen at.
+    /// The recorder found no display number to listen at.
     #[error(transparent)]
     Listen(#[from] ListenError),
     /// The trace file cannot be made.
@@ -59,7 +59,7 @@ pub enum RecordError {
     /// The command cannot be started.
     #[error("cannot run {command}: {source}")]
     Command {
-        /// Its program.
+        /// The command's program.
         command: String,
         /// The system's error.
         source: io::Error,

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_millis(25);
 /// The interval between two closed chunks. A killed recorder loses this and `PATIENCE`. The loss must stay under 250 ms
 /// with some waiting for a processor or the disk.
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
-/// One write may take this long at the end of a recording.
+/// The time that one write may take at the end of a recording.
 pub(crate) const HANG_PATIENCE: Duration = Duration::from_secs(5);
 /// The interval between two looks at that write.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -168,7 +168,7 @@ impl Recorder {
 }
 
 struct Trace<W: Write, F: Fn(String)> {
-    /// None without a file, and once writing has failed: then entries are only taken off the queue.
+    /// `None` without a file, and once writing has failed: then entries are only taken off the queue.
     writer: Option<Writer<W>>,
     /// The trace's file, in which a failure is marked; `None` if the destination is no file.
     file: Option<File>,

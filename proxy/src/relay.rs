@@ -21,7 +21,7 @@ use crate::spin_wait::SpinWait;
 /// how every fast sender is slowed down.
 const NOTED_STALL: Duration = Duration::from_millis(5);
 
-/// One connection on its way through us.
+/// A connection on its way through the recorder.
 pub(crate) struct Relay<'a> {
     pub(crate) client: &'a Socket,
     pub(crate) server: &'a Socket,
@@ -46,7 +46,7 @@ pub(crate) struct ConnectionEnd {
     pub(crate) error: Option<io::Error>,
 }
 
-/// One direction of the connection.
+/// A direction of the connection.
 struct RelayDirection<'a> {
     direction: Direction,
     from: &'a Socket,
@@ -63,7 +63,7 @@ struct RelayDirection<'a> {
 
 /// The end of one direction.
 pub(crate) struct DirectionEnd {
-    /// Both directions are over.
+    /// True once both directions are over.
     pub(crate) all: bool,
     pub(crate) end: ConnectionEnd,
 }

@@ -22,7 +22,7 @@ use crate::images::ImageRequests;
 use crate::tap::{DEFAULT_QUEUE_BYTES, Drain, RecorderInput, tap};
 use x11prof_trace::ConnectionId;
 
-/// One message of an application: its number of bytes, and of descriptors at the first.
+/// A message of an application: its number of bytes, and of descriptors at the first byte.
 #[derive(Debug, Clone)]
 struct Sent {
     len: usize,
@@ -78,7 +78,7 @@ fn sender(socket: UnixStream, messages: Vec<Sent>, seed: u8) -> JoinHandle<UnixS
     })
 }
 
-/// All bytes, and the number of each descriptor with the start of the read that brought it.
+/// The bytes got, and the number of each descriptor with the start of the read that brought it.
 type Got = (Vec<u8>, Vec<(u32, usize)>);
 
 fn receiver(socket: UnixStream, step: usize) -> JoinHandle<Got> {
@@ -148,7 +148,7 @@ pub(super) fn relay(
     (drain, run)
 }
 
-/// All that the tap got of one direction.
+/// The bytes that the tap got, by direction.
 fn tapped(drain: &Drain) -> [Vec<u8>; 2] {
     let (mut entries, mut streams) = (Vec::new(), [Vec::new(), Vec::new()]);
     while drain.take(&mut entries, Duration::from_millis(10)) {

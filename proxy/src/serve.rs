@@ -43,7 +43,7 @@ pub(crate) struct ServeOutcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
     NotYet,
-    /// By a signal; the command may end by itself until then.
+    /// A signal ends the recording; the command may end by itself until then.
     Interrupted(Instant),
     /// The command was asked to end.
     Terminated(Instant),
@@ -286,7 +286,7 @@ async fn patience(ending: Ending) {
     }
 }
 
-/// Until that time; never where there is none.
+/// Waits until that time; for ever where there is none.
 async fn reached(until: Option<Instant>) {
     match until {
         Some(until) => sleep_until(until).await,

@@ -11,7 +11,7 @@ pub(crate) const START_PATIENCE: Duration = Duration::from_secs(30);
 /// Why a private server did not start.
 #[derive(Debug, Error)]
 pub enum ServerError {
-    /// Its program is not installed.
+    /// The server's program is not installed.
     #[error("{program} is not installed; on Debian: apt install {package}")]
     Missing {
         /// The program.

@@ -153,7 +153,7 @@ fn server_pid(connected: &Connected) -> Option<u32> {
     }
 }
 
-/// All questions are sent before the first answer is read.
+/// The server's extensions. All questions are sent before the first answer is read.
 fn extensions(talk: &mut SetupConnection) -> Result<Vec<ExtensionOpcodes>, String> {
     let unreadable = |_| "it sent an answer that cannot be read".to_owned();
     talk.send(ListExtensionsRequest, 0)?;

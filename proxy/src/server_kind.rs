@@ -28,13 +28,13 @@ pub enum ServerKind {
 /// The program that hosts a server's window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HostKind {
-    /// Another X server.
+    /// An X server.
     Server(ServerKind),
     /// A Wayland compositor.
     Compositor,
 }
 
-/// All kinds, by their names on the command line.
+/// The kinds, by their names on the command line.
 const NAMED: [(&str, ServerKind); 7] = [
     ("xvfb", ServerKind::Xvfb),
     ("xvfb-8", ServerKind::Xvfb8),
@@ -88,7 +88,7 @@ impl ServerKind {
         NAMED.iter().map(|(name, _)| *name)
     }
 
-    /// Its name on the command line.
+    /// The kind's name on the command line.
     pub fn name(self) -> &'static str {
         let mut all = NAMED.iter();
         all.find(|(_, kind)| *kind == self)

@@ -27,9 +27,9 @@ pub struct ServerLink {
 /// A blocking connection to a server, before anything was said.
 #[derive(Debug)]
 pub enum Connected {
-    /// By a Unix socket.
+    /// A connection by a Unix socket.
     Unix(UnixStream),
-    /// By TCP.
+    /// A connection by TCP.
     Tcp(TcpStream),
 }
 
@@ -99,7 +99,7 @@ impl ServerLink {
     }
 }
 
-/// As libxcb: the loopback interface counts as local, which is how ssh files its cookies.
+/// The peer of an address, as libxcb has it: the loopback interface counts as local, and ssh files its cookies so.
 fn peer_of(ip: IpAddr) -> Peer {
     match ip.to_canonical() {
         ip if ip.is_loopback() => Peer::Local,

@@ -30,7 +30,7 @@ pub(crate) enum Refusal {
 /// The state of a setup that is arriving.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// This many bytes are needed in all, as far as is known yet.
+    /// The number of bytes that are needed in all, as far as is known yet.
     Needs(usize),
     /// The setup is whole.
     Whole(Layout),

@@ -82,7 +82,7 @@ impl SlowLink {
     }
 }
 
-/// Some bytes on their way, with the descriptors that go with the first of them.
+/// Bytes on their way, with the descriptors that go with the first of them.
 #[derive(Debug)]
 struct Packet {
     due: Instant,
@@ -102,7 +102,7 @@ struct OnTheWay {
 }
 
 impl OnTheWay {
-    /// Nothing yet; its packets take their turns on `line`.
+    /// An empty way; its packets take their turns on `line`.
     fn new(network: EmulatedNetwork, line: Arc<Line>) -> OnTheWay {
         OnTheWay {
             network,
@@ -167,7 +167,7 @@ impl OnTheWay {
     }
 }
 
-/// One direction.
+/// A direction of the link.
 struct LinkDirection<'a> {
     from: &'a Socket,
     to: &'a Socket,

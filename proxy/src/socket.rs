@@ -26,9 +26,9 @@ pub(crate) struct Socket(OwnedFd);
 /// The choice between a call that waits and one that does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wait {
-    /// Until something can be done.
+    /// Waits until something can be done.
     Yes,
-    /// No: where nothing can be done, that is the error `WouldBlock`.
+    /// Returns the error `WouldBlock` where nothing can be done.
     No,
 }
 

@@ -21,9 +21,9 @@ const LOOK: Duration = Duration::from_micros(100);
 static SPARE: LazyLock<bool> =
     LazyLock::new(|| thread::available_parallelism().is_ok_and(|processors| processors.get() > 1));
 
-/// One relay's waiting.
+/// The waiting of one relay.
 pub(crate) struct SpinWait<'a> {
-    /// Somebody looks.
+    /// True while a relay looks.
     taken: &'a AtomicBool,
     looks: bool,
     /// The last wait was short, or there was none yet.

@@ -32,7 +32,7 @@ struct Name {
 /// The outcome of the file at the end.
 #[derive(Debug, Default)]
 pub(crate) struct FileOutcome {
-    /// Its length in bytes.
+    /// The file's length in bytes.
     pub(crate) len: u64,
     /// True if nothing was recorded, and the older file keeps the name.
     pub(crate) left_alone: bool,

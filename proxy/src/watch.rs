@@ -38,7 +38,7 @@ pub struct Watched {
 pub enum WatchEvent {
     /// The next record.
     Record(Record),
-    /// None came in time.
+    /// The time was over before a record came.
     Nothing,
     /// The recording has ended.
     End,

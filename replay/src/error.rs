@@ -15,7 +15,7 @@ pub enum ReplayError {
          program: x11prof record --full -- COMMAND"
     )]
     Middle,
-    /// No client was accepted by the server.
+    /// The server accepted no client.
     #[error("there is no client in it to play")]
     NoClient,
     /// The requests are too long to hold in memory.
@@ -29,11 +29,11 @@ pub enum ReplayError {
         "it was recorded at depth {recorded}, the display has depth {here}; use a server of that depth{advice}"
     )]
     Depth {
-        /// Of the recording.
+        /// The depth of the recording.
         recorded: u8,
-        /// Of the display.
+        /// The depth of the display.
         here: u8,
-        /// What to start in its place.
+        /// Advice: the server to start in its place.
         advice: &'static str,
     },
     /// The display offers clients fewer ids.
@@ -42,9 +42,9 @@ pub enum ReplayError {
     /// The display cannot be reached, or ended the connection.
     #[error("{what}: {why}")]
     Display {
-        /// What was tried.
+        /// The step that failed.
         what: &'static str,
-        /// Why it failed.
+        /// The reason for the failure.
         why: String,
     },
     /// A reply did not come.
@@ -56,7 +56,7 @@ pub enum ReplayError {
         connection: u32,
         /// The recorded request's number.
         request: u64,
-        /// How long the player waited.
+        /// The seconds that the player waited.
         seconds: u64,
     },
     /// A picture cannot be written.

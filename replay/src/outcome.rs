@@ -1,10 +1,10 @@
-//! What a player did, and where that differs from the recording.
+//! The outcome of a player: the requests that it played, and the differences from the recording.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What was played, and where that differs from the recording.
+/// The requests that were played, and the differences from the recording.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Played {
     /// Connections.
@@ -28,6 +28,6 @@ pub struct Played {
     pub errors: BTreeMap<String, (u64, u64)>,
     /// Processor time of the player in nanoseconds.
     pub player_cpu_ns: u64,
-    /// From the first request to the last, in nanoseconds.
+    /// The time from the first request to the last, in nanoseconds.
     pub took_ns: u64,
 }

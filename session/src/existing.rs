@@ -14,11 +14,11 @@ use crate::windows::window::Window;
 /// A window that exists.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ExistingWindow {
-    /// Its id.
+    /// The window's id.
     pub id: u32,
-    /// Its parent's.
+    /// The id of the window's parent.
     pub parent: u32,
-    /// Its place and size.
+    /// The window's place and size.
     pub geometry: Geometry,
     /// Bits of a pixel, if the drawable has pixels and the number is known.
     pub depth: Option<u8>,
@@ -32,7 +32,7 @@ pub struct ExistingWindow {
     pub names: WindowNames,
 }
 
-/// No request made these resources: their number is that before the first request.
+/// The number before the first request: no request made these resources.
 const BEFORE: SequenceNumber = SequenceNumber(0);
 
 impl Session {
@@ -41,7 +41,7 @@ impl Session {
         self.state.clients.accepted(client, first, mask);
     }
 
-    /// There is this root window.
+    /// Adds a root window.
     pub fn exists_root(&mut self, root: ExistingDrawable) {
         self.state.drawables.add_root(Root {
             id: root.id,
@@ -119,7 +119,7 @@ impl Session {
         self.roots().into_iter().filter_map(root).collect()
     }
 
-    /// All windows but roots that hang together with one, parents before children, siblings from
+    /// The windows, without roots, that hang together with a root: parents before children, siblings from
     /// the lowest to the highest.
     pub fn existing_windows(&self) -> Vec<ExistingWindow> {
         let windows = &self.state.drawables.windows;
@@ -146,7 +146,7 @@ impl Session {
         found
     }
 
-    /// All pixmaps.
+    /// The pixmaps, in the order of their ids.
     pub fn existing_pixmaps(&self) -> Vec<ExistingDrawable> {
         let mut all: Vec<_> = self.state.drawables.pixmaps().collect();
         all.sort_unstable_by_key(|pixmap| pixmap.id);

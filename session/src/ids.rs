@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use x11prof_protocol::{Request, SequenceNumber};
 
-/// One client's connection, as the trace numbers them.
+/// A client's connection, as the trace numbers connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientId(pub u32);
 

@@ -41,7 +41,7 @@ pub enum Observed<'a> {
     Operation(&'a Operation),
     /// The request of this number, observed before on the same connection, failed: only its fixed part cost.
     Failed(SequenceNumber),
-    /// Nothing that has a price here.
+    /// The message has no price here.
     Nothing,
 }
 

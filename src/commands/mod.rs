@@ -1,4 +1,4 @@
-//! One file a command: from its arguments to its result.
+//! The commands, a file each: from the arguments to the result.
 
 pub(crate) mod audit;
 mod calibration;

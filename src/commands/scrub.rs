@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Scrub) -> Outcome {
 
 /// A trace on its way to a file.
 enum Copy {
-    /// No record yet.
+    /// The copy has no record yet.
     Before(AtomicFile),
     Begun(Box<Writer<AtomicFile>>),
 }

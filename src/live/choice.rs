@@ -26,7 +26,7 @@ pub(super) struct Choice {
 /// The action that keys ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeyAction {
-    /// Nothing.
+    /// The keys ask for nothing.
     Nothing,
     /// Draw the screen again.
     Draw,

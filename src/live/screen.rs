@@ -93,7 +93,7 @@ pub(super) struct Shown<'a> {
     pub(super) keys: bool,
 }
 
-/// One frame: the answer, the rows that fit, how good the figures are, the keys.
+/// Draws a frame: the answer, the rows that fit, how good the figures are, the keys.
 fn draw(frame: &mut Frame<'_>, shown: &Shown<'_>, notices: &[&str]) {
     let head = head(shown, notices);
     let foot = foot(shown);

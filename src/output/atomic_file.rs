@@ -13,7 +13,7 @@ use x11prof_proxy::is_being_recorded;
 /// The users who may read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Whom the user's umask, or the file that was there, lets.
+    /// The users that the umask, or the mode of the replaced file, lets.
     Usual,
     /// The owner alone may read the file: it holds keystrokes.
     Private,
@@ -23,7 +23,7 @@ pub(crate) enum Access {
 #[derive(Debug)]
 pub(crate) struct AtomicFile {
     file: BufWriter<File>,
-    /// None for a pipe or a device, which is written as it is.
+    /// `None` for a pipe or a device, which is written as it is.
     place: Option<Place>,
 }
 

@@ -29,7 +29,7 @@ fn width() -> Option<usize> {
     Some(usize::from(size.ws_col)).filter(|width| *width > 0)
 }
 
-/// Not where the user says so (no-color.org), nor on a terminal that knows no codes.
+/// True unless the user forbids colours (no-color.org), or the terminal knows no codes.
 fn has_colours() -> bool {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     set("NO_COLOR").is_none() && set("TERM").is_none_or(|term| term != "dumb")

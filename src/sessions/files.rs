@@ -21,7 +21,7 @@ pub(crate) struct Found {
     pub(crate) traces: Vec<PathBuf>,
     /// Tables, with their names.
     pub(crate) tables: Vec<(&'static str, PathBuf)>,
-    /// Other files.
+    /// The files of other kinds.
     pub(crate) left_out: Vec<LeftOut>,
     /// Device and inode of each file and folder that was found: links and hard links give it more names.
     seen: HashSet<(u64, u64)>,

@@ -18,7 +18,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// Nothing read yet of N files.
+    /// The bar of N files, of which none is read yet.
     pub(super) fn new(files: usize) -> Reading {
         Reading {
             began: Instant::now(),
@@ -28,7 +28,7 @@ impl Reading {
         }
     }
 
-    /// One more is read.
+    /// Counts a file as read.
     pub(super) fn step(&mut self) {
         self.done += 1;
         if self.bar.is_none() && self.began.elapsed() >= PATIENCE && std::io::stderr().is_terminal()

@@ -1,4 +1,4 @@
-//! From files to issues. A file that is damaged is named and left out as a whole, the rest goes on.
+//! The way from files to issues. A damaged file is named and left out as a whole, the rest goes on.
 //!
 //! Files are read on all processors and added in their order, so that the result depends on nobody's speed.
 

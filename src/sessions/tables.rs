@@ -17,7 +17,7 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// Nothing yet, for a folder, which is made.
+    /// Makes the folder, for tables without rows yet.
     pub(crate) fn new(folder: &Path) -> Result<Tables, CommandError> {
         fs::create_dir_all(folder).map_err(|error| CommandError::file(folder, error))?;
         Ok(Tables {

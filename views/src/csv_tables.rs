@@ -151,7 +151,7 @@ pub fn comparison(comparison: &Comparison) -> String {
     text(out)
 }
 
-/// One distribution of one kind of message.
+/// A distribution of one kind of message.
 #[derive(Serialize)]
 struct DistributionRow<'a> {
     category: &'a str,

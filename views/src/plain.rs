@@ -8,7 +8,7 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     without(text, char::is_control)
 }
 
-/// As `plain`, but line feeds stay.
+/// The text as [`plain`] has it, but with its line feeds.
 pub fn plain_lines(text: &str) -> Cow<'_, str> {
     without(text, |c| c.is_control() && c != '\n')
 }

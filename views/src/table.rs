@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::page::{Page, Style, cut};
 use crate::plain::plain;
 
-/// Between two columns.
+/// The space between two columns.
 const GAP: usize = 2;
 /// The first column is cut to this before another one is left out.
 const NAME: usize = 24;

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// The least time between two attachments: a server that is flooded again is not asked for all its windows at once.
 const REST: Duration = Duration::from_secs(1);
 
-/// All connections to one server.
+/// The connections to one server.
 pub(super) struct Attachment {
     link: ServerLink,
     server: Option<u32>,

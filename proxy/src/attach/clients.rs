@@ -56,7 +56,7 @@ struct RecordedClient<'a> {
 }
 
 impl<'a> Clients<'a> {
-    /// None yet.
+    /// A table of no clients yet.
     pub(super) fn new(to: Recording<'a>) -> Clients<'a> {
         Clients {
             known: HashMap::new(),

@@ -70,8 +70,8 @@ pub(crate) fn disable(conversation: &mut Conversation, id: u32) -> Result<(), St
     Ok(())
 }
 
-/// All requests, replies, events that were delivered and errors, and the clients that come and go. Events of devices
-/// before they are delivered are nobody's.
+/// The range of all requests, replies, delivered events and errors, and of clients that come and go. Events of devices
+/// before their delivery are nobody's.
 fn everything() -> Range {
     let bytes = |first, last| Range8 { first, last };
     let extensions = ExtRange {

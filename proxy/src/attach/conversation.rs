@@ -68,7 +68,7 @@ impl Conversation {
         all.find(|one| one.name == name).map(|one| one.major)
     }
 
-    /// From now on the server may take so long for all its answers.
+    /// Sets the time that the server may take for all its answers from now on.
     pub(crate) fn set_patience(&mut self, patience: Duration) {
         self.talk.set_patience(patience);
     }

@@ -29,7 +29,7 @@ const TITLE: u32 = 64;
 /// A client that is connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FoundClient {
-    /// Its first resource id.
+    /// The client's first resource id.
     pub(super) first: u32,
     /// The client's process, if it is on the server's machine.
     pub(super) pid: Option<u32>,

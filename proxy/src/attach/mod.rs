@@ -335,7 +335,7 @@ fn fell_behind(bytes: u64) -> String {
     )
 }
 
-/// When a recording ends.
+/// The end of a recording.
 struct Ending {
     until: Option<Instant>,
     stop: Arc<AtomicBool>,

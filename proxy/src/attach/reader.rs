@@ -28,7 +28,7 @@ const LONGEST: usize = 64 << 20;
 /// Whole answers that were read at once.
 #[derive(Debug)]
 pub(super) struct Heard {
-    /// When they had come.
+    /// The time at which the answers had come.
     pub(super) time: Timestamp,
     /// The answers, one after the other.
     pub(super) answers: Bytes,
@@ -53,7 +53,7 @@ pub(super) struct Reader {
 /// The reader's next item.
 pub(super) enum ReaderItem {
     Heard(Heard),
-    /// Nothing came in time.
+    /// The time was over before an answer came.
     Nothing,
     /// The server closed the connection.
     End,

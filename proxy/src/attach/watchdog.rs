@@ -107,7 +107,7 @@ impl Watchdog {
         ))
     }
 
-    /// Since when messages may be missing, and why, where the watchdog has cut the recorder off.
+    /// The time since which messages may be missing, and the reason, where the watchdog has cut the recorder off.
     pub(super) fn verdict(&mut self) -> Option<(Timestamp, Reason)> {
         let mut verdict = [0; 9];
         self.verdicts.read_exact(&mut verdict).ok()?;

@@ -63,7 +63,7 @@ fn shared_in_memory(command: &mut Command) -> Result<[File; 2], String> {
     Ok(files)
 }
 
-/// Whether handlers can be timed on this machine, with a reason for people where they cannot.
+/// Succeeds where handlers can be timed on this machine; else fails with a reason for people.
 fn possible() -> Result<(), String> {
     if LIBRARY.is_empty() {
         return Err("x11prof times handlers on x86_64 only".to_owned());

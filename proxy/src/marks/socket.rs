@@ -19,11 +19,11 @@ use crate::tap::Tap;
 
 /// Bytes of a mark's text.
 const TEXT: u64 = 4096;
-/// Each side waits this long for the other.
+/// The time that each side waits for the other.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The recorder's answer.
 const TAKEN: &[u8] = b"taken\n";
-/// After a failure to accept.
+/// The rest after a failure to accept.
 const REST: Duration = Duration::from_millis(100);
 /// Connections at a time. Each may be silent for as long as the recorder is patient.
 const AT_A_TIME: usize = 64;
@@ -34,7 +34,7 @@ pub enum MarkError {
     /// The display's name.
     #[error(transparent)]
     Display(#[from] DisplayNameError),
-    /// No recorder of this user records the display.
+    /// The display has no recorder of this user.
     #[error(
         "display {0} is not being recorded by this user; begin with `x11prof record`, or name another with --display"
     )]

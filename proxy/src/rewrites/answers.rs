@@ -27,7 +27,7 @@ pub(super) enum MessageKind {
 pub(super) enum AnswerPiece {
     /// More bytes are needed to tell.
     Wait,
-    /// This many bytes belong to a message that is under way.
+    /// The number of bytes that belong to a message under way.
     Rest(usize),
     /// A message begins with 32 bytes, which are there; `alone` if it has no more.
     Message { kind: MessageKind, alone: bool },

@@ -30,7 +30,7 @@ pub enum Rewrite {
 }
 
 impl Rewrite {
-    /// All rewrites.
+    /// The rewrites.
     pub const ALL: [Rewrite; 4] = [
         Rewrite::AnswerQueries,
         Rewrite::AnswerAtoms,
@@ -121,7 +121,7 @@ impl TriedRewrites {
         }
     }
 
-    /// Each rewrite with the number of requests that it changed.
+    /// The rewrites, each with the number of requests that it changed.
     pub(crate) fn counts(&self) -> Vec<(Rewrite, u64)> {
         let count = |rewrite: &Rewrite| self.counts[rewrite.index()].load(Ordering::Relaxed);
         self.rewrites

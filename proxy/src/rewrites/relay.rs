@@ -19,7 +19,7 @@ use crate::spin_wait::SpinWait;
 
 /// Bytes of a read: as much as an ordinary relay takes at once of a sender that does not stop.
 const READ: usize = 256 << 10;
-/// No more requests are taken in from a client that leaves this many bytes of answers unread.
+/// The bytes of unread answers from which on no more requests are taken from a client.
 const UNREAD: usize = 1 << 20;
 
 /// A connection on its way through us, changed.

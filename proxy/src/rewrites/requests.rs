@@ -9,7 +9,7 @@ use super::memory::LONGEST_QUESTION;
 pub(super) enum RequestPiece {
     /// More bytes are needed to tell.
     Wait,
-    /// This many bytes belong to a request under way, or to a stream that cannot be followed.
+    /// The number of bytes that belong to a request under way, or to a stream that cannot be followed.
     Rest(usize),
     /// A request begins. Its first `here` bytes are there, at least its header; `whole` if it was wanted whole and
     /// these are all.

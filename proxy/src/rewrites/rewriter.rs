@@ -28,7 +28,7 @@ const GET_SCREEN_RESOURCES_CURRENT: u8 = 25;
 /// it, so that each number stays unambiguous.
 const FAR: u64 = 1 << 15;
 
-/// One connection with rewrites.
+/// A connection with rewrites.
 pub(super) struct Rewriter<'a> {
     rewrites: &'a [Rewrite],
     opcodes: Opcodes,

@@ -39,13 +39,13 @@ fn asked() -> impl Strategy<Value = Question> {
 enum Step {
     /// The client sends N more bytes.
     Sends(u16),
-    /// This many bytes get to the server.
+    /// The number of bytes that get to the server.
     Arrive(u16),
     /// The server deals with N requests.
     Works(u8),
     /// The server sends an event.
     Event(bool),
-    /// This many of the server's bytes reach the rewriter.
+    /// The number of the server's bytes that reach the rewriter.
     Return(u16),
 }
 

@@ -18,19 +18,19 @@ use crate::{Played, ReplayError};
 use performer::Player;
 use waiting::Waiting;
 
-/// How fast a script is played.
+/// The pace at which a script is played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
-    /// With the recorded pauses, so that the server wakes up as often and sleeps as long.
+    /// The recorded pauses stay, so that the server wakes up as often and sleeps as long.
     Recorded,
-    /// As fast as replies and events permit.
+    /// The player is as fast as replies and events permit.
     Full,
 }
 
-/// How to play a script.
+/// The settings for playing a script.
 #[derive(Debug, Clone)]
 pub struct PlayConfig {
-    /// How fast.
+    /// The pace.
     pub pace: Pace,
     /// The folder for pictures of the screen: one at each mark of the recording, one at the end.
     pub pictures: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! What must have come before a client goes on: replies, events, and the requests of other clients.
+//! The order of playing: a client waits for replies, events, and the requests of other clients.
 
 use std::time::{Duration, Instant};
 

@@ -1,10 +1,10 @@
-//! How long the player waits.
+//! The times that the player waits.
 
 use std::time::Duration;
 
-/// A display that does not answer for so long is given up.
+/// The time after which a silent display is given up.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
-/// After so long a client lets others go on: one of them may have grabbed the server.
+/// The time after which a client lets others go on: one of them may have grabbed the server.
 pub(super) const TURN: Duration = Duration::from_millis(250);
 /// Longest wait for an event that the recording has: a server in its own time, on a busy machine.
 pub(super) const EVENT_PATIENCE: Duration = Duration::from_millis(500);

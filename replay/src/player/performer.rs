@@ -18,7 +18,7 @@ use crate::ids::Ids;
 use crate::script::Script;
 use crate::{Played, ReplayError};
 
-/// What is shared with the display in place of a recorded segment.
+/// A memory segment shared with the display in place of a recorded segment.
 pub(super) enum Memory {
     Segment(Segment),
     File(OwnedFd),

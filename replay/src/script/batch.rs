@@ -25,14 +25,14 @@ pub(crate) enum Patch {
 pub(crate) struct Asked {
     /// The recorded sequence number.
     pub(crate) sequence: u64,
-    /// Where it begins in the batch's bytes.
+    /// The beginning of the request in the batch's bytes.
     pub(crate) at: u32,
 }
 
 /// A request with a descriptor.
 #[derive(Debug, Clone)]
 pub(crate) struct Passed {
-    /// Its bytes in the batch.
+    /// The request's bytes in the batch.
     pub(crate) bytes: Range<usize>,
     /// The number of the segment that is passed.
     pub(crate) segment: u32,
@@ -54,8 +54,8 @@ pub(crate) struct Batch {
     pub(crate) after_reply: u64,
     /// Events that the client got since its last batch.
     pub(crate) after_events: Vec<AwaitedEvent>,
-    /// It grabs the server or makes input: all that other clients sent before must be handled by then.
+    /// True where the batch grabs the server or makes input: the server must have handled others' earlier requests.
     pub(crate) after_all: bool,
-    /// Another client's ids are in it: that client's requests come first.
+    /// The clients whose ids the batch uses: their requests come first.
     pub(crate) uses: Vec<usize>,
 }

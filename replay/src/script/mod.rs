@@ -1,4 +1,4 @@
-//! What a recorded session did, step by step: what each client sent, and what it had heard by then.
+//! A recorded session, step by step: the requests of each client, and the messages it had heard by then.
 
 mod batch;
 mod events;
@@ -57,14 +57,14 @@ pub(crate) struct ScriptClient {
     pub(crate) ids: (u32, u32),
 }
 
-/// What happened at a time.
+/// An action at its time.
 #[derive(Debug)]
 pub(crate) struct Step {
     pub(crate) time: Timestamp,
     pub(crate) action: Action,
 }
 
-/// What is done. Clients are numbered in the order of their setups.
+/// An action of the session. Clients are numbered in the order of their setups.
 #[derive(Debug)]
 pub(crate) enum Action {
     Open(usize),

@@ -46,7 +46,7 @@ struct Recorded {
     atoms: FxHashMap<u64, u32>,
 }
 
-/// What was read so far.
+/// The script as far as it was read.
 #[derive(Default)]
 struct Reading {
     clients: Vec<ScriptClient>,

@@ -22,9 +22,9 @@ const LONGEST_PROPERTY: usize = 1 << 16;
 
 /// A request to be played.
 pub(super) enum Playable {
-    /// As it is; bytes that the recording lacks are noise.
+    /// The request is played as it is; bytes that the recording lacks are noise.
     Yes,
-    /// As NoOperation, so that the numbers of requests stay.
+    /// NoOperation is played in its place, so that the numbers of requests stay.
     No,
 }
 

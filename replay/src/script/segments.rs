@@ -18,7 +18,7 @@ const LARGEST: usize = 1 << 30;
 /// A segment that a client attached.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SharedSegment {
-    /// Its size in bytes.
+    /// The segment's size in bytes.
     pub(crate) len: usize,
     /// The client passed a descriptor.
     pub(crate) by_descriptor: bool,

@@ -25,7 +25,7 @@ pub enum DefinitionError {
     /// The file has another version.
     #[error("operations of format {0}; this x11prof reads format {FORMAT}")]
     Format(u32),
-    /// One of the operations is wrong.
+    /// An operation of the file is wrong.
     #[error("operation {number} ({request}): {why}")]
     Operation {
         /// The number of the definition, counted from 1.

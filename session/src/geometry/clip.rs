@@ -21,7 +21,7 @@ impl Area {
         bottom: 1 << 20,
     };
 
-    /// No pixels.
+    /// The area of no pixels.
     pub(crate) const NOTHING: Area = Area {
         left: 0,
         top: 0,

@@ -7,11 +7,11 @@ use crate::geometry::clip::{Area, Point};
 pub struct Geometry {
     /// The position of the outer upper left corner in the parent; 0 for a pixmap.
     pub x: i16,
-    /// As `x`.
+    /// The position down, as `x` is the position across.
     pub y: i16,
-    /// Without the border.
+    /// The width without the border.
     pub width: u16,
-    /// As `width`.
+    /// The height without the border.
     pub height: u16,
     /// The border's width; 0 for a pixmap.
     pub border_width: u16,

@@ -9,7 +9,7 @@ const PIECES_LIMIT: usize = 64;
 /// A set of pixels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Region {
-    /// They do not overlap and none is empty.
+    /// The rectangles, of which no two overlap and none is empty.
     pieces: Vec<Area>,
     bounds: Area,
 }
@@ -117,7 +117,7 @@ impl Region {
         }
     }
 
-    /// Every rectangle enlarged on its sides by N pixels (XFIXES, ExpandRegion).
+    /// The region with every rectangle enlarged on its sides (XFIXES, ExpandRegion).
     pub(crate) fn expanded(&self, left: i32, right: i32, top: i32, bottom: i32) -> Region {
         Region::of_all(self.pieces.iter().map(|area| {
             let (l, t, r, b) = area.edges();

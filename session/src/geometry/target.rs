@@ -18,7 +18,7 @@ pub enum Effect {
 /// The clip of a GC or a picture, relative to its clip origin.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) enum Clip {
-    /// Nothing is clipped.
+    /// Drawing is not clipped.
     #[default]
     None,
     /// Clipped to these pixels. A bitmap counts as its whole rectangle, for its bits are not tracked.
@@ -28,7 +28,7 @@ pub(crate) enum Clip {
 }
 
 impl Clip {
-    /// To a region that may not be known.
+    /// A clip to a region that may not be known.
     pub(crate) fn to(region: Option<Region>) -> Clip {
         region.map_or(Clip::Unknown, |region| Clip::Region(Box::new(region)))
     }

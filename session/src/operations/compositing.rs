@@ -252,7 +252,7 @@ fn add_traps(
     Some(())
 }
 
-/// Each glyph is an item of its image's pixels; an unknown glyph has no pixels.
+/// Text: each glyph is an item of its image's pixels; an unknown glyph has no pixels.
 fn text(
     operation: &mut Operation,
     names: &Names,

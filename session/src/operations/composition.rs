@@ -101,7 +101,7 @@ fn has_component_alpha(picture: &Picture, format: Option<&PictFormat>) -> Option
 /// The mask of a compositing request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Mask {
-    /// Nothing.
+    /// The request has no mask.
     None,
     /// A picture.
     Picture(Paint),

@@ -1,4 +1,4 @@
-//! Each request as an operation: its kind, the attributes that decide its cost, its op-sizes.
+//! Requests as operations: the kind, the attributes that decide the cost, the op-sizes.
 
 pub(crate) mod changes;
 pub(crate) mod compositing;

@@ -43,7 +43,7 @@ impl fmt::Display for Value {
 pub struct Attributes(Vec<(Attribute, Value)>);
 
 impl Attributes {
-    /// No attributes.
+    /// An empty list of attributes.
     pub fn new() -> Attributes {
         Attributes::default()
     }
@@ -75,7 +75,7 @@ impl Attributes {
         self.0.retain(|(known, _)| *known != name);
     }
 
-    /// All of them, in order.
+    /// The attributes and values, in order.
     pub fn iter(&self) -> impl Iterator<Item = (Attribute, Value)> + '_ {
         self.0.iter().copied()
     }
@@ -104,7 +104,7 @@ impl fmt::Display for Attributes {
     }
 }
 
-/// One request as an operation.
+/// A request as an operation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Operation {
     /// The request's name.

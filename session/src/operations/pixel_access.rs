@@ -9,7 +9,7 @@ use crate::operations::operation::Operation;
 use crate::state::State;
 use crate::windows::drawables::DrawableKind;
 
-/// Some pixels of a drawable.
+/// Pixels of a drawable.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PixelArea {
     /// The window or pixmap.

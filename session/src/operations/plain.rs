@@ -1,4 +1,4 @@
-//! All other requests: most cost the same each time; a few grow with their contents.
+//! The other requests: most cost the same each time; a few grow with their contents.
 
 use x11prof_protocol::{Body, Request, Symbol};
 use x11rb_protocol::protocol::{glx, xfixes, xproto, xtest};
@@ -132,7 +132,7 @@ fn set_reading(
 /// size, whatever its own (X Logical Font Description Conventions, section 4, "Scalable fonts"),
 /// and is named here without sizes and resolutions.
 fn file_of(name: Symbol) -> Symbol {
-    /// From the size in pixels to the vertical resolution.
+    /// The fields from the size in pixels to the vertical resolution.
     const SIZES: std::ops::RangeInclusive<usize> = 7..=10;
     const AVERAGE_WIDTH: usize = 12;
     let fields = || name.as_str().split('-').enumerate();

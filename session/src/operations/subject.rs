@@ -16,7 +16,7 @@ pub enum Target {
     Drawable(u32),
     /// A RENDER picture.
     Picture {
-        /// Its id.
+        /// The picture's id.
         id: u32,
         /// The picture's drawable; `None` if unknown, or if the picture has none.
         drawable: Option<u32>,
@@ -98,7 +98,7 @@ const DRAWABLE_FIRST: [&str; 61] = [
     "XInputExtension:XIQueryPointer",
 ];
 
-/// Other requests that act on a drawable, with the offset of its id.
+/// Further requests that act on a drawable, with the offset of its id.
 const DRAWABLE_AT: [(&str, usize); 16] = [
     ("XInputExtension:XISetFocus", 0),
     ("Composite:RedirectWindow", 0),

@@ -46,7 +46,7 @@ impl Component {
 
 /// The number of components.
 const COMPONENTS: usize = 23;
-/// All of their bits.
+/// The bits of all components.
 const ALL: u32 = (1 << COMPONENTS) - 1;
 
 /// The value of each component in a new GC (protocol, CreateGC): GXcopy, all planes,

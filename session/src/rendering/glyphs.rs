@@ -15,9 +15,9 @@ const GLYPHS_LIMIT: usize = 1 << 20;
 pub(crate) struct Glyph {
     pub(crate) width: u16,
     pub(crate) height: u16,
-    /// Its origin in its image.
+    /// The origin's place across in the glyph's image.
     pub(crate) x: i16,
-    /// As `x`.
+    /// The origin's place down.
     pub(crate) y: i16,
     /// The displacement of the next glyph.
     pub(crate) advance: (i16, i16),

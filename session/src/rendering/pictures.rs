@@ -14,12 +14,12 @@ use crate::windows::drawables::Drawables;
 pub(crate) enum Source {
     /// A window or a pixmap, and the picture's format.
     Drawable {
-        /// Its id.
+        /// The drawable's id.
         id: u32,
         /// The id of the format.
         format: u32,
     },
-    /// One colour.
+    /// A single colour.
     Solid,
     /// Gradients, with their stops.
     Linear(u32),
@@ -32,16 +32,16 @@ pub(crate) enum Source {
 /// The kind of a transform, as far as sampling depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Transform {
-    /// No displacement, or one by whole pixels.
+    /// The picture is not moved, or by whole pixels.
     #[default]
     None,
-    /// To between the pixels.
+    /// The picture is moved to between the pixels.
     Translate,
-    /// Larger or smaller.
+    /// The picture is made larger or smaller.
     Scale,
-    /// Turned or sheared.
+    /// The picture is turned or sheared.
     Affine,
-    /// With a vanishing point.
+    /// The picture has a vanishing point.
     Projective,
 }
 

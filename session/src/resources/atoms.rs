@@ -52,7 +52,7 @@ impl Atoms {
         }
     }
 
-    /// All known atoms, without the predefined ones.
+    /// The known atoms, without the predefined ones.
     pub(crate) fn all(&self) -> impl Iterator<Item = (u32, &str)> {
         self.names.iter().map(|(atom, name)| (*atom, &**name))
     }

@@ -44,7 +44,7 @@ struct FontBlanks {
     first: (u16, u16),
     columns: usize,
     has_rows: bool,
-    /// By row and column: drawn without a pixel.
+    /// The characters that are drawn without a pixel, by row and column.
     pixelless: Bits,
     /// True if a character that the font lacks draws no pixel: the server draws the default character for it.
     absent_too: bool,

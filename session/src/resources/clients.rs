@@ -44,7 +44,7 @@ pub(crate) enum Undoable {
 
 #[derive(Debug, Default)]
 struct ClientState {
-    /// Its resource ids.
+    /// The client's resource ids.
     ids: Option<IdRange>,
     close_down: CloseDown,
     deeds: VecDeque<(SequenceNumber, Undoable)>,

@@ -104,7 +104,7 @@ impl Fonts {
         Some(())
     }
 
-    /// One of the replies to ListFontsWithInfo; the last one names no font.
+    /// Takes a reply to ListFontsWithInfo; the last reply names no font.
     pub(crate) fn listed(&mut self, reply: &Reply<'_>) -> Option<()> {
         let (bytes, order) = (reply.bytes, reply.order);
         let length = usize::from(*bytes.get(1)?);
@@ -147,7 +147,7 @@ impl Fonts {
     }
 }
 
-/// One id fewer that the font of this name is open by.
+/// Takes an id from those that the font of this name is open by.
 fn unload(loaded: &mut FxHashMap<Symbol, u32>, name: Symbol) {
     if let Some(holders) = loaded.get_mut(&name) {
         *holders = holders.saturating_sub(1);

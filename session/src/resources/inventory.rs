@@ -1,4 +1,4 @@
-//! All live resources that clients made, of every kind, and the changes of the last message. `windows` and
+//! The live resources that clients made, of every kind, and the changes of the last message. `windows` and
 //! `rendering` describe the resources that are drawn on or with.
 
 use std::collections::BTreeSet;

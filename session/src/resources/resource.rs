@@ -73,7 +73,7 @@ impl fmt::Display for ResourceKind {
 /// A resource that a request in the recording made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resource {
-    /// Its id.
+    /// The resource's id.
     pub id: u32,
     /// The kind of the resource.
     pub kind: ResourceKind,

@@ -16,7 +16,7 @@ use x11prof_protocol::Body;
 pub enum DrawableKind {
     /// A screen's root window.
     Root,
-    /// Another window.
+    /// A window that is no root.
     Window,
     /// A pixmap.
     Pixmap,
@@ -29,7 +29,7 @@ pub enum DrawableKind {
 pub struct Drawable {
     /// Window or pixmap.
     pub kind: DrawableKind,
-    /// Its place and size.
+    /// The drawable's place and size.
     pub geometry: Geometry,
     /// Bits of a pixel.
     pub depth: Option<u8>,
@@ -44,7 +44,7 @@ pub struct Drawable {
 /// A pixmap or a root window that exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExistingDrawable {
-    /// Its id.
+    /// The drawable's id.
     pub id: u32,
     /// Width and height in pixels.
     pub size: (u16, u16),
@@ -162,7 +162,7 @@ impl Drawables {
         self.pixmaps.get(id)
     }
 
-    /// All pixmaps.
+    /// The pixmaps.
     pub(crate) fn pixmaps(&self) -> impl Iterator<Item = ExistingDrawable> + '_ {
         self.pixmaps.iter().map(|(id, pixmap)| ExistingDrawable {
             id,

@@ -16,7 +16,7 @@ pub(crate) struct EarlierDrawable {
     pub(crate) is_window: bool,
 }
 
-/// These drawables by their ids.
+/// The drawables by their ids.
 #[derive(Debug, Default)]
 pub(crate) struct EarlierDrawables(IdMap<EarlierDrawable>);
 
@@ -64,7 +64,7 @@ impl EarlierDrawables {
         }
     }
 
-    /// Its geometry has changed.
+    /// The drawable's geometry has changed.
     pub(crate) fn configured(&mut self, id: u32, change: impl FnOnce(&mut Geometry)) {
         if let Some(geometry) = self.0.get_mut(id).and_then(|one| one.geometry.as_mut()) {
             change(geometry);

@@ -10,7 +10,7 @@ use crate::setup::Root;
 /// The kind of a window's background, as far as clearing depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Background {
-    /// None: clearing paints nothing.
+    /// The window has no background: clearing paints nothing.
     Absent,
     /// The parent's.
     ParentRelative,
@@ -43,7 +43,7 @@ pub(crate) struct Window {
     pub(crate) moved: Option<By>,
     /// The request that made the window; `None` for a root, and for a window from before the recording.
     pub(crate) by: Option<By>,
-    /// From the lowest to the highest.
+    /// The children from the lowest to the highest.
     pub(super) children: VecDeque<u32>,
     /// The window's viewability, and the version of the tree for which it was computed.
     pub(super) viewable: Cell<(u64, Option<bool>)>,
@@ -85,7 +85,7 @@ impl Window {
         }
     }
 
-    /// Its children that are known, from the lowest to the highest.
+    /// The window's known children, from the lowest to the highest.
     pub(crate) fn children(&self) -> &VecDeque<u32> {
         &self.children
     }

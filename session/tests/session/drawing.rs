@@ -9,7 +9,7 @@ fn on_window(bytes: Bytes) -> Bytes {
     bytes.u32(WINDOW).u32(GC)
 }
 
-/// All of an operation.
+/// Asserts every property of an operation.
 #[track_caller]
 fn assert_is(operation: &Operation, name: &str, attributes: &str, items: &[f64]) {
     assert_eq!(operation.request.as_str(), name);

@@ -14,7 +14,7 @@ use crate::sessions::Online;
 
 /// A reader of the records. It ends once its watch is dropped.
 pub(super) enum Consumer {
-    /// Nobody but the trace file.
+    /// The trace file is the only reader.
     Nobody,
     /// The view of `--live`.
     View(Live),
@@ -27,7 +27,7 @@ pub(super) enum Consumer {
 /// The files that a reader wrote instead of a trace.
 #[derive(Default)]
 pub(super) struct Wrote {
-    /// In words; `None` where there is a trace.
+    /// The files in words; `None` where there is a trace.
     pub(super) words: Option<String>,
     /// The reader's failures.
     pub(super) trouble: Vec<String>,

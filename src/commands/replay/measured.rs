@@ -1,4 +1,4 @@
-//! What a replay took, by the pipeline of all recordings.
+//! The times of a replay, by the pipeline of all recordings.
 
 use std::collections::VecDeque;
 use std::path::Path;

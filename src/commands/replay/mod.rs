@@ -97,7 +97,7 @@ fn replayed(arguments: &Replay) -> Outcome {
     })
 }
 
-/// Where to play, each with its name in the result.
+/// The servers to play on, each with its name in the result.
 fn servers(arguments: &Replay) -> Vec<(String, Target)> {
     if let Some(display) = &arguments.display {
         return vec![("display".to_owned(), Target::Display(display.clone()))];

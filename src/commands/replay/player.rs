@@ -45,7 +45,7 @@ fn played(trace: &Path, config: &PlayConfig) -> Result<Played, CommandError> {
     play(&script, config).map_err(failed)
 }
 
-/// The file through which a player says what it did. It goes when this is dropped.
+/// The file through which a player tells its outcome. The file goes when this is dropped.
 pub(super) struct OutcomeFile(PathBuf);
 
 impl OutcomeFile {
@@ -62,7 +62,7 @@ impl OutcomeFile {
         &self.0
     }
 
-    /// What was played, or why it was not.
+    /// The outcome, or the reason why the script was not played.
     pub(super) fn read(&self) -> io::Result<Result<Played, String>> {
         Ok(serde_json::from_slice(&fs::read(&self.0)?)?)
     }

@@ -58,7 +58,7 @@ fn number(value: &Value) -> Option<f64> {
         .or(value.as_bool().map(|is| f64::from(u8::from(is))))
 }
 
-/// All that a path leads to. None where a field is missing.
+/// The values that a path leads to; `None` where a field is missing.
 pub(super) fn all<'a>(root: &'a Value, path: &str) -> Option<Vec<&'a Value>> {
     let mut found = vec![root];
     for step in path.split('.').filter(|step| !step.is_empty()) {

@@ -10,7 +10,7 @@ use crate::units::{bytes, counted, duration, number, share};
 
 /// Sentences at most.
 const SENTENCES: usize = 5;
-/// From this share of the server's time on a client is named, in milliseconds a second.
+/// The least share of the server's time with which a client is named, in milliseconds a second.
 const MUCH: f64 = 100.0;
 
 /// The answer: clients that held the server, that cost much, whose resources grow, that poll; without any,
@@ -124,7 +124,7 @@ fn stalls(report: &NowReport) -> Vec<String> {
         .collect()
 }
 
-/// By which request, that of the longest.
+/// A clause that names the request of the longest stall.
 fn held_by(stalls: &[&StallLine]) -> String {
     let longest = stalls.iter().max_by(|a, b| a.held_ms.total_cmp(&b.held_ms));
     match longest.and_then(|one| one.request.as_deref()) {

@@ -32,7 +32,7 @@ pub enum Order {
     Bytes,
     /// The most memory held first.
     Held,
-    /// By the alphabet.
+    /// The names by the alphabet.
     Name,
 }
 

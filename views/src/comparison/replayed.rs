@@ -50,7 +50,7 @@ pub fn replayed(comparison: &Comparison, page: &Page) -> String {
     text
 }
 
-/// What a server took, and the requests that differ most from the recorded ones.
+/// A line with a server's time, and the requests that differ most from the recorded ones.
 fn difference(
     comparison: &Comparison,
     recorded: &ComparedServer,

@@ -242,7 +242,7 @@ fn certainty(row: &DifferenceRow) -> String {
     said.to_owned()
 }
 
-/// Between what the change is, with 95 % of confidence.
+/// The bounds of the change, with 95 % of confidence.
 fn spread(row: &DifferenceRow) -> String {
     match (row.low, row.high) {
         // Of more than tenfold a share says nothing.

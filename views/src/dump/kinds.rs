@@ -37,7 +37,7 @@ pub(super) fn kind(message: &str, field: &str, of_type: Option<u32>) -> NumberKi
     }
 }
 
-/// By the first letter of the names in the lists: a bit for each length.
+/// The lengths of the names in the lists, by first letter: a bit for each length.
 static LENGTHS: [u32; 128] = lengths(lengths([0; 128], ATOMS), IDS);
 
 const fn lengths(mut of: [u32; 128], names: &[&str]) -> [u32; 128] {
@@ -57,7 +57,7 @@ fn may_be_listed(field: &str) -> bool {
     field.len() < 32 && lengths.unwrap_or_default() & 1 << field.len() != 0
 }
 
-/// In order, to be searched.
+/// The fields that are atoms, in order, to be searched.
 const ATOMS: &[&str] = &[
     "atom",
     "atoms",
@@ -84,7 +84,7 @@ const ATOMS: &[&str] = &[
     "virtual_mod_names",
 ];
 
-/// In order, to be searched.
+/// The fields that are ids, in order, to be searched.
 const IDS: &[&str] = &[
     "above_sibling",
     "affected_window",

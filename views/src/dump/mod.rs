@@ -23,10 +23,10 @@ use show::{LONGEST_READ, Named, Show, Shown, ShownOperation};
 /// The form of a dump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum DumpFormat {
-    /// For people and for grep: seconds, connection, direction, message, fields by name.
+    /// Text for people and for grep: seconds, connection, direction, message, fields by name.
     #[default]
     Text,
-    /// One JSON object a line.
+    /// A JSON object on each line.
     Json,
 }
 

@@ -25,7 +25,7 @@ struct Resource {
 /// The names known so far.
 #[derive(Default)]
 pub(super) struct Names {
-    /// By id, until the id is given to another: what is freed may still be spoken of.
+    /// The resources by id, until the id is given to another: messages may still name a freed resource.
     resources: HashMap<u32, Resource>,
 }
 

@@ -1,4 +1,4 @@
-//! All that the first screen leaves out: the thesis's tables of a session.
+//! The thesis's tables of a session, which the first screen leaves out.
 
 use x11prof_analyzer::{CausesReport, EpisodesReport, PartsReport, SummaryReport, percent};
 

@@ -129,7 +129,7 @@ fn figure(value: f64) -> String {
     text.strip_suffix(".000").unwrap_or(&text).to_owned()
 }
 
-/// As XML's attributes have it (XML 1.0, section 2.4); characters that XML does not know are left out.
+/// The text of an XML attribute (XML 1.0, section 2.4); characters that XML does not know are left out.
 fn escaped(text: &str) -> String {
     let mut written = String::new();
     for c in text.chars() {

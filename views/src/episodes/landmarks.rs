@@ -9,7 +9,7 @@ use crate::table::Table;
 /// The width of a name on the narrowest page.
 const NAME: usize = 32;
 
-/// At most N rows; with `each_key` each landmark is below its group.
+/// The table of landmarks, with at most `rows` rows; with `each_key` each landmark is below its group.
 pub(super) fn text(report: &EpisodesReport, rows: usize, each_key: bool, page: &Page) -> String {
     let mut table = Table::new([
         "Landmark (ms)",

@@ -16,7 +16,7 @@ pub struct Show {
     pub worst: bool,
     /// Patterns instead of landmarks.
     pub patterns: bool,
-    /// Each key and button below its group.
+    /// The keys and buttons, each below its group.
     pub each_key: bool,
     /// Utilisation and latency over time.
     pub chart: bool,
@@ -86,7 +86,7 @@ pub fn verdict_lines(report: &EpisodesReport) -> Vec<String> {
     lines.iter().map(|line| plain(line).into_owned()).collect()
 }
 
-/// At most five lines.
+/// The verdict in at most five lines.
 fn verdict(report: &EpisodesReport, page: &Page) -> String {
     let mut text = String::new();
     for (number, line) in sentences(report, page).iter().enumerate() {

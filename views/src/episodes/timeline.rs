@@ -11,7 +11,7 @@ use crate::dump::{Dump, DumpFilter, DumpFormat};
 const MAX_EPISODES: usize = 50;
 /// Bytes of messages kept of one episode.
 const MAX_BYTES: usize = 1 << 18;
-/// Before an episode's beginning, in seconds: the request of another client that led to it.
+/// The time before an episode's beginning, in seconds, in which another client's request may have led to the episode.
 const BEFORE: f64 = 0.000_1;
 
 /// Collects the messages of the episodes of a report.
@@ -23,13 +23,13 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// For the episodes that `report` lists, the first of them where they are many.
+    /// A timeline of the episodes that `report` lists, the first of them where they are many.
     pub fn new(report: &EpisodesReport) -> Timeline {
         let first = 0..report.episodes.len().min(MAX_EPISODES);
         Timeline::of(report, first, MAX_BYTES)
     }
 
-    /// For the `count` longest episodes of `report`, with `bytes` of messages of each at most.
+    /// A timeline of the `count` longest episodes of `report`, with `bytes` of messages of each at most.
     pub fn of_longest(report: &EpisodesReport, count: usize, bytes: usize) -> Timeline {
         let counted = report.episodes.iter().enumerate();
         let counted = counted.filter(|(_, one)| one.led_to_by.is_none());

@@ -148,7 +148,7 @@ fn nested(children: &[ChildReport], depth: usize, page: &Page, text: &mut String
     }
 }
 
-/// The other client and the request that made it act; empty for the same client.
+/// The name of the other client, and the request that made it act; empty for the same client.
 fn led_to(child: &ChildReport) -> String {
     let name = child.client_name.as_deref();
     let request = child.request.as_deref().unwrap_or_default();

@@ -23,7 +23,7 @@ use escape::ScriptSafe;
 
 const PAGE: &str = include_str!("../../assets/html/page.html");
 
-/// In the order in which they depend on each other.
+/// The scripts, in the order in which they depend on each other.
 const SCRIPTS: [&str; 8] = [
     include_str!("../../assets/html/js/base.js"),
     include_str!("../../assets/html/js/table.js"),

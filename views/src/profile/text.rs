@@ -58,7 +58,7 @@ impl Line {
         self.server_ms + self.network_ms
     }
 
-    /// All of `lines` as one.
+    /// The sum of `lines` as one line.
     fn together(name: String, lines: &[Line]) -> Line {
         Line {
             name,

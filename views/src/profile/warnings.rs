@@ -1,4 +1,4 @@
-//! Every warning of a report, by kind.
+//! The warnings of a report, by kind.
 
 use x11prof_analyzer::{Warning, WarningKind};
 

@@ -56,7 +56,7 @@ fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
     format!("{saves}: {}{whose}", one.action)
 }
 
-/// For people; `all` prints what is left out otherwise.
+/// The page for people; `all` prints the lines that are left out otherwise.
 pub fn text(report: &RoundTripsReport, page: &Page) -> String {
     let mut out = String::new();
     for (number, line) in verdict(report).iter().enumerate() {
@@ -245,12 +245,12 @@ fn rest(out: &mut String, number: usize, shown: usize, noun: &str) {
     }
 }
 
-/// Below the line of its suggestion.
+/// The text below the line of its suggestion.
 fn indented(text: &str, page: &Page) -> String {
     page.wrap(&format!("   {}", plain(text)), 3)
 }
 
-/// With a capital at the beginning and a point at the end.
+/// The text with a capital at the beginning and a point at the end.
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(char::to_uppercase);

@@ -37,7 +37,7 @@ pub struct Firefox {
 struct Contents {
     profile: Profile,
     kinds: Kinds,
-    /// When the trace begins.
+    /// The beginning of the trace.
     start: Option<Timestamp>,
     /// The threads of the clients.
     clients: HashMap<ConnectionId, ThreadHandle>,

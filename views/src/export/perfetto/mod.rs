@@ -25,7 +25,7 @@ use proto::{
 };
 use tracks::Track;
 
-/// All packets are of one sequence.
+/// The sequence of all packets.
 const SEQUENCE: u32 = 1;
 /// Tracks remembered as described; of more, all are described again.
 const TRACKS_LIMIT: usize = 1 << 16;
@@ -81,7 +81,7 @@ struct Packets {
     names: Names,
     described: HashSet<Track>,
     begun: bool,
-    /// From episodes to those that they led to.
+    /// The flows from episodes to those that they led to.
     flows: HashSet<u64>,
 }
 

@@ -8,13 +8,13 @@ use crate::export::timeline::{ClientCounter, Counter};
 /// A track. Slices of one track must nest, so what overlaps is on several that are alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Track {
-    /// The server's, with its others within.
+    /// The server's track, with its other tracks within.
     Server,
-    /// When it ran.
+    /// The server's runs.
     Runs,
     /// The user's marks.
     Marks,
-    /// A client's, with its others within.
+    /// A client's track, with its other tracks within.
     Client(ConnectionId),
     /// The episodes in this lane.
     Episodes(ConnectionId, usize),

@@ -13,7 +13,7 @@ const GRAIN: u64 = 1_000_000;
 #[derive(Debug, Default)]
 struct Count {
     value: u64,
-    /// When it changed last.
+    /// The time of the last change.
     at: Timestamp,
     /// The last value written, and its time.
     written: Option<(u64, Timestamp)>,

@@ -16,7 +16,7 @@ pub(in crate::export) enum TimelineEntry {
         request: SentRequest,
         /// The row, from 0: round trips at the same time are in different rows.
         lane: usize,
-        /// When the answer had been read.
+        /// The time at which the answer had been read.
         answered: Timestamp,
         /// Bytes of the answer.
         received: u64,
