@@ -141,7 +141,7 @@ pub(crate) fn changes(
     }
 }
 
-/// As many as are tested at most, spread evenly.
+/// The sessions that are tested, spread evenly where there are too many.
 fn spread(of: Vec<(SessionNumber, u64)>) -> Vec<(SessionNumber, u64)> {
     let number = of.len();
     match number <= SESSIONS {

@@ -24,7 +24,7 @@ pub const PART_NAMES: [&str; PARTS] = [
     "other_clients_ns",
 ];
 
-/// One episode. Times are nanoseconds.
+/// An episode. Times are nanoseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EpisodeRow {
     /// The program of its client.
@@ -39,11 +39,11 @@ pub struct EpisodeRow {
     pub pattern: String,
     /// The largest cause of the latency: a request's round trips, a wait, another client.
     pub blame: String,
-    /// When it began, since the session's first record.
+    /// The beginning, since the session's first record.
     pub start: u64,
     /// The latency in nanoseconds, to the end of all episodes that this one led to.
     pub latency: u64,
-    /// From what latency on it is perceptible.
+    /// The latency from which on the episode is perceptible.
     pub threshold: u64,
     /// The parts of the latency, in nanoseconds; they add up to it. Time of other clients counts from the
     /// end of this client's own work.
@@ -52,7 +52,7 @@ pub struct EpisodeRow {
     pub round_trips: u64,
     /// Requests sent.
     pub requests: u64,
-    /// Their bytes.
+    /// Bytes of the requests.
     pub bytes: u64,
     /// Why it may have ended elsewhere.
     pub unsure: Option<String>,

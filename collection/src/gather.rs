@@ -1,4 +1,4 @@
-//! From one trace to rows: a pass over its observations.
+//! The way from a trace to rows: a pass over its observations.
 
 use std::collections::HashMap;
 
@@ -71,7 +71,7 @@ impl Gather {
         self.observe_both(observation, |_| {}, on);
     }
 
-    /// As `observe`; `early` takes each episode before its effects on other clients are known.
+    /// Observes like `observe`; `early` takes each episode before its effects on other clients are known.
     pub fn observe_both(
         &mut self,
         observation: &Observation<'_>,

@@ -2,7 +2,7 @@
 //!
 //! LagHunter's issue is a landmark (the thesis, section 5.4). The blame tells apart what is wrong there.
 //! The tree of intervals does not: what one handler does varies with what is on the screen, and is one bug.
-//! It is counted below.
+//! The patterns of an issue count the trees.
 //!
 //! An episode that another client's led to is no issue of its own: the latency of that one has its time,
 //! and the blame names it. Else one wait of a user would count twice.
@@ -112,24 +112,24 @@ impl Issue {
     }
 }
 
-/// All that was added.
+/// The issues of the sessions that were added.
 #[derive(Debug, Default)]
 pub struct Issues {
     selection: Selection,
     numbers: HashMap<String, SessionNumber>,
     pub(crate) sessions: Vec<SessionFacts>,
-    /// Where the issue of a key is.
+    /// The place of each key's issue in `issues`.
     keys: HashMap<String, usize>,
     pub(crate) issues: Vec<Issue>,
-    /// All episodes by program and landmark.
+    /// The number of episodes by program and landmark.
     pub(crate) of_landmark: HashMap<(Option<String>, String), u64>,
-    /// All episodes by version and step of latency.
+    /// The number of episodes by version and step of latency.
     pub(crate) steps: BTreeMap<Option<String>, BTreeMap<u64, u64>>,
     pub(crate) episodes: u64,
 }
 
 impl Issues {
-    /// Nothing added yet.
+    /// A list of issues without a session.
     pub fn new(selection: Selection) -> Issues {
         Issues {
             selection,
@@ -142,7 +142,7 @@ impl Issues {
         self.numbers.get(id).copied()
     }
 
-    /// A session's number, by its id. One that is new takes what is said of it here.
+    /// A session's number, by its id. A new session takes `trace` and `partition`.
     pub fn session(&mut self, id: &str, trace: &str, partition: &Partition) -> SessionNumber {
         if let Some(known) = self.known(id) {
             return known;

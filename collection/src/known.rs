@@ -14,7 +14,7 @@ pub enum KnownError {
     /// Text that is no TOML, or has unknown keys.
     #[error("no file of known issues: line {line}: {message}")]
     Toml {
-        /// Where, from 1.
+        /// The line, from 1.
         line: usize,
         /// The error.
         message: String,
@@ -40,7 +40,7 @@ struct File {
     issue: Vec<KnownEntry>,
 }
 
-/// One known issue. A `*` in a text stands for any characters.
+/// A known issue. A `*` in a text stands for any characters.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct KnownEntry {

@@ -31,9 +31,9 @@ pub struct IssuesReport {
     pub sessions: usize,
     /// Different users of them, as far as they are known.
     pub users: usize,
-    /// Their versions, the oldest first: by the first day each was seen, then by name.
+    /// The versions of the sessions, the oldest first: by the first day each was seen, then by name.
     pub versions: Vec<String>,
-    /// All episodes.
+    /// The number of all episodes.
     pub episodes: u64,
     /// The two versions that are compared; null where there are not two.
     pub compared: Option<[String; 2]>,
@@ -65,7 +65,7 @@ pub struct ProgramReport {
     pub sessions: [usize; 2],
     /// The user's actions in them.
     pub actions: [u64; 2],
-    /// All its issues together; null where one version has no session of it.
+    /// The change of the program's issues together; null where one version has no session of the program.
     pub change: Option<ChangeReport>,
 }
 

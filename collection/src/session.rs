@@ -6,7 +6,7 @@ use crate::curve;
 use crate::episode_row::EpisodeRow;
 use crate::hive::Partition;
 
-/// One recording.
+/// A recording.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Session {
     /// A hash of the recording's time and place: equal for all copies of it, and for no other recording.
@@ -15,7 +15,7 @@ pub struct Session {
     pub trace: String,
     /// Version, user and date.
     pub partition: Partition,
-    /// When it began: nanoseconds since 1970, UTC.
+    /// The beginning: nanoseconds since 1970, UTC.
     pub started: u64,
     /// The length of the recording, in nanoseconds.
     pub duration: u64,

@@ -8,7 +8,7 @@ use x11prof_trace::{Control, Timestamp};
 
 use crate::tables::{Cell, Schema, TableError, schema};
 
-/// Where rows go.
+/// The destination of rows.
 type Sink<'a> = dyn FnMut(&'static Schema, &[Cell<'_>]) -> Result<(), TableError> + 'a;
 
 /// Takes one trace for its tables. Server time is `profile`'s.

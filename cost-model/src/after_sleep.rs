@@ -11,7 +11,7 @@ use crate::{AfterSleep, AfterWork, Clock, Cost, Micros, ServerParameters};
 pub struct PriorSleep {
     /// The time for which the server, or the part in question, had not run.
     pub slept: Micros,
-    /// For how much of that others ran on its processor; none where that is not known.
+    /// The part of that time in which others ran on the processor; none where that is not known.
     pub worked: Micros,
 }
 
@@ -67,7 +67,7 @@ impl SleepPrices {
         !self.points.is_empty()
     }
 
-    /// One wakeup after that; `None` where that was not measured.
+    /// The cost of a wakeup after `prior_sleep`; `None` where wakeups were not measured.
     pub(crate) fn wakeup(&self, prior_sleep: PriorSleep) -> Option<Cost> {
         let slept = self.slept(prior_sleep.without_work(), |point| point.wakeup_us)?;
         Some(slept + self.worked(prior_sleep.worked, |point| point.wakeup_us))
@@ -112,7 +112,7 @@ impl SleepPrices {
         between(&self.points, time, |point| point.asleep_us, cost)
     }
 
-    /// Before the first point it grows from nothing.
+    /// The cost after others worked for `time`. Before the first point the cost grows from nothing.
     fn worked(&self, time: Micros, of: impl Fn(&AfterWork) -> Micros) -> Cost {
         let cost = |point: &AfterWork| Cost::with_spread(of(point), point.spread.unwrap_or(0.0));
         let Some(shortest) = self.work.first().filter(|_| time.0 > 0.0) else {
@@ -124,7 +124,7 @@ impl SleepPrices {
     }
 }
 
-/// The cost at `time` of `points` that are in ascending order of theirs.
+/// The cost at `time` between `points` in ascending order of their times.
 fn between<P>(
     points: &[P],
     time: Micros,

@@ -99,7 +99,7 @@ impl Brought {
 }
 
 impl ServerParameters {
-    /// These parameters on the machine `host`, which takes `by` times as long as theirs. Their spreads grow by
+    /// The parameters on the machine `host`, which takes `by` times as long. Their spreads grow by
     /// that of the factor.
     #[must_use]
     pub fn brought(mut self, by: Brought, host: Host) -> ServerParameters {

@@ -24,7 +24,7 @@ impl Brought {
     }
 }
 
-/// In words: `at 1.28 (0.88 to 1.47) times their cost`.
+/// The factors in words: `at 1.28 (0.88 to 1.47) times their cost`.
 impl std::fmt::Display for Brought {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Brought {

@@ -34,7 +34,7 @@ macro_rules! files {
     };
 }
 
-/// One static: of what a function held, each crate that calls it would get a copy of megabytes.
+/// The files, in one static: a function would give each crate that calls it a copy of megabytes.
 static FILES: &[BuiltIn] = files![
     "decstation-3100",
     "hp9000-350",
@@ -48,7 +48,7 @@ static FILES: &[BuiltIn] = files![
     "xwayland",
 ];
 
-/// All of them, in the order of their names.
+/// The built-in files, in the order of their names.
 pub fn built_in() -> &'static [BuiltIn] {
     FILES
 }

@@ -4,7 +4,7 @@
 use crate::{Clock, Cost, Measured, Micros, Point, RequestCosts, TransportCosts};
 
 impl Clock {
-    /// The other one.
+    /// The clock that is not this one.
     pub fn other(self) -> Clock {
         match self {
             Clock::Cpu => Clock::Wall,

@@ -12,20 +12,20 @@ use serde::{Deserialize, Serialize};
 pub struct Micros(pub f64);
 
 impl Micros {
-    /// No time.
+    /// The time of nothing.
     pub const ZERO: Micros = Micros(0.0);
 
-    /// From milliseconds.
+    /// A time of so many milliseconds.
     pub fn from_ms(ms: f64) -> Micros {
         Micros(ms * 1e3)
     }
 
-    /// In milliseconds.
+    /// The time in milliseconds.
     pub fn as_ms(self) -> f64 {
         self.0 / 1e3
     }
 
-    /// From nanoseconds.
+    /// A time of so many nanoseconds.
     pub fn from_nanos(nanos: f64) -> Micros {
         Micros(nanos / 1e3)
     }
@@ -91,7 +91,7 @@ impl Cost {
         }
     }
 
-    /// This cost `by` times.
+    /// The cost `by` times.
     pub fn times(self, by: f64) -> Cost {
         Cost {
             time: self.time * by,
@@ -100,7 +100,7 @@ impl Cost {
         }
     }
 
-    /// This cost minus `part`, which was added to it before.
+    /// The cost minus `part`, which was added to it before.
     pub fn without(self, part: Cost) -> Cost {
         Cost {
             time: self.time - part.time,

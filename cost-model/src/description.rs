@@ -110,7 +110,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// One line.
+/// A line of a description.
 struct Entry {
     name: String,
     attributes: BTreeMap<String, AttributeValue>,

@@ -9,7 +9,7 @@ use crate::{AttributeValue, Clock, Micros, ServerParameters};
 pub struct Difference {
     /// The request.
     pub request: String,
-    /// Its attributes, as in `gxmode=GXcopy linewidth=0`.
+    /// The request's attributes, as in `gxmode=GXcopy linewidth=0`.
     pub attributes: String,
     /// The op-size.
     pub size: f64,

@@ -132,7 +132,7 @@ fn without_retired(text: &str) -> Option<Result<ServerParameters, toml::de::Erro
     found.then(|| file.try_into())
 }
 
-/// One line of what the TOML reader says, and where.
+/// The message of the TOML reader in one line, with its place.
 fn syntax(text: &str, error: &toml::de::Error) -> ParameterError {
     let mut message = error.message().trim_end().replace('\n', ", ");
     if message.starts_with("unknown field") {

@@ -6,11 +6,11 @@ use crate::{Cost, Micros};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Estimate {
     pub(crate) cost: Cost,
-    /// Every size in it was measured.
+    /// True where every size was measured.
     pub(crate) exact: bool,
-    /// Some size is below the smallest that was measured.
+    /// True where a size is below the smallest that was measured.
     pub(crate) below: bool,
-    /// Some size is beyond the largest.
+    /// True where a size is beyond the largest that was measured.
     pub(crate) beyond: bool,
     /// Several items were priced as one.
     pub(crate) one_item: bool,
@@ -44,7 +44,7 @@ impl Estimate {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Curve {
     smallest: (f64, Cost),
-    /// All points, the smallest first.
+    /// The points, the smallest first.
     points: Vec<(f64, Cost)>,
 }
 

@@ -24,11 +24,11 @@ enum Likeness {
 }
 use Likeness::{Differs, Equal, Unknown};
 
-/// Of all attributes.
+/// The likenesses of all attributes.
 type Likenesses = [Likeness; 6];
 
-/// The one of `candidates` that fits best the server with this identity on this host, the first
-/// of equals; `None` where there are no candidates. It may be another machine's.
+/// The candidate that fits best the server with this identity on this host, the first
+/// of equals; `None` where there are no candidates. The candidate may be another machine's.
 pub fn best_match<'a>(
     candidates: impl IntoIterator<Item = &'a ServerParameters>,
     server: &ServerIdentity,
@@ -66,7 +66,7 @@ fn same(likeness: Likenesses) -> (bool, Option<bool>) {
     )
 }
 
-/// In the order of what tells most about costs.
+/// The likenesses, in the order of what tells most about costs.
 fn compare(
     known: &ServerIdentity,
     known_host: &Host,

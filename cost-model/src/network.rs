@@ -7,7 +7,7 @@ use crate::Micros;
 /// A network. The default is none: no time passes on it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Network {
-    /// Its speed; `None` where bytes take no time.
+    /// The network's speed; `None` where bytes take no time.
     pub bytes_per_second: Option<f64>,
     /// The latency that a blocking request waits: there and back.
     pub rtt: Micros,
@@ -58,7 +58,7 @@ const PRESETS: [(&str, f64, f64); 5] = [
 ];
 
 impl Network {
-    /// No network: nothing takes time.
+    /// The absence of a network: nothing takes time.
     pub const NONE: Network = Network {
         bytes_per_second: None,
         rtt: Micros::ZERO,
@@ -153,7 +153,7 @@ fn quantity(text: &str, units: &[(&str, f64)]) -> Option<f64> {
     (amount <= GREATEST).then_some(amount)
 }
 
-/// As it can be parsed again: `100KB/s,10ms`.
+/// The network as text that can be parsed again: `100KB/s,10ms`.
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.bytes_per_second {

@@ -41,7 +41,7 @@ pub struct ServerIdentity {
     /// The server's executable: `Xvfb`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub executable: Option<String>,
-    /// Its arguments.
+    /// The executable's arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
     /// Vendor string of the setup.
@@ -95,7 +95,7 @@ pub struct Method {
     /// Requests of which something was left out when the time was over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmeasured: Vec<String>,
-    /// From which machine they were brought to `host`; `None` where they were measured there.
+    /// The machine from which the costs were brought to `host`; `None` where the costs were measured there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub brought: Option<Brought>,
 }
@@ -127,7 +127,7 @@ pub struct Measured {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransportCosts {
-    /// One wakeup: the server was asleep, and goes back to sleep.
+    /// A wakeup: the server was asleep, and goes back to sleep.
     pub wakeup: Measured,
     /// The wakeup with server and client on different processors, if both were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -158,9 +158,9 @@ pub struct TransportCosts {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AfterWork {
-    /// For how long they ran, in microseconds.
+    /// The time for which the others ran, in microseconds.
     pub worked_us: Micros,
-    /// One wakeup.
+    /// The cost of a wakeup.
     pub wakeup_us: Micros,
     /// A request where none of its name and attributes has run in that time.
     pub first_us: Micros,
@@ -177,7 +177,7 @@ pub struct AfterWork {
 pub struct AfterSleep {
     /// The length of the sleep, in microseconds.
     pub asleep_us: Micros,
-    /// One wakeup, in place of `wakeup`.
+    /// The cost of a wakeup, in place of `wakeup`.
     pub wakeup_us: Micros,
     /// A request's cost beyond its price if its name and attributes have not run for that long.
     pub first_us: Micros,

@@ -10,11 +10,11 @@ use crate::{Clock, Cost};
 pub enum Basis {
     /// Measured with these attributes at these sizes.
     Exact,
-    /// These attributes, between or beyond measured sizes.
+    /// Interpolated with these attributes, between or beyond measured sizes.
     Interpolated,
-    /// Another attribute stood in for one that was not measured.
+    /// Substituted: another attribute stood in for one that was not measured.
     Substituted,
-    /// There is no cost for it.
+    /// Unpriced: the file has no cost for the operation.
     #[default]
     Unpriced,
 }
@@ -51,6 +51,6 @@ pub enum Doubt {
     },
     /// The request has several items and the file knows no fixed part: priced as one item.
     OneItem,
-    /// Nothing in the file prices this request.
+    /// The file has no price for this request.
     Unpriced,
 }

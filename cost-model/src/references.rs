@@ -15,7 +15,7 @@ const LEAST: f64 = 0.005;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
-    /// Its request, and of what size.
+    /// The load's request, and its size.
     pub load: String,
     /// The time of a request at the beginning, its transport included.
     pub start_us: Micros,

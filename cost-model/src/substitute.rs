@@ -21,7 +21,7 @@ pub(crate) struct Resolution {
     pub(crate) partner: Option<(usize, f64)>,
     /// Entries with other values of the substituted attributes: the bounds are theirs too.
     pub(crate) alternatives: Vec<usize>,
-    /// One `Doubt::Substituted` for each attribute that another value stands in for.
+    /// The substitutions: a `Doubt::Substituted` for each attribute that another value stands in for.
     pub(crate) substitutions: Vec<Doubt>,
 }
 
@@ -131,7 +131,7 @@ fn partner(
     Some((attribute, index, weight))
 }
 
-/// All entries that differ from the chosen one, or its partner, in substituted attributes only.
+/// The entries that differ from the chosen one, or its partner, in substituted attributes only.
 fn alternatives(entries: &[Entry], chosen: usize, fit: &Fit) -> Vec<usize> {
     let substituted = |name| {
         fit.substituted

@@ -15,7 +15,7 @@ const DEFAULT: &str = include_str!("../substitutions.toml");
 #[derive(Debug, Clone, PartialEq)]
 pub struct Substitutions {
     rules: HashMap<Attribute, Rule>,
-    /// For attributes that have no rule of their own.
+    /// The rule for attributes that have no rule of their own.
     others: Rule,
 }
 

@@ -24,7 +24,7 @@ const FEW_ITEMS: usize = 64;
 #[derive(Debug, Clone)]
 pub struct CostTable {
     tables: Vec<RequestTable>,
-    /// Where the table of each request is.
+    /// The place of each request's table.
     places: FxHashMap<Symbol, usize>,
     /// The request that was asked for last, and its place: neighbouring requests are often alike.
     last: Option<(Symbol, Option<usize>)>,
@@ -35,7 +35,7 @@ pub struct CostTable {
 
 #[derive(Debug, Clone, Default)]
 struct RequestTable {
-    /// In the order of their attributes, so that ties are always decided alike.
+    /// The entries in the order of their attributes, so that ties are always decided alike.
     entries: Vec<Entry>,
     found: FxHashMap<Attributes, usize>,
     resolved: Vec<Resolved>,
@@ -65,7 +65,7 @@ struct Priced {
 }
 
 impl Priced {
-    /// Of no operation: nothing is as large as no number.
+    /// The price of no operation: no op-size equals NaN.
     fn none() -> Priced {
         Priced {
             items: Vec::new(),
@@ -93,7 +93,7 @@ impl Priced {
             && self.items == operation.items
     }
 
-    /// Where among the remembered prices that of `operation` is.
+    /// The place of the operation's price among the remembered prices.
     fn place(operation: &Operation) -> usize {
         if operation.items.len() > FEW_ITEMS {
             return 0;
@@ -191,7 +191,7 @@ impl CostTable {
         (&kept.price, fixed)
     }
 
-    /// Where the table of `request` is among all; `None` where it has none.
+    /// The place of the table of `request` among all; `None` where the request has no table.
     fn place(&mut self, request: Symbol) -> Option<usize> {
         match self.last {
             Some((known, place)) if known == request => place,
@@ -203,7 +203,7 @@ impl CostTable {
         }
     }
 
-    /// Where the table of an operation's request is, and there what was found out about its attributes.
+    /// The place of the table of an operation's request, and the place there of the pricing of its attributes.
     fn resolved(&mut self, operation: &Operation) -> Option<(usize, usize)> {
         let place = self.place(operation.request)?;
         let table = &mut self.tables[place];

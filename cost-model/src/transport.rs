@@ -20,12 +20,12 @@ pub struct TransportPrices {
 }
 
 impl TransportPrices {
-    /// On the server's processor clock where the file has it, else on the wall's.
+    /// The prices on the server's processor clock where the file has it, else on the wall's.
     pub fn new(parameters: &ServerParameters) -> TransportPrices {
         TransportPrices::with_clock(parameters, Clock::Cpu)
     }
 
-    /// On `clock` where the file has it, else on the other.
+    /// The prices on `clock` where the file has it, else on the other clock.
     pub fn with_clock(parameters: &ServerParameters, clock: Clock) -> TransportPrices {
         let costs = parameters.transport.as_ref();
         let of = |costs: &TransportCosts| {
@@ -72,7 +72,7 @@ impl TransportPrices {
         self.clock
     }
 
-    /// One wakeup after such a sleep. The time is that of one processor; where two were
+    /// The cost of a wakeup after such a sleep. The time is that of one processor; where two were
     /// measured as well, the bounds hold both, for the scheduler decides.
     pub fn wakeup(&self, prior_sleep: PriorSleep) -> Cost {
         let Cost { time, low, high } = self.sleep.wakeup(prior_sleep).unwrap_or(self.wakeup);
@@ -84,7 +84,7 @@ impl TransportPrices {
         }
     }
 
-    /// One wakeup where client and server run on two processors, where that was measured.
+    /// The cost of a wakeup where client and server run on two processors, where that was measured.
     pub fn wakeup_other_cpu(&self) -> Option<Cost> {
         self.wakeup_other_cpu
     }

@@ -72,7 +72,7 @@ pub struct PriceTable {
 /// A request of one item at an op-size.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PricedRequest {
-    /// Its name.
+    /// The request's name.
     pub request: String,
     /// The attributes that were asked for; a server's own stand in for the others.
     pub attributes: String,
@@ -87,21 +87,21 @@ pub struct PricedRequest {
 pub struct ServerPrice {
     /// Milliseconds.
     pub ms: f64,
-    /// At least, by the calibration's spread.
+    /// The least milliseconds, by the calibration's spread.
     pub low_ms: f64,
-    /// At most.
+    /// The most milliseconds, by the calibration's spread.
     pub high_ms: f64,
-    /// The clock it was measured on.
+    /// The clock on which the price was measured.
     pub clock: Option<Clock>,
-    /// Another value stands in for an attribute that was asked for.
+    /// True where another value stands in for an attribute that was asked for.
     pub substituted: bool,
     /// The op-size is beyond those that were measured.
     pub extrapolated: bool,
 }
 
 impl PriceTable {
-    /// Of these requests on these servers; of the paper's where none is named. Each request has only its name, or
-    /// its attributes as well.
+    /// A table of these requests on these servers; of the paper's requests where none is named. Each request has only
+    /// its name, or its attributes as well.
     pub fn new(servers: &[ServerParameters], wanted: &[Operation]) -> PriceTable {
         let rows: Vec<(Operation, Vec<f64>)> = match wanted {
             [] => TABLE_1.iter().map(typical).collect(),

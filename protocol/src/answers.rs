@@ -1,4 +1,4 @@
-//! Which request an answer belongs to.
+//! The pairing of answers with requests.
 
 use std::collections::VecDeque;
 
@@ -16,18 +16,18 @@ pub(crate) struct Pending {
     pub(crate) minor: u8,
     /// True where a reply must come; nothing is known of the request otherwise.
     pub(crate) certain: bool,
-    /// Which of its replies is the last.
+    /// The last of the request's replies.
     pub(crate) last: Last,
     /// The extension that a QueryExtension asks for.
     pub(crate) asks_for: Option<Box<str>>,
 }
 
-/// Which reply to a request is the last one.
+/// The last reply to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Last {
-    /// The only one.
+    /// The only reply.
     First,
-    /// The one with this second byte, of several.
+    /// The reply with this second byte, of several.
     Data(u8),
 }
 
@@ -140,7 +140,7 @@ impl Answers {
         (number <= self.sent).then_some(number)
     }
 
-    /// No reply can be to a request before this one.
+    /// The first request that a reply may be to.
     fn oldest(&self) -> SequenceNumber {
         let front = self
             .pending

@@ -23,7 +23,7 @@ pub(crate) enum Whole<'a> {
 }
 
 impl Whole<'_> {
-    /// How many equal messages it stands for.
+    /// The number of equal messages that this one stands for.
     pub(crate) fn times(&self) -> u64 {
         match self {
             Whole::Message(_, _, times) => *times,
@@ -38,9 +38,9 @@ pub(crate) struct Assembler {
     pub(crate) walker: Walker,
     /// The start of the message under way.
     held: Vec<u8>,
-    /// Part of it is missing: what follows does not belong after `held`.
+    /// True where a part of the message is missing: what follows does not belong after `held`.
     cut: bool,
-    /// Its head, for a message whose end is missing.
+    /// The message's head, where its end is missing.
     head: Option<Head>,
     /// Bytes kept of a message that does not lie in one slice.
     pub(crate) longest: usize,
@@ -53,7 +53,7 @@ impl Assembler {
         Assembler::with(Walker::new(side))
     }
 
-    /// One that goes on where `walker` is.
+    /// An assembler that goes on where `walker` is.
     pub(crate) fn with(walker: Walker) -> Assembler {
         Assembler {
             walker,
@@ -146,7 +146,7 @@ impl Assembler {
     }
 }
 
-/// How often `message` comes at the start of `bytes`, one after the other.
+/// The number of copies of `message` at the start of `bytes`, one after the other.
 fn repetitions(bytes: &[u8], message: &[u8]) -> usize {
     let next = bytes.chunks_exact(message.len());
     next.take_while(|next| *next == message).count()

@@ -1,4 +1,4 @@
-//! One connection: both directions' bytes become messages, numbered and paired.
+//! A connection: both directions' bytes become messages, numbered and paired.
 
 use crate::answers::{Answers, Last, Pending};
 use crate::assemble::{Assembler, Room, Whole};
@@ -23,7 +23,7 @@ const KEYMAP_NOTIFY: u8 = 11;
 pub enum Input<'a> {
     /// Bytes.
     Bytes(&'a [u8]),
-    /// This many bytes of a message's body, which the recorder left out.
+    /// The number of bytes of a message's body that the recorder left out.
     Omitted(u64),
 }
 
@@ -40,7 +40,7 @@ pub struct Joint {
     pub awaited: Vec<(SequenceNumber, u8, u8)>,
 }
 
-/// One connection's protocol state. Feed it both directions in the order in which a relay
+/// The protocol state of a connection. Feed it both directions in the order in which a relay
 /// between client and server read them.
 #[derive(Debug)]
 pub struct Connection {
@@ -131,7 +131,7 @@ impl Connection {
         self.client.longest = longest;
     }
 
-    /// From now on [`feed_in`](Connection::feed_in) gives equal requests in a row as one, where `together` is there and
+    /// Makes [`feed_in`](Connection::feed_in) give equal requests in a row as one, where `together` is there and
     /// true for their major opcode. Only for requests of the core protocol that have no reply.
     pub fn take_together(&mut self, together: Option<fn(u8) -> bool>) {
         self.client.together = together;

@@ -8,13 +8,13 @@ use crate::ByteOrder;
 
 /// The layout of a message, as far as its lists go.
 enum Lists {
-    /// Where the CARD32 counts are; none for most messages.
+    /// The places of the CARD32 counts; none for most messages.
     Counted(&'static [usize]),
     /// Two CARD16s, width and height, whose product counts pixels, are here.
     Image(usize),
     /// RENDER's QueryPictFormats reply, the one with lists within lists that drawing needs.
     PictFormats,
-    /// One list, of elements of this many bytes, that fills the message. `x11rb-protocol` 0.14 reads
+    /// A list, of elements of this many bytes, that fills the message. `x11rb-protocol` 0.14 reads
     /// the first element for ever where there is another one.
     Single(usize),
     /// Groups from byte 32 on, as many as the CARD32 at `count`. A group has `fixed` bytes, and in them,

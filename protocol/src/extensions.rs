@@ -14,7 +14,7 @@ const FIRST_MAJOR: u8 = 128;
 /// The requests of one major opcode, by minor opcode. Each is filled at its first use.
 type Minors = Box<[OnceLock<Opcode>; 256]>;
 
-/// All extensions known of one display server.
+/// The known extensions of one display server.
 #[derive(Clone)]
 pub struct Extensions {
     by_major: Box<[Option<Extension>; 128]>,
@@ -22,7 +22,7 @@ pub struct Extensions {
 }
 
 impl Extensions {
-    /// None known.
+    /// A list of no extensions.
     pub fn new() -> Extensions {
         Extensions {
             by_major: Box::new([None; 128]),
@@ -61,7 +61,7 @@ impl Extensions {
             .find(|extension| extension.name.as_str() == name)
     }
 
-    /// All of them, by major opcode.
+    /// The extensions, by major opcode.
     pub fn iter(&self) -> impl Iterator<Item = &Extension> {
         self.by_major.iter().flatten()
     }

@@ -2,7 +2,7 @@
 
 use crate::ByteOrder;
 
-/// Who sent the bytes.
+/// The sender of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
     /// Client to server.
@@ -33,9 +33,9 @@ pub enum HeadKind {
 pub struct Head {
     /// The kind of message.
     pub kind: HeadKind,
-    /// Its first byte: major opcode, event or error code; 1 for a reply; for setups the first byte.
+    /// The message's first byte: major opcode, event or error code; 1 for a reply; for setups the first byte.
     pub code: u8,
-    /// Its second byte: minor opcode or data.
+    /// The message's second byte: minor opcode or data.
     pub data: u8,
     /// Bytes of the header: 4 or 8 for a request, 12 and 8 for setups, 32 otherwise.
     pub header_len: u32,
@@ -56,17 +56,17 @@ pub(crate) enum Phase {
     Setup,
     /// The setup is done.
     Messages,
-    /// There are no boundaries to be found any more, and why.
+    /// The boundaries cannot be found any more, for this reason.
     Lost(&'static str),
 }
 
 /// The result of reading the first bytes of a message.
 pub(crate) enum Found {
-    /// Its head.
+    /// The message's head.
     Head(Head),
-    /// Nothing yet: there are too few of them.
+    /// The bytes are too few.
     Short,
-    /// That they begin no message.
+    /// The bytes begin no message, for this reason.
     Lost(&'static str),
 }
 
@@ -127,7 +127,7 @@ fn client_setup(order: ByteOrder, bytes: &[u8]) -> Option<Head> {
     })
 }
 
-/// Same section: all three answers have their additional length, in units of 4 bytes, at 6.
+/// The server's answer to a setup (same section): all three have their additional length, in units of 4 bytes, at 6.
 fn server_setup(order: ByteOrder, bytes: &[u8]) -> Option<Head> {
     let units = order.u16(bytes, 6)?;
     Some(Head {

@@ -1,4 +1,4 @@
-//! All names that a message may have, to look for what was meant by one that none has.
+//! The names that messages may have, to find the name nearest to a wrong one.
 
 use crate::foreign_names::requests;
 use crate::name_table::{CORE_ERRORS, CORE_EVENTS, errors, events, generic_events};

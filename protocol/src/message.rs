@@ -76,7 +76,7 @@ pub struct ServerSetup<'a> {
 /// A request.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'a> {
-    /// Its number on the connection.
+    /// The request's number on the connection.
     pub sequence: SequenceNumber,
     /// `PolyLine`, `RENDER:Composite`; `FOO:17` for an extension without names here;
     /// `Unknown:<major>.<minor>` for an opcode of no known extension.
@@ -102,9 +102,9 @@ pub struct Request<'a> {
 pub struct Reply<'a> {
     /// The number of the request that it answers; 0 where no request has the number on the wire.
     pub sequence: SequenceNumber,
-    /// That request's name; `None` where no such request waits for a reply (an unpaired reply).
+    /// The name of that request; `None` where no such request waits for a reply (an unpaired reply).
     pub request: Option<Symbol>,
-    /// That request's opcodes, where paired: major, minor.
+    /// The opcodes of that request, where paired: major, minor.
     pub opcode: Option<(u8, u8)>,
     /// True where this is the last reply to its request (ListFontsWithInfo has several).
     pub last: bool,

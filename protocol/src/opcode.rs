@@ -7,10 +7,10 @@ use crate::foreign_names::requests;
 use crate::reply_table::{ReplyParser, reply_parser};
 use crate::{Symbol, request_names};
 
-/// One kind of request.
+/// A kind of request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Opcode {
-    /// Its name.
+    /// The request's name.
     pub(crate) name: Symbol,
     /// The replies of the request.
     pub(crate) replies: Replies,

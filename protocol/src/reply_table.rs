@@ -1,4 +1,4 @@
-//! Which requests have a reply, and its layout: the protocol's request tables, by minor opcode
+//! The requests that have a reply, and the reply's layout: the protocol's request tables, by minor opcode
 //! (by major opcode for the core protocol).
 
 use x11rb_protocol::errors::ParseError;
@@ -17,7 +17,7 @@ fn plain<R: TryParse + Into<Reply>>(bytes: &[u8]) -> Result<Reply, ParseError> {
     R::try_parse(bytes).map(|(reply, _)| reply.into())
 }
 
-/// For replies that come with file descriptors, which there are none of here.
+/// Reads replies that come with file descriptors, which there are none of here.
 fn with_fds<R: TryParseFd + Into<Reply>>(bytes: &[u8]) -> Result<Reply, ParseError> {
     R::try_parse_fd(bytes, &mut Vec::new()).map(|(reply, _)| reply.into())
 }

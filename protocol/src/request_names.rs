@@ -57,7 +57,7 @@ fn known(name: Cow<'static, str>) -> Option<&'static str> {
     }
 }
 
-/// At most one extension.
+/// An extension, or none.
 struct Only<'a>(Option<&'a Extension>);
 
 impl ExtInfoProvider for Only<'_> {

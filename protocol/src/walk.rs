@@ -8,11 +8,11 @@ use crate::header::{Found, Head, HeadKind, LONGEST, Phase, Side, find};
 pub struct Piece<'a> {
     /// The bytes, never none.
     pub bytes: &'a [u8],
-    /// Where they begin in the slice fed.
+    /// The place of the bytes in the slice fed.
     pub at: usize,
     /// The message's head; `None` in pieces before the one that completes the length.
     pub head: Option<Head>,
-    /// Where `bytes` begin in their message.
+    /// The offset of `bytes` in their message.
     pub offset: u64,
     /// True for the last piece of a message.
     pub ends: bool,

@@ -20,16 +20,16 @@ const OPERATIONS_LIMIT: usize = 1 << 14;
 pub(crate) struct Elapsed {
     /// The server's clock.
     pub(crate) now: Micros,
-    /// For how long others have run on the server's processor.
+    /// The time for which others have run on the server's processor.
     pub(crate) worked: Micros,
-    /// For how long the server has slept while nobody else ran on its processor.
+    /// The time for which the server has slept while nobody else ran on its processor.
     pub(crate) idled: Micros,
 }
 
 /// The code that has run, the pixels that were used, and the times.
 #[derive(Debug, Default)]
 pub(crate) struct Caches {
-    /// When each operation ran last, and for how long others had worked by then: by the request's name
+    /// The time of each operation's last run, and the time for which others had worked by then: by the request's name
     /// and a hash of the attributes.
     last_run: FxHashMap<(Symbol, u64), (Micros, Micros)>,
     pixels: UsedPixels,
@@ -54,8 +54,8 @@ impl Caches {
         })
     }
 
-    /// For code that has not run for a while. The same request with other attributes is other code, and costs about
-    /// as much as another request.
+    /// The cost of code that has not run for a while. The same request with other attributes is other code, and costs
+    /// about as much as another request.
     fn code(
         &mut self,
         prices: &SleepPrices,
@@ -77,7 +77,7 @@ impl Caches {
         prices.first(prior_sleep)
     }
 
-    /// For pixels that were not used since the server was idle.
+    /// The cost of pixels that were not used since the server was idle.
     fn pixels(
         &mut self,
         prices: &SleepPrices,

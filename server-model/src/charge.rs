@@ -31,21 +31,21 @@ pub enum TransportPart {
     Own,
 }
 
-/// One charge. Analyses sum charges up by their own keys. Times on the network follow from bytes and round trips by
+/// A charge. Analyses sum charges up by their own keys. Times on the network follow from bytes and round trips by
 /// equation 7, and need no second pass.
 #[derive(Debug, Clone, Copy)]
 pub enum Charge<'a> {
     /// A request.
     Request {
-        /// Its client.
+        /// The request's client.
         client: ClientId,
-        /// Its number there.
+        /// The request's number on the client's connection.
         sequence: SequenceNumber,
         /// The time at which the request had been read.
         time: Time,
         /// The request as an operation.
         operation: &'a Operation,
-        /// Its bytes on the wire.
+        /// The request's bytes on the wire.
         bytes: u64,
         /// The request's price on the server.
         price: &'a Price,
@@ -54,11 +54,11 @@ pub enum Charge<'a> {
     },
     /// A request that was charged before failed.
     Failed {
-        /// Its client.
+        /// The request's client.
         client: ClientId,
-        /// Its number there.
+        /// The request's number on the client's connection.
         sequence: SequenceNumber,
-        /// Its name.
+        /// The request's name.
         request: Symbol,
         /// The old charge and the right one: the fixed part. `None` if the price is no longer known.
         correction: Option<(Cost, Cost)>,
@@ -67,7 +67,7 @@ pub enum Charge<'a> {
     Transport {
         /// The client.
         client: ClientId,
-        /// When.
+        /// The time of the cost.
         time: Time,
         /// The part of transport.
         part: TransportPart,
@@ -95,13 +95,13 @@ pub enum Charge<'a> {
 /// Equal requests, one after the other.
 #[derive(Debug, Clone, Copy)]
 pub struct Alike<'a> {
-    /// Their client.
+    /// The requests' client.
     pub client: ClientId,
     /// The number of the first.
     pub sequence: SequenceNumber,
     /// The time at which all had been read.
     pub time: Time,
-    /// Each request as an operation.
+    /// A request as an operation.
     pub operation: &'a Operation,
     /// The bytes on the wire of each.
     pub bytes: u64,
@@ -109,7 +109,7 @@ pub struct Alike<'a> {
     pub price: &'a Price,
     /// The cost of reading each.
     pub read: Cost,
-    /// Their extra costs because code and pixels are cold.
+    /// The extra cost of each, because code and pixels are cold.
     pub cold: &'a [Cost],
 }
 

@@ -1,4 +1,4 @@
-//! One client's requests and answers, as far as prices go.
+//! The requests and answers of a client, as far as prices go.
 
 use std::collections::VecDeque;
 
@@ -21,12 +21,12 @@ pub(crate) struct PricedRequest {
     pub(crate) fixed: Cost,
 }
 
-/// One client.
+/// A client.
 #[derive(Default)]
 pub(crate) struct Client {
-    /// Its latest request.
+    /// The client's latest request.
     pub(crate) latest: SequenceNumber,
-    /// With the number of the last request of each.
+    /// Priced requests, each with the number of the last request of its kind.
     priced: VecDeque<(PricedRequest, SequenceNumber)>,
     /// Wakeups that were charged before their request is known.
     pub(crate) wakeups: Option<Cost>,

@@ -8,7 +8,7 @@ use x11prof_cost_model::Micros;
 pub struct Time(u64);
 
 impl Time {
-    /// From nanoseconds since the origin.
+    /// A time of so many nanoseconds since the origin.
     pub const fn from_nanos(nanos: u64) -> Time {
         Time(nanos)
     }
@@ -29,7 +29,7 @@ impl Time {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct ServerClock {
     start: Option<Time>,
-    /// When the server will have done all that has arrived; `None` before the first batch.
+    /// The time at which the server will have done all that has arrived; `None` before the first batch.
     busy_until: Option<Micros>,
     /// The recorded time of the last write.
     wrote: Option<Micros>,
@@ -76,7 +76,7 @@ impl ServerClock {
         }
     }
 
-    /// When the server will have done all that has arrived; `None` before the first batch.
+    /// The time at which the server will have done all that has arrived; `None` before the first batch.
     pub(crate) fn busy_until(&self) -> Option<Micros> {
         self.busy_until
     }

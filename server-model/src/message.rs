@@ -11,7 +11,7 @@ use crate::clock::Time;
 pub struct Traffic<'a> {
     /// The message's client.
     pub client: ClientId,
-    /// When its last byte was read off the socket.
+    /// The time at which the message's last byte was read off the socket.
     pub time: Time,
     /// The message.
     pub message: &'a Message<'a>,

@@ -43,9 +43,9 @@ impl Changes {
 pub(crate) struct ScreenUpdates {
     costs: Deferred,
     changes: Changes,
-    /// When the next one is due; `None` where nothing has changed.
+    /// The time at which the next update is due; `None` where nothing has changed.
     due: Option<Micros>,
-    /// When the last one was.
+    /// The time of the last update.
     last: Option<Micros>,
 }
 

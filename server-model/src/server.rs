@@ -15,7 +15,7 @@ use crate::screen_update::{ScreenUpdates, Update};
 use crate::wakeup::Wakeups;
 use crate::wakeup::shared_processor::Stretch;
 
-/// One simulated display server. Its input is in the order of time: for each batch of requests `batch`, then its
+/// A simulated display server. Its input is in the order of time: for each batch of requests `batch`, then its
 /// messages; for each write of the server `wrote`, then its messages.
 pub struct ServerModel {
     operations: Operations,
@@ -97,7 +97,7 @@ impl ServerModel {
         self.clock.wrote(at);
     }
 
-    /// No batch comes until `time`: charges the server's work meanwhile to the client that it served last.
+    /// Charges the server's work until `time`, when no batch comes, to the client that the server served last.
     pub fn idle(&mut self, time: Time, on: &mut impl FnMut(&Charge<'_>)) {
         let at = self.clock.at(time);
         if let Some(client) = self.served {

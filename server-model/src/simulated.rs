@@ -35,7 +35,7 @@ pub struct Served {
     pub wakeups: u64,
     /// The number of replies written.
     pub replies: u64,
-    /// Their bytes.
+    /// Bytes of the replies.
     pub reply_bytes: u64,
     /// The number of events written.
     pub events: u64,
@@ -129,7 +129,7 @@ impl SimulatedServer {
         served
     }
 
-    /// No bytes come for this time: returns the server's work meanwhile.
+    /// Waits for `time` without bytes: returns the server's work meanwhile.
     pub fn wait(&mut self, time: Micros) -> Served {
         let mut served = Served::default();
         self.now = self.after(time);
@@ -139,7 +139,7 @@ impl SimulatedServer {
         served
     }
 
-    /// For so long somebody else works on the server's processor.
+    /// Another thread works on the server's processor for `time`.
     pub fn another_works(&mut self, time: Micros) {
         let (from, to) = (self.now, self.after(time));
         self.model.another_ran(Stretch { from, to });

@@ -14,9 +14,9 @@ pub(crate) struct Wakeups {
     pub(crate) processor: SharedProcessor,
     /// The sleep before the last wakeup.
     prior_sleep: PriorSleep,
-    /// For how long others had run on the server's processor when the last batch came.
+    /// The time for which others had run on the server's processor when the last batch came.
     worked: Micros,
-    /// For how long the server has slept so far while nobody else ran on its processor.
+    /// The time for which the server has slept so far while nobody else ran on its processor.
     idled: Micros,
 }
 

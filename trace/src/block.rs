@@ -11,7 +11,7 @@ const GAP_LEN: usize = 4 + 4;
 /// The head of a block: the bytes of one socket read, without the bytes. For [`crate::Writer::write_block`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockHead {
-    /// When the read returned.
+    /// The time at which the read returned.
     pub time: Timestamp,
     /// The connection.
     pub connection: ConnectionId,

@@ -38,11 +38,11 @@ pub enum Endian {
 /// A request whose reply is still to come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AwaitedReply {
-    /// Its number.
+    /// The request's number.
     pub request: u64,
-    /// Its major opcode.
+    /// The request's major opcode.
     pub major: u8,
-    /// Its minor opcode.
+    /// The request's minor opcode.
     pub minor: u8,
 }
 
@@ -78,7 +78,7 @@ pub struct Existing {
 pub struct ExistingClient {
     /// The client.
     pub connection: ConnectionId,
-    /// Its first id.
+    /// The client's first id.
     pub first: u32,
     /// The bits that differ among its ids.
     pub mask: u32,
@@ -87,11 +87,11 @@ pub struct ExistingClient {
 /// A root window or a pixmap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ExistingDrawable {
-    /// Its id.
+    /// The drawable's id.
     pub id: u32,
-    /// Pixels.
+    /// The width in pixels.
     pub width: u16,
-    /// Pixels.
+    /// The height in pixels.
     pub height: u16,
     /// Bits of a pixel.
     pub depth: u8,
@@ -112,13 +112,13 @@ pub struct ExistingFormat {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ExistingWindow {
-    /// Its id.
+    /// The window's id.
     pub id: u32,
-    /// Its parent's.
+    /// The id of the window's parent.
     pub parent: u32,
-    /// Position in the parent, in pixels.
+    /// The position across in the parent, in pixels.
     pub x: i16,
-    /// Likewise.
+    /// The position down in the parent, in pixels.
     pub y: i16,
     /// Pixels, without the border.
     pub width: u16,
@@ -143,7 +143,7 @@ pub struct ExistingWindow {
     /// The class in its WM_CLASS.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<String>,
-    /// Its title.
+    /// The window's title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
@@ -153,7 +153,7 @@ pub struct ExistingWindow {
 pub struct ExistingAtom {
     /// The atom.
     pub atom: u32,
-    /// Its name.
+    /// The atom's name.
     pub name: String,
 }
 

@@ -71,7 +71,7 @@ pub(crate) struct Messages<R> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Before the header.
+    /// The header is still to come.
     Begin,
     Reading,
     /// The footer has been reached.

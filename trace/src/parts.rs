@@ -31,7 +31,7 @@ struct Parts<'a> {
     /// Kept bytes that are still to come; with `whole`, those in gaps as well.
     kept: &'a [u8],
     gaps: &'a [Gap],
-    /// Where in the block as read off the socket.
+    /// The offset in the block as read off the socket.
     at: u64,
     whole: bool,
 }

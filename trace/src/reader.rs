@@ -63,7 +63,7 @@ impl<R: Read> Reader<R> {
         Ok(None)
     }
 
-    /// After the last record: true where the file is complete. The file of a killed recorder is not;
+    /// True after the last record where the file is complete. The file of a killed recorder is not;
     /// its flushed records have been read nevertheless.
     pub fn is_complete(&self) -> bool {
         self.messages.is_complete()

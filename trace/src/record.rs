@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ConnectionId, Existing, Joined, Timestamp};
 
-/// Which way bytes went.
+/// The direction of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
-    /// From the client to the server.
+    /// The way from the client to the server.
     ToServer,
-    /// From the server to the client.
+    /// The way from the server to the client.
     ToClient,
 }
 
-/// One record, in the order of the file.
+/// A record, in the order of the file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Record {
     /// Bytes of a connection.
@@ -32,7 +32,7 @@ pub enum Record {
 /// The bytes of one socket read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
-    /// When the read returned.
+    /// The time at which the read returned.
     pub time: Timestamp,
     /// The connection.
     pub connection: ConnectionId,
@@ -97,7 +97,7 @@ pub enum SwitchKind {
 /// The time of the server's handler of one request, or of several short ones in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HandlerTime {
-    /// When the first handler began.
+    /// The time at which the first handler began.
     pub start: Timestamp,
     /// The time of all, in nanoseconds. The kernel may have run other threads meanwhile.
     pub took_ns: u64,
@@ -120,7 +120,7 @@ pub enum Control {
     Server(Server),
     /// The opcodes of the server's extensions, so that a trace can be decoded from its start.
     Extensions {
-        /// All extensions that the server has.
+        /// The extensions of the server.
         extensions: Vec<ExtensionOpcodes>,
     },
     /// A client connected.
@@ -143,7 +143,7 @@ pub enum Control {
     Stalled {
         /// The connection.
         connection: ConnectionId,
-        /// Since when, monotonic nanoseconds.
+        /// The beginning of the stall, in monotonic nanoseconds.
         since_ns: u64,
         /// `peer` or `queue`.
         cause: String,
@@ -168,7 +168,7 @@ pub enum Control {
     },
     /// The user's mark.
     Mark {
-        /// Its text.
+        /// The mark's text.
         text: String,
     },
     /// The measured connection to the display server, before the recording.
@@ -188,7 +188,7 @@ pub enum Control {
     /// An attached recorder was away from the server until this record's time. What clients and server said meanwhile
     /// is not in the trace; `existing` and `joined` records follow.
     Hole {
-        /// Since when messages may be missing, monotonic nanoseconds.
+        /// The time since which messages may be missing, in monotonic nanoseconds.
         since_ns: u64,
         /// Why, in words.
         why: String,
@@ -201,7 +201,7 @@ pub enum Control {
     Scrubbed {},
     /// The user's labels of the session.
     Labels {
-        /// By name: `version`, `user`, `program`, and names of the user's own.
+        /// The labels by name: `version`, `user`, `program`, and names of the user's own.
         labels: BTreeMap<String, String>,
     },
     /// Something went wrong with the recording itself.
@@ -262,10 +262,10 @@ pub struct Server {
     /// The server's executable, where it is local.
     #[serde(default)]
     pub executable: Option<String>,
-    /// Its arguments, where it is local; what follows `-auth` is blanked.
+    /// The executable's arguments, where it is local; what follows `-auth` is blanked.
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// Its process id, where it is local.
+    /// The server's process id, where it is local.
     #[serde(default)]
     pub pid: Option<u32>,
     /// True where a viewer receives the screen, which makes Xvnc work more; `None` where unknown.
@@ -326,9 +326,9 @@ pub struct Link {
 /// A round trip with the times of its ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RoundTrip {
-    /// When its request was sent.
+    /// The time at which the request was sent.
     pub sent_ns: u64,
-    /// When its reply came.
+    /// The time at which the reply came.
     pub came_ns: u64,
 }
 
@@ -344,13 +344,13 @@ pub struct Transfer {
 /// An extension of the server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExtensionOpcodes {
-    /// Its name, such as `RENDER`.
+    /// The extension's name, such as `RENDER`.
     pub name: String,
-    /// Its major opcode.
+    /// The extension's major opcode.
     pub major: u8,
-    /// Its first event, 0 where it has none.
+    /// The extension's first event, 0 where it has none.
     pub first_event: u8,
-    /// Its first error, 0 where it has none.
+    /// The extension's first error, 0 where it has none.
     pub first_error: u8,
 }
 
@@ -367,10 +367,10 @@ pub struct Opened {
     /// The process's name.
     #[serde(default)]
     pub name: Option<String>,
-    /// Its command line.
+    /// The process's command line.
     #[serde(default)]
     pub command: Vec<String>,
-    /// When the process started: monotonic nanoseconds, at the kernel's beat of some milliseconds.
+    /// The start of the process: monotonic nanoseconds, at the kernel's beat of some milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_ns: Option<u64>,
 }
@@ -397,7 +397,7 @@ pub struct Waiting {
     pub pid: u32,
     /// The thread.
     pub tid: u32,
-    /// When it stopped running: monotonic nanoseconds of its switch.
+    /// The time at which the thread stopped running: monotonic nanoseconds of its switch.
     pub since_ns: u64,
     /// Number of the system call that it sleeps in; negative where it is in none.
     pub syscall: i64,

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub struct Timestamp(u64);
 
 impl Timestamp {
-    /// From nanoseconds of CLOCK_MONOTONIC.
+    /// A time in nanoseconds of CLOCK_MONOTONIC.
     pub const fn from_nanos(nanos: u64) -> Timestamp {
         Timestamp(nanos)
     }

@@ -26,7 +26,7 @@ use crate::server::target::Target;
 /// The name of the phase before the passes, for progress.
 const PREPARING: &str = "preparing";
 
-/// All probes besides the requests', in this order. The screen's updates come last: a viewer connects for them.
+/// The probes besides the requests', in this order. The screen's updates come last: a viewer connects for them.
 fn others(client: &mut Client, plan: &Plan) -> Result<Vec<Box<dyn Probe>>, MeasureError> {
     let mut probes = Vec::new();
     add::<FontFilesProbe>(&mut probes, client, plan)?;
@@ -103,7 +103,7 @@ pub fn measure(
     parameters
 }
 
-/// One calibration.
+/// A calibration.
 pub(crate) struct Calibration {
     references: References,
     requests: RequestCostsProbe,

@@ -13,7 +13,7 @@ pub enum MeasureError {
         /// The name.
         display: String,
     },
-    /// No connection to the display.
+    /// The display cannot be connected to.
     #[error("cannot connect to display {display}: {source}; is a server running there?")]
     Connect {
         /// The display.
@@ -49,7 +49,7 @@ pub enum MeasureError {
     /// The connection failed otherwise.
     #[error("the connection to the display server failed: {0}")]
     Io(#[from] io::Error),
-    /// Nothing that was asked for can be measured.
+    /// The requests that were asked for cannot be measured.
     #[error("no request named {names} can be measured on this server")]
     Nothing {
         /// The names asked for.

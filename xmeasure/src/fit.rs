@@ -1,4 +1,4 @@
-//! From readings to the costs of a file.
+//! The way from readings to the costs of a file.
 
 mod blanks;
 pub(crate) mod entries;

@@ -43,7 +43,7 @@ pub struct Pin {
     /// The shared processor. The server's processor time is steadiest there, for the server always finds a full socket,
     /// still in the cache.
     pub both: usize,
-    /// Another one, from where the cost of a wakeup is measured as well.
+    /// A second processor, from where the cost of a wakeup is measured as well.
     pub other: Option<usize>,
 }
 

@@ -21,7 +21,7 @@ use crate::sampling::executor::Executor;
 use crate::server::client::Client;
 use crate::server::tracker::Tracker;
 
-/// One measurement of a calibration.
+/// A measurement of a calibration.
 pub(crate) trait Probe {
     /// True if `plan` needs the probe.
     fn is_wanted(_plan: &Plan) -> bool

@@ -19,7 +19,7 @@ pub(crate) struct Meter<'a> {
 }
 
 impl<'a> Meter<'a> {
-    /// At the beginning of the first of `phases`.
+    /// A meter at the beginning of the first of `phases`.
     pub(crate) fn new(
         phases: Vec<(&'static str, Duration)>,
         tell: &'a mut dyn FnMut(Progress<'_>) -> bool,

@@ -58,7 +58,7 @@ pub(crate) fn with_server<T, R>(
     measure(prepared?, &mut run)
 }
 
-/// Both clocks agree: the simulated server has its processor to itself.
+/// The clocks agree: the simulated server has its processor to itself.
 #[test]
 fn the_truth_is_a_parameter_file() {
     let truth = truth();

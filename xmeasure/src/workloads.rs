@@ -36,7 +36,7 @@ pub(crate) use self::extensions::{TRANSLUCENT, root_format};
 /// the server's lists decides the cost of a search.
 const RESOURCES: usize = 1024;
 
-/// All loads that this server can be given.
+/// The loads that this server can be given.
 pub(crate) fn all(client: &mut Client, plan: &Plan) -> Result<Loads, MeasureError> {
     let mut loads = Loads::default();
     drawing::add(client, plan, &mut loads)?;

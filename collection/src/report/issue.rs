@@ -1,4 +1,4 @@
-//! One issue of the list.
+//! An issue of the list.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -17,13 +17,13 @@ const PATTERNS: usize = 20;
 /// An issue.
 #[derive(Debug, Clone, Serialize)]
 pub struct IssueReport {
-    /// From 1, the worst.
+    /// The rank; the worst issue has 1.
     pub rank: usize,
     /// The program; null where it is not known.
     pub program: Option<String>,
     /// The kind of action and the class of the window.
     pub landmark: String,
-    /// Where most of the time of each episode went.
+    /// The location of most of each episode's time.
     pub blame: String,
     /// The pattern with the most time over the threshold: a tree of intervals.
     pub pattern: String,
@@ -37,7 +37,7 @@ pub struct IssueReport {
     pub users: usize,
     /// Episodes over the threshold.
     pub occurrences: usize,
-    /// All episodes of this landmark in this program, however short.
+    /// The number of episodes of this landmark in this program, however short.
     pub of_landmark: u64,
     /// The latency that half of its episodes do not exceed.
     pub median_ms: f64,
@@ -89,7 +89,7 @@ pub struct PatternReport {
 /// The parts of an issue's time, in milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct IssueParts {
-    /// Until the client began.
+    /// The time until the client began.
     pub waiting_ms: f64,
     /// The client's code.
     pub client_ms: f64,
@@ -97,9 +97,9 @@ pub struct IssueParts {
     pub off_cpu_ms: f64,
     /// The server, and waits for it.
     pub server_ms: f64,
-    /// On the way.
+    /// The time on the way between client and server.
     pub network_ms: f64,
-    /// Other clients, after the client itself was done.
+    /// The time of other clients, after the client itself was done.
     pub other_clients_ms: f64,
 }
 
@@ -112,7 +112,7 @@ pub struct ByVersion {
     pub sessions: usize,
     /// Episodes.
     pub occurrences: usize,
-    /// Their median.
+    /// The median latency of the episodes.
     pub median_ms: f64,
     /// The sum over all episodes of the time over the threshold.
     pub total_over_threshold_ms: f64,
@@ -125,7 +125,7 @@ pub struct ByVersion {
 pub struct KnownReport {
     /// Why it is accepted.
     pub accepted: Option<String>,
-    /// Where it is tracked.
+    /// The place where the issue is tracked.
     pub bug: Option<String>,
 }
 
@@ -134,7 +134,7 @@ pub struct KnownReport {
 pub struct Example {
     /// The trace's path.
     pub trace: String,
-    /// When it began, in seconds since the trace's first record.
+    /// The beginning, in seconds since the trace's first record.
     pub at_s: f64,
     /// The latency.
     pub latency_ms: f64,

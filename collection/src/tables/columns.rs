@@ -32,7 +32,7 @@ pub struct Schema {
 /// A value of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cell<'a> {
-    /// None.
+    /// The absence of a value.
     Null,
     /// An integer.
     Integer(i64),

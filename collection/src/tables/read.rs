@@ -27,7 +27,7 @@ enum Values {
 pub struct Rows<R: ChunkReader + 'static> {
     file: SerializedFileReader<R>,
     schema: &'static Schema,
-    /// Where each column is in the file.
+    /// The place of each column in the file.
     at: Vec<Option<usize>>,
 }
 

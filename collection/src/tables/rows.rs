@@ -19,7 +19,7 @@ fn text(cell: Option<&Cell<'_>>) -> Option<String> {
 }
 
 impl EpisodeRow {
-    /// As a row of the table `episodes`.
+    /// The cells of the episode's row in the table `episodes`.
     pub fn cells<'a>(&'a self, session: &'a Session) -> Vec<Cell<'a>> {
         let mut cells = vec![
             Cell::Text(&session.id),
@@ -80,7 +80,7 @@ impl EpisodeRow {
 }
 
 impl Session {
-    /// As the row of the table `sessions`.
+    /// The cells of the session's row in the table `sessions`.
     pub fn cells(&self) -> Vec<Cell<'_>> {
         vec![
             Cell::Text(&self.id),

@@ -1,4 +1,4 @@
-//! Every table with its columns. A change of meaning is a new version; a further column or table is not.
+//! The tables with their columns. A change of meaning is a new version; a further column or table is not.
 
 use super::columns::{Column, Schema, integer, optional, text};
 
@@ -10,7 +10,7 @@ pub const KEY: &str = "x11prof.tables";
 /// The session that a row is of.
 const SESSION: Column = text("session");
 
-/// One row a recording.
+/// A row for each recording.
 pub const SESSIONS: Schema = Schema {
     name: "sessions",
     columns: &[
@@ -23,7 +23,7 @@ pub const SESSIONS: Schema = Schema {
     ],
 };
 
-/// One row an episode; of a recording of episodes only, those over their threshold.
+/// A row for each episode; of a recording of episodes only, those over their threshold.
 pub const EPISODES: Schema = Schema {
     name: "episodes",
     columns: &[
@@ -118,7 +118,7 @@ pub const RESOURCES: Schema = Schema {
     ],
 };
 
-/// When the recorded server ran.
+/// The runs of the recorded server.
 pub const SERVER_RUNS: Schema = Schema {
     name: "server_runs",
     columns: &[SESSION, integer("start_ns"), integer("length_ns")],
@@ -130,7 +130,7 @@ pub const MARKS: Schema = Schema {
     columns: &[SESSION, integer("at_ns"), text("text")],
 };
 
-/// All tables.
+/// The tables.
 pub const ALL: [&Schema; 8] = [
     &SESSIONS,
     &EPISODES,

@@ -25,7 +25,7 @@ impl Desk {
         }
     }
 
-    /// After a little-endian setup.
+    /// A desk after a little-endian setup.
     fn open() -> Desk {
         let mut desk = Desk::new();
         desk.client(&SETUP);

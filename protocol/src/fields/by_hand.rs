@@ -21,7 +21,7 @@ enum Kind {
     U64,
     /// SYNC's INT64: the high half first.
     HighLow,
-    /// As many bytes that mean nothing.
+    /// The number of bytes that mean nothing.
     Unused(usize),
 }
 use Kind::{Bool, HighLow, U8, U16, U32, U64, Unused};
@@ -39,7 +39,7 @@ pub(crate) struct Layout {
 
 /// The list after the fields.
 enum List {
-    /// Nothing.
+    /// The message ends with the fields.
     None,
     /// Groups of fields to the end of the message.
     ToTheEnd(&'static str, &'static [Field]),

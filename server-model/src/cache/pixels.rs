@@ -20,14 +20,14 @@ enum Place {
     Known(u32, i16, i16),
     /// A whole new pixmap: the server clears its memory.
     Made(u32),
-    /// All of a drawable.
+    /// A whole drawable.
     All(u32),
 }
 
 /// The use of a place.
 #[derive(Debug, Clone, Copy)]
 struct Warm {
-    /// For how long the server had been idle by then, in all.
+    /// The time for which the server had been idle by then, in all.
     idled: Micros,
     pixels: f64,
 }
@@ -80,7 +80,7 @@ impl UsedPixels {
         }
     }
 
-    /// Nothing is known of a drawable that was not seen to be drawn on.
+    /// The cold pixels of a read. A drawable that was not seen to be drawn on has none.
     fn read(&mut self, area: PixelArea, idled: Micros, least: Micros) -> ColdPixels {
         let Some(all) = self.places.get_mut(&Place::All(area.drawable)) else {
             return ColdPixels::default();

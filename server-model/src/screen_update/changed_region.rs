@@ -11,7 +11,7 @@ const BOXES_LIMIT: usize = 1 << 14;
 struct Band {
     top: u16,
     bottom: u16,
-    /// From the left. They neither overlap nor touch.
+    /// The columns from the left. They neither overlap nor touch.
     columns: Vec<(u16, u16)>,
 }
 
@@ -22,7 +22,7 @@ impl Band {
         width * u64::from(self.bottom - self.top)
     }
 
-    /// Its rows from `top` to `bottom`.
+    /// The band's rows from `top` to `bottom`.
     fn rows(&self, top: u16, bottom: u16) -> Band {
         let columns = self.columns.clone();
         Band {
@@ -48,7 +48,7 @@ impl Band {
 /// Boxes that may overlap, as a region.
 #[derive(Debug, Default)]
 pub(crate) struct ChangedRegion {
-    /// From the top. They do not overlap.
+    /// The bands from the top. They do not overlap.
     bands: Vec<Band>,
     boxes: usize,
     /// The boxes and pixels of regions that are counted already.

@@ -18,10 +18,10 @@ pub struct Stretch {
     pub to: Time,
 }
 
-/// For how long other processes have run on the server's processor.
+/// The time for which other processes have run on the server's processor.
 #[derive(Debug, Default)]
 pub(crate) struct SharedProcessor {
-    /// From when to when they ran, in nanoseconds, in order.
+    /// The stretches in which the others ran, in nanoseconds, in order.
     stretches: VecDeque<(u64, u64)>,
     /// The counted time in nanoseconds, and the time up to which it counts.
     total: u64,
@@ -81,7 +81,7 @@ mod tests {
         Time::from_nanos(micros * 1000)
     }
 
-    /// Others that ran from when to when.
+    /// A processor on which others ran in these stretches.
     fn shared(stretches: &[(u64, u64)]) -> SharedProcessor {
         let mut processor = SharedProcessor::default();
         for &(from, to) in stretches {

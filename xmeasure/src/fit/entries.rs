@@ -1,4 +1,4 @@
-//! From samples to the entries of a file.
+//! The way from samples to the entries of a file.
 
 use std::collections::BTreeMap;
 

@@ -16,7 +16,7 @@ const LONG_REQUEST: f64 = 4096.0;
 /// Transport costs on one clock, in microseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Figures {
-    /// One synchronisation with the wakeup before it; of a turn, the time beyond its request and its reply.
+    /// The time of a synchronisation with the wakeup before it; of a turn, the time beyond its request and its reply.
     pub(crate) sync: BySync<f64>,
     pub(crate) wakeup: f64,
     pub(crate) wakeup_other: Option<f64>,
@@ -24,7 +24,7 @@ pub(crate) struct Figures {
     pub(crate) byte_written: f64,
     pub(crate) reply: f64,
     pub(crate) event: f64,
-    /// One wakeup of a server that waits for a client which is at work; none on the wall, where a
+    /// The time of a wakeup of a server that waits for a client which is at work; none on the wall, where a
     /// sender on another processor goes on meanwhile.
     pub(crate) wakeup_between: f64,
     /// The number of the server's sleeps in each synchronisation.
@@ -170,7 +170,7 @@ pub(crate) struct Transport {
     passes: Vec<Figures>,
 }
 
-/// On the processor's clock, or on the wall where that clock cannot be read.
+/// The costs on the processor's clock and on the wall's, each where that clock can be read.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct BothClocks {
     pub(crate) cpu: Option<Transport>,

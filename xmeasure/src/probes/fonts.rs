@@ -23,7 +23,7 @@ use crate::server::client::Client;
 use crate::server::tracker::Tracker;
 use crate::server::wire;
 
-/// No more names are asked for.
+/// The most names that are asked for.
 const NAMES: u16 = 2000;
 /// The longest duration of the probe.
 const LASTS: Duration = Duration::from_secs(6);
@@ -41,7 +41,7 @@ const READERS: [&str; 2] = ["ListFontsWithInfo", "OpenFont"];
 /// The fonts of a server, and the requests that read each.
 pub(crate) struct FontFilesProbe {
     fonts: Vec<Font>,
-    /// As many requests that do nothing, of the same transport.
+    /// A batch of as many requests that do nothing, of the same transport.
     nothing: Batch,
     nothing_times: Vec<f64>,
     /// The number of reads of each font.
@@ -177,8 +177,8 @@ fn with_question(requests: [Vec<u8>; 3]) -> Batch {
     Batch::new(requests.concat(), 3, 1)
 }
 
-/// One entry without a font's name for most fonts, and one for each that costs much more; of a few named fonts, each
-/// has its own.
+/// The entries: one without a font's name for most fonts, and one for each that costs much more; of a few named fonts,
+/// each has its own.
 fn filed(read: &[(Operation, Estimate)], each: bool) -> Vec<RequestCosts> {
     let times: Vec<f64> = read.iter().map(|(_, time)| time.centre).collect();
     let Some(usual) = estimate(&times) else {
@@ -240,7 +240,7 @@ fn resolution(pixels: u16, millimeters: u16) -> u32 {
     if dots < 88.0 { 75 } else { 100 }
 }
 
-/// For the name of a scalable font, the name at 12 points and the given dots an inch, as text often is (X Logical Font
+/// The name of a scalable font at 12 points and the given dots an inch, as text often is (X Logical Font
 /// Description Conventions, section 4); `None` for others. The cost of scaling depends on the size.
 fn sized(name: &[u8], dots: u32) -> Option<Vec<u8>> {
     /// Decipoints, and as many in an inch.

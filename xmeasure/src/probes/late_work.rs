@@ -7,7 +7,7 @@ use crate::sampling::batch::Batch;
 use crate::server::client::{Client, SIDE};
 use crate::server::wire;
 
-/// This many requests are some milliseconds of drawing.
+/// The number of requests that are some milliseconds of drawing.
 const DRAWINGS: usize = 200;
 
 /// Large rectangles on the window.

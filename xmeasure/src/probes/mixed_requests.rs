@@ -20,7 +20,7 @@ use crate::server::client::Client;
 use crate::server::wire;
 use crate::workloads::{TRANSLUCENT, root_format};
 
-/// One request of each of many names: small ones, so that cold code weighs. Sent again, they find the same state.
+/// Requests of many names: small ones, so that cold code weighs. Sent again, they find the same state.
 pub(super) struct MixedRequests {
     /// Requests without answers.
     silent: Vec<Vec<u8>>,
@@ -29,7 +29,7 @@ pub(super) struct MixedRequests {
 }
 
 impl MixedRequests {
-    /// All of them in one batch.
+    /// The requests in one batch.
     pub(super) fn together(&self) -> Batch {
         let requests = self.silent.len() + self.answered.len();
         let bytes = self.silent.iter().chain(&self.answered).flatten();

@@ -39,7 +39,7 @@ pub(crate) struct References {
 }
 
 impl References {
-    /// Nothing read yet.
+    /// References of which none is read yet.
     pub(crate) fn of(loads: Vec<(&'static str, Workload)>) -> References {
         References {
             loads,
@@ -79,7 +79,7 @@ impl References {
         Ok(estimates.collect())
     }
 
-    /// Both ends compared.
+    /// The references with both ends compared.
     pub(crate) fn compared(&self) -> Vec<Reference> {
         let both = self.loads.iter().zip(self.start.iter().zip(&self.end));
         let both = both.filter_map(|((name, _), (start, end))| {

@@ -33,7 +33,7 @@ use crate::workloads::workload::Sync;
 /// A sleep in which clients work, and for how long.
 const LONG: Duration = Duration::from_millis(3);
 pub(super) const HANDLING: Duration = Duration::from_micros(800);
-/// Between these the caches stay warm.
+/// The pause between requests in which the caches stay warm.
 const SHORT: Duration = Duration::from_micros(200);
 /// Sleeps, and how often each in a pass. A processor that idles loses its caches within 3 to 10 ms.
 const SLEEPS: [(Duration, usize); 7] = [
@@ -45,7 +45,7 @@ const SLEEPS: [(Duration, usize); 7] = [
     (Duration::from_millis(30), 2),
     (Duration::from_millis(100), 1),
 ];
-/// For how long the sender works in the short pauses, and how often each in a pass.
+/// The lengths of the sender's work in the short pauses, and how often each in a pass.
 const WORK: [Duration; 4] = [
     Duration::from_micros(50),
     Duration::from_micros(200),
@@ -64,7 +64,7 @@ const HALF: Duration = Duration::from_millis(5500);
 /// The loads, and their times.
 pub(crate) struct Wakeups {
     nothing: Batch,
-    /// One request of each of many names.
+    /// The mixed requests: one of each of many names.
     mixed: Streamed,
     /// A large area filled.
     area: Streamed,
@@ -133,7 +133,7 @@ impl Wakeups {
         Ok(sleeps)
     }
 
-    /// One wakeup of each kind after such a sleep, at whose end the sender works.
+    /// Times a wakeup of each kind after such a sleep, at whose end the sender works.
     fn woken(
         &self,
         server: &mut dyn Executor,

@@ -19,7 +19,7 @@ impl Batch {
         }
     }
 
-    /// One request.
+    /// A batch of one request.
     pub(crate) fn single(bytes: Vec<u8>, answered: bool) -> Batch {
         Batch::new(bytes, 1, u64::from(answered))
     }

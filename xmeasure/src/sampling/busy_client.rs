@@ -11,7 +11,7 @@ const STRIDE: usize = 16;
 const ROWS: usize = 64;
 const COLUMNS: usize = 32;
 
-/// One step: a few words here and there, and branches that depend on them.
+/// A step of the work: a few words here and there, and branches that depend on them.
 type Step = fn(&mut [u32], u64) -> u64;
 
 /// Work to do between batches.
@@ -90,7 +90,7 @@ macro_rules! row {
 
 macro_rules! rows {
     ($($row:literal)*) => {
-        /// All of them: more code than a processor keeps close at hand.
+        /// The steps: more code than a processor keeps close at hand.
         static STEPS: [[Step; COLUMNS]; ROWS] = [$(Row::<$row>::STEPS),*];
     };
 }

@@ -18,7 +18,7 @@ pub(crate) struct Job {
     pub(crate) answers: Vec<Answers>,
     /// The server answered with errors.
     pub(crate) refused: bool,
-    /// By phase: one reading a pass.
+    /// The readings by phase, one in each pass.
     pub(crate) readings: Vec<Vec<Reading>>,
     /// The number of the units' repetitions in a batch.
     pub(crate) times: u64,
@@ -75,7 +75,7 @@ pub(crate) struct SingleRequest {
     /// The request has a reply.
     pub(crate) answered: bool,
     pub(crate) place: SenderPlace,
-    /// One a pass.
+    /// The readings, one in each pass.
     pub(crate) readings: Vec<Reading>,
 }
 
@@ -90,7 +90,7 @@ impl SingleRequest {
     }
 }
 
-/// One of something for each kind of synchronisation.
+/// A value for each kind of synchronisation.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct BySync<T> {
     pub(crate) read_back: T,

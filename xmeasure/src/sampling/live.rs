@@ -30,7 +30,7 @@ const PAUSE: Duration = Duration::from_micros(200);
 pub(crate) struct LiveServer {
     raw: RawConnection,
     clock: Option<ProcessClock>,
-    /// This process's.
+    /// The clock of this process.
     own: Option<ProcessClock>,
     /// The time for which the server may work on its drawing after it fell asleep.
     lingers: Duration,
@@ -153,7 +153,7 @@ impl LiveServer {
         Ok(self.timed(phase.load(times), phase.sync, until)?.0)
     }
 
-    /// All phases of a load in turn, `times` times.
+    /// Times the phases of a load in turn, `times` times.
     fn cycles(
         &mut self,
         workload: &Workload,

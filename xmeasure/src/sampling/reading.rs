@@ -49,6 +49,6 @@ impl Reading {
 pub(crate) enum SenderPlace {
     /// The processor chosen for all batches.
     Usual,
-    /// On another processor than the server's.
+    /// A processor that is not the server's.
     Other,
 }

@@ -1,4 +1,4 @@
-//! All loads of a calibration's passes, and all that was read of them.
+//! The loads of a calibration's passes, with the readings of them.
 
 use crate::sampling::job::{BySync, Job, SingleRequest};
 use crate::sampling::reading::{Reading, SenderPlace};
@@ -23,10 +23,10 @@ impl SingleRequestPair {
     }
 }
 
-/// All loads of the passes and all readings of them.
+/// The loads of the passes with the readings of them.
 #[derive(Debug, Clone)]
 pub(crate) struct Readings {
-    /// By kind: one reading a pass.
+    /// The readings by kind, one in each pass.
     pub(crate) syncs: BySync<Vec<Reading>>,
     /// Alone from the usual place, and from the other one where there is one.
     pub(crate) alone: SingleRequestPair,
@@ -47,7 +47,7 @@ pub(crate) enum StoppedBy {
 }
 
 impl Readings {
-    /// Nothing read yet; `elsewhere` where the sender can be put on another processor.
+    /// Loads without readings; `elsewhere` where the sender can be put on another processor.
     pub(crate) fn new(
         transport: TransportLoads<Job>,
         requests: Vec<Job>,
@@ -63,7 +63,7 @@ impl Readings {
         }
     }
 
-    /// All loads, the transport's first.
+    /// The loads, the transport's first.
     pub(crate) fn jobs(&self) -> impl Iterator<Item = &Job> {
         self.transport.all().into_iter().chain(&self.requests)
     }

@@ -19,7 +19,7 @@ const SYNCHRONISATIONS: u64 = 30;
 /// Turns measured together: on one processor, how often the server sleeps between them settles only
 /// after some, as which of the two has run less evens out.
 const TURNS: u64 = 512;
-/// No batch sends more requests than this, or more bytes.
+/// The most requests, and the most bytes, of a batch.
 const BATCH_REQUESTS: u64 = 8_000_000;
 const BATCH_BYTES: u64 = 1 << 28;
 
@@ -28,7 +28,7 @@ const INTERRUPTED: f64 = 0.03;
 
 /// The factor of the length of batches for transport costs.
 const LONGER: u32 = 3;
-/// Of a cycle of phases each is to take this share of a batch, unless another one takes this many
+/// The share of a batch that each phase of a cycle is to take, unless another phase takes this many
 /// whole batches by then.
 const PHASE_SHARE: f64 = 0.25;
 const PHASE_BATCHES: f64 = 4.0;

@@ -30,7 +30,7 @@ impl ProcessClock {
         (result == 0).then_some(ProcessClock(clock))
     }
 
-    /// Its time; `None` once the process is gone.
+    /// The process's time; `None` once the process is gone.
     pub(crate) fn now(self) -> Option<Duration> {
         let mut time = Timespec {
             seconds: 0,

@@ -1,4 +1,4 @@
-//! One exchange with the server: the bytes sent, and the answers.
+//! An exchange with the server: the bytes sent, and the answers.
 
 use std::os::fd::OwnedFd;
 
@@ -39,11 +39,11 @@ impl Answers {
 /// The answers that end an exchange.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Until {
-    /// No answer: the exchange ends once all bytes are sent.
+    /// The last byte sent: the exchange waits for no answer.
     Sent,
     /// The answer to the last request sent, where fewer than 65536 requests are sent.
     LastAnswered,
-    /// This many replies and errors.
+    /// The last of so many replies and errors.
     Answered(u64),
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Load<'a> {
 }
 
 impl<'a> Load<'a> {
-    /// These bytes, `requests` requests, and nothing after them.
+    /// A load of these bytes, `requests` requests, and nothing after them.
     pub(crate) fn once(unit: &'a [u8], requests: u64) -> Load<'a> {
         Load {
             unit,

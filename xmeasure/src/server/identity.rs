@@ -85,7 +85,7 @@ fn without_secrets(arguments: impl Iterator<Item = String>) -> Vec<String> {
     kept
 }
 
-/// This machine, if the server runs on it.
+/// The host: this machine, if the server runs on it.
 fn host(client: &Client) -> Host {
     if client.raw.pid.is_none() {
         return Host::default();

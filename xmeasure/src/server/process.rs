@@ -44,7 +44,7 @@ pub(crate) fn executable(pid: i32) -> Option<String> {
     Some(name.trim_end().to_owned()).filter(|name| !name.is_empty())
 }
 
-/// Both processes on their processors; dropped, they are put back where they were.
+/// The two processes on their processors; dropped, they are put back where they were.
 #[derive(Debug)]
 pub(crate) struct Pinned {
     before: Vec<(Option<Pid>, CpuSet)>,

@@ -29,14 +29,14 @@ impl Target {
         }
     }
 
-    /// With this MIT-MAGIC-COOKIE-1 in place of the authority file's.
+    /// The target with this MIT-MAGIC-COOKIE-1 in place of the authority file's.
     #[must_use]
     pub fn with_cookie(mut self, cookie: &[u8]) -> Target {
         self.authorization = Some((b"MIT-MAGIC-COOKIE-1".to_vec(), cookie.to_vec()));
         self
     }
 
-    /// With this name for the parameters, in place of the executable's.
+    /// The target with this name for the parameters, in place of the executable's.
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Target {
         self.name = Some(name.into());
@@ -50,7 +50,7 @@ impl Target {
         self
     }
 
-    /// As above.
+    /// True where a viewer takes the server's screen; `None` where the user does not say.
     pub(crate) fn is_viewed(&self) -> Option<bool> {
         self.viewed
     }

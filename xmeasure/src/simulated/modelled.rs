@@ -28,7 +28,7 @@ use crate::workloads::workload::{Phase, Sync, Workload};
 /// The client that measures, and one that comes and goes.
 const CLIENT: ClientId = ClientId(1);
 const OTHER: ClientId = ClientId(2);
-/// Before each load the server falls asleep.
+/// The server's sleep before each load.
 const SLEEP: Micros = Micros(200.0);
 /// The time that a client takes to answer at once.
 const TURN: Micros = Micros(20.0);

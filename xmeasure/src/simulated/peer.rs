@@ -25,9 +25,9 @@ const ATOM: u8 = 100;
 /// The bytes of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LoggedMessage {
-    /// By the client.
+    /// The bytes of the client.
     Request(Vec<u8>),
-    /// By the server.
+    /// The bytes of the server.
     Reply(Vec<u8>),
 }
 

@@ -10,7 +10,7 @@ use super::server::Simulated;
 /// The changes of the screen, and the time of the last update.
 pub(crate) struct Shown {
     window: u32,
-    /// By place: where its pixels were copied from.
+    /// The origin of the pixels, by place.
     contents: HashMap<(i16, i16), (u32, i16, i16)>,
     /// Pixels and boxes that wait to be shown; since when.
     pixels: f64,
@@ -81,7 +81,7 @@ impl Shown {
         self.boxes = self.boxes.max(places.len());
     }
 
-    /// All that was pending is shown by then.
+    /// Shows the pending changes by then.
     pub(super) fn until(&mut self, now: Duration) {
         if self.since.take().is_some() {
             (self.pixels, self.same, self.boxes) = (0.0, 0.0, 0);

@@ -42,13 +42,13 @@ pub(crate) struct Simulated {
 pub(crate) struct Quirks {
     /// The server dies after this many loads.
     pub(crate) dies_after: Option<u64>,
-    /// One load in this many is interrupted: it takes twice its time.
+    /// The number of loads of which one is interrupted: it takes twice its time.
     pub(crate) interrupted: Option<u64>,
     /// The server answers this request with errors.
     pub(crate) refuses: Option<u8>,
-    /// After a number of loads this request takes some microseconds more.
+    /// The number of loads after which this request takes some microseconds more.
     pub(crate) spoilt: Option<(u64, u8, f64)>,
-    /// These requests take more or less from load to load, by up to half of so much.
+    /// Requests that take more or less from load to load, by up to half of so much.
     pub(crate) noisy: [(u8, f64); 2],
     /// The costs of operations, instead of the parameters' entries.
     pub(crate) costs: Option<fn(&Operation) -> f64>,

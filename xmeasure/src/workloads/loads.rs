@@ -27,7 +27,7 @@ impl Series {
 }
 
 impl Series {
-    /// With intervals halved as often as this at most.
+    /// The series with intervals halved as often as this at most.
     pub(crate) fn halved_to(mut self, deepest: usize) -> Series {
         self.deepest = deepest;
         self
@@ -42,7 +42,7 @@ pub(crate) struct Candidate {
     pub(crate) single: Vec<Workload>,
 }
 
-/// All loads that a server can be given.
+/// The loads that a server can be given.
 #[derive(Default)]
 pub(crate) struct Loads {
     pub(crate) single: Vec<Workload>,

@@ -16,7 +16,7 @@ impl Tracker {
     }
 }
 
-/// One operation for each kind of request in a phase.
+/// The typical operation of each kind of request in a phase.
 fn by_kind(phase: &Phase, all: &[Operation]) -> Vec<Operation> {
     let step = phase.kinds.max(1) as usize;
     (0..step)

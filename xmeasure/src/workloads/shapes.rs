@@ -85,7 +85,7 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    /// All of them.
+    /// The shapes.
     pub(super) const ALL: [Shape; 8] = [
         Shape::FillRectangle,
         Shape::Line,

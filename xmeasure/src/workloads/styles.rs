@@ -30,7 +30,7 @@ pub(super) const COMMON: Style = Style {
 const WIDTHS: [u32; 2] = [1, 10];
 
 impl Style {
-    /// Each that differs from the common one in one attribute, the common one first: main effects.
+    /// The styles that differ from the common one in one attribute, the common one first: main effects.
     pub(super) fn single(strokes: bool, thorough: bool) -> Vec<Style> {
         let mut all = vec![COMMON];
         let functions = (0..16_u32).filter(|&function| function != u32::from(GX::COPY));
@@ -65,7 +65,7 @@ impl Style {
         all
     }
 
-    /// Each that differs from the common one in two attributes, and the paper's own of four, for
+    /// The styles that differ from the common one in two attributes, and the paper's own of four, for
     /// the interactions.
     pub(super) fn combined(strokes: bool) -> Vec<Style> {
         let single = Style::single(strokes, false);

@@ -55,7 +55,7 @@ impl Kind {
 #[derive(Debug, Clone, Copy)]
 struct OpenedFont {
     copy: u32,
-    /// With GXxor.
+    /// The GC with GXxor.
     xor: u32,
     /// The widest character, in pixels.
     width: u16,

@@ -19,7 +19,7 @@ const LONG_REPLIES: [u32; 3] = [2048, 16384, 131_072];
 /// Bytes of a short NoOperation, and of the data of a short reply.
 const SHORT: u32 = 4;
 
-/// One of something for each of these loads.
+/// A value for each of these loads.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TransportLoads<T> {
     pub(crate) no_operation: T,
@@ -64,7 +64,7 @@ impl<T> TransportLoads<T> {
         }
     }
 
-    /// All of them.
+    /// The values, to be changed.
     pub(crate) fn all_mut(&mut self) -> Vec<&mut T> {
         let long = self
             .long_no_operations
@@ -79,7 +79,7 @@ impl<T> TransportLoads<T> {
         all
     }
 
-    /// All of them.
+    /// The values.
     pub(crate) fn all(&self) -> Vec<&T> {
         let long = self.long_no_operations.iter().map(|longer| &longer.load);
         let replies = self.long_replies.iter().map(|longer| &longer.load);

@@ -145,7 +145,7 @@ fn destroy(window: &Window) -> Vec<u8> {
     core(DestroyWindowRequest { window: *window })
 }
 
-/// As many mapped windows in `parent` as there is place for, each for N children.
+/// Mapped windows in `parent`, as many as there is place for, each for N children.
 pub(super) fn parents(
     client: &mut Client,
     ground: Ground,
@@ -169,7 +169,7 @@ pub(super) fn parents(
     Ok(ids)
 }
 
-/// This many children of each parent: their ids, and the requests that make them.
+/// Children of each parent, `count` of them: their ids, and the requests that make them.
 pub(super) fn children(
     client: &mut Client,
     parents: &[Window],

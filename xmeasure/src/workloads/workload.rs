@@ -20,7 +20,7 @@ pub(crate) enum Sync {
 }
 
 impl Sync {
-    /// All kinds.
+    /// The kinds of synchronisation.
     pub(crate) const ALL: [Sync; 3] = [Sync::ReadBack, Sync::RoundTrip, Sync::Turns];
 }
 
@@ -39,7 +39,7 @@ impl Eq for Carried {}
 /// Requests of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Phase {
-    /// Their bytes.
+    /// The requests' bytes.
     pub(crate) unit: Vec<u8>,
     /// The number of requests.
     pub(crate) requests: u32,
@@ -77,7 +77,7 @@ impl Phase {
         }
     }
 
-    /// Its unit that many times.
+    /// The phase's unit that many times.
     pub(crate) fn load(&self, times: u64) -> Load<'_> {
         let descriptor = self.carried.as_ref().map(|carried| &*carried.0);
         Load {
@@ -106,13 +106,13 @@ pub(crate) struct Workload {
 
 /// The approximate bytes of a unit, so that the sender hands many requests over at once.
 const UNIT: usize = 1 << 15;
-/// No unit has more requests.
+/// The most requests of a unit.
 const UNIT_REQUESTS: usize = 4096;
 /// Work of one unit at most, in pixels: a few milliseconds of any server.
 const LONG_WORK: usize = 500_000;
 
 impl Workload {
-    /// One request, again and again.
+    /// A request, again and again.
     pub(crate) fn repeated(request: &[u8], sync: Sync) -> Workload {
         Workload::varied(sync, 0, |_| request.to_vec())
     }
@@ -127,7 +127,7 @@ impl Workload {
         Workload::cycle([phase])
     }
 
-    /// One request that takes long, by itself.
+    /// A request that takes long, by itself.
     pub(crate) fn costly(request: &[u8]) -> Workload {
         Workload::varied(Sync::RoundTrip, LONG_WORK / 8, |_| request.to_vec())
     }
@@ -141,7 +141,7 @@ impl Workload {
         Workload::cycle([Phase::new((0..count).map(request), sync)])
     }
 
-    /// One request repeated, each after the reply to the one before.
+    /// A request repeated, each after the reply to the one before.
     pub(crate) fn answered(request: &[u8]) -> Workload {
         Workload::cycle([Phase::new([request.to_vec()], Sync::Turns)])
     }

@@ -33,7 +33,7 @@ pub(crate) struct Explorer<'a> {
     pub(crate) step: &'a mut dyn FnMut(&'static str, Duration) -> bool,
 }
 
-/// One look at a load: time of a request and how far the looks were apart, in microseconds.
+/// A look at a load: time of a request and how far the looks were apart, in microseconds.
 #[derive(Debug, Clone)]
 struct QuickReading {
     operation: Operation,

@@ -34,7 +34,7 @@ fn a_server_that_does_nothing_later_has_no_updates() {
     assert_eq!(found(None), None);
 }
 
-/// As Xvnc with a viewer: by a clock, each changed box by itself.
+/// Xvnc with a viewer updates by a clock, each changed box by itself.
 #[test]
 fn updates_by_a_clock_are_found_again() {
     let truth = Deferred {
@@ -57,7 +57,7 @@ fn updates_by_a_clock_are_found_again() {
     close(found.box_us, truth.box_us, 0.05);
 }
 
-/// As Xephyr.
+/// Xephyr updates at each rest.
 #[test]
 fn updates_at_each_rest_are_not_filed() {
     let truth = Deferred {

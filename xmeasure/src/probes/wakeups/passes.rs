@@ -5,19 +5,19 @@ use crate::sampling::statistics::{Estimate, estimate, midmean};
 /// The times of one pass, in microseconds of processor time.
 #[derive(Default)]
 pub(super) struct Pass {
-    /// One reply more; one event more.
+    /// The times of a further reply, and of a further event.
     pub(super) replies: Vec<f64>,
     pub(super) events: Vec<f64>,
     /// The extra cost of a question after a short sleep over one right after an answer, and the server's sleep before
     /// it.
     pub(super) quicker: Vec<f64>,
     pub(super) turns: Vec<f64>,
-    /// By sleep, and by work in a short one.
+    /// The times by sleep, and by work in a short sleep.
     pub(super) sleeps: Vec<Woken>,
     pub(super) work: Vec<Woken>,
 }
 
-/// After one length of sleep or work.
+/// The times after one length of sleep or work.
 #[derive(Default)]
 pub(super) struct Woken {
     pub(super) nothing: Vec<f64>,

@@ -14,7 +14,7 @@ const LOOK: Duration = Duration::from_micros(20);
 /// The kernel's figures on a sleeping server.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asleep {
-    /// Its processor time.
+    /// The server's processor time.
     pub(super) time: Duration,
     /// The number of sleeps so far; `None` if the server did not settle.
     pub(super) sleeps: Option<u64>,

@@ -229,7 +229,7 @@ pub(super) fn add(
     Ok(pictures)
 }
 
-/// All that differ from `base` in two of operator, source, mask and destination.
+/// The layers that differ from `base` in two of operator, source, mask and destination.
 fn combined(base: Layers, pictures: &Pictures) -> Vec<Layers> {
     let mut single = vec![
         Layers {

@@ -69,7 +69,7 @@ fn trapezoids(plan: &Plan, loads: &mut Loads, layers: Layers) {
     loads.push(bars(layers, (TINY, TINY), 1));
 }
 
-/// One of each size, and of the side `item` one and several.
+/// Adds a load of each size, and of the side `item` one and several.
 fn add_sizes(
     plan: &Plan,
     loads: &mut Loads,
