@@ -12,7 +12,7 @@ use x11prof_trace::{
 
 const MAGIC: usize = 8;
 const CHUNK: u8 = 6;
-/// What precedes the name of the compression in a chunk: two times, a size, a checksum.
+/// The bytes before the name of the compression in a chunk: two times, a size, a checksum.
 const FIXED: usize = 8 + 8 + 8 + 4;
 
 /// Changes the trace in the first `size` bytes of `data`, which may grow to `most`; a seed where

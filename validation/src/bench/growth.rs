@@ -24,11 +24,11 @@ const REQUESTS_OF_WINDOW: u64 = 20;
 /// Requests of an answer in a long trace.
 const REQUESTS_OF_ANSWER: u64 = 10_000;
 const KEY_PRESSES: u8 = 10;
-/// What a run takes at least that is compared: below, it is start-up and noise.
+/// The least seconds and bytes of a run that is compared: below, they are start-up and noise.
 const SECONDS: f64 = 0.1;
 const BYTES: f64 = 4e6;
 
-/// What is made larger.
+/// The dimension that is made larger.
 #[derive(Clone, Copy, PartialEq)]
 enum Axis {
     Requests,
@@ -37,7 +37,7 @@ enum Axis {
     Sessions,
 }
 
-/// What a run took.
+/// The time and memory of a run.
 struct Run {
     size: u64,
     seconds: f64,
@@ -204,7 +204,7 @@ fn print(command: &str, axis: &str, runs: &[Run]) {
     );
 }
 
-/// How what `of` says grows over the last step, without what the smallest run takes; `0` where it is less than `least`.
+/// The exponent of growth of `of` over the last step, without the smallest run's share; `0` for less than `least`.
 fn exponent(runs: &[Run], of: impl Fn(&Run) -> f64, least: f64) -> String {
     let [first, .., before, last] = runs else {
         return "unknown".to_owned();

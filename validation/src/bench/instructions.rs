@@ -32,7 +32,7 @@ const VALGRIND: &[Needed] = &[Needed {
 const PARAMETERS: &str = "xvfb-24";
 /// The stage that every other stage includes; its instructions are subtracted.
 const BEFORE: &str = "reading";
-/// What the relay does with the messages, beside its calls of the kernel.
+/// The relay's work on the messages, beside its calls of the kernel.
 const RELAY: &str = "relay";
 /// By how much a stage may grow unsaid.
 const MARGIN: f64 = 1.1;

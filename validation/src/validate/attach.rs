@@ -159,7 +159,7 @@ pub(super) fn once<A: Attached>(
     })
 }
 
-/// What is attached to a server.
+/// A recorder, or another thing, that is attached to a server.
 pub(super) trait Attached {
     /// Detaches.
     fn end(self) -> Result<(), String>;

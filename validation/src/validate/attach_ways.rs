@@ -102,7 +102,7 @@ fn plain(load: &Load) -> Result<f64, String> {
 
 /// An enabled context.
 struct Context {
-    /// It lives as long as the connection that made it.
+    /// The connection that made the context: the context lives as long.
     _control: RustConnection,
     data: UnixStream,
     reads: JoinHandle<()>,

@@ -52,7 +52,7 @@ const FAULTS: [Fault; 5] = [
     Fault::Full,
 ];
 
-/// What the witness and the kernel saw in the turns of one sort.
+/// Findings of the witness and the kernel in the turns of one sort.
 #[derive(Debug, Default)]
 struct Seen {
     /// By fault, in milliseconds.
