@@ -29,7 +29,7 @@ pub(crate) struct CommandLine<'a> {
 pub(crate) struct Command {
     child: Child,
     pid: Option<Pid>,
-    /// Told of every child's end.
+    /// The notice of every child's end.
     ends: Signals,
 }
 

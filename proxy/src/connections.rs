@@ -19,7 +19,7 @@ pub(crate) struct Connections {
     pub(crate) bytes: AtomicU64,
     /// True while one of the relays looks for messages without sleeping.
     pub(crate) looking: AtomicBool,
-    /// Told of each connection that ends.
+    /// The notice of each connection that ends.
     pub(crate) ended: Notify,
 }
 

@@ -56,7 +56,7 @@ struct RelayDirection<'a> {
     intake: Intake<'a>,
     /// The bytes that the receiver has not taken, with the time of their read.
     rest: Option<(Timestamp, Received<'a, 'a>)>,
-    /// Relayed so far.
+    /// Bytes relayed so far.
     bytes: u64,
     over: bool,
 }

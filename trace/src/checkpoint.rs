@@ -120,9 +120,9 @@ pub struct ExistingWindow {
     pub x: i16,
     /// The position down in the parent, in pixels.
     pub y: i16,
-    /// Pixels, without the border.
+    /// The width in pixels, without the border.
     pub width: u16,
-    /// Likewise.
+    /// The height in pixels, without the border.
     pub height: u16,
     /// The border's width in pixels.
     pub border: u16,

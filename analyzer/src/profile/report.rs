@@ -177,11 +177,11 @@ pub struct RequestReport {
     /// The charged time as a percentage of all time.
     #[serde(default)]
     pub percent_charged: f64,
-    /// Priced as measured.
+    /// Requests priced as measured.
     pub exact: u64,
-    /// Priced between or beyond measured sizes.
+    /// Requests priced between or beyond measured sizes.
     pub interpolated: u64,
-    /// Priced with another attribute's value standing in.
+    /// Requests priced with another attribute's value standing in.
     pub substituted: u64,
     /// Requests without a price.
     pub unpriced: u64,

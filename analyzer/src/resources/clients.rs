@@ -77,7 +77,7 @@ fn forget_small(remained: &mut BTreeMap<RemainderKey, Remainder>, kind: Resource
 /// Sums of one kind over the clients that have no entry of their own.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SummedUse {
-    /// Held when their connections ended.
+    /// Resources held when the clients' connections ended.
     pub(crate) held: u64,
     pub(crate) held_bytes: u64,
     /// The most that one of them held at once.

@@ -70,11 +70,11 @@ pub struct SummedKind {
     pub most: u64,
     /// The most bytes that one client held at once.
     pub most_bytes: u64,
-    /// Created.
+    /// Resources created.
     pub created: u64,
-    /// Freed before the connection ended.
+    /// Resources freed before the connection ended.
     pub freed: u64,
-    /// Freed in the same socket read as created.
+    /// Resources freed in the same socket read as created.
     pub freed_at_once: u64,
 }
 
@@ -94,15 +94,15 @@ pub struct KindResources {
     pub most_bytes: u64,
     /// The time at which the client first held the most.
     pub most_at_ms: f64,
-    /// Created.
+    /// Resources created.
     pub created: u64,
-    /// Freed before its connection ended.
+    /// Resources freed before the client's connection ended.
     pub freed: u64,
-    /// Freed in the same socket read as created.
+    /// Resources freed in the same socket read as created.
     pub freed_at_once: u64,
     /// True where the client holds more in each quarter of its time than ever in the one before.
     pub grows: bool,
-    /// Held over time.
+    /// The number held over time.
     pub over_time: Vec<HeldOverTime>,
     /// Resources by size, for windows and pixmaps.
     pub sizes: Vec<SizeReport>,
@@ -130,9 +130,9 @@ pub struct SizeReport {
     pub height: u16,
     /// Bits of a pixel; 0 where that is not known.
     pub depth: u8,
-    /// Created.
+    /// Resources created.
     pub created: u64,
-    /// Held at the end.
+    /// Resources held at the end.
     pub held: u64,
 }
 

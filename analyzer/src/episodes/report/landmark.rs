@@ -26,7 +26,7 @@ pub struct LandmarkReport {
     pub mean_ms: f64,
     /// The least.
     pub min_ms: f64,
-    /// Together.
+    /// The sum of the latencies.
     pub total_ms: f64,
     /// The median.
     pub median_ms: f64,
@@ -55,7 +55,7 @@ pub struct ExclusiveReport {
     pub mean_ms: f64,
     /// The least.
     pub min_ms: f64,
-    /// Together.
+    /// The sum of the exclusive latencies.
     pub total_ms: f64,
 }
 

@@ -36,7 +36,7 @@ pub struct PatternReport {
     pub median_ms: f64,
     /// The greatest.
     pub max_ms: f64,
-    /// Together.
+    /// The sum of the latencies.
     pub total_ms: f64,
     /// The latency without the children's.
     pub exclusive_ms: f64,
