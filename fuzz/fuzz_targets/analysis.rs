@@ -155,7 +155,7 @@ struct Recording {
 }
 
 impl Recording {
-    /// One whose client has just connected.
+    /// A recording whose client has just connected.
     fn begun() -> Recording {
         let mut recording = Recording {
             records: Vec::new(),

@@ -100,7 +100,7 @@ fn watch(steps: &[String]) -> Result<(), Box<dyn Error>> {
 struct Watcher {
     x: RustConnection,
     root: Window,
-    /// Where things move by themselves.
+    /// The places where things move by themselves.
     moving: Vec<Rectangle>,
     /// The program has drawn something.
     started: bool,
@@ -189,7 +189,7 @@ impl Watcher {
         Ok(())
     }
 
-    /// When the next damage was reported; none until `end`.
+    /// The time at which the next damage was reported; none until `end`.
     fn damaged(&self, end: u64) -> Result<Option<u64>, Box<dyn Error>> {
         loop {
             while let Some(event) = self.x.poll_for_event()? {

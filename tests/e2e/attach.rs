@@ -175,7 +175,7 @@ fn attached_recording_is_complete_on_xorg() {
     on_a_server("xorg-dummy");
 }
 
-/// Both record the same clients: the attached recorder is a client of the other's relay.
+/// Records the same clients twice: the attached recorder is a client of the other's relay.
 fn on_a_server(kind: &str) {
     let (told, crossed) = told_and_crossed(kind);
     assert_eq!(crossed.len(), 2, "{crossed:?}");

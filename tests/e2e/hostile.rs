@@ -12,7 +12,7 @@ use x11prof_trace::{
 /// Memory that an analysis may take, in kB. The resources of clients took 150 MB here once.
 const LIMIT_KB: u32 = 40_000;
 
-/// All that can be asked of a trace, with the default file for its name.
+/// The commands that take a trace, with the default file for its name.
 const COMMANDS: [&[&str]; 17] = [
     &["report", "--params", "sun4-ipc", "--resources"],
     &["report", "--params", "sun4-ipc", "--format", "json"],

@@ -153,7 +153,7 @@ fn typed<'a>(command: &[&'a str], recording: &'a str) -> Vec<&'a str> {
     [&command[..1], &[recording], &command[1..]].concat()
 }
 
-/// No text has a line that is wider than `columns`.
+/// Asserts that no line of the text is wider than `columns`.
 fn fits(text: &str, columns: usize, command: &[&str]) {
     for line in text.lines() {
         let wide = line.chars().count();

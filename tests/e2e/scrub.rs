@@ -187,7 +187,7 @@ const TITLE: &str = "Ledger of Münchhausen";
 /// The path that the terminal shows.
 const PATH: &str = "/srv/marzipan/accounts.txt";
 
-/// All that must not be found.
+/// The words that must not be found.
 fn words() -> impl Iterator<Item = &'static str> {
     TYPED
         .into_iter()

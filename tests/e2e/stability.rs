@@ -10,7 +10,7 @@ use crate::harness::Place;
 const COMMAND_LINE: &str = include_str!("../data/promised/command-line.txt");
 const JSON: &str = include_str!("../data/promised/json.txt");
 
-/// Each document with the command that prints it; TRACE is a kept recording.
+/// The documents, each with the command that prints it; TRACE is a kept recording.
 const DOCUMENTS: &[(&str, &str)] = &[
     (
         "report",

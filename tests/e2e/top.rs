@@ -36,7 +36,7 @@ fn of<'a>(report: &'a Value, trouble: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("nobody is there to {trouble}: {report:#}"))
 }
 
-/// Each trouble is told of the program that makes it, and of no other.
+/// Asserts that each trouble is told of the program that makes it, and of no other.
 fn names_each(report: &Value) {
     let [poll, grab, leak, redraw] = TROUBLES.map(|trouble| of(report, trouble));
     let only = |what: &str, of: &Value, has: &dyn Fn(&Value) -> bool| {

@@ -35,7 +35,7 @@ pub(crate) enum Benchmark {
 
 use Benchmark as B;
 
-/// All of them, by name.
+/// The benchmarks by name.
 const NAMES: [(&str, Benchmark); 11] = [
     ("keyboard", B::Keyboard),
     ("motion", B::Motion),

@@ -13,7 +13,7 @@ use x11rb::protocol::xproto::{
 };
 use x11rb::rust_connection::RustConnection;
 
-/// Where and how large a window is.
+/// The place and size of a window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) x: i16,

@@ -54,7 +54,7 @@ pub(crate) struct Truth {
     /// The program was ready and had no processor, by the kernel's clock: preempted, or woken and not yet
     /// running.
     pub(crate) queued_ms: f64,
-    /// Another of its threads computed for this handling at the same time.
+    /// The time in which another thread of the program computed for this handling.
     pub(crate) beside_ms: f64,
     /// The toolkit's own times, where it has them.
     pub(crate) toolkit: Option<InToolkit>,
@@ -107,7 +107,7 @@ impl Episode {
         self.start_ms + self.latency_ms
     }
 
-    /// When its client begins to handle it: a handler knows nothing of the wait until then.
+    /// The time at which the client begins: a handler knows nothing of the wait until then.
     pub(crate) fn handled_ms(&self) -> f64 {
         self.start_ms + self.waiting_ms
     }
@@ -166,12 +166,12 @@ pub(crate) struct Run {
     pub(crate) truths: Vec<Truth>,
     pub(crate) episodes: Vec<Episode>,
     pub(crate) kernel: Kernel,
-    /// By how much times may be off because of others on the machine.
+    /// The time by which times may be off because of others on the machine.
     pub(crate) disturbed_ms: f64,
 }
 
 impl Run {
-    /// Each handling that was asked to take a time, with its episode.
+    /// The handlings that were asked to take a time, each with its episode.
     ///
     /// # Errors
     /// Words for people where one has none.
@@ -343,7 +343,7 @@ pub(crate) fn ready(client: &mut Child) -> String {
         .to_owned()
 }
 
-/// When the trace begins, in nanoseconds of CLOCK_MONOTONIC; the times of results count from there.
+/// The beginning of the trace, in nanoseconds of CLOCK_MONOTONIC; the times of results count from there.
 pub(crate) fn beginning_ns(trace: &Path) -> u64 {
     let file = std::fs::File::open(trace).expect("a trace");
     let mut reader = Reader::new(BufReader::new(file)).expect("a trace");

@@ -72,7 +72,7 @@ fn agreeing(run: &Run) -> Vec<Pair> {
     pairs
 }
 
-/// All have this trigger.
+/// Asserts that all episodes have this trigger.
 fn triggered(runs: &[Run], trigger: &str) {
     for Pair { episode, .. } in runs.iter().filter_map(|run| run.pairs().ok()).flatten() {
         assert_eq!(episode.trigger, trigger, "{episode:?}");

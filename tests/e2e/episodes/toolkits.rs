@@ -12,7 +12,7 @@ use crate::harness::{Finished, Place, Recording, keep, needs, side_by_side};
 /// The toolkit of a benchmark.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Toolkit {
-    /// None: the protocol itself, in Rust.
+    /// The protocol itself, in Rust, without a toolkit.
     None,
     Swing,
     Tk,
@@ -23,7 +23,7 @@ pub(crate) enum Toolkit {
 pub(crate) const TOOLKITS: [Toolkit; 3] = [Toolkit::Swing, Toolkit::Tk, Toolkit::Gtk];
 
 impl Toolkit {
-    /// As it is called in tables.
+    /// The toolkit's name in tables.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Toolkit::None => "none",

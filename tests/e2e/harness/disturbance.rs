@@ -19,7 +19,7 @@ pub(crate) struct Disturbance {
 }
 
 impl Disturbance {
-    /// From now on, of these processes.
+    /// The disturbance of these processes from now on.
     pub(crate) fn begin(pids: &[u32]) -> Disturbance {
         Disturbance {
             busy_ms: busy_ms(),

@@ -76,7 +76,7 @@ impl Finished {
         self.stdout()
     }
 
-    /// One line on standard error that begins with the program's name, and the exit status.
+    /// The line on standard error, which begins with the program's name. Asserts one line, and the exit status.
     pub(crate) fn failed_with_one_line(&self, status: i32) -> String {
         let stderr = self.stderr();
         assert_eq!(self.status(), Some(status), "{self}");

@@ -99,7 +99,7 @@ impl Recording {
         command
     }
 
-    /// All that it has said on standard error, once it has ended.
+    /// The recorder's words on standard error, once it has ended.
     pub(crate) fn said(&mut self) -> String {
         if let Some(reader) = self.reader.take() {
             reader.join().expect("reading a pipe");

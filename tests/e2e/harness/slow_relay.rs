@@ -15,7 +15,7 @@ pub(crate) enum Slow {
     Delay(Duration),
     /// Bytes to the client leave at multiples of this only, as if a timer sent them.
     Steps(Duration),
-    /// This many bytes a second, each way.
+    /// The bytes a second, each way.
     Speed(f64),
     /// Nagle's algorithm, and an acknowledgement that comes by itself only after so long: while nothing has
     /// come back since the latest write to the server, the next one waits (RFC 896; RFC 1122, 4.2.3.2).

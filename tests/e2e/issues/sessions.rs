@@ -17,7 +17,7 @@ pub(crate) struct Problem {
     pub(crate) version: &'static str,
     /// Words of which the blame has to contain one.
     pub(crate) blame: &'static [&'static str],
-    /// Its time needs processors: where others have those, that is to blame, rightly.
+    /// The problem's time needs processors: where others have those, that is to blame, rightly.
     pub(crate) works: bool,
 }
 

@@ -11,7 +11,7 @@ use crate::harness::{Place, alone};
 /// Sessions that are recorded at a time: people pause, so that they leave each other the processors.
 const AT_A_TIME: usize = 3;
 
-/// Where the sessions are kept, for who wants to look at them (`cargo xtask validate issues`).
+/// The folder of the sessions, for who wants to look at them (`cargo xtask validate issues`).
 fn folder(place: &Place) -> PathBuf {
     let kept = std::env::var_os("X11PROF_VALIDATE_ISSUES");
     let folder = kept.map_or_else(|| place.path("sessions"), PathBuf::from);
@@ -84,7 +84,7 @@ fn own_and_other(issue: &Value, problem: &Problem) -> [f64; 2] {
     [sum(true), sum(false)]
 }
 
-/// Each problem is in the list, with the right blame and in the right version: its place.
+/// The place of each problem in the list, with the right blame and in the right version.
 fn places(report: &Value) -> Vec<usize> {
     let issues = report["issues"].as_array().expect("a list");
     let place = |problem: &Problem| {

@@ -65,7 +65,7 @@ fn by<'a>(of: &'a Value, request: &str) -> Vec<&'a Value> {
     children
 }
 
-/// Another client is blamed, by its connection, for so long together.
+/// Succeeds where another client is blamed, by its connection, for so long together.
 fn blamed(report: &Report, of: &Value, connection: f64, ms: f64) -> Result<(), String> {
     let blame = &of["blame"];
     println!("{}", text(blame, "sentence"));
@@ -135,7 +135,7 @@ fn resized(report: &Report) -> Result<(), String> {
     blamed(report, root, number(child, "client"), RESIZES)
 }
 
-/// All clients act when the settings change.
+/// Succeeds where all clients act when the settings change.
 fn themed(report: &Report) -> Result<(), String> {
     let root = key(report, 56)?;
     let mut children = by(root, "ChangeProperty");
@@ -176,7 +176,7 @@ fn shown(report: &Report) -> Result<(), String> {
     }
 }
 
-/// Each piece of a selection is asked for, and waited for.
+/// Succeeds where each piece of a selection is asked for, and waited for.
 fn pasted(report: &Report) -> Result<(), String> {
     let root = key(report, 40)?;
     let children = by(root, "ConvertSelection");

@@ -236,7 +236,7 @@ impl Session {
 /// The episodes of a session.
 pub(crate) struct Report {
     pub(crate) json: Value,
-    /// By how much times may be off because of others on the machine.
+    /// The time by which times may be off because of others on the machine.
     pub(crate) disturbed_ms: f64,
     trace: PathBuf,
     place: Place,

@@ -50,7 +50,7 @@ fn spin(clients: &mut [Client]) {
     clients.iter_mut().for_each(Client::sync);
 }
 
-/// Each client has the time that its handlers took. Who was there before the recorder has another number.
+/// Asserts that each client has the time of its handlers. A client from before the recorder has another number.
 fn holds(place: &Place, trace: &Path, how: &str, are_new: bool) {
     let trace = trace.to_string_lossy();
     let words = ["report", "--format", "json", "--by", "client"];

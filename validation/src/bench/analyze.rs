@@ -10,7 +10,7 @@ use super::x_server::XServer;
 use xtask::packages::{COVERAGE, DEMO, TEST, ensure, on_path};
 use xtask::run::{cargo, run, target};
 
-/// All work runs on one processor, as far as the system allows.
+/// The processor on which all work runs, as far as the system allows.
 const CPU: &str = "1";
 const SERVER_CPU: &str = "0";
 /// The goal on x11perf, up to the price.

@@ -18,7 +18,7 @@ const COMMANDS: [&[&str]; 4] = [
 ];
 /// Clients that are connected at once.
 const AT_ONCE: u64 = 4000;
-/// Each client's requests, between which it asks at times, and each window's.
+/// Requests of each client, between which it asks at times, and of each window.
 const REQUESTS_OF_CLIENT: u64 = 200;
 const REQUESTS_OF_WINDOW: u64 = 20;
 /// Requests of an answer in a long trace.

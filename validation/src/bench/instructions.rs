@@ -34,7 +34,7 @@ const PARAMETERS: &str = "xvfb-24";
 const BEFORE: &str = "reading";
 /// The relay's work on the messages, beside its calls of the kernel.
 const RELAY: &str = "relay";
-/// By how much a stage may grow unsaid.
+/// The factor by which a stage may grow unsaid.
 const MARGIN: f64 = 1.1;
 
 /// Instructions a request, by recording and stage.

@@ -21,7 +21,7 @@ const XFIG: &[Needed] = &[Needed {
 /// The processors of the server.
 const ANY_CPU: &str = "0-1";
 
-/// Each ends by itself.
+/// The programs, each of which ends by itself.
 const PROGRAMS: &[(&str, &str)] = &[
     ("noop", "x11perf -repeat 1 -time 1 -reps 1000000 -noop"),
     ("rect10", "x11perf -repeat 1 -time 1 -reps 10000 -rect10"),

@@ -26,7 +26,7 @@ const REST: Duration = Duration::from_millis(1);
 struct Way {
     name: &'static str,
     range: fn() -> Range,
-    /// None: it reads as soon as bytes come.
+    /// The rest after each read; with `None` the reader reads as soon as bytes come.
     rest: Option<Duration>,
 }
 
@@ -184,7 +184,7 @@ fn requests() -> Range {
     }
 }
 
-/// As x11prof's context (proxy/src/attach/context.rs).
+/// The range of x11prof's context (proxy/src/attach/context.rs).
 fn everything() -> Range {
     Range {
         core_replies: Range8 {

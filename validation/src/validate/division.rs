@@ -22,7 +22,7 @@ use xtask::run::{cargo, root, run, target};
 /// A program on a private server of that kind.
 pub(super) type Recorded<'a> = (&'a Program, ServerKind);
 
-/// This many of the most expensive requests are compared.
+/// The number of the most expensive requests that are compared.
 pub(super) const SHOWN: usize = 5;
 
 /// Runs the programs whose names hold one of `arguments`, or all. After `again` it takes the last recordings;

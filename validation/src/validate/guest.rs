@@ -55,7 +55,7 @@ const FAULTS: [Fault; 5] = [
 /// Findings of the witness and the kernel in the turns of one sort.
 #[derive(Debug, Default)]
 struct Seen {
-    /// By fault, in milliseconds.
+    /// The times of the answers by fault, in milliseconds.
     answers: [Vec<f64>; FAULTS.len()],
     /// The largest memory of the server, in bytes.
     memory: u64,
@@ -127,7 +127,7 @@ fn on(kind: ServerKind, seconds: Duration) -> Result<bool, String> {
     Ok(within)
 }
 
-/// All faults, one after the other, with a recorder that writes to a folder or without one.
+/// Tries the faults, one after the other, with a recorder that writes to a folder or without one.
 fn turn(server: &PrivateServer, folder: Option<&Path>, seen: &mut Seen) -> Result<(), String> {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -143,7 +143,7 @@ fn turn(server: &PrivateServer, folder: Option<&Path>, seen: &mut Seen) -> Resul
     })
 }
 
-/// One fault, while `ask` watches.
+/// Tries a fault, while `ask` watches.
 fn during(
     fault: Fault,
     server: &PrivateServer,

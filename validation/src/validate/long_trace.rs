@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use x11prof_trace::{ConnectionId, Control, Reader, Record, Timestamp, TraceError, Writer};
 
-/// From the end of a copy to the beginning of the next, in nanoseconds.
+/// The time from the end of a copy to the beginning of the next, in nanoseconds.
 const PAUSE: u64 = 10_000_000;
 
 /// A trace in a file without a name.
@@ -83,7 +83,7 @@ impl LongTrace {
     }
 }
 
-/// One repetition.
+/// A repetition of the recording.
 struct Copy {
     /// The delay of this copy behind the recording, in nanoseconds.
     later: u64,

@@ -87,7 +87,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// All points of two runs, and the transport.
+/// Prints the differences of two runs: all points, and the transport.
 fn repeatability(first: &ServerParameters, second: &ServerParameters) {
     let all = differences(first, second);
     let mut apart: Vec<f64> = all

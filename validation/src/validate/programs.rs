@@ -94,7 +94,7 @@ macro_rules! picture {
     };
 }
 
-/// All of them.
+/// The programs.
 pub(crate) const PROGRAMS: &[Program] = &[
     program("xterm", "xterm", "xterm", "timeout -k 1 8 xterm -e 'ls -laR /usr/share/doc | head -20000'").known(),
     program("gtk3-widget-factory (GTK 3)", "gtk3-widget-factory", "gtk-3-examples",

@@ -26,7 +26,7 @@ use xtask::run::{cargo, run, target};
 const MOMENTS: usize = 3;
 /// The screen rests if it stays for so long.
 const REST: Duration = Duration::from_millis(30);
-/// Between two moments.
+/// The time between two moments.
 const APART: Duration = Duration::from_millis(1500);
 /// Runs of a program whose server time is compared.
 const RUNS: usize = 2;
@@ -39,7 +39,7 @@ struct Row {
     said: Vec<String>,
     /// Replayed over recorded.
     ratio: f64,
-    /// The one recording over the other.
+    /// The ratio of the second recording to the first.
     again: f64,
 }
 

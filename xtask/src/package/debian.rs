@@ -41,7 +41,7 @@ License: Apache-2.0
  On Debian systems the text is in /usr/share/common-licenses/Apache-2.0.
 ";
 
-/// Where each shell looks for completions.
+/// The place where each shell looks for completions.
 const COMPLETIONS: [(&str, &str); 3] = [
     ("bash", "usr/share/bash-completion/completions/x11prof"),
     ("fish", "usr/share/fish/vendor_completions.d/x11prof.fish"),

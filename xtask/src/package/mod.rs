@@ -23,7 +23,7 @@ const OTHER_TARGET: &str = "aarch64-unknown-linux-gnu";
 struct Package {
     /// The sources.
     tree: PathBuf,
-    /// Where the results go.
+    /// The destination of the results.
     out: PathBuf,
     version: String,
     /// The time of the commit, in seconds since 1970, for whatever is stamped.

@@ -19,7 +19,7 @@ const REPEAT: &str = "3";
 /// The time of one counted item of a test, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Taken {
-    /// By x11perf's own clock.
+    /// The time by x11perf's own clock.
     pub(super) wall: f64,
     /// The server's processor time, as the kernel counts it.
     pub(super) processor: f64,

@@ -39,7 +39,7 @@ impl Prices {
     }
 }
 
-/// One turn of a test: x11perf's times in either place, and the prices of a calibration at that moment.
+/// A turn of a test: x11perf's times in either place, and the prices of a calibration at that moment.
 pub(super) struct Turn {
     pub(super) apart: Taken,
     pub(super) together: Taken,
