@@ -1,5 +1,5 @@
-//! From a trace to results: the one forward pass over its records, the prices of what is seen in it, the
-//! execution profile, the comparison of servers. How results look is `views`' to say.
+//! The analyses, from a trace to results: the one forward pass over its records, the prices of what is seen in it,
+//! the execution profile, the comparison of servers. How results look is `views`' to say.
 //!
 //! Pure: it takes records and returns values. It opens no file, reads no clock and prints nothing. What a
 //! message means is `protocol`'s and `session`'s to say and what it costs is `cost-model`'s; here they are

@@ -35,7 +35,7 @@ impl Disturbance {
         self.most_kept_ms = self.most_kept_ms.max(kept);
     }
 
-    /// By how much times may be off, in milliseconds: as long as our processes were kept from the
+    /// The time by which times may be off, in milliseconds: as long as our processes were kept from the
     /// processors, where others used them. Our other processes have ended.
     pub(crate) fn end_ms(mut self, pids: &[u32]) -> f64 {
         self.look(pids);
