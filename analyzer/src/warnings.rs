@@ -69,7 +69,7 @@ struct Key {
     doubt: Option<Doubt>,
 }
 
-/// A warning with its count (DESIGN, section 3).
+/// A warning with its count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
     /// The subject.

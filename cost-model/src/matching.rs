@@ -1,5 +1,5 @@
 //! Finds the recorded server's parameter file. Vendor and release do not distinguish Xvfb, Xephyr and Xorg, so the
-//! executable comes first (DESIGN, section 3).
+//! executable comes first.
 
 use crate::{Host, ServerIdentity, ServerParameters};
 

@@ -123,7 +123,7 @@ pub struct Measured {
     pub spread: Option<f64>,
 }
 
-/// The server's costs of messages beside their operations (DESIGN, section 4).
+/// The server's costs of messages beside their operations (docs/MODEL.md).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransportCosts {

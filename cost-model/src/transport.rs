@@ -1,4 +1,4 @@
-//! The server's costs of messages beside their operations (DESIGN, section 4).
+//! The server's costs of messages beside their operations (docs/MODEL.md).
 
 use crate::{
     Clock, Cost, Deferred, Micros, PriorSleep, ServerParameters, SleepPrices, TransportCosts,

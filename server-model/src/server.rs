@@ -277,7 +277,7 @@ impl ServerModel {
         self.colds = colds;
     }
 
-    /// A request that failed costs its fixed part only (DESIGN, section 4).
+    /// A request that failed costs its fixed part only (docs/MODEL.md).
     fn failed(
         &mut self,
         client: ClientId,

@@ -18,7 +18,7 @@ use crate::warnings::{Warning, WarningKind};
 /// The version of the JSON.
 const FORMAT: u32 = 1;
 
-/// The profiles of one trace side by side (DESIGN, section 3). Times are milliseconds.
+/// The profiles of one trace side by side. Times are milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The version of this layout: 1.

@@ -1,4 +1,4 @@
-//! The execution profile as a document: the JSON of `report --format json` (DESIGN, section 3;
+//! The execution profile as a document: the JSON of `report --format json` (docs/JSON.md;
 //! docs/MODEL.md), from which the text is made as well.
 
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! A request as an operation: its kind, the attributes that decide its cost, and its sizes.
 //!
 //! Calibration files costs under an operation, and analysis looks costs up by it: the one notion of an
-//! operation (DESIGN, section 1).
+//! operation.
 
 use std::fmt;
 

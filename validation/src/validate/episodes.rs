@@ -12,7 +12,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("truth") => "table::every_benchmark",
         Some("toolkits") => "table_toolkits::every_benchmark",
         Some("programs") => "programs::no_episode",
-        Some("idle") => "idle::a_minute",
+        Some("idle") => "idle::ticking_programs",
         Some("screen") => "table::episodes_agree",
         Some(other) => {
             return Err(format!(
