@@ -1,6 +1,7 @@
 //! A private display for pictures.
 
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 /// Processes that end with this.
@@ -16,10 +17,20 @@ impl Drop for Processes {
     }
 }
 
-/// Starts Xvfb on a free display; gives the display's name.
-pub(super) fn xvfb() -> Result<(Processes, String), String> {
-    let mut server = Command::new("Xvfb")
-        .args(["-displayfd", "1", "-ac", "-nolisten", "tcp", "-noreset"])
+/// Starts Xvfb, timed by `x11prof`, on a free display; gives the display's name.
+pub(super) fn xvfb(x11prof: &Path) -> Result<(Processes, String), String> {
+    let mut server = Command::new(x11prof)
+        .args([
+            "server",
+            "--",
+            "Xvfb",
+            "-displayfd",
+            "1",
+            "-ac",
+            "-nolisten",
+            "tcp",
+            "-noreset",
+        ])
         .args(["-screen", "0", "1280x1024x24"])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

@@ -85,7 +85,7 @@ pub(super) fn pages(x11prof: &Path, scratch: &Path) -> Result<(), String> {
 }
 
 fn record(x11prof: &Path, scratch: &Path, program: &Program, trace: &str) -> Result<(), String> {
-    let (mut processes, display) = xvfb()?;
+    let (mut processes, display) = xvfb(x11prof)?;
     let Processes(running) = &mut processes;
     let recorder = Command::new(x11prof)
         .args([

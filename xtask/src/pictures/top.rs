@@ -35,7 +35,7 @@ pub(super) fn picture(path: &Path) -> Result<(), String> {
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder)
         .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
-    let (mut processes, display) = xvfb()?;
+    let (mut processes, display) = xvfb(&target().join("debug/x11prof"))?;
     for (name, does) in PROGRAMS {
         let program = folder.join(name);
         symlink(target().join("debug/examples/troubles"), &program)
