@@ -200,6 +200,7 @@ pub const PICTURES: &[Needed] = &[needed("chromium", "chromium"), needed("tmux",
 pub const PACKAGE: &[Needed] = &[
     needed("musl-gcc", "musl-tools"),
     needed("dpkg-deb", "dpkg"),
+    needed("lintian", "lintian"),
     needed("/usr/sbin/debootstrap", "debootstrap"),
 ];
 

@@ -60,11 +60,11 @@ fn make(tree: &Path, out: &Path) -> Result<(), String> {
     let program = package.build()?;
     let stage = Stage::new(&out.join("stage"))?;
     debian::fill(&package, &stage, &program)?;
-    let mut results = vec![
-        debian::package(&package, &stage)?,
-        package.tarball(&stage)?,
-        materials::bill(&package)?,
-    ];
+    let debian = debian::package(&package, &stage)?;
+    run(Command::new("lintian")
+        .args(["--fail-on", "error"])
+        .arg(out.join(&debian)))?;
+    let mut results = vec![debian, package.tarball(&stage)?, materials::bill(&package)?];
     results.sort();
     let sums = output(Command::new("sha256sum").args(&results).current_dir(out))?;
     files::write(
