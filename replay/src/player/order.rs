@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use x11prof_protocol::{ByteOrder, Symbol};
 
-use super::patience::{EVENT_PATIENCE, TURN};
+use super::patience::{EVENT_PATIENCE, turn};
 use super::performer::Player;
 use crate::ReplayError;
 use crate::script::{Batch, EventKey};
@@ -118,7 +118,7 @@ impl Player<'_> {
             let asked = connection.sent;
             self.write(*client, &request, None)?;
             self.played.added_round_trips += 1;
-            let until = Instant::now() + TURN;
+            let until = Instant::now() + turn(self.grabbed.is_some());
             while let Some(connection) = &self.clients[*client]
                 && connection.handled < asked
                 && !connection.is_over

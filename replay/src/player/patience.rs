@@ -4,7 +4,17 @@ use std::time::Duration;
 
 /// The time after which a silent display is given up.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
-/// The time after which a client lets others go on: one of them may have grabbed the server.
-pub(super) const TURN: Duration = Duration::from_millis(250);
+/// The time after which a client lets others go on while one of them has grabbed the server.
+const TURN_IN_A_GRAB: Duration = Duration::from_millis(250);
+/// The same without a grab: another client may have to free a fence or a counter first.
+const TURN: Duration = Duration::from_secs(2);
 /// Longest wait for an event that the recording has: a server in its own time, on a busy machine.
 pub(super) const EVENT_PATIENCE: Duration = Duration::from_millis(500);
+
+/// The longest wait for an answer before others go on.
+pub(super) fn turn(is_grabbed: bool) -> Duration {
+    match is_grabbed {
+        true => TURN_IN_A_GRAB,
+        false => TURN,
+    }
+}

@@ -36,6 +36,8 @@ pub(super) struct Player<'a> {
     pub(super) memory: Vec<Memory>,
     /// Kinds of event that did not come time after time; nobody waits for them any more.
     pub(super) unreliable: HashMap<(u8, u16), u32>,
+    /// The client that has grabbed the server.
+    pub(super) grabbed: Option<usize>,
     pub(super) played: Played,
     errors: BTreeMap<Symbol, u64>,
 }
@@ -75,6 +77,7 @@ impl<'a> Player<'a> {
                 .take(script.clients.len())
                 .collect(),
             unreliable: HashMap::new(),
+            grabbed: None,
             played: Played::default(),
             errors: BTreeMap::new(),
         })
@@ -114,6 +117,7 @@ impl<'a> Player<'a> {
         }
         self.count_errors(client);
         self.clients[client] = None;
+        self.grabbed.take_if(|by| *by == client);
         Ok(())
     }
 

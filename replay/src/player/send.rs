@@ -78,6 +78,11 @@ impl Player<'_> {
             let asked = batch.asked.iter().filter(|one| !missing.contains(&one.at));
             connection.note(batch.first, batch.requests, asked.map(|one| one.sequence));
         }
+        match batch.grabs {
+            Some(true) => self.grabbed = Some(batch.client),
+            Some(false) => drop(self.grabbed.take_if(|by| *by == batch.client)),
+            None => {}
+        }
         self.played.requests += batch.requests;
         let mut written = 0;
         for Passed {

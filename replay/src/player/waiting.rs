@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::patience::{PATIENCE, TURN};
+use super::patience::{PATIENCE, turn};
 use super::performer::Player;
 use crate::ReplayError;
 use crate::script::Batch;
@@ -24,7 +24,7 @@ impl<'a> Waiting<'a> {
     ) -> Result<(), ReplayError> {
         if let Some(kept) = self.0.get_mut(&batch.client) {
             kept.push_back(batch);
-        } else if player.replies(batch, TURN)? {
+        } else if player.replies(batch, turn(player.grabbed.is_some()))? {
             player.send(batch)?;
         } else {
             self.0.insert(batch.client, [batch].into());

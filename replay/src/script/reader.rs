@@ -30,6 +30,7 @@ const BESIDE: u64 = 32;
 /// The longest request that a server takes (BIG-REQUESTS: X.Org's have 4 Mi units of 4 bytes).
 const LONGEST: usize = 16 << 20;
 const GRAB_SERVER: u8 = 36;
+const UNGRAB_SERVER: u8 = 37;
 const INTERN_ATOM: u8 = 16;
 const GET_ATOM_NAME: u8 = 17;
 const QUERY_PICT_FORMATS: (&str, u8) = ("RENDER", 1);
@@ -229,6 +230,9 @@ impl Reading {
         let is_input = (extension, request.minor) == XTEST_FAKE_INPUT;
         self.has_driver |= is_input;
         batch.after_all |= is_input || request.major == GRAB_SERVER;
+        if matches!(request.major, GRAB_SERVER | UNGRAB_SERVER) {
+            batch.grabs = Some(request.major == GRAB_SERVER);
+        }
         if batch.requests == 0 {
             batch.first = request.sequence.0;
         }
