@@ -6,7 +6,7 @@ use std::time::Duration;
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 /// The time after which a client lets others go on while one of them has grabbed the server.
 const TURN_IN_A_GRAB: Duration = Duration::from_millis(250);
-/// The same without a grab: another client may have to free a fence or a counter first.
+/// The time after which others go on without a grab: one of them may have to free a fence or a counter first.
 const TURN: Duration = Duration::from_secs(2);
 /// Longest wait for an event that the recording has: a server in its own time, on a busy machine.
 pub(super) const EVENT_PATIENCE: Duration = Duration::from_millis(500);
