@@ -1,8 +1,8 @@
 //! Synthetic traces for tests, made of hand-made bytes.
 
 use x11prof_trace::{
-    Block, ConnectionId, Control, CpuTime, Direction, Opened, Record, Server, Started, Timestamp,
-    Writer,
+    Block, ConnectionId, Control, CpuTime, Direction, Joined, Opened, Record, Server, Started,
+    Timestamp, Writer,
 };
 
 use crate::pipeline::Pipeline;
@@ -31,6 +31,23 @@ impl Default for Synthetic {
 }
 
 impl Synthetic {
+    /// A trace of a client that was there before the recording, and draws after six seconds.
+    pub fn joined() -> Synthetic {
+        let mut trace = Synthetic::new();
+        trace
+            .records
+            .retain(|record| matches!(record, Record::Control(..)));
+        trace.control(Control::Joined(Joined {
+            connection: ConnectionId(1),
+            ..Joined::default()
+        }));
+        trace
+            .wait(6_000_000)
+            .client_sends(&[poly_fill_rectangle(3)]);
+        trace.end();
+        trace
+    }
+
     /// A trace up to the end of the client's connection setup, which took no time.
     pub fn new() -> Synthetic {
         let mut trace = Synthetic {

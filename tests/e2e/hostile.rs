@@ -80,6 +80,9 @@ fn trace(place: &Place, records: impl IntoIterator<Item = Record>) -> PathBuf {
     path
 }
 
+/// The time of bytes at great offsets, in microseconds: twelve days.
+const LAST: u64 = 1 << 40;
+
 /// Microseconds after the beginning.
 fn at(micros: u64) -> Timestamp {
     Timestamp::from_nanos(1_000_000_000 + micros * 1000)
@@ -104,7 +107,7 @@ fn block_of(
 ) -> Record {
     let len = u32::try_from(bytes.len()).expect("a short block");
     Record::Block(Block {
-        time: at(offset),
+        time: at(offset.min(LAST)),
         connection,
         direction,
         offset,
@@ -289,14 +292,23 @@ fn memory_does_not_follow_the_length_of_the_trace() {
     limited("report --params sun4-ipc --format html");
 }
 
-/// A kept recording in which some bytes of what was said are others, about one of `of`.
-fn garbled(place: &Place, name: &str, mut seed: u64, of: u64) {
+/// A kept recording whose records are changed, with random numbers.
+fn changed(
+    place: &Place,
+    name: &str,
+    mut seed: u64,
+    change: impl Fn(&mut Record, &mut dyn FnMut() -> u64),
+) {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
     let file = std::fs::File::open(folder.join(name)).expect("a kept trace");
     let mut reader = Reader::new(std::io::BufReader::new(file)).expect("a trace");
     let path = place.path("x11prof.mcap");
     let to = std::fs::File::create(&path).expect("a file");
-    let mut writer = Writer::new(to, reader.started().clone(), at(0)).expect("a trace");
+    let began = reader.next().expect("a record");
+    let Some(Record::Control(began, Control::Started(started))) = began else {
+        panic!("{began:?}")
+    };
+    let mut writer = Writer::new(to, started, began).expect("a trace");
     // Any numbers do (Knuth's MMIX generator).
     let mut random = || {
         seed = seed
@@ -305,22 +317,68 @@ fn garbled(place: &Place, name: &str, mut seed: u64, of: u64) {
         seed >> 33
     };
     while let Some(mut record) = reader.next().expect("a record") {
-        match &mut record {
-            Record::Control(_, Control::Started(_)) => continue,
-            Record::Block(block) => {
-                let mut bytes = block.bytes.to_vec();
-                for byte in &mut bytes {
-                    if random() % of == 0 {
-                        *byte = random() as u8;
-                    }
-                }
-                block.bytes = bytes.into();
-            }
-            _ => {}
-        }
+        change(&mut record, &mut random);
         writer.write(&record).expect("a record");
     }
     writer.finish().expect("a whole trace");
+}
+
+/// Changes about one of `of` bytes of what was said.
+fn garble(record: &mut Record, random: &mut dyn FnMut() -> u64, of: u64) {
+    if let Record::Block(block) = record {
+        let mut bytes = block.bytes.to_vec();
+        for byte in &mut bytes {
+            if random() % of == 0 {
+                *byte = random() as u8;
+            }
+        }
+        block.bytes = bytes.into();
+    }
+}
+
+/// Changes the record's times.
+fn shift(record: &mut Record, mut shifted: impl FnMut(Timestamp) -> Timestamp) {
+    match record {
+        Record::Block(block) => block.time = shifted(block.time),
+        Record::Control(time, _) => *time = shifted(*time),
+        Record::Schedule(all) => all.iter_mut().for_each(|one| one.time = shifted(one.time)),
+        Record::HandlerTimes(all) => all
+            .iter_mut()
+            .for_each(|one| one.start = shifted(one.start)),
+    }
+}
+
+#[test]
+fn clocks_that_jump_by_years_give_an_answer_and_no_panic() {
+    let place = Place::new();
+    for (name, of) in [("xset.mcap", 2), ("xclock.mcap", 3), ("xterm.mcap", 50)] {
+        changed(&place, name, of, |record, random| {
+            shift(record, |time| match random() % of {
+                // Up to nine years.
+                0 => Timestamp::from_nanos(time.as_nanos() + (random() << 27)),
+                _ => time,
+            });
+        });
+        for command in COMMANDS {
+            answered(&place, command);
+        }
+    }
+}
+
+#[test]
+fn a_time_beyond_all_clocks_is_damage() {
+    let place = Place::new();
+    changed(&place, "xset.mcap", 1, |record, random| {
+        shift(record, |time| match random() % 50 {
+            0 => Timestamp::from_nanos(u64::MAX),
+            _ => time,
+        });
+    });
+    let line = place.run(["report", "--params", "xvfb-24"]);
+    let line = line.failed_with_one_line(1);
+    assert!(line.contains("years from the beginning"), "{line}");
+    place.ok(["recover", "x11prof.mcap", "-o", "whole.mcap"]);
+    place.ok(["report", "--params", "xvfb-24", "whole.mcap"]);
 }
 
 #[test]
@@ -331,7 +389,9 @@ fn whatever_clients_and_servers_say_there_is_an_answer_and_no_panic() {
         ("xset.mcap", 2, 2000),
         ("xclock.mcap", 3, 500),
     ] {
-        garbled(&place, name, seed, of);
+        changed(&place, name, seed, |record, random| {
+            garble(record, random, of)
+        });
         for command in COMMANDS {
             answered(&place, command);
         }

@@ -10,11 +10,19 @@ use crate::{
     Control, Direction, Record, Started, Timestamp, TraceError, block, handler_times, schedule,
 };
 
+/// The longest time between a recording's first record and any other: nine years, in nanoseconds. Analyses add up times,
+/// and sums must not wrap.
+const REACH: u64 = 1 << 58;
+/// The most processor time of a process: 36 years, in nanoseconds.
+const MOST_RUN: u64 = 1 << 60;
+
 /// Reads the records of a trace in the order of the file, in one pass and with bounded memory.
 /// The reader skips unknown channels, unknown kinds of control record and unknown kinds of switch.
 pub struct Reader<R> {
     messages: Messages<R>,
     started: Started,
+    /// The time of `started`.
+    began: Timestamp,
     /// The time of `started`, until it is given out.
     first: Option<Timestamp>,
 }
@@ -30,6 +38,7 @@ impl<R: Read> Reader<R> {
         Ok(Reader {
             messages,
             started,
+            began: first.time,
             first: Some(first.time),
         })
     }
@@ -54,7 +63,7 @@ impl<R: Read> Reader<R> {
             return Ok(Some(Record::Control(time, started)));
         }
         while let Some(message) = self.messages.next()? {
-            match decode(message) {
+            match decode(message, self.began) {
                 Ok(None) => {}
                 Ok(record) => return Ok(record),
                 Err(what) => return Err(self.messages.damaged(what)),
@@ -103,8 +112,36 @@ pub(crate) fn begin<R: Read>(messages: &mut Messages<R>) -> Result<(Message, Sta
     }
 }
 
-/// The record of a message; none where it is of a kind that this version does not know.
-pub(crate) fn decode(message: Message) -> Result<Option<Record>, String> {
+/// The record of a message of a recording that began at `began`; `None` where this version does not know the kind.
+pub(crate) fn decode(message: Message, began: Timestamp) -> Result<Option<Record>, String> {
+    let record = decode_any(message)?;
+    match record
+        .as_ref()
+        .is_none_or(|record| is_in_reach(record, began))
+    {
+        true => Ok(record),
+        false => Err("a time is years from the beginning of the recording".to_owned()),
+    }
+}
+
+/// True where the record's times can be of a recording that began at `began`.
+fn is_in_reach(record: &Record, began: Timestamp) -> bool {
+    let near = |time: Timestamp| time.as_nanos().abs_diff(began.as_nanos()) <= REACH;
+    match record {
+        Record::Block(block) => near(block.time),
+        Record::Control(time, Control::CpuTime(figures)) => {
+            near(*time) && figures.cpu_ns <= MOST_RUN
+        }
+        Record::Control(time, _) => near(*time),
+        Record::Schedule(switches) => switches.iter().all(|switch| near(switch.time)),
+        Record::HandlerTimes(times) => {
+            let mut times = times.iter();
+            times.all(|time| near(time.start) && time.took_ns <= REACH)
+        }
+    }
+}
+
+fn decode_any(message: Message) -> Result<Option<Record>, String> {
     let Message { topic, time, data } = message;
     let MessageTopic::Known(topic) = topic else {
         return Ok(None);

@@ -43,7 +43,7 @@ pub fn recover(source: impl Read, sink: impl Write) -> Result<Recovery, TraceErr
     let damage = loop {
         match messages.next() {
             // Its checksum is right, and still it may say nothing that can be read.
-            Ok(Some(message)) => match decode(message.clone()) {
+            Ok(Some(message)) => match decode(message.clone(), first.time) {
                 Ok(_) => copy.message(&message)?,
                 Err(what) => break Some(what),
             },

@@ -65,7 +65,8 @@ impl Process {
     /// Time up to `now` with at least one thread on a processor.
     fn ran(&self, now: u64) -> u64 {
         let runs = now.saturating_sub(self.running_since);
-        self.ran + if self.running > 0 { runs } else { 0 }
+        let runs = if self.running > 0 { runs } else { 0 };
+        self.ran.saturating_add(runs)
     }
 }
 

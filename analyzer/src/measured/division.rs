@@ -258,7 +258,7 @@ impl<K: Divided> Division<K> {
                 true => took.min(self.runs.ran_between(start, end.min(until))),
                 false => took,
             };
-            sum += so_far.saturating_sub(*earlier);
+            sum = so_far.saturating_sub(*earlier).saturating_add(sum);
             if may_wait && end > until {
                 *earlier = so_far;
                 break;

@@ -156,7 +156,7 @@ impl RoundTrips {
             waited: answer.waited(),
         };
         client.waited.add(single.waited);
-        self.waited_locally += answer.waited_locally();
+        self.waited_locally = self.waited_locally.saturating_add(answer.waited_locally());
         client.synchronisations += u64::from(single.kind.1);
         self.places.add(&single);
         match self.singles.len() < LISTED {

@@ -254,7 +254,8 @@ impl StartingClient {
     /// The client writes at `now`; `asks` is true where a reply was owed.
     fn writes(&mut self, asks: bool, processes: &Processes, now: u64) {
         if !asks && let Some(rested) = processes.rested(self.pid, self.last, now) {
-            *self.idle.get_or_insert(0) += rested;
+            let idle = self.idle.get_or_insert(0);
+            *idle = idle.saturating_add(rested);
         }
         self.ran = processes.ran(self.pid, now);
         self.before = (self.wrote, self.last, self.requests, self.bytes);

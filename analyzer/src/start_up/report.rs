@@ -141,7 +141,7 @@ impl StartUpReport {
             round_trips: client.round_trips,
             synchronisations: client.synchronisations,
             waited_ms: ms(client.waited),
-            network_ms: ms(client.on_link + on_the_way),
+            network_ms: ms(client.on_link.saturating_add(on_the_way)),
             processor_ms: ms(client
                 .unserved
                 .min(client.waited.saturating_sub(client.on_link))),

@@ -264,7 +264,11 @@ impl RoundTripTracker {
             AnswerKind::Waited
         };
         let (arrived, left) = (question.arrived_at, at_server.as_nanos());
-        let unserved = self.server.between(arrived, left) + self.server.said_before(arrived, left);
+        let said_before = self.server.said_before(arrived, left);
+        let unserved = self
+            .server
+            .between(arrived, left)
+            .saturating_add(said_before);
         Some(Answer {
             client: block.connection,
             question,

@@ -8,7 +8,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 const TURN_IN_A_GRAB: Duration = Duration::from_millis(250);
 /// The time after which others go on without a grab: one of them may have to free a fence or a counter first.
 const TURN: Duration = Duration::from_secs(2);
-/// Longest wait for an event that the recording has: a server in its own time, on a busy machine.
+/// The wait for a recorded event before the player asks whether the display has caught up.
 pub(super) const EVENT_PATIENCE: Duration = Duration::from_millis(500);
 
 /// The longest wait for an answer before others go on.

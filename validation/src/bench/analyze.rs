@@ -23,8 +23,9 @@ const LONG: &str = "4";
 /// Rounds of each test for the slower programs.
 const SHORT: &str = "5000";
 
-/// Tests of x11perf with small requests, a second of each.
+/// Tests of x11perf with small requests, and so many operations of each.
 const SMALL: &[&str] = &["-noop", "-rect10", "-line10"];
+const OPERATIONS: &str = "10000000";
 /// Tests of x11perf, a second of each. Not -noop: it would be most of the requests.
 const X11PERF: &[&str] = &[
     "-rect10",
@@ -60,12 +61,13 @@ pub(crate) fn bench() -> Result<(), String> {
         .args(["measure", "--quick", "--server", "xvfb", "-o"])
         .arg(&parameters))?;
 
-    let second = ["x11perf", "-repeat", "1", "-time", "1"];
     let small = folder.join("small.mcap");
-    record(&small, &[&second[..], SMALL].concat())?;
+    let command = ["x11perf", "-repeat", "1", "-reps", OPERATIONS];
+    record(&small, &[&command[..], SMALL].concat())?;
     measure("small requests", &small, &parameters, Some(SMALL_GOAL))?;
     let perf = folder.join("x11perf.mcap");
-    record(&perf, &[&second[..], X11PERF].concat())?;
+    let command = ["x11perf", "-repeat", "1", "-time", "1"];
+    record(&perf, &[&command[..], X11PERF].concat())?;
     measure("x11perf", &perf, &parameters, None)?;
     // The others take too long, and too much memory, for all of it: fewer rounds of the same tests.
     let short = folder.join("x11perf-short.mcap");

@@ -39,7 +39,9 @@ struct Cause {
 impl Cause {
     /// The latest delivery of an event that this request caused.
     fn until(&self) -> u64 {
-        let handled = self.handled.unwrap_or(self.sent + HANDLED_WITHIN);
+        let handled = self
+            .handled
+            .unwrap_or(self.sent.saturating_add(HANDLED_WITHIN));
         handled.saturating_add(DELIVERED_WITHIN)
     }
 }

@@ -3,8 +3,6 @@
 use super::*;
 use SwitchKind::{Blocked, In};
 
-use x11prof_trace::Joined;
-
 use crate::episodes::episode::Unsure;
 
 /// An event of this code about the key or button, whose time is no time, so that it begins at its delivery.
@@ -341,19 +339,7 @@ fn a_loop_that_sleeps_a_millisecond_between_its_turns_handles_a_key_in_one() {
 
 #[test]
 fn a_client_that_was_there_before_has_no_start_up() {
-    let mut trace = Synthetic::new();
-    trace
-        .records
-        .retain(|record| matches!(record, Record::Control(..)));
-    trace.control(Control::Joined(Joined {
-        connection: ConnectionId(1),
-        ..Joined::default()
-    }));
-    trace
-        .wait(6_000_000)
-        .client_sends(&[poly_fill_rectangle(3)]);
-    trace.end();
-    let found = found(&trace);
+    let found = found(&Synthetic::joined());
     let names: Vec<&str> = found.iter().map(|one| one.landmark.as_str()).collect();
     assert_eq!((names, found[0].latency()), (vec!["Timer or file"], 0));
 }

@@ -79,7 +79,7 @@ impl AvoidableTrips {
     fn add(&mut self, answer: &Answer<'_>) {
         if answer.how.is_round_trip() {
             self.round_trips += 1;
-            self.nanos += answer.waited_locally();
+            self.nanos = self.nanos.saturating_add(answer.waited_locally());
             remember(&mut self.requests, [answer.question.sequence]);
         }
     }

@@ -132,7 +132,7 @@ impl ClientRun {
             run.trips += 1;
             run.asked.push(question.sequence);
             run.deepest = run.deepest.max(depth);
-            run.waited += answer.waited_locally();
+            run.waited = run.waited.saturating_add(answer.waited_locally());
             run.longest = run.longest.max(answer.waited_locally());
             run.starting |= starting;
             run.names.add(question.name);

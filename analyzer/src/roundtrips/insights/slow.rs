@@ -90,7 +90,7 @@ struct Replies {
 impl Replies {
     fn add(&mut self, request: SequenceNumber, waited: u64) {
         self.count += 1;
-        self.waited += waited;
+        self.waited = self.waited.saturating_add(waited);
         self.longest = self.longest.max(waited);
         remember(&mut self.requests, [request]);
     }

@@ -51,7 +51,8 @@ impl Insight for Synchronisation {
 /// The round trips, and the usual wait of each: what is longer than usual is the server's work, which stays.
 fn saving(syncs: &Syncs) -> Saving {
     let saving = syncs.waits.saving(syncs.waits.round_trips * 36);
-    let usual = syncs.waited.median().unwrap_or(0) * syncs.waits.round_trips;
+    let usual = syncs.waited.median().unwrap_or(0);
+    let usual = usual.saturating_mul(syncs.waits.round_trips);
     Saving {
         nanos: saving.nanos.min(usual),
         ..saving
