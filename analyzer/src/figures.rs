@@ -55,7 +55,7 @@ unpriced | number | count | Requests without a price, which count as no time.
 wakeups | number | | Runs of the server that began with a wakeup; where time is measured, those that were divided.
 wakeup_ms | ms | transport.server_ms | Time of the server for waking.
 read_ms | ms | transport.server_ms | Time of the server for reading bytes and for setups.
-cold_requests | number | total.count | Requests that came after a sleep or after others' work.
+cold_requests | number | total.count | Requests whose pixels had left the server's caches.
 cold_ms | ms | transport.server_ms | Time of `cold_requests` beyond their prices, where time is modelled.
 reply_ms | ms | transport.server_ms | Time of the server for replies and errors.
 causes.reply_ms | ms | parts | Time in which the client waited for a reply.

@@ -26,8 +26,8 @@ byte_read = { cpu_us = 0.0013 }
 reply = { cpu_us = 1.7 }
 event = { cpu_us = 1.3 }
 after_sleep = [
-    { asleep_us = 10, wakeup_us = 5.7, first_us = 0.3, connection_us = 0 },
-    { asleep_us = 1000, wakeup_us = 20.3, first_us = 3.3, connection_us = 0 },
+    { asleep_us = 10, wakeup_us = 5.7, connection_us = 0 },
+    { asleep_us = 1000, wakeup_us = 20.3, connection_us = 0 },
 ]
 [[request]]
 name = "NoOperation"

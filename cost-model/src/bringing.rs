@@ -65,23 +65,10 @@ impl Brought {
         let parts = parts.into_iter().chain(optional.into_iter().flatten());
         parts.for_each(|part| self.measured(part));
         for sleep in &mut transport.after_sleep {
-            let times = [
-                &mut sleep.wakeup_us,
-                &mut sleep.first_us,
-                &mut sleep.connection_us,
-            ];
+            let times = [&mut sleep.wakeup_us, &mut sleep.connection_us];
             let times = times.into_iter().chain(&mut sleep.megapixel_us);
             times.for_each(|time| self.time(time));
             self.wider(&mut sleep.spread);
-        }
-        for work in &mut transport.after_work {
-            let times = [
-                &mut work.wakeup_us,
-                &mut work.first_us,
-                &mut work.connection_us,
-            ];
-            times.into_iter().for_each(|time| self.time(time));
-            self.wider(&mut work.spread);
         }
         if let Some(update) = &mut transport.deferred {
             // The time to an update is no work.

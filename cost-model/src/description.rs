@@ -60,7 +60,6 @@ impl ServerParameters {
                 name,
                 attributes,
                 fixed: None,
-                blank: None,
                 points,
             });
         }
@@ -69,8 +68,7 @@ impl ServerParameters {
 
     /// The description in Xprof's own language. It has rates by the wall clock and no more: spreads,
     /// fixed parts, the processor's times where there are those of the wall, and transport
-    /// costs are left out, and so are points of no time at all; what blank characters count as is a
-    /// comment.
+    /// costs are left out, and so are points of no time at all.
     pub fn to_description(&self) -> String {
         let mut text = format!("# {}\n", self.server.name);
         for costs in &self.requests {
@@ -82,10 +80,6 @@ impl ServerParameters {
                 };
                 // Writing to a String cannot fail.
                 let _ = write!(key, " {name}={value}");
-            }
-            if let Some(blank) = costs.blank {
-                let share = blank.share;
-                let _ = writeln!(text, "# {key}: a character without ink counts as {share}");
             }
             for point in &costs.points {
                 let rate = point.per_second.or_else(|| {

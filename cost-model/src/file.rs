@@ -77,7 +77,9 @@ impl ServerParameters {
 }
 
 /// Keys of terms that the model had once: measuring showed no worth.
-const RETIRED: [&str; 16] = [
+const RETIRED: [&str; 18] = [
+    "after_work",
+    "blank",
     "busy",
     "brought",
     "first_uses",
@@ -100,24 +102,35 @@ const RETIRED: [&str; 16] = [
 fn without_retired(text: &str) -> Option<Result<ServerParameters, toml::de::Error>> {
     let mut file: toml::Table = toml::from_str(text).ok()?;
     let mut found = false;
-    let mut retire = |table: Option<&mut toml::Table>| {
+    let mut without = |table: Option<&mut toml::Table>, keys: &[&str]| {
         if let Some(table) = table {
-            for key in RETIRED {
-                found |= table.remove(key).is_some();
+            for key in keys {
+                found |= table.remove(*key).is_some();
             }
         }
     };
-    retire(file.get_mut("method").and_then(toml::Value::as_table_mut));
+    without(
+        file.get_mut("method").and_then(toml::Value::as_table_mut),
+        &RETIRED,
+    );
     if let Some(transport) = file
         .get_mut("transport")
         .and_then(toml::Value::as_table_mut)
     {
-        retire(
+        without(
             transport
                 .get_mut("deferred")
                 .and_then(toml::Value::as_table_mut),
+            &RETIRED,
         );
-        retire(Some(transport));
+        without(Some(transport), &RETIRED);
+        let sleeps = transport
+            .get_mut("after_sleep")
+            .and_then(toml::Value::as_array_mut);
+        for sleep in sleeps.into_iter().flatten() {
+            // Updates have a time of this name, which stays.
+            without(sleep.as_table_mut(), &["first_us"]);
+        }
     }
     let requests = file.get_mut("request").and_then(toml::Value::as_array_mut);
     for request in requests.into_iter().flatten() {
@@ -125,9 +138,9 @@ fn without_retired(text: &str) -> Option<Result<ServerParameters, toml::de::Erro
             .get_mut("points")
             .and_then(toml::Value::as_array_mut);
         for point in points.into_iter().flatten() {
-            retire(point.as_table_mut());
+            without(point.as_table_mut(), &RETIRED);
         }
-        retire(request.as_table_mut());
+        without(request.as_table_mut(), &RETIRED);
     }
     found.then(|| file.try_into())
 }

@@ -1,18 +1,16 @@
 //! The two axes of op-size: a request costs a fixed part and the sum of g(size) over its items.
-//! A measured point is a request of one item: fixed part + g(size). Blank characters make
-//! an item of text smaller than its length.
+//! A measured point is a request of one item: fixed part + g(size).
 
 use x11prof_session::Operation;
 
 use crate::interpolate::{Curve, Estimate};
-use crate::{Blank, Clock, Cost, Micros, RequestCosts};
+use crate::{Clock, Cost, Micros, RequestCosts};
 
 /// The costs of a request with one set of attributes, on one clock.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ItemCosts {
     pub(crate) clock: Clock,
     fixed: Option<Cost>,
-    blank: Option<Blank>,
     curve: Curve,
 }
 
@@ -34,39 +32,12 @@ impl ItemCosts {
         Some(ItemCosts {
             clock,
             fixed,
-            blank: entry.blank,
             curve: Curve::new(points)?,
         })
     }
 
     /// The cost of `operation`; its fixed part only if it does no `work`.
     pub(crate) fn of(&self, operation: &Operation, work: bool) -> Estimate {
-        let whole = self.scaled(operation, work, 1.0);
-        let blanks = f64::from(operation.blanks);
-        let Some(Blank { share, spread }) = self.blank.filter(|_| work && blanks > 0.0) else {
-            return whole;
-        };
-        let part = (blanks / operation.op_size).min(1.0);
-        let part = if part.is_nan() { 0.0 } else { part };
-        let cost = |share: f64| {
-            let scale = 1.0 - part * (1.0 - share.clamp(0.0, 1.0));
-            self.scaled(operation, work, scale).cost
-        };
-        let off = share * spread.unwrap_or(0.0);
-        let mut price = cost(share);
-        let (least, most) = (cost(share - off), cost(share + off));
-        price.low = Micros(price.low.0.min(least.low.0));
-        price.high = Micros(price.high.0.max(most.high.0));
-        // The length decides if the size lies among the measured ones.
-        Estimate {
-            cost: price,
-            exact: false,
-            ..whole
-        }
-    }
-
-    /// The cost with each size multiplied by `scale`.
-    fn scaled(&self, operation: &Operation, work: bool, scale: f64) -> Estimate {
         let items = if work {
             operation.items.as_slice()
         } else {
@@ -75,12 +46,12 @@ impl ItemCosts {
         match (self.fixed, items) {
             (Some(fixed), []) => Estimate::measured(fixed),
             (None, []) => self.curve.idle(),
-            (Some(_), [size]) => self.curve.at(size * scale),
-            (Some(fixed), sizes) => self.sum(fixed, sizes, scale),
+            (Some(_), [size]) => self.curve.at(*size),
+            (Some(fixed), sizes) => self.sum(fixed, sizes),
             // Without a fixed part a request is one item of the whole op-size, as in the paper.
-            (None, [_]) => self.curve.at(operation.op_size * scale),
+            (None, [_]) => self.curve.at(operation.op_size),
             (None, _) => {
-                let whole = self.curve.at(operation.op_size * scale);
+                let whole = self.curve.at(operation.op_size);
                 Estimate {
                     exact: false,
                     one_item: true,
@@ -90,12 +61,11 @@ impl ItemCosts {
         }
     }
 
-    fn sum(&self, fixed: Cost, sizes: &[f64], scale: f64) -> Estimate {
+    fn sum(&self, fixed: Cost, sizes: &[f64]) -> Estimate {
         let mut total = Estimate::measured(fixed);
         // Neighbouring items often have one size: rectangles of a grid, cells of a terminal.
         let mut last: Option<(f64, Estimate)> = None;
         for &size in sizes {
-            let size = size * scale;
             let item = match last {
                 Some((known, item)) if known == size => item,
                 _ => {
@@ -128,7 +98,7 @@ mod tests {
     use x11prof_session::Operation;
 
     use super::ItemCosts;
-    use crate::{Blank, Clock, Cost, Measured, Micros, Point, RequestCosts};
+    use crate::{Clock, Cost, Measured, Micros, Point, RequestCosts};
 
     fn costs(fixed: Option<f64>, points: &[(f64, f64)]) -> ItemCosts {
         let point = |&(size, time)| Point {
@@ -210,43 +180,6 @@ mod tests {
         assert!(two.one_item && !two.exact);
         let one = costs.of(&operation(&[20.0]), true);
         assert!(!one.one_item && one.exact);
-    }
-
-    #[test]
-    fn characters_without_ink_count_in_part() {
-        let mut costs = costs(Some(1.0), &[(0.0, 1.0), (10.0, 11.0)]);
-        let mut text = operation(&[4.0, 6.0]);
-        text.blanks = 5;
-        assert_eq!(costs.of(&text, true).cost.time, Micros(11.0));
-        costs.blank = Some(Blank {
-            share: 0.5,
-            spread: Some(0.4),
-        });
-        let price = costs.of(&text, true);
-        // 5 with ink and 5 of a half each; of 0.3 to 0.7.
-        let expected = Cost {
-            time: Micros(8.5),
-            low: Micros(7.5),
-            high: Micros(9.5),
-        };
-        let is_near = |one: Micros, other: Micros| (one.0 - other.0).abs() < 1e-9;
-        assert_eq!((price.cost.time, price.exact), (expected.time, false));
-        assert!(is_near(price.cost.low, expected.low) && is_near(price.cost.high, expected.high));
-        assert!(!price.below && !price.beyond);
-        text.blanks = 0;
-        assert_eq!(costs.of(&text, true).cost.time, Micros(11.0));
-        assert_eq!(costs.of(&text, false).cost.time, Micros(1.0));
-    }
-
-    #[test]
-    fn a_blank_that_costs_nothing_is_not_below_the_measured_sizes() {
-        let mut costs = costs(None, &[(1.0, 1.5), (3.0, 2.5)]);
-        costs.blank = Some(Blank::default());
-        let mut text = operation(&[1.0]);
-        text.blanks = 1;
-        let price = costs.of(&text, true);
-        assert_eq!(price.cost, Cost::exact(Micros(1.0)));
-        assert!(!price.below);
     }
 
     #[test]

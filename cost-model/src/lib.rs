@@ -32,7 +32,7 @@ mod typical;
 mod validation;
 mod writing;
 
-pub use after_sleep::{PriorSleep, SleepPrices};
+pub use after_sleep::SleepPrices;
 pub use brought::Brought;
 pub use built_in::{BuiltIn, built_in};
 pub use cost::{Clock, Cost, Micros};
@@ -43,8 +43,8 @@ pub use file::ParameterError;
 pub use matching::{Match, best_match, is_same_server};
 pub use network::{Network, NetworkError};
 pub use parameters::{
-    AfterSleep, AfterWork, AttributeValue, Blank, FORMAT, Host, Measured, Method, Point,
-    RequestCosts, ServerIdentity, ServerParameters, TransportCosts,
+    AfterSleep, AttributeValue, FORMAT, Host, Measured, Method, Point, RequestCosts,
+    ServerIdentity, ServerParameters, TransportCosts,
 };
 pub use price::{Basis, Doubt, Price};
 pub use references::{Reference, left_behind};

@@ -30,7 +30,6 @@ impl ServerParameters {
 impl RequestCosts {
     fn merge(&mut self, newer: RequestCosts) {
         self.fixed = newer.fixed.or(self.fixed.take());
-        self.blank = newer.blank.or(self.blank);
         let replaced = |point: &Point| newer.points.iter().any(|new| new.size == point.size);
         self.points.retain(|point| !replaced(point));
         self.points.extend(newer.points);
@@ -41,7 +40,7 @@ impl RequestCosts {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Blank, Micros, Point, RequestCosts, ServerParameters};
+    use crate::{Micros, Point, RequestCosts, ServerParameters};
 
     fn file(entries: &[(&str, &[(f64, f64)])]) -> ServerParameters {
         let requests = entries.iter().map(|(name, points)| RequestCosts {
@@ -60,23 +59,6 @@ mod tests {
             requests: requests.collect(),
             ..ServerParameters::default()
         }
-    }
-
-    #[test]
-    fn the_share_of_a_blank_is_kept_where_it_is_not_newly_measured() {
-        let blank = |share| {
-            let mut file = file(&[("PolyText8", &[(1.0, 1.0)])]);
-            file.requests[0].blank = Some(Blank {
-                share,
-                spread: None,
-            });
-            file
-        };
-        let mut old = blank(0.5);
-        old.merge(file(&[("PolyText8", &[(2.0, 1.5)])]));
-        assert_eq!(old.requests[0].blank.map(|blank| blank.share), Some(0.5));
-        old.merge(blank(0.6));
-        assert_eq!(old.requests[0].blank.map(|blank| blank.share), Some(0.6));
     }
 
     #[test]

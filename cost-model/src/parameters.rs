@@ -144,31 +144,9 @@ pub struct TransportCosts {
     /// The costs of emptied caches after the server's sleep, by its length, in ascending order; empty if not measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after_sleep: Vec<AfterSleep>,
-    /// The costs of emptied caches after others ran on the server's processor during its sleep, by their running time,
-    /// in ascending order; empty if not measured.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub after_work: Vec<AfterWork>,
     /// The server's later work for changes of its screen; `None` if it does none, or if not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deferred: Option<Deferred>,
-}
-
-/// The extra costs if others ran on the server's processor for some time during its sleep, beyond those of the sleep
-/// alone. Processor times of the server, in microseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AfterWork {
-    /// The time for which the others ran, in microseconds.
-    pub worked_us: Micros,
-    /// The cost of a wakeup.
-    pub wakeup_us: Micros,
-    /// A request where none of its name and attributes has run in that time.
-    pub first_us: Micros,
-    /// A client's coming and going.
-    pub connection_us: Micros,
-    /// Half the width of the 95 % confidence interval of the wakeup, relative to it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spread: Option<f64>,
 }
 
 /// The extra costs after a sleep of some length. Processor times of the server, in microseconds.
@@ -179,8 +157,6 @@ pub struct AfterSleep {
     pub asleep_us: Micros,
     /// The cost of a wakeup, in place of `wakeup`.
     pub wakeup_us: Micros,
-    /// A request's cost beyond its price if its name and attributes have not run for that long.
-    pub first_us: Micros,
     /// A client's coming and going beyond the one wakeup: accepting it, its setup, and freeing
     /// what it had.
     pub connection_us: Micros,
@@ -206,22 +182,8 @@ pub struct RequestCosts {
     /// request is priced as one item of the whole op-size, as the paper does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed: Option<Measured>,
-    /// The share of a blank character's cost; as any other character's if not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub blank: Option<Blank>,
     /// Measured sizes of one item, in ascending order; each time includes the fixed part.
     pub points: Vec<Point>,
-}
-
-/// The cost of a blank character as a share of another's.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Blank {
-    /// The part of any other character: 0 where it costs nothing, 1 where it costs the same.
-    pub share: f64,
-    /// Half the width of the 95 % confidence interval, relative to the share.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub spread: Option<f64>,
 }
 
 /// The value of an attribute in a file: a name or a number.

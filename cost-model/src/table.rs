@@ -59,7 +59,6 @@ struct Resolved {
 struct Priced {
     items: Vec<f64>,
     op_size: f64,
-    blanks: u32,
     effect: Effect,
     price: Price,
 }
@@ -70,7 +69,6 @@ impl Priced {
         Priced {
             items: Vec::new(),
             op_size: f64::NAN,
-            blanks: 0,
             effect: Effect::Nothing,
             price: Price::default(),
         }
@@ -81,14 +79,13 @@ impl Priced {
         self.op_size = f64::NAN;
         if operation.items.len() <= REMEMBERED_ITEMS {
             self.items.clone_from(&operation.items);
-            (self.op_size, self.blanks) = (operation.op_size, operation.blanks);
+            self.op_size = operation.op_size;
             self.effect = operation.effect;
         }
     }
 
     fn is_of(&self, operation: &Operation) -> bool {
         self.op_size == operation.op_size
-            && self.blanks == operation.blanks
             && self.effect == operation.effect
             && self.items == operation.items
     }
@@ -98,9 +95,11 @@ impl Priced {
         if operation.items.len() > FEW_ITEMS {
             return 0;
         }
-        let sizes = operation.op_size.to_bits() ^ u64::from(operation.blanks);
         // Fibonacci hashing: the highest bits depend on all others.
-        let hash = sizes.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let hash = operation
+            .op_size
+            .to_bits()
+            .wrapping_mul(0x9E37_79B9_7F4A_7C15);
         (hash >> 32) as usize % REMEMBERED_PRICES
     }
 }

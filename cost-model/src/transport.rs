@@ -1,8 +1,6 @@
 //! The server's costs of messages beside their operations (docs/MODEL.md).
 
-use crate::{
-    Clock, Cost, Deferred, Micros, PriorSleep, ServerParameters, SleepPrices, TransportCosts,
-};
+use crate::{Clock, Cost, Deferred, Micros, ServerParameters, SleepPrices, TransportCosts};
 
 /// The transport costs of a server. Where its file has none, as those of 1991, all are zero and
 /// `is_known` is false.
@@ -38,7 +36,6 @@ impl TransportPrices {
                 byte_written,
                 event,
                 after_sleep: _,
-                after_work: _,
                 deferred,
             } = costs;
             Some(TransportPrices {
@@ -72,10 +69,10 @@ impl TransportPrices {
         self.clock
     }
 
-    /// The cost of a wakeup after such a sleep. The time is that of one processor; where two were
+    /// The cost of a wakeup after a sleep of this length. The time is that of one processor; where two were
     /// measured as well, the bounds hold both, for the scheduler decides.
-    pub fn wakeup(&self, prior_sleep: PriorSleep) -> Cost {
-        let Cost { time, low, high } = self.sleep.wakeup(prior_sleep).unwrap_or(self.wakeup);
+    pub fn wakeup(&self, slept: Micros) -> Cost {
+        let Cost { time, low, high } = self.sleep.wakeup(slept).unwrap_or(self.wakeup);
         let other = self.wakeup_other_cpu.unwrap_or(self.wakeup);
         Cost {
             time,
@@ -119,7 +116,7 @@ impl TransportPrices {
 #[cfg(test)]
 mod tests {
     use super::TransportPrices;
-    use crate::{Clock, Cost, Micros, PriorSleep, ServerParameters};
+    use crate::{Clock, Cost, Micros, ServerParameters};
 
     fn parameters(transport: &str) -> ServerParameters {
         let text = format!("format = 1\nrequest = []\n[server]\nname = \"test\"\n{transport}");
@@ -136,7 +133,7 @@ mod tests {
         let prices = TransportPrices::new(&parameters);
         assert!(prices.is_known());
         assert_eq!(
-            prices.wakeup(PriorSleep::default()),
+            prices.wakeup(Micros::ZERO),
             Cost {
                 time: Micros(6.0),
                 low: Micros(6.0),
@@ -155,7 +152,7 @@ mod tests {
         let prices = TransportPrices::new(&parameters(""));
         assert!(!prices.is_known());
         assert_eq!(
-            (prices.wakeup(PriorSleep::default()), prices.reply(1000)),
+            (prices.wakeup(Micros::ZERO), prices.reply(1000)),
             (Cost::default(), Cost::default())
         );
         assert_eq!(prices.clock(), None);

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use self::amounts::{is_amount, validate_measured, validate_times};
 use self::transport::validate_transport;
-use crate::{Blank, Clock, Point, RequestCosts, ServerParameters};
+use crate::{Clock, Point, RequestCosts, ServerParameters};
 
 /// The fault of a file, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,9 +103,6 @@ fn validate_entry(entry: &RequestCosts) -> Result<(), Wrong> {
     if let Some(fixed) = &entry.fixed {
         validate_measured(fixed).map_err(|message| (None, format!("the fixed part: {message}")))?;
     }
-    if let Some(blank) = entry.blank {
-        validate_blank(blank).map_err(|message| (None, format!("blank: {message}")))?;
-    }
     let mut before: Option<f64> = None;
     for (index, point) in entry.points.iter().enumerate() {
         let size = point.size;
@@ -134,13 +131,6 @@ fn validate_entry(entry: &RequestCosts) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn validate_blank(Blank { share, spread }: Blank) -> Result<(), String> {
-    if !(0.0..=1.0).contains(&share) {
-        return Err(format!("share is {share}; it is a part of 1"));
-    }
-    validate_times(None, None, spread)
-}
-
 fn validate_point(point: &Point) -> Result<(), String> {
     if let Some(rate) = point.per_second {
         if !(rate.is_finite() && rate > 0.0) {
@@ -160,9 +150,7 @@ fn validate_point(point: &Point) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::validate;
-    use crate::{
-        Blank, FORMAT, Measured, Micros, Point, RequestCosts, ServerParameters, TransportCosts,
-    };
+    use crate::{FORMAT, Measured, Micros, Point, RequestCosts, ServerParameters, TransportCosts};
 
     fn point(size: f64, wall: f64) -> Point {
         Point {
@@ -252,26 +240,6 @@ mod tests {
             ..Point::default()
         };
         assert!(flaw(vec![point(1.0, 1.0), cpu]).1.contains("clock"));
-    }
-
-    #[test]
-    fn a_blank_is_a_part_of_a_character() {
-        let mut file = file(vec![point(1.0, 1.0)]);
-        let mut with = |share, spread| {
-            file.requests[0].blank = Some(Blank { share, spread });
-            validate(&file)
-        };
-        assert_eq!(with(0.0, None), Ok(()));
-        assert_eq!(with(1.0, Some(0.1)), Ok(()));
-        for share in [-0.1, 1.1, f64::NAN] {
-            assert!(with(share, None).unwrap_err().message.contains("part of 1"));
-        }
-        assert!(
-            with(0.5, Some(-1.0))
-                .unwrap_err()
-                .message
-                .contains("blank: spread")
-        );
     }
 
     #[test]

@@ -125,12 +125,8 @@ reply = { cpu_us = 1 }
 byte_written = { cpu_us = 0.0002 }
 event = { cpu_us = 0.5 }
 after_sleep = [
-    { asleep_us = 200, wakeup_us = 6.5, first_us = 0, connection_us = 25, spread = 0.1 },
-    { asleep_us = 10000, wakeup_us = 26, first_us = 4.5, connection_us = 70 },
-]
-after_work = [
-    { worked_us = 100, wakeup_us = 1, first_us = 0.5, connection_us = 2 },
-    { worked_us = 1000, wakeup_us = 9, first_us = 2.5, connection_us = 30, spread = 0.2 },
+    { asleep_us = 200, wakeup_us = 6.5, connection_us = 25, spread = 0.1 },
+    { asleep_us = 10000, wakeup_us = 26, connection_us = 70 },
 ]
 deferred = { interval_us = 16667, update_us = 50, pixel_us = 0.02, same_us = 0.001, smooth_us = 0.05, first_us = 0, box_us = 18, spread = 0.1 }
 
@@ -145,7 +141,6 @@ points = [
 
 [[request]]
 name = "PolyText8"
-blank = { share = 0.53, spread = 0.02 }
 points = [
     { size = 80, cpu_us = 2 },
 ]

@@ -1,90 +1,59 @@
-//! Cache: code and pixels that have left the caches of the server's processor. Code leaves if it has not run lately,
-//! pixels if they have not been read or written lately.
-
-mod pixels;
-
-use std::hash::BuildHasher;
+//! Cache: the pixels that the server uses for the first time since it was idle. They have left its processor's caches.
+//!
+//! Pixels are remembered by squares of a drawable: by the square in which an operation begins, since programs draw the
+//! same things at the same places. A new pixmap is warm. The source of a copy is mostly drawn just before: the source
+//! is cold if nothing was drawn on its drawable since the server was idle.
 
 use rustc_hash::FxHashMap;
-use x11prof_cost_model::{Cost, Micros, PriorSleep, SleepPrices};
-use x11prof_protocol::{Request, Symbol};
-use x11prof_session::{Effect, Operation, Session};
+use x11prof_cost_model::{Cost, Micros, SleepPrices};
+use x11prof_protocol::Request;
+use x11prof_session::{Effect, Operation, PixelAccess, PixelArea, Session};
 
-use pixels::UsedPixels;
+/// The most places that are remembered. Beyond the limit all are forgotten.
+const PLACES_LIMIT: usize = 1 << 14;
+/// The side of a place, in pixels.
+const SIDE: i16 = 256;
 
-/// The most operations that are remembered. Beyond the limit all count as not having run.
-const OPERATIONS_LIMIT: usize = 1 << 14;
-
-/// The server's age, by all that empties its caches.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct Elapsed {
-    /// The server's clock.
-    pub(crate) now: Micros,
-    /// The time for which others have run on the server's processor.
-    pub(crate) worked: Micros,
-    /// The time for which the server has slept while nobody else ran on its processor.
-    pub(crate) idled: Micros,
+/// A drawable with a place in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Place {
+    Known(u32, i16, i16),
+    /// A whole new pixmap: the server clears its memory.
+    Made(u32),
+    /// A whole drawable.
+    All(u32),
 }
 
-/// The code that has run, the pixels that were used, and the times.
+/// The use of a place.
+#[derive(Debug, Clone, Copy)]
+struct Warm {
+    /// The time for which the server had been idle by then, in all.
+    idled: Micros,
+    pixels: f64,
+}
+
+/// The pixels that were used, and the times.
 #[derive(Debug, Default)]
-pub(crate) struct Caches {
-    /// The time of each operation's last run, and the time for which others had worked by then: by the request's name
-    /// and a hash of the attributes.
-    last_run: FxHashMap<(Symbol, u64), (Micros, Micros)>,
-    pixels: UsedPixels,
+pub(crate) struct UsedPixels {
+    places: FxHashMap<Place, Warm>,
 }
 
-impl Caches {
-    /// A request's cost beyond its price because its code and pixels are cold.
+/// Pixels that are cold.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct ColdPixels {
+    pixels: f64,
+    /// The server's idle time since it used the pixels; infinite if it never used them.
+    idle: Micros,
+}
+
+impl UsedPixels {
+    /// A request's cost beyond its price because its pixels are cold. The server has been idle for `idled` in all.
     pub(crate) fn cost(
         &mut self,
         prices: &SleepPrices,
         session: &Session,
-        request: &Request<'_>,
-        operation: Option<&Operation>,
-        elapsed: Elapsed,
-    ) -> Cost {
-        if !prices.is_known() {
-            return Cost::default();
-        }
-        let code = self.code(prices, request.name, operation, elapsed);
-        operation.map_or(code, |operation| {
-            code + self.pixels(prices, session, request, operation, elapsed)
-        })
-    }
-
-    /// The cost of code that has not run for a while. The same request with other attributes is other code, and costs
-    /// about as much as another request.
-    fn code(
-        &mut self,
-        prices: &SleepPrices,
-        request: Symbol,
-        operation: Option<&Operation>,
-        elapsed: Elapsed,
-    ) -> Cost {
-        let Elapsed { now, worked, .. } = elapsed;
-        let attributes = operation.map(|operation| &operation.attributes);
-        let hash = self.last_run.hasher().hash_one(attributes);
-        if self.last_run.len() >= OPERATIONS_LIMIT {
-            self.last_run.clear();
-        }
-        let before = self.last_run.insert((request, hash), (now, worked));
-        let prior_sleep = before.map_or(PriorSleep::EVER, |(then, worked_then)| PriorSleep {
-            slept: now - then,
-            worked: worked - worked_then,
-        });
-        prices.first(prior_sleep)
-    }
-
-    /// The cost of pixels that were not used since the server was idle.
-    fn pixels(
-        &mut self,
-        prices: &SleepPrices,
-        session: &Session,
-        request: &Request<'_>,
-        operation: &Operation,
-        elapsed: Elapsed,
+        (request, operation): (&Request<'_>, &Operation),
+        idled: Micros,
     ) -> Cost {
         let draws = operation.effect != Effect::Nothing;
         let Some(least) = prices.warm_until().filter(|_| draws) else {
@@ -93,56 +62,167 @@ impl Caches {
         let Some(access) = session.pixel_access(request, operation) else {
             return Cost::default();
         };
-        let cold = self.pixels.access(access, elapsed.idled, least);
+        let cold = self.access(access, idled, least);
         let [read, drawn] = cold.map(|cold| prices.pixel(cold.idle).times(cold.pixels));
         read + drawn
     }
+
+    /// The cold pixels that a request reads and writes: those not used since the server was idle for `least`. The
+    /// server has been idle for `idled` in all by now.
+    fn access(&mut self, access: PixelAccess, idled: Micros, least: Micros) -> [ColdPixels; 2] {
+        match access {
+            PixelAccess::Makes(pixmap) => {
+                let pixels = f64::INFINITY;
+                room(&mut self.places).insert(Place::Made(pixmap), Warm { idled, pixels });
+                Default::default()
+            }
+            PixelAccess::Writes {
+                reads,
+                writes,
+                from_client,
+            } => {
+                let read = match (from_client, reads) {
+                    // Its client has written them, on another processor or in another cache.
+                    (true, _) => ColdPixels {
+                        pixels: writes.pixels,
+                        idle: Micros(f64::INFINITY),
+                    },
+                    (false, Some(area)) => self.read(area, idled, least),
+                    (false, None) => ColdPixels::default(),
+                };
+                [read, self.write(writes, idled, least)]
+            }
+        }
+    }
+
+    /// The cold pixels of a read. A drawable that was not seen to be drawn on has none.
+    fn read(&mut self, area: PixelArea, idled: Micros, least: Micros) -> ColdPixels {
+        let Some(all) = self.places.get_mut(&Place::All(area.drawable)) else {
+            return ColdPixels::default();
+        };
+        let idle = idled - all.idled;
+        all.idled = idled;
+        let pixels = if idle > least { area.pixels } else { 0.0 };
+        ColdPixels { pixels, idle }
+    }
+
+    fn write(&mut self, area: PixelArea, idled: Micros, least: Micros) -> ColdPixels {
+        let PixelArea {
+            drawable,
+            begin: (x, y),
+            pixels,
+        } = area;
+        let known = Place::Known(drawable, x / SIDE, y / SIDE);
+        let made = Place::Made(drawable);
+        let before = self.places.get(&known).or(self.places.get(&made)).copied();
+        let idle = before.map_or(Micros(f64::INFINITY), |before| idled - before.idled);
+        let warm = before.filter(|_| idle <= least);
+        let cold = (pixels - warm.map_or(0.0, |warm| warm.pixels)).max(0.0);
+        let now = Warm {
+            idled,
+            pixels: warm.map_or(pixels, |warm| warm.pixels.max(pixels)),
+        };
+        let places = room(&mut self.places);
+        for place in [known, Place::All(drawable)] {
+            places.insert(place, now);
+        }
+        ColdPixels { pixels: cold, idle }
+    }
+}
+
+fn room<K, V>(map: &mut FxHashMap<K, V>) -> &mut FxHashMap<K, V> {
+    if map.len() >= PLACES_LIMIT {
+        map.clear();
+    }
+    map
 }
 
 #[cfg(test)]
 mod tests {
-    use x11prof_cost_model::{Micros, ServerParameters, TransportPrices};
-    use x11prof_protocol::{ByteOrder, Request, SequenceNumber};
-    use x11prof_session::Session;
+    use x11prof_cost_model::Micros;
+    use x11prof_session::{PixelAccess, PixelArea};
 
-    use super::{Caches, Elapsed};
+    use super::{ColdPixels, UsedPixels};
 
-    /// A first use of 4 µs.
-    fn prices() -> TransportPrices {
-        let text = "format = 1\nrequest = []\n[server]\nname = \"test\"\n[transport]\n\
-            wakeup = { cpu_us = 6 }\nbyte_read = { cpu_us = 0 }\nreply = { cpu_us = 0 }\n\
-            event = { cpu_us = 0 }\n\
-            after_sleep = [{ asleep_us = 100, wakeup_us = 6, first_us = 4, connection_us = 20 }]\n";
-        TransportPrices::new(&ServerParameters::from_toml(text).unwrap())
+    fn area(drawable: u32, x: i16, pixels: f64) -> PixelArea {
+        PixelArea {
+            drawable,
+            begin: (x, 0),
+            pixels,
+        }
+    }
+
+    fn use_pixels(used: &mut UsedPixels, access: PixelAccess, idled: f64) -> [ColdPixels; 2] {
+        used.access(access, Micros(idled), Micros(200.0))
+    }
+
+    /// Draws at that place.
+    fn draw(used: &mut UsedPixels, writes: PixelArea, idled: f64) -> ColdPixels {
+        let access = PixelAccess::Writes {
+            reads: None,
+            writes,
+            from_client: false,
+        };
+        let [_, drawn] = use_pixels(used, access, idled);
+        drawn
     }
 
     #[test]
-    fn code_that_has_not_run_lately_costs_more() {
-        let prices = prices();
-        let request = Request {
-            sequence: SequenceNumber(1),
-            name: "WarpPointer".into(),
-            major: 41,
-            minor: 0,
-            order: ByteOrder::Little,
-            bytes: &[0; 24],
-            wire_len: 24,
-            header_len: 4,
-            has_reply: false,
-        };
-        let mut caches = Caches::default();
-        let mut cost = |at: f64| {
-            let elapsed = Elapsed {
-                now: Micros(at),
-                ..Elapsed::default()
+    fn the_source_of_a_copy_is_cold_where_nothing_was_drawn() {
+        let mut used = UsedPixels::default();
+        let copy = |used: &mut UsedPixels, idled| {
+            let access = PixelAccess::Writes {
+                reads: Some(area(1, 0, 1000.0)),
+                writes: area(2, 0, 1000.0),
+                from_client: false,
             };
-            let session = Session::new();
-            let cost = caches.cost(prices.sleep(), &session, &request, None, elapsed);
-            cost.time.0
+            let [read, _] = use_pixels(used, access, idled);
+            read.pixels
         };
-        assert_eq!(cost(0.0), 4.0);
-        // The code ran 50 µs ago.
-        assert_eq!(cost(50.0), 2.0);
-        assert_eq!(cost(1050.0), 4.0);
+        // The drawing there is unknown.
+        assert_eq!(copy(&mut used, 100.0), 0.0);
+        draw(&mut used, area(1, 600, 10.0), 100.0);
+        assert_eq!(copy(&mut used, 200.0), 0.0);
+        assert_eq!(copy(&mut used, 5000.0), 1000.0);
+        assert_eq!(copy(&mut used, 5100.0), 0.0);
+    }
+
+    #[test]
+    fn pixels_are_warm_until_the_server_idles() {
+        let mut used = UsedPixels::default();
+        let cold = |pixels, idle| ColdPixels {
+            pixels,
+            idle: Micros(idle),
+        };
+        let first = draw(&mut used, area(1, 0, 1000.0), 100.0);
+        assert_eq!(first, cold(1000.0, f64::INFINITY));
+        assert_eq!(draw(&mut used, area(1, 3, 1000.0), 150.0).pixels, 0.0);
+        // A larger area: the pixels beyond the old one are cold.
+        let more = draw(&mut used, area(1, 0, 1500.0), 200.0);
+        assert_eq!(more, cold(500.0, 50.0));
+        let later = draw(&mut used, area(1, 0, 1500.0), 5200.0);
+        assert_eq!(later, cold(1500.0, 5000.0));
+    }
+
+    #[test]
+    fn a_pixmap_is_warm_when_it_was_made() {
+        let mut used = UsedPixels::default();
+        use_pixels(&mut used, PixelAccess::Makes(7), 10.0);
+        assert_eq!(draw(&mut used, area(7, 0, 1000.0), 20.0).pixels, 0.0);
+        assert_eq!(draw(&mut used, area(8, 0, 1000.0), 20.0).pixels, 1000.0);
+        assert_eq!(draw(&mut used, area(7, 0, 1000.0), 5000.0).pixels, 1000.0);
+    }
+
+    #[test]
+    fn shared_memory_that_a_client_wrote_is_cold() {
+        let mut used = UsedPixels::default();
+        let image = PixelAccess::Writes {
+            reads: None,
+            writes: area(1, 0, 1000.0),
+            from_client: true,
+        };
+        let twice = [10.0, 20.0].map(|idled| use_pixels(&mut used, image, idled));
+        assert_eq!(twice.map(|[read, _]| read.pixels), [1000.0; 2]);
+        assert_eq!(twice[1][1].pixels, 0.0);
     }
 }

@@ -14,7 +14,7 @@ pub enum TransportPart {
     Wakeup,
     /// Bytes that the server read.
     Read,
-    /// A request's extra cost because its code or its pixels had left the caches.
+    /// A request's extra cost because its pixels had left the caches.
     Cold,
     /// A reply that the server wrote.
     Reply,
@@ -109,24 +109,21 @@ pub struct Alike<'a> {
     pub price: &'a Price,
     /// The cost of reading each.
     pub read: Cost,
-    /// The extra cost of each, because code and pixels are cold.
-    pub cold: &'a [Cost],
+    /// The extra cost of each, because pixels are cold.
+    pub cold: Cost,
+    /// The number of requests.
+    pub times: u64,
 }
 
 impl Alike<'_> {
-    /// The number of requests.
-    pub fn times(&self) -> u64 {
-        self.cold.len() as u64
-    }
-
     /// Hands out the charges one by one.
     pub fn each(&self, mut on: impl FnMut(&Charge<'_>)) {
         let name = Some(self.operation.request);
-        for (number, cold) in (0..).zip(self.cold) {
+        for number in 0..self.times {
             let there = (self.client, self.time);
             on(&Charge::beside(there, TransportPart::Read, self.read, name));
-            if cold.time > Micros::ZERO {
-                on(&Charge::beside(there, TransportPart::Cold, *cold, name));
+            if self.cold.time > Micros::ZERO {
+                on(&Charge::beside(there, TransportPart::Cold, self.cold, name));
             }
             on(&Charge::Request {
                 client: self.client,

@@ -5,8 +5,6 @@ use std::collections::VecDeque;
 use x11prof_cost_model::Cost;
 use x11prof_protocol::{SequenceNumber, Symbol};
 
-use crate::clock::Time;
-
 /// The most prices kept for each client, until an answer shows that their requests did not fail. A request that fails
 /// after more requests than this keeps its full price.
 const PRICED_LIMIT: usize = 4096;
@@ -30,16 +28,12 @@ pub(crate) struct Client {
     priced: VecDeque<(PricedRequest, SequenceNumber)>,
     /// Wakeups that were charged before their request is known.
     pub(crate) wakeups: Option<Cost>,
-    /// The time at which the client got the reply to its latest request, or an event; `None` if it has sent something
-    /// since.
-    pub(crate) answered_at: Option<Time>,
 }
 
 impl Client {
     /// The client sent a request with this price.
     pub(crate) fn requested(&mut self, request: PricedRequest) {
         let before = std::mem::replace(&mut self.latest, request.sequence);
-        self.answered_at = None;
         if let Some((alike, last)) = self.priced.back_mut()
             && *last == before
             && before.next() == request.sequence

@@ -23,5 +23,4 @@ pub use clock::Time;
 pub use message::Traffic;
 pub use operation::across_network::Crossing;
 pub use server::ServerModel;
-pub use wakeup::shared_processor::Stretch;
 pub use x11prof_session::ClientId;

@@ -1,6 +1,6 @@
 //! Message: bytes read, replies and events written, clients that come and go.
 
-use x11prof_cost_model::{Cost, PriorSleep, TransportPrices};
+use x11prof_cost_model::{Cost, Micros, TransportPrices};
 use x11prof_protocol::Message;
 use x11prof_session::{Change, ClientId, Operation, Session};
 
@@ -27,10 +27,10 @@ pub struct Traffic<'a> {
     pub session: &'a Session,
 }
 
-/// The cost of a new client's setup of N bytes, including its end, if it woke the server after `prior_sleep`.
-pub(crate) fn setup(prices: &TransportPrices, bytes: u64, prior_sleep: PriorSleep) -> Cost {
+/// The cost of a new client's setup of N bytes, including its end, if it woke the server after a sleep of this length.
+pub(crate) fn setup(prices: &TransportPrices, bytes: u64, slept: Micros) -> Cost {
     let read = prices.byte_read().times(bytes as f64);
-    read + prices.sleep().connection(prior_sleep)
+    read + prices.sleep().connection(slept)
 }
 
 /// The cost of reading a request of N bytes.

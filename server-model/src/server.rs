@@ -5,7 +5,7 @@ use x11prof_cost_model::{Cost, Micros, ServerParameters, Substitutions, Transpor
 use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
 use x11prof_session::{ClientId, Operation};
 
-use crate::cache::Caches;
+use crate::cache::UsedPixels;
 use crate::charge::{Alike, Charge, TransportPart};
 use crate::client::{Client, PricedRequest};
 use crate::clock::{ServerClock, Time};
@@ -13,7 +13,6 @@ use crate::message::{self, Traffic};
 use crate::operation::Operations;
 use crate::screen_update::{ScreenUpdates, Update};
 use crate::wakeup::Wakeups;
-use crate::wakeup::shared_processor::Stretch;
 
 /// A simulated display server. Its input is in the order of time: for each batch of requests `batch`, then its
 /// messages; for each write of the server `wrote`, then its messages.
@@ -22,7 +21,7 @@ pub struct ServerModel {
     transport: TransportPrices,
     clock: ServerClock,
     wakeups: Wakeups,
-    caches: Caches,
+    pixels: UsedPixels,
     /// `None` if the server does no later work for changes of its screen, or if this is unknown.
     updates: Option<ScreenUpdates>,
     clients: FxHashMap<ClientId, Client>,
@@ -30,8 +29,6 @@ pub struct ServerModel {
     served: Option<ClientId>,
     /// The price of the last request.
     price: Micros,
-    /// The extra costs of the last equal requests, for storage that is used again.
-    colds: Vec<Cost>,
 }
 
 impl ServerModel {
@@ -44,11 +41,10 @@ impl ServerModel {
             transport,
             clock: ServerClock::default(),
             wakeups: Wakeups::default(),
-            caches: Caches::default(),
+            pixels: UsedPixels::default(),
             clients: FxHashMap::default(),
             served: None,
             price: Micros::ZERO,
-            colds: Vec::new(),
         }
     }
 
@@ -67,22 +63,12 @@ impl ServerModel {
         self.price
     }
 
-    /// A thread that is not the server's ran on the server's processor. To be told before the first batch that comes
-    /// after the stretch began.
-    pub fn another_ran(&mut self, stretch: Stretch) {
-        self.wakeups.processor.take(stretch);
-    }
-
     /// Bytes of `client` arrive; the messages that end in them follow.
     pub fn batch(&mut self, client: ClientId, time: Time, on: &mut impl FnMut(&Charge<'_>)) {
         self.between_batches(client, time, on);
         self.served = Some(client);
-        let answered = self
-            .clients
-            .get(&client)
-            .and_then(|known| known.answered_at);
-        if self.wakeups.arrive(&mut self.clock, time, answered) {
-            let server = self.transport.wakeup(self.wakeups.prior_sleep());
+        if self.wakeups.arrive(&mut self.clock, time) {
+            let server = self.transport.wakeup(self.wakeups.slept());
             self.clock.serve(server.time);
             let known = self.clients.entry(client).or_default();
             known.wakeups = Some(known.wakeups.unwrap_or_default() + server);
@@ -133,8 +119,7 @@ impl ServerModel {
         };
         match seen.message {
             Message::ClientSetup(setup) => {
-                let cost =
-                    message::setup(&self.transport, setup.wire_len, self.wakeups.prior_sleep());
+                let cost = message::setup(&self.transport, setup.wire_len, self.wakeups.slept());
                 transport(self, Setup, setup.wire_len, cost, None);
                 // The setup woke the server, not the first request.
                 if let Some(client) = self.clients.get_mut(&seen.client) {
@@ -164,8 +149,6 @@ impl ServerModel {
                 transport(self, Reply, reply.wire_len, cost, reply.request);
                 let client = self.clients.entry(seen.client).or_default();
                 client.answered(reply.sequence);
-                let latest = client.latest == reply.sequence;
-                client.answered_at = (reply.last && latest).then_some(seen.time);
             }
             Message::Event(event) => {
                 let cost = self.transport.event();
@@ -173,8 +156,6 @@ impl ServerModel {
                 if let Some(sequence) = event.sequence {
                     let client = self.clients.entry(seen.client).or_default();
                     client.answered(sequence);
-                    // A client may wait for an event as for a reply.
-                    client.answered_at = Some(seen.time);
                 }
             }
             Message::Error(error) => {
@@ -188,13 +169,14 @@ impl ServerModel {
         }
     }
 
-    /// A request's extra cost because code and pixels are cold.
+    /// A request's extra cost because its pixels are cold.
     fn cold(&mut self, seen: &Traffic<'_>, request: &Request<'_>) -> Cost {
-        let now = self.clock.busy_until().unwrap_or_default();
-        let elapsed = self.wakeups.elapsed(now);
-        let prices = self.transport.sleep();
-        self.caches
-            .cost(prices, seen.session, request, seen.operation, elapsed)
+        let Some(operation) = seen.operation else {
+            return Cost::default();
+        };
+        let (prices, idled) = (self.transport.sleep(), self.wakeups.idled());
+        self.pixels
+            .cost(prices, seen.session, (request, operation), idled)
     }
 
     fn request(
@@ -252,16 +234,14 @@ impl ServerModel {
         let times = seen.times - 1;
         let read = message::read(&self.transport, request.wire_len);
         let price = self.operations.look_up(operation).0.server;
-        let mut colds = std::mem::take(&mut self.colds);
-        colds.clear();
+        // The server does not sleep between them: their pixels are as warm or cold as those of the second.
+        let cold = self.cold(seen, request);
         for _ in 0..times {
-            let cold = self.cold(seen, request);
             self.clock.serve(read.time);
             if cold.time > Micros::ZERO {
                 self.clock.serve(cold.time);
             }
             self.clock.serve(price.time);
-            colds.push(cold);
         }
         self.clients.entry(seen.client).or_default().repeated(times);
         on(&Charge::Alike(Alike {
@@ -272,9 +252,9 @@ impl ServerModel {
             bytes: request.wire_len,
             price: self.operations.look_up(operation).0,
             read,
-            cold: &colds,
+            cold,
+            times,
         }));
-        self.colds = colds;
     }
 
     /// A request that failed costs its fixed part only (docs/MODEL.md).

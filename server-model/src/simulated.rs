@@ -10,7 +10,6 @@ use crate::charge::Charge;
 use crate::clock::Time;
 use crate::message::Traffic;
 use crate::server::ServerModel;
-use crate::wakeup::shared_processor::Stretch;
 
 /// The least that a reply has, and all of an event, in bytes.
 const HEAD: usize = 32;
@@ -137,13 +136,6 @@ impl SimulatedServer {
             .idle(self.now, &mut |charge| served.charge(charge));
         self.finish();
         served
-    }
-
-    /// Another thread works on the server's processor for `time`.
-    pub fn another_works(&mut self, time: Micros) {
-        let (from, to) = (self.now, self.after(time));
-        self.model.another_ran(Stretch { from, to });
-        self.now = to;
     }
 
     fn after(&self, time: Micros) -> Time {
@@ -283,10 +275,9 @@ mod tests {
             reply = { cpu_us = 3 }
             event = { cpu_us = 1 }
             after_sleep = [
-                { asleep_us = 100, wakeup_us = 10, first_us = 0, connection_us = 70 },
-                { asleep_us = 10000, wakeup_us = 30, first_us = 0, connection_us = 70 },
+                { asleep_us = 100, wakeup_us = 10, connection_us = 70 },
+                { asleep_us = 10000, wakeup_us = 30, connection_us = 70 },
             ]
-            after_work = [{ worked_us = 1000, wakeup_us = 5, first_us = 0, connection_us = 0 }]
             [[request]]
             name = "NoOperation"
             points = [{ size = 0, cpu_us = 4 }]
@@ -336,14 +327,12 @@ mod tests {
     }
 
     #[test]
-    fn a_wakeup_costs_by_the_sleep_and_by_what_ran_meanwhile() {
+    fn a_wakeup_costs_by_the_sleep() {
         let mut server = server();
         let batch = |server: &mut SimulatedServer| server.send(CLIENT, &NO_OPERATION).cpu.0;
         let warm = batch(&mut server);
         assert_eq!(server.wait(Micros(10_000.0)), Served::default());
         assert!((batch(&mut server) - warm - 20.0).abs() < 1e-3);
-        server.another_works(Micros(1000.0));
-        assert!((batch(&mut server) - warm - 5.0).abs() < 1e-3);
         let before = server.now();
         let took = batch(&mut server);
         let passed = (server.now().as_nanos() - before.as_nanos()) as f64 / 1e3;

@@ -274,7 +274,6 @@ impl Session {
         operation.attributes.clear();
         operation.items.clear();
         operation.op_size = 0.0;
-        operation.blanks = 0;
         operation.effect = Effect::Full;
         let body = Body::of(request);
         match request.major {

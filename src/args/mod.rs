@@ -370,9 +370,6 @@ pub(crate) enum Params {
         /// The number of items of that size
         #[arg(long, value_name = "N", default_value_t = 1)]
         items: usize,
-        /// The number of blank characters of a text request
-        #[arg(long, value_name = "N", default_value_t = 0)]
-        blanks: u32,
     },
 }
 

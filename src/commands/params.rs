@@ -45,16 +45,9 @@ pub(crate) fn run(arguments: &Params) -> Outcome {
             request,
             op_size,
             items,
-            blanks,
         } => {
             let parameters = input::parameters(params)?;
-            let mut operation = operation(request, *op_size, *items)?;
-            if f64::from(*blanks) > operation.op_size {
-                return Err(CommandError::usage(
-                    "there are more blanks than characters: OPSIZE counts both",
-                ));
-            }
-            operation.blanks = *blanks;
+            let operation = operation(request, *op_size, *items)?;
             price(&parameters, &operation, Path::new(params))
         }
     }

@@ -328,7 +328,7 @@ fn garble(record: &mut Record, random: &mut dyn FnMut() -> u64, of: u64) {
     if let Record::Block(block) = record {
         let mut bytes = block.bytes.to_vec();
         for byte in &mut bytes {
-            if random() % of == 0 {
+            if random().is_multiple_of(of) {
                 *byte = random() as u8;
             }
         }

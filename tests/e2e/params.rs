@@ -44,27 +44,6 @@ fn a_missing_attribute_is_substituted_with_a_warning() {
     );
 }
 
-/// Blanks are priced as the part of a letter that was measured, and cannot be more than the text.
-#[test]
-fn blanks_of_a_text_are_cheaper_than_its_letters() {
-    let text = "ImageText8 fontname=6x13";
-    let price = |blanks: &str| {
-        let line = ["params", "price", "xvfb-24", text, "80", "--blanks", blanks];
-        let printed = Place::new().ok(line);
-        let number = printed.split_whitespace().next().map(str::parse::<f64>);
-        number
-            .and_then(Result::ok)
-            .expect("a price begins with its milliseconds")
-    };
-    let (letters, mixed, blanks) = (price("0"), price("40"), price("80"));
-    assert!(
-        0.0 < blanks && blanks < mixed && mixed < letters,
-        "{blanks} {mixed} {letters}"
-    );
-    let line = ["params", "price", "xvfb-24", text, "80", "--blanks", "81"];
-    Place::new().run(line).failed_with_one_line(2);
-}
-
 #[test]
 fn a_request_without_a_price_is_said() {
     let price = Place::new().run(["params", "price", "sun4-ipc", "RENDER:Composite", "100"]);

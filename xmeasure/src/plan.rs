@@ -151,9 +151,6 @@ impl Plan {
                 && entry.attribute_set() == operation.attributes
         });
         entries.any(|entry| {
-            if operation.blanks > 0 {
-                return entry.blank.is_some_and(|blank| is_narrow(blank.spread));
-            }
             let mut points = entry.points.iter();
             points.any(|point| point.size == size && is_narrow(point.spread))
         })

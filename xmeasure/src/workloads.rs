@@ -30,7 +30,6 @@ use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Phase, Sync, Workload};
 
 pub(crate) use self::areas::copy;
-pub(crate) use self::extensions::{TRANSLUCENT, root_format};
 
 /// The number of resources that a cycle makes before it frees them: as many as a program might have, for the length of
 /// the server's lists decides the cost of a search.

@@ -1,6 +1,6 @@
 //! The share of each charge in the recorded server's runs.
 
-use x11prof_cost_model::{Micros, PriorSleep, ServerIdentity, TransportPrices};
+use x11prof_cost_model::{Micros, ServerIdentity, TransportPrices};
 use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::{ConnectionId, Control};
 
@@ -93,7 +93,7 @@ impl Measuring {
     ) {
         use TransportPart::{Cold, Error, Event, Own, Read, Reply, Setup, Update, Wakeup};
         if let Charge::Alike(alike) = charge
-            && !self.is_timed_with_room_for(2 * alike.times())
+            && !self.is_timed_with_room_for(2 * alike.times)
         {
             return alike.each(|charge| self.charge(charge, seen, group));
         }
@@ -142,10 +142,10 @@ impl Measuring {
                     price,
                     question: None,
                 };
-                division.work(work(Some(Read), Some(alike.read.time)), alike.times());
+                division.work(work(Some(Read), Some(alike.read.time)), alike.times);
                 let price = known.then_some(alike.price.server.time);
                 let first = (ConnectionId(alike.client.0), alike.sequence);
-                division.timed_request(work(None, price), first, alike.times());
+                division.timed_request(work(None, price), first, alike.times);
                 self.charged = true;
             }
             Charge::Failed {
@@ -287,7 +287,7 @@ impl Measuring {
                     division.gone(*connection);
                 }
                 let sleep = self.transport.sleep();
-                let price = sleep.connection(PriorSleep::default()).time;
+                let price = sleep.connection(Micros::ZERO).time;
                 self.connection(time, Some(price));
             }
             Control::Ended { .. } => self.end(credit),
@@ -309,10 +309,8 @@ impl Measuring {
         };
         let transport = &self.transport;
         let wakeup = |slept: Option<u64>| {
-            let prior_sleep = slept.map_or(PriorSleep::EVER, |slept| {
-                PriorSleep::idle(Micros::from_nanos(slept as f64))
-            });
-            transport.wakeup(prior_sleep).time
+            let slept = slept.map_or(f64::INFINITY, |slept| slept as f64);
+            transport.wakeup(Micros::from_nanos(slept)).time
         };
         let woken = |by: Option<Key>| Key {
             part: Some(TransportPart::Wakeup),

@@ -447,6 +447,7 @@ pub fn profile_trace<R: io::Read>(
     let mut summary = TraceSummary::default();
     let mut pipeline = Pipeline::new();
     pipeline.follow_changes(profiles.iter().any(Profile::knows_updates));
+    pipeline.take_together();
     let read = pipeline.run(reader, |observation| {
         summary.observe(observation);
         for profile in profiles.iter_mut() {

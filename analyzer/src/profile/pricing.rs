@@ -4,13 +4,11 @@ use x11prof_cost_model::{Micros, ServerParameters, Substitutions};
 use x11prof_server_model::{Charge, ClientId, ServerModel, Time, Traffic};
 use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
-use crate::activity::server_processor::ServerProcessor;
 use crate::pipeline::Observation;
 
 /// Prices what it observes for one server.
 pub struct Pricer {
     model: ServerModel,
-    processor: ServerProcessor,
 }
 
 impl Pricer {
@@ -18,7 +16,6 @@ impl Pricer {
     pub fn new(parameters: &ServerParameters, substitutions: &Substitutions) -> Pricer {
         Pricer {
             model: ServerModel::new(parameters, substitutions),
-            processor: ServerProcessor::default(),
         }
     }
 
@@ -40,10 +37,9 @@ impl Pricer {
     /// Takes the next observation and hands what it costs to `on`.
     #[inline]
     pub fn observe(&mut self, observation: &Observation<'_>, mut on: impl FnMut(&Charge<'_>)) {
-        let Pricer { model, processor } = self;
+        let Pricer { model } = self;
         match observation {
             Observation::BlockStart(block) => {
-                processor.passed(block.time.as_nanos(), |stretch| model.another_ran(stretch));
                 let (client, time) = (client(block.connection), time(block.time));
                 match block.direction {
                     Direction::ToServer => model.batch(client, time, &mut on),
@@ -63,10 +59,6 @@ impl Pricer {
                 };
                 model.message(&traffic, &mut on);
             }
-            Observation::Switches(steps) => {
-                processor.observe(steps, |stretch| model.another_ran(stretch));
-            }
-            Observation::Control(_, Control::Server(server)) => processor.server(server.pid),
             Observation::Control(_, Control::Closed { connection, .. }) => {
                 model.closed(client(*connection));
             }

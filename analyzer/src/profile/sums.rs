@@ -96,16 +96,16 @@ impl Sums {
         }
         match charge {
             Charge::Alike(alike) => {
-                self.count_clock(alike.price.clock, alike.times());
+                self.count_clock(alike.price.clock, alike.times);
                 for doubt in &alike.price.doubts {
                     let request = alike.operation.request;
-                    (0..alike.times()).for_each(|_| self.warnings.doubt(request, doubt));
+                    (0..alike.times).for_each(|_| self.warnings.doubt(request, doubt));
                 }
-                for cold in alike.cold {
+                for _ in 0..alike.times {
                     self.scales.count(alike.operation.request);
                     self.transport[index(TransportPart::Read)].add(0, alike.read);
-                    if cold.time > Micros::ZERO {
-                        self.transport[index(TransportPart::Cold)].add(0, *cold);
+                    if alike.cold.time > Micros::ZERO {
+                        self.transport[index(TransportPart::Cold)].add(0, alike.cold);
                     }
                 }
             }

@@ -64,15 +64,15 @@ impl Line {
                 *self.priced_as(price.basis) += 1;
             }
             Charge::Alike(alike) => {
-                self.count += alike.times();
-                self.bytes = (self.bytes).saturating_add(alike.bytes.saturating_mul(alike.times()));
-                *self.priced_as(alike.price.basis) += alike.times();
+                self.count += alike.times;
+                self.bytes = (self.bytes).saturating_add(alike.bytes.saturating_mul(alike.times));
+                *self.priced_as(alike.price.basis) += alike.times;
                 let server = alike.price.server.times(factor);
-                for cold in alike.cold {
+                for _ in 0..alike.times {
                     self.transport += alike.read;
-                    if cold.time > Micros::ZERO {
-                        self.transport += *cold;
-                        self.cold += *cold;
+                    if alike.cold.time > Micros::ZERO {
+                        self.transport += alike.cold;
+                        self.cold += alike.cold;
                     }
                     self.server += server;
                 }

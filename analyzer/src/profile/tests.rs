@@ -314,11 +314,11 @@ byte_read = { cpu_us = 0.125 }
 reply = { cpu_us = 1 }
 event = { cpu_us = 1 }
 after_sleep = [
-    { asleep_us = 10, wakeup_us = 5, first_us = 0, connection_us = 0 },
-    { asleep_us = 1000, wakeup_us = 20, first_us = 3, connection_us = 0 },
+    { asleep_us = 10, wakeup_us = 5, connection_us = 0, megapixel_us = 0 },
+    { asleep_us = 1000, wakeup_us = 20, connection_us = 0, megapixel_us = 1e6 },
 ]
 [[request]]
-name = "NoOperation"
+name = "PolyFillRectangle"
 points = [{ size = 0.0, cpu_us = 0.5 }]
 "#;
     let parameters = ServerParameters::from_toml(COSTS).unwrap();
@@ -326,14 +326,16 @@ points = [{ size = 0.0, cpu_us = 0.5 }]
     let mut trace = Synthetic::new();
     trace
         .wait(10)
-        .client_sends(&[no_operation(1), no_operation(1)]);
-    trace.wait(2000).client_sends(&[no_operation(1)]);
+        .client_sends(&[poly_fill_rectangle(1), poly_fill_rectangle(1)]);
+    trace
+        .wait(2000)
+        .client_sends(&[poly_fill_rectangle(1), no_operation(1)]);
     trace.run(&mut profile);
     // The first ever, and the first after the sleep.
     let cold = profile.transport(TransportPart::Cold);
-    assert_eq!((cold.count, cold.server.time), (2, Micros(6.0)));
+    assert_eq!((cold.count, cold.server.time), (2, Micros(200.0)));
     let read = profile.transport(TransportPart::Read).server.time;
-    assert_eq!(read, Micros(3.0 * 4.0 * 0.125));
+    assert_eq!(read, Micros(3.0 * 20.0 * 0.125 + 0.5));
 }
 
 #[test]

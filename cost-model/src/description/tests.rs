@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::{AttributeValue, Blank, ServerParameters, built_in};
+use crate::{AttributeValue, ServerParameters, built_in};
 
 /// Figure 6, as printed.
 const FIGURE: &str = r"
@@ -64,19 +64,6 @@ fn a_written_description_is_read_again() {
         };
         assert_eq!(lines(&once), lines(&again), "{}", known.name);
     }
-}
-
-#[test]
-fn the_share_of_a_blank_is_a_comment() {
-    let mut sun = read(FIGURE).unwrap();
-    sun.requests[3].blank = Some(Blank {
-        share: 0.5,
-        spread: None,
-    });
-    let text = sun.to_description();
-    assert!(text.contains("# PolyText8 fontname=6x13: a character without ink counts as 0.5\n"));
-    sun.requests[3].blank = None;
-    assert_eq!(read(&text), Ok(sun));
 }
 
 #[test]

@@ -9,15 +9,10 @@ pub(super) fn validate_transport(transport: &TransportCosts) -> Result<(), Strin
     }
     let sleeps = transport.after_sleep.iter().map(|sleep| {
         let pixels = sleep.megapixel_us.unwrap_or_default();
-        let costs = [sleep.wakeup_us, sleep.first_us, sleep.connection_us, pixels];
+        let costs = [sleep.wakeup_us, sleep.connection_us, pixels];
         (sleep.asleep_us, costs, sleep.spread)
     });
     validate_after("after_sleep", sleeps)?;
-    let work = transport.after_work.iter().map(|work| {
-        let costs = [work.wakeup_us, work.first_us, work.connection_us];
-        (work.worked_us, costs, work.spread)
-    });
-    validate_after("after_work", work)?;
     if let Some(update) = transport.deferred {
         let times = [update.interval_us, update.update_us, update.pixel_us].map(Some);
         let more = [

@@ -107,7 +107,6 @@ impl Definition {
             operation.op_size = op_size;
         }
         if self.items.is_some() || op_size.is_some() {
-            operation.blanks = 0;
             operation.effect = if known { Effect::Full } else { Effect::Unknown };
         }
         if let Some(attributes) = &self.attributes {

@@ -116,8 +116,6 @@ pub struct Operation {
     pub items: Vec<f64>,
     /// The paper's op-size of the whole request (Table 1): area, line length, string length.
     pub op_size: f64,
-    /// The number of a text request's characters without ink, such as spaces; 0 for other requests.
-    pub blanks: u32,
     /// The effect, which tells if the request does its work.
     pub effect: Effect,
 }
@@ -130,7 +128,6 @@ impl Operation {
             attributes: Attributes::new(),
             items: vec![0.0],
             op_size: 0.0,
-            blanks: 0,
             effect: Effect::Full,
         }
     }

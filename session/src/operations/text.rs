@@ -29,14 +29,8 @@ pub(crate) fn operation(
         xproto::IMAGE_TEXT8_REQUEST | xproto::IMAGE_TEXT16_REQUEST => {
             drawn = request.minor > 0;
             operation.items.push(f64::from(request.minor));
-            let length = usize::from(request.minor) * bytes_per_character;
-            let string = body.from(12);
-            let codes = codes(string.get(..length).unwrap_or(string), bytes_per_character);
-            operation.blanks = state.fonts.blank_characters.blanks(font, codes);
         }
         _ => {
-            // The font of the string at hand.
-            let mut current = font;
             let items = TextItems {
                 bytes: body.from(12),
                 bytes_per_character,
@@ -47,18 +41,15 @@ pub(crate) fn operation(
                         if let Some(gc) = gc.and_then(|gc| state.gcs.get_mut(gc)) {
                             gc.set_font(id, &state.fonts);
                         }
-                        current = state.fonts.name(id);
                         if !drawn {
-                            font = current;
+                            font = state.fonts.name(id);
                         }
                     }
                     // An item without characters only moves the position.
-                    TextItem::String { count: 0, .. } => {}
-                    TextItem::String { count, bytes } => {
+                    TextItem::String(0) => {}
+                    TextItem::String(count) => {
                         drawn = true;
                         operation.items.push(f64::from(count));
-                        let codes = codes(bytes, bytes_per_character);
-                        operation.blanks += state.fonts.blank_characters.blanks(current, codes);
                     }
                 }
             }
@@ -82,23 +73,13 @@ pub(crate) fn operation(
     settle(operation, &target, body, drawn);
 }
 
-/// The codes of a string of bytes, or of CHAR2Bs: their first byte is the high one in either byte order.
-fn codes(string: &[u8], bytes_per_character: usize) -> impl Iterator<Item = u16> {
-    let characters = string.chunks_exact(bytes_per_character);
-    characters.map(|bytes| {
-        bytes
-            .iter()
-            .fold(0, |high, low| high << 8 | u16::from(*low))
-    })
-}
-
 /// An element of a list of TEXTITEM8 or TEXTITEM16.
 #[derive(Debug, PartialEq)]
-enum TextItem<'a> {
+enum TextItem {
     /// A font to change to.
     Font(u32),
-    /// A string of `count` characters, and the part of its bytes that is there.
-    String { count: u8, bytes: &'a [u8] },
+    /// A string of so many characters.
+    String(u8),
 }
 
 /// The text items in `bytes`; a string that is cut off is still one, for its length is known.
@@ -107,10 +88,10 @@ struct TextItems<'a> {
     bytes_per_character: usize,
 }
 
-impl<'a> Iterator for TextItems<'a> {
-    type Item = TextItem<'a>;
+impl Iterator for TextItems<'_> {
+    type Item = TextItem;
 
-    fn next(&mut self) -> Option<TextItem<'a>> {
+    fn next(&mut self) -> Option<TextItem> {
         /// The length that means a font follows.
         const FONT_SHIFT: u8 = 255;
         match *self.bytes {
@@ -123,9 +104,8 @@ impl<'a> Iterator for TextItems<'a> {
             // Two bytes or fewer at the end are padding.
             [count, _delta, ref rest @ ..] if !rest.is_empty() => {
                 let length = usize::from(count) * self.bytes_per_character;
-                let (bytes, rest) = rest.split_at_checked(length).unwrap_or((rest, &[]));
-                self.bytes = rest;
-                Some(TextItem::String { count, bytes })
+                self.bytes = rest.get(length..).unwrap_or(&[]);
+                Some(TextItem::String(count))
             }
             _ => None,
         }
@@ -134,9 +114,10 @@ impl<'a> Iterator for TextItems<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{TextItem, TextItems, codes};
+    use super::TextItem::{Font, String};
+    use super::{TextItem, TextItems};
 
-    fn items(bytes: &[u8], bytes_per_character: usize) -> Vec<TextItem<'_>> {
+    fn items(bytes: &[u8], bytes_per_character: usize) -> Vec<TextItem> {
         TextItems {
             bytes,
             bytes_per_character,
@@ -144,38 +125,21 @@ mod tests {
         .collect()
     }
 
-    fn string(count: u8, bytes: &[u8]) -> TextItem<'_> {
-        TextItem::String { count, bytes }
-    }
-
-    #[test]
-    fn codes_are_bytes_or_pairs() {
-        assert!(codes(b"a ", 1).eq([0x61, 0x20]));
-        assert!(codes(&[0, 0x20, 0x30, 0x20, 7], 2).eq([0x20, 0x3020]));
-    }
-
     #[test]
     fn strings_and_fonts_follow_each_other() {
         let bytes = [
             3, 0, b'a', b'b', b'c', 255, 0x00, 0x20, 0x00, 0x07, 1, 9, b'd', 0, 0,
         ];
-        let expected = [
-            string(3, b"abc"),
-            TextItem::Font(0x0020_0007),
-            string(1, b"d"),
-        ];
+        let expected = [String(3), Font(0x0020_0007), String(1)];
         assert_eq!(items(&bytes, 1), expected);
-        assert_eq!(
-            items(&[2, 0, 0, b'a', 0, b'b', 0, 0], 2),
-            [string(2, &[0, b'a', 0, b'b'])]
-        );
+        assert_eq!(items(&[2, 0, 0, b'a', 0, b'b', 0, 0], 2), [String(2)]);
     }
 
     #[test]
     fn padding_and_cut_off_items_end_the_list() {
-        assert_eq!(items(&[0, 0, 0], 1), [string(0, &[])]);
+        assert_eq!(items(&[0, 0, 0], 1), [String(0)]);
         assert_eq!(items(&[0, 0], 1), []);
         assert_eq!(items(&[255, 1, 2], 1), []);
-        assert_eq!(items(&[200, 0, b'a'], 1), [string(200, b"a")]);
+        assert_eq!(items(&[200, 0, b'a'], 1), [String(200)]);
     }
 }

@@ -5,7 +5,6 @@ use x11prof_protocol::{Body, Reply, Symbol};
 
 use crate::ids::{By, ClientId, IdMap};
 use crate::latin1::latin1;
-use crate::resources::blank_characters::BlankCharacters;
 
 /// A font's metrics from QueryFont or ListFontsWithInfo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +32,6 @@ pub(crate) struct Fonts {
     /// The number of ids that each font is open by, by its name in lower case: names do not differ by case.
     loaded: FxHashMap<Symbol, u32>,
     by_name: FxHashMap<Symbol, FontMetrics>,
-    pub(crate) blank_characters: BlankCharacters,
 }
 
 /// An open font.
@@ -99,7 +97,6 @@ impl Fonts {
         let font = self.open.get_mut(id)?;
         font.metrics = Some(metrics);
         let name = font.name;
-        self.blank_characters.learn(name, reply);
         self.keep(name, metrics);
         Some(())
     }

@@ -2,7 +2,6 @@
 //! that own them.
 
 pub(crate) mod atoms;
-pub(crate) mod blank_characters;
 pub(crate) mod clients;
 pub(crate) mod fonts;
 pub(crate) mod inventory;

@@ -46,34 +46,12 @@ const TERMS: &[Term] = &[
                 .for_each(|point| point.wakeup_us = first.unwrap_or_default());
         });
     }),
-    ("wakeup: others' work on its processor", |params| {
-        params.each_transport(|transport| transport.after_work.clear());
-    }),
-    ("cache: first uses of code", |params| {
-        params.each_sleep(|points| {
-            points
-                .iter_mut()
-                .for_each(|point| point.first_us = Default::default())
-        });
-        params.each_transport(|transport| {
-            transport
-                .after_work
-                .iter_mut()
-                .for_each(|point| point.first_us = Default::default());
-        });
-    }),
     ("cache: cold pixels", |params| {
         params.each_sleep(|points| {
             points
                 .iter_mut()
                 .for_each(|point| point.megapixel_us = None);
         });
-    }),
-    ("operation: letters without ink", |params| {
-        params
-            .requests
-            .iter_mut()
-            .for_each(|request| request.blank = None);
     }),
     ("update: all of it", |params| {
         params.each_transport(|transport| transport.deferred = None)

@@ -2,7 +2,7 @@
 //! prices agree with fresh measurements, do prices agree with x11perf?
 
 use x11prof_cost_model::{
-    Clock, CostTable, PriorSleep, ServerParameters, Substitutions, TransportPrices, differences,
+    Clock, CostTable, Micros, ServerParameters, Substitutions, TransportPrices, differences,
 };
 use x11prof_xmeasure::{Pin, Plan};
 
@@ -114,8 +114,8 @@ fn repeatability(first: &ServerParameters, second: &ServerParameters) {
     for (name, one, other) in [
         (
             "wakeup",
-            one.wakeup(PriorSleep::default()),
-            other.wakeup(PriorSleep::default()),
+            one.wakeup(Micros::ZERO),
+            other.wakeup(Micros::ZERO),
         ),
         ("reply", one.reply(0), other.reply(0)),
         ("event", one.event(), other.event()),

@@ -29,12 +29,7 @@ pub(crate) fn transport_parts(report: &ProfileReport) -> impl Iterator<Item = Tr
     [
         row("wakeups", transport.wakeups, 0, transport.wakeup_ms),
         row("bytes read", report.total.bytes, 0, transport.read_ms),
-        row(
-            "cold code and pixels",
-            transport.cold_requests,
-            0,
-            transport.cold_ms,
-        ),
+        row("cold pixels", transport.cold_requests, 0, transport.cold_ms),
         row(
             match transport.errors {
                 0 => "replies",

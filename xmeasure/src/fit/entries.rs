@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use x11prof_cost_model::{AttributeValue, Measured, Micros, Point, RequestCosts};
 use x11prof_session::{Effect, Operation, Value};
 
-use crate::fit::blanks;
 use crate::fit::samples::Sample;
 use crate::sampling::rounding::measured;
 use crate::sampling::statistics::Estimate;
@@ -24,29 +23,17 @@ pub(crate) fn entries(samples: &[Sample]) -> Vec<RequestCosts> {
     tables
         .into_iter()
         .filter_map(|((name, attributes), samples)| {
-            let (blank, samples): (Vec<_>, Vec<_>) =
-                samples.into_iter().partition(|sample| is_blank(sample));
             let points = points(&samples);
-            let blank = blank
-                .first()
-                .and_then(|sample| blanks::blank(sample, &points));
             // A request with work to do is never cheaper than without.
             let fixed = fixed(&samples).map(|fixed| capped(fixed, points.first()));
             (!points.is_empty()).then(|| RequestCosts {
                 name: name.to_owned(),
                 attributes,
                 fixed,
-                blank,
                 points,
             })
         })
         .collect()
-}
-
-/// True of text of which no character has ink.
-fn is_blank(sample: &Sample) -> bool {
-    let operation = &sample.operation;
-    operation.blanks > 0 && f64::from(operation.blanks) >= operation.op_size
 }
 
 /// An operation's attributes, as a file has them.

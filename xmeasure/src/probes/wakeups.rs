@@ -14,10 +14,8 @@ use std::time::Duration;
 use x11prof_cost_model::ServerParameters;
 use x11rb_protocol::protocol::xproto::{AtomEnum, ChangePropertyRequest, PropMode};
 
-use self::area::{MEGAPIXELS, area};
+use self::area::area;
 use self::passes::{Pass, Woken};
-use self::points::Amounts;
-use super::mixed_requests::MixedRequests;
 use super::{Probe, ProbeDuration, Run};
 use crate::error::MeasureError;
 use crate::plan::Plan;
@@ -45,14 +43,6 @@ const SLEEPS: [(Duration, usize); 7] = [
     (Duration::from_millis(30), 2),
     (Duration::from_millis(100), 1),
 ];
-/// The lengths of the sender's work in the short pauses, and how often each in a pass.
-const WORK: [Duration; 4] = [
-    Duration::from_micros(50),
-    Duration::from_micros(200),
-    Duration::from_micros(800),
-    Duration::from_micros(3200),
-];
-const WORKED: usize = 5;
 /// The number of requests that each follow the answer before at once. By then the number of the server's sleeps between
 /// them is steady.
 const VOLLEY: u64 = 512;
@@ -64,8 +54,6 @@ const HALF: Duration = Duration::from_millis(5500);
 /// The loads, and their times.
 pub(crate) struct Wakeups {
     nothing: Batch,
-    /// The mixed requests: one of each of many names.
-    mixed: Streamed,
     /// A large area filled.
     area: Streamed,
     question: Batch,
@@ -111,13 +99,6 @@ impl Wakeups {
             }
         }
         pass.sleeps = self.pass_of_sleeps(server)?;
-        for work in WORK {
-            let mut woken = Woken::default();
-            for _ in 0..WORKED {
-                self.woken(server, SHORT, work, &mut woken)?;
-            }
-            pass.work.push(woken);
-        }
         Ok(Some(pass))
     }
 
@@ -126,57 +107,34 @@ impl Wakeups {
         for (sleep, count) in SLEEPS {
             let mut woken = Woken::default();
             for _ in 0..count {
-                self.woken(server, sleep, Duration::ZERO, &mut woken)?;
+                self.woken(server, sleep, &mut woken)?;
             }
             sleeps.push(woken);
         }
         Ok(sleeps)
     }
 
-    /// Times a wakeup of each kind after such a sleep, at whose end the sender works.
+    /// Times a wakeup of each kind after a sleep of this length.
     fn woken(
         &self,
         server: &mut dyn Executor,
         sleep: Duration,
-        work: Duration,
         woken: &mut Woken,
     ) -> io::Result<()> {
-        let Wakeups {
-            nothing,
-            mixed,
-            area,
-            ..
-        } = self;
-        let pause = [Pause::Sleep(sleep), Pause::Work(work)];
-        woken.nothing.extend(server.after(&pause, nothing)?);
-        // All of the code has just run before its pause.
-        if work.is_zero() {
-            woken.mixed_streamed.extend(mixed.streamed(server)?);
-        } else {
-            server.after(&[], &mixed.once)?;
-        }
-        woken.mixed.extend(server.after(&pause, &mixed.once)?);
+        let pause = [Pause::Sleep(sleep)];
+        woken.nothing.extend(server.after(&pause, &self.nothing)?);
         woken.connection.extend(server.connect_after(&pause)?);
-        if work.is_zero() {
-            // The area is filled before its pause, cold right after it, and warm again. A client that lets a server
-            // sleep for milliseconds works meanwhile, which evicts more from the caches than the sleep does.
-            server.after(&[], &area.once)?;
-            let handling = match sleep >= LONG {
-                true => HANDLING,
-                false => Duration::ZERO,
-            };
-            let pause = [Pause::Work(handling), Pause::Sleep(sleep)];
-            woken.area.extend(server.after(&pause, &area.once)?);
-            woken.area_streamed.extend(area.streamed(server)?);
-        }
+        // The area is filled before its pause, cold right after it, and warm again. A client that lets a server sleep
+        // for milliseconds works meanwhile, which evicts more from the caches than the sleep does.
+        server.after(&[], &self.area.once)?;
+        let handling = match sleep >= LONG {
+            true => HANDLING,
+            false => Duration::ZERO,
+        };
+        let pause = [Pause::Work(handling), Pause::Sleep(sleep - handling)];
+        woken.area.extend(server.after(&pause, &self.area.once)?);
+        woken.area_streamed.extend(self.area.streamed(server)?);
         Ok(())
-    }
-
-    fn amounts(&self) -> Amounts {
-        Amounts {
-            mixed: self.mixed.once.requests as f64,
-            megapixels: MEGAPIXELS,
-        }
     }
 }
 
@@ -204,13 +162,9 @@ impl Probe for Wakeups {
             Batch::single(bytes, false).repeated(COUNTED)
         };
         let (unwatched, notified) = (change(client.unwatched), change(client.notified));
-        // The drawable is invisible: later work for the screen has prices of its own.
-        let unseen = client.like_the_screen()?;
-        let mixed = MixedRequests::new(client, unseen, property)?.together();
         let question = Batch::single(wire::input_focus(), true);
         Ok(Wakeups {
             nothing: Batch::single(wire::no_operation(1), false),
-            mixed: Streamed::new(mixed),
             area: area(client)?,
             questions: question.repeated(COUNTED),
             question,
@@ -248,9 +202,7 @@ impl Probe for Wakeups {
             return;
         }
         points::replies_and_events(&self.passes, transport);
-        let (passes, amounts) = (&self.passes, self.amounts());
-        transport.after_sleep = points::after_sleep(passes, sleeps(), amounts);
-        transport.after_work = points::after_work(passes, WORK.into_iter(), amounts);
+        transport.after_sleep = points::after_sleep(&self.passes, sleeps());
     }
 }
 
@@ -268,11 +220,10 @@ mod tests {
     }
 
     #[test]
-    fn sleeps_and_work_are_found_again() {
+    fn sleeps_are_found_again() {
         let found = calibrated::<Wakeups>(&truth(), &Plan::default());
         let found = found.transport.unwrap();
         check(&found);
-        check_work(&found);
     }
 
     /// Checks that the costs found are the true ones.
@@ -283,13 +234,9 @@ mod tests {
             close(found.asleep_us, truth.asleep_us, 0.01);
             // A NoOperation is a hundredth of a microsecond.
             close(found.wakeup_us, truth.wakeup_us, 0.02);
-            if found.asleep_us.0 > 100.0 {
-                close(found.first_us, truth.first_us, 0.02);
-            }
             close(found.connection_us, truth.connection_us, 0.1);
             let (found, truth) = (found.megapixel_us.unwrap(), truth.megapixel_us.unwrap());
-            // The area, a quarter of a megapixel, is a first use as well.
-            close(found, truth, 4.0);
+            close(found, truth, 0.2);
         }
         // A reply that is one of several in a batch, with its question.
         close(found.reply.cpu_us.unwrap(), Micros(0.05 + 0.0168), 0.02);
@@ -298,17 +245,5 @@ mod tests {
             truth.event.cpu_us.unwrap(),
             0.2,
         );
-    }
-
-    /// Checks the points by work in the same way.
-    fn check_work(found: &TransportCosts) {
-        let truth = truth().transport.unwrap();
-        assert_eq!(found.after_work.len(), truth.after_work.len());
-        for (found, truth) in found.after_work.iter().zip(&truth.after_work) {
-            assert_eq!(found.worked_us, truth.worked_us);
-            close(found.wakeup_us, truth.wakeup_us, 0.02);
-            close(found.first_us, truth.first_us, 0.02);
-            close(found.connection_us, truth.connection_us, 0.1);
-        }
     }
 }

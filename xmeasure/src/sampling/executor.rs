@@ -17,6 +17,16 @@ pub(crate) enum Pause {
     Work(Duration),
 }
 
+#[cfg(test)]
+impl Pause {
+    /// The length of the pause.
+    pub(crate) fn lasts(self) -> Duration {
+        match self {
+            Pause::Sleep(time) | Pause::Work(time) => time,
+        }
+    }
+}
+
 /// A server under measurement. The real one is behind a socket; tests have a simulated one of known costs.
 pub(crate) trait Executor {
     /// The duration of the measurement so far.

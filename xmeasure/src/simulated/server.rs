@@ -1,6 +1,6 @@
 //! The simulated server: it charges the costs of a parameter file, and reports its charges.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::io;
 use std::time::Duration;
 
@@ -62,8 +62,6 @@ pub(super) struct Content {
     replies: u64,
     reply_bytes: u64,
     events: u64,
-    /// The number of requests that differ.
-    first_uses: f64,
     megapixels: f64,
 }
 
@@ -119,7 +117,6 @@ impl Simulated {
             content.events += events;
             rest = &rest[usize::from(words) * 4..];
         }
-        let mut first = BTreeSet::new();
         for operation in self.tracker.sent(bytes) {
             content.time += match self.quirks.costs {
                 Some(costs) => costs(&operation),
@@ -127,11 +124,6 @@ impl Simulated {
             };
             if operation.request.as_str() == "PolyFillRectangle" {
                 content.megapixels += operation.op_size / 1e6;
-            }
-            // The code of NoOperation is always in the caches.
-            let is_new = first.insert(format!("{}{:?}", operation.request, operation.attributes));
-            if is_new && operation.request.as_str() != "NoOperation" {
-                content.first_uses += 1.0;
             }
         }
         let transport = self.transport();
@@ -143,30 +135,18 @@ impl Simulated {
         content
     }
 
-    /// The costs of a wakeup after such a pause, a first use, a new connection, and a cold megapixel.
-    pub(super) fn woken(&self, pause: &[Pause]) -> (f64, f64, f64, f64) {
-        let slept: Duration = pause.iter().map(|part| part.slept()).sum();
+    /// The costs of a wakeup after such a pause, a new connection, and a cold megapixel.
+    pub(super) fn woken(&self, pause: &[Pause]) -> (f64, f64, f64) {
+        let slept: Duration = pause.iter().map(|part| part.lasts()).sum();
         let micros = slept.as_secs_f64() * 1e6;
         let sleeps = &self.transport().after_sleep;
         let point = sleeps.iter().rfind(|point| point.asleep_us.0 <= micros);
         let point = point.or(sleeps.first()).unwrap();
-        let mut all = (
+        (
             point.wakeup_us.0,
-            point.first_us.0,
             point.connection_us.0,
             point.megapixel_us.unwrap_or_default().0,
-        );
-        // The sleep has made the work before it cold anyway.
-        if let Some(Pause::Work(worked)) = pause.last() {
-            let micros = worked.as_secs_f64() * 1e6;
-            let mut works = self.transport().after_work.iter();
-            if let Some(work) = works.rfind(|work| work.worked_us.0 <= micros) {
-                all.0 += work.wakeup_us.0;
-                all.1 += work.first_us.0;
-                all.2 += work.connection_us.0;
-            }
-        }
-        all
+        )
     }
 
     /// The time of the synchronisation at the end of a batch; of turns, of each.
@@ -231,15 +211,6 @@ impl Simulated {
     }
 }
 
-impl Pause {
-    fn slept(&self) -> Duration {
-        match self {
-            Pause::Sleep(time) => *time,
-            Pause::Work(_) => Duration::ZERO,
-        }
-    }
-}
-
 fn cpu(measured: Measured) -> f64 {
     measured.cpu_us.unwrap().0
 }
@@ -250,11 +221,7 @@ impl Executor for Simulated {
     }
 
     fn pause(&mut self, pause: &[Pause]) {
-        for part in pause {
-            self.now += match part {
-                Pause::Sleep(time) | Pause::Work(time) => *time,
-            };
-        }
+        self.now += pause.iter().map(|part| part.lasts()).sum::<Duration>();
         self.shown.until(self.now);
     }
 
@@ -310,15 +277,14 @@ impl Executor for Simulated {
     fn after(&mut self, pause: &[Pause], batch: &Batch) -> io::Result<Option<f64>> {
         self.pause(pause);
         let content = self.content(&batch.bytes);
-        let (wakeup, first, _, megapixel) = self.woken(pause);
-        let cold = first * content.first_uses + megapixel * content.megapixels;
-        let time = wakeup + content.time + cold;
+        let (wakeup, _, megapixel) = self.woken(pause);
+        let time = wakeup + content.time + megapixel * content.megapixels;
         Ok(self.reading(time, content.requests, 0).cpu)
     }
 
     fn connect_after(&mut self, pause: &[Pause]) -> io::Result<Option<f64>> {
         self.pause(pause);
-        let (wakeup, _, connection, _) = self.woken(pause);
+        let (wakeup, connection, _) = self.woken(pause);
         Ok(self.reading(wakeup + connection, 0, 0).cpu)
     }
 

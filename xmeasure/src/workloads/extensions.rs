@@ -17,8 +17,6 @@ mod updates;
 
 use x11rb_protocol::x11_utils::Request;
 
-pub(crate) use self::render::{TRANSLUCENT, root_format};
-
 use super::RESOURCES;
 use crate::error::MeasureError;
 use crate::plan::Plan;

@@ -101,8 +101,6 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
             let draw = move |length| load(kind, window, face.copy, face, length, 1);
             loads.series.push(Series::new(of, draw));
             let item = ITEM.min(longest);
-            // The cost of spaces is compared with lengths with ink, whichever of them a recording wants.
-            loads.push(spaces(kind, window, face, longest));
             loads.push(load(kind, window, face.copy, face, longest, 1));
             loads.push(load(kind, window, face.copy, face, item, 1));
             match kind {
@@ -185,13 +183,6 @@ fn load(
 ) -> Workload {
     let at = TextPlace { drawable, gc, face };
     written(kind, at, length, count, words)
-}
-
-/// A string of spaces, for the cost of a blank character.
-fn spaces(kind: Kind, drawable: u32, face: OpenedFont, length: u16) -> Workload {
-    let gc = face.copy;
-    let at = TextPlace { drawable, gc, face };
-    written(kind, at, length, 1, |_, length| vec![b' '; length])
 }
 
 /// A load of strings that `text` makes: `count` characters from the `start`-th on.

@@ -1,7 +1,7 @@
 //! A test of x11perf, and the prices of the requests that it sends.
 
 use x11prof_cost_model::{
-    Clock, CostTable, PriorSleep, ServerParameters, Substitutions, TransportPrices,
+    Clock, CostTable, Micros, ServerParameters, Substitutions, TransportPrices,
 };
 use x11prof_session::Operation;
 
@@ -119,7 +119,7 @@ impl Sent {
 /// The processor time of a wakeup by a sender on the server's processor, and by one on another.
 pub(super) fn wakeups(parameters: &ServerParameters) -> [f64; 2] {
     let prices = TransportPrices::with_clock(parameters, Clock::Cpu);
-    let one = prices.wakeup(PriorSleep::default());
+    let one = prices.wakeup(Micros::ZERO);
     [one, prices.wakeup_other_cpu().unwrap_or(one)].map(|cost| cost.time.0)
 }
 

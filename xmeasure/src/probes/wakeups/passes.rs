@@ -12,18 +12,14 @@ pub(super) struct Pass {
     /// it.
     pub(super) quicker: Vec<f64>,
     pub(super) turns: Vec<f64>,
-    /// The times by sleep, and by work in a short sleep.
+    /// The times by sleep.
     pub(super) sleeps: Vec<Woken>,
-    pub(super) work: Vec<Woken>,
 }
 
-/// The times after one length of sleep or work.
+/// The times after one length of sleep.
 #[derive(Default)]
 pub(super) struct Woken {
     pub(super) nothing: Vec<f64>,
-    pub(super) mixed: Vec<f64>,
-    /// The time of one such batch in a stream.
-    pub(super) mixed_streamed: Vec<f64>,
     pub(super) area: Vec<f64>,
     /// The time of one such batch in a stream.
     pub(super) area_streamed: Vec<f64>,

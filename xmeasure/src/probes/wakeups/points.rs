@@ -1,21 +1,13 @@
-//! The points of a parameter file, by length of sleep and of work, from the passes.
+//! The points of a parameter file, by length of sleep, from the passes.
 
 use std::time::Duration;
 
-use x11prof_cost_model::{AfterSleep, AfterWork, Measured, Micros, TransportCosts};
+use x11prof_cost_model::{AfterSleep, Measured, Micros, TransportCosts};
 
+use super::area::MEGAPIXELS;
 use super::passes::{Pass, Woken, middle, over_passes};
 use crate::sampling::rounding::{micros, rounded};
 use crate::sampling::statistics::Estimate;
-
-/// The amounts of the loads, by which their times are divided.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Amounts {
-    /// Requests of the mixed batch.
-    pub(super) mixed: f64,
-    /// Millions of pixels of the area.
-    pub(super) megapixels: f64,
-}
 
 /// A time for the file.
 fn time(time: f64) -> Micros {
@@ -26,7 +18,6 @@ fn time(time: f64) -> Micros {
 pub(super) fn after_sleep(
     passes: &[Pass],
     sleeps: impl Iterator<Item = Duration>,
-    amounts: Amounts,
 ) -> Vec<AfterSleep> {
     let mut points: Vec<AfterSleep> = Vec::new();
     for (at, sleep) in sleeps.enumerate() {
@@ -34,12 +25,9 @@ pub(super) fn after_sleep(
         // keeps them; programs wake the server hundreds of times.
         let of =
             |field: fn(&Woken) -> &Vec<f64>| middle(passes, |pass| pass.sleeps.get(at).map(field));
-        let (Some(nothing), Some(mixed), Some(streamed), Some(connection)) = (
-            of(|woken| &woken.nothing),
-            of(|woken| &woken.mixed),
-            of(|woken| &woken.mixed_streamed),
-            of(|woken| &woken.connection),
-        ) else {
+        let (Some(nothing), Some(connection)) =
+            (of(|woken| &woken.nothing), of(|woken| &woken.connection))
+        else {
             continue;
         };
         let area = of(|woken| &woken.area).zip(of(|woken| &woken.area_streamed));
@@ -50,14 +38,12 @@ pub(super) fn after_sleep(
             } else {
                 cold - nothing - streamed
             };
-            time(more.max(0.0) / amounts.megapixels)
+            time(more.max(0.0) / MEGAPIXELS)
         };
-        let slower = mixed - nothing - streamed;
         let spread = over_passes(passes, |pass| Some(&pass.sleeps.get(at)?.nothing));
         points.push(AfterSleep {
             asleep_us: time(sleep.as_secs_f64() * 1e6),
             wakeup_us: time(nothing),
-            first_us: time(slower.max(0.0) / amounts.mixed),
             connection_us: time((connection - nothing).max(0.0)),
             megapixel_us: area.map(cold),
             spread: spread
@@ -79,7 +65,6 @@ fn at_once(passes: &[Pass], points: &[AfterSleep]) -> Option<AfterSleep> {
     (asleep_us.0 > 0.0 && asleep_us < short.asleep_us).then(|| AfterSleep {
         asleep_us,
         wakeup_us: time(wakeup),
-        first_us: Micros(0.0),
         connection_us: short.connection_us,
         // A client that has just drawn goes on with that.
         megapixel_us: short.megapixel_us.map(|_| Micros(0.0)),
@@ -88,41 +73,6 @@ fn at_once(passes: &[Pass], points: &[AfterSleep]) -> Option<AfterSleep> {
             .filter(|_| wakeup > 0.0)
             .map(|width| rounded(width / wakeup, 2)),
     })
-}
-
-/// The extra cost of each length of work over the same sleep without work.
-pub(super) fn after_work(
-    passes: &[Pass],
-    lengths: impl Iterator<Item = Duration>,
-    amounts: Amounts,
-) -> Vec<AfterWork> {
-    let mut points = Vec::new();
-    for (at, work) in lengths.enumerate() {
-        let beyond = |field: fn(&Woken) -> &Vec<f64>| {
-            let worked = over_passes(passes, |pass| pass.work.get(at).map(field))?;
-            let idle = over_passes(passes, |pass| pass.sleeps.first().map(field))?;
-            Some((worked.centre - idle.centre, worked))
-        };
-        let (Some((nothing, all)), Some((mixed, _)), Some((connection, _))) = (
-            beyond(|woken| &woken.nothing),
-            beyond(|woken| &woken.mixed),
-            beyond(|woken| &woken.connection),
-        ) else {
-            continue;
-        };
-        let more = |beyond: f64| time(beyond.max(0.0));
-        points.push(AfterWork {
-            worked_us: time(work.as_secs_f64() * 1e6),
-            wakeup_us: more(nothing),
-            first_us: more((mixed - nothing) / amounts.mixed),
-            connection_us: more(connection - nothing),
-            spread: all
-                .half_width
-                .filter(|_| nothing > 0.0)
-                .map(|width| rounded(width / nothing, 2)),
-        });
-    }
-    points
 }
 
 /// The costs of replies and events if the client's socket takes each.
