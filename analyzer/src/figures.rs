@@ -77,7 +77,7 @@ bytes_per_second | bytes/s | | The speed of the given network.
 # Time of the clients
 client_cpu_ms | ms | | Processor time of the clients by the kernel, until each was gone.
 server_cpu_ms | ms | wall_ms | Processor time of the server by the kernel.
-wall_ms | ms | duration_ms | From the first client's connecting to the last activity of a client.
+wall_ms | ms | duration_ms | From the first client's connecting to the last activity of a client, or to the end where one is still connected.
 duration_ms | ms | | From the first record to the last; of a burst, a wait or a phase its length.
 client_ms | ms | | Processor time of the client: in `client_and_server` the kernel's, in `parts` that of the episode.
 requests_ms | ms | total.server_ms | Time of the server without events.

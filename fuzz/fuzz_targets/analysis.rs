@@ -106,16 +106,17 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     drop(x11prof_views::stalls::text(&StallsReport::new(&stalls, &summary), &page));
     let episodes = EpisodesReport::new("fuzz", &summary, &episodes.finish());
 
-    // No page contradicts another one, whatever was recorded.
+    // No page contradicts another one, whatever was recorded. The clocks of a made-up recording know nothing of its
+    // context switches.
+    let is_clock = |record: &Record| matches!(record, Record::Control(_, Control::CpuTime(_)));
+    if records.iter().any(is_clock) {
+        return;
+    }
     let mut pages = Pages::default();
     add(&mut pages, "report", &profiles[0]);
     add(&mut pages, "episodes", &episodes);
     add(&mut pages, "stats", &statistics);
-    let mut audit = audit(&pages);
-    // The clocks of a made-up recording know nothing of its context switches.
-    audit
-        .violations
-        .retain(|violation| !violation.to_string().contains(", far from "));
+    let audit = audit(&pages);
     assert!(audit.violations.is_empty(), "{audit}");
 });
 

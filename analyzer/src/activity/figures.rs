@@ -61,6 +61,8 @@ pub struct ActivityFigures {
 pub(crate) struct Activity {
     server: Option<u32>,
     clients: FxHashMap<ConnectionId, u32>,
+    /// The number of connections of each client's process.
+    pids: FxHashMap<u32, u64>,
     processes: FxHashMap<u32, Process>,
     /// The number of processes that run for events.
     handling: u32,
@@ -96,27 +98,56 @@ impl Activity {
                 }
             }
             Observation::Control(_, Control::Server(server)) => self.server = server.pid,
-            Observation::Control(_, Control::Opened(opened)) => {
+            Observation::Control(time, Control::Opened(opened)) => {
                 if let Some(pid) = opened.pid
                     && self.clients.len() < PROCESSES_LIMIT
                 {
+                    self.pass(time.as_nanos());
+                    self.since_reading.connected(pid, time.as_nanos());
+                    let known = self.is_client(pid);
                     self.clients.insert(opened.connection, pid);
+                    *self.pids.entry(pid).or_default() += 1;
+                    if !known && self.is_client(pid) {
+                        let process = self.processes.get(&pid);
+                        self.clients_running += process.map_or(0, |process| process.running);
+                    }
                 }
             }
             Observation::Control(time, Control::Closed { connection, .. }) => {
-                if let Some(pid) = self.clients.remove(connection)
-                    && !self.clients.values().any(|other| *other == pid)
-                {
+                if let Some(pid) = self.clients.remove(connection) {
                     self.pass(time.as_nanos());
-                    if let Some(gone) = self.processes.remove(&pid) {
-                        self.handling -= u32::from(gone.is_handling());
-                    }
+                    self.disconnected(pid, time.as_nanos());
                 }
             }
             Observation::Control(time, Control::CpuTime(reading)) => {
                 self.since_reading.read(reading.pid, time.as_nanos());
             }
             _ => {}
+        }
+    }
+
+    /// True where a process counts as a client.
+    fn is_client(&self, pid: u32) -> bool {
+        self.pids.contains_key(&pid) && Some(pid) != self.server
+    }
+
+    /// A connection of a process is closed.
+    fn disconnected(&mut self, pid: u32, time: u64) {
+        let is_client = self.is_client(pid);
+        let Some(connections) = self.pids.get_mut(&pid) else {
+            return;
+        };
+        *connections -= 1;
+        if *connections > 0 {
+            return;
+        }
+        self.pids.remove(&pid);
+        self.since_reading.disconnected(pid, time);
+        if let Some(gone) = self.processes.remove(&pid) {
+            self.handling -= u32::from(gone.is_handling());
+            if is_client {
+                self.clients_running = self.clients_running.saturating_sub(gone.running);
+            }
         }
     }
 
@@ -163,24 +194,25 @@ impl Activity {
 
     /// Changes what a process does, and counts those that run for events.
     fn change<T>(&mut self, pid: u32, change: impl FnOnce(&mut Process) -> T) -> T {
+        let is_client = self.is_client(pid);
         let process = self.processes.entry(pid).or_default();
-        let before = u32::from(process.is_handling());
+        let (handling, running) = (u32::from(process.is_handling()), process.running);
         let changed = change(process);
-        self.handling = self.handling + u32::from(process.is_handling()) - before;
+        self.handling = self.handling + u32::from(process.is_handling()) - handling;
+        if is_client {
+            self.clients_running = self.clients_running + process.running - running;
+        }
         changed
     }
 
     /// A thread changed its state.
     fn step(&mut self, step: &Step) {
-        if let Some(stretch) = step.ran() {
-            self.since_reading.add(step.pid, stretch);
+        self.since_reading.step(step);
+        if step.ran().is_some() {
             if self.processes.contains_key(&step.pid) {
                 self.change(step.pid, |process| {
                     process.running = process.running.saturating_sub(1);
                 });
-            }
-            if Some(step.pid) != self.server {
-                self.clients_running = self.clients_running.saturating_sub(1);
             }
         } else if step.starts() && self.follows(step.pid) {
             self.start(step.pid);
@@ -210,8 +242,6 @@ impl Activity {
         self.figures.event_wakeups += u64::from(woken);
         if Some(pid) == self.server {
             self.figures.server_wakeups += u64::from(!preempted);
-        } else {
-            self.clients_running += 1;
         }
     }
 

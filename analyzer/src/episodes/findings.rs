@@ -182,6 +182,11 @@ impl Findings {
         }
     }
 
+    /// The recording ended at `time`.
+    pub(crate) fn recorded_until(&mut self, time: Timestamp) {
+        self.series.recorded_until(time.as_nanos());
+    }
+
     /// A thread of a client or of the server changed its state.
     pub(crate) fn step(&mut self, step: &Step) {
         let of = &self.processes;

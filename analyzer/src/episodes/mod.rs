@@ -186,6 +186,7 @@ impl Episodes {
                     findings.set_server(server.pid);
                 }
                 Control::Network(_) => tracker.emulated_link(),
+                Control::Ended { .. } => findings.recorded_until(*time),
                 Control::Attached {} => tracker.attached(),
                 Control::Opened(opened) => {
                     findings.first_act.get_or_insert(*time);

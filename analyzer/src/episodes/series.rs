@@ -44,6 +44,8 @@ pub(crate) struct Series {
     steps: Vec<Step>,
     /// The running threads, with their owner and the beginning of the run.
     running: FxHashMap<u32, (u32, u64)>,
+    /// The end of the recording, once that is known.
+    until: u64,
     /// True where the trace has context switches.
     pub(crate) switches: bool,
 }
@@ -63,6 +65,7 @@ impl Default for Series {
             length: FIRST_STEP,
             steps: Vec::new(),
             running: FxHashMap::default(),
+            until: 0,
             switches: false,
         }
     }
@@ -158,8 +161,14 @@ impl Series {
         }
     }
 
+    /// The recording ended at `time`: later than the last observation of the session.
+    pub(crate) fn recorded_until(&mut self, time: u64) {
+        self.until = time;
+    }
+
     /// The session ends.
     pub(crate) fn end(&mut self, time: u64, whose: impl Fn(u32) -> ProcessorOwner) {
+        let time = time.max(self.until);
         for (pid, since) in std::mem::take(&mut self.running).into_values() {
             self.ran(whose(pid), since, time);
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 
-use x11prof_trace::CpuTime;
+use x11prof_trace::{CpuTime, Timestamp};
 
 use crate::activity::since_reading::SinceReading;
 
@@ -77,9 +77,14 @@ impl CpuClocks {
     }
 
     /// Processor time of clients and of the `server` by their clocks, and by the switches `since` the last
-    /// reading.
-    pub(super) fn figures(&self, server: Option<u32>, since: Option<&SinceReading>) -> CpuFigures {
-        let since = |pid: u32| Some(since?.of(pid)).filter(|ran| !ran.is_zero());
+    /// reading until `now`.
+    pub(super) fn figures(
+        &self,
+        server: Option<u32>,
+        since: Option<&SinceReading>,
+        now: Timestamp,
+    ) -> CpuFigures {
+        let since = |pid: u32| Some(since?.of(pid, now.as_nanos())).filter(|ran| !ran.is_zero());
         let clients = self.0.iter();
         let clients = clients
             .filter(|(pid, clock)| clock.client && Some(**pid) != server)

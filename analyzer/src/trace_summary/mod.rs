@@ -65,6 +65,8 @@ pub struct TraceSummary {
     places: FxHashMap<ConnectionId, usize>,
     first_opened: Option<Timestamp>,
     last_activity: Timestamp,
+    /// The number of clients that are connected.
+    present: u64,
     cpu_clocks: CpuClocks,
     malformed: u64,
     lost_bytes: u64,
@@ -143,7 +145,10 @@ impl TraceSummary {
             Control::Network(network) => self.network = Some(*network),
             Control::Timing { why, .. } => self.not_timed.clone_from(why),
             Control::Attached {} => self.attached = true,
-            Control::Closed { .. } => self.acted(time),
+            Control::Closed { .. } => {
+                self.acted(time);
+                self.present = self.present.saturating_sub(1);
+            }
             Control::CpuTime(reading) => self.cpu_clocks.read(reading),
             Control::Trouble { what } if self.troubles.len() < MAX_TROUBLES => {
                 self.troubles.push(what.clone());
@@ -164,6 +169,7 @@ impl TraceSummary {
 
     fn opened(&mut self, opened: &Opened) {
         self.connected += 1;
+        self.present += 1;
         if let Some(pid) = opened.pid {
             self.cpu_clocks.is_client(pid);
         }
@@ -276,13 +282,18 @@ impl TraceSummary {
             .map_or(Duration::ZERO, |first| self.last.since(first))
     }
 
-    /// The time from the first client's connecting to the last activity of a client, or the length of the part.
+    /// The time from the first client's connecting to the last activity of a client, or to the end where a client is
+    /// still connected; the length of the part.
     pub fn wall(&self) -> Duration {
         if let Some((from, to)) = self.part {
             return to.since(from);
         }
+        let end = match self.present {
+            0 => self.last_activity,
+            _ => self.last,
+        };
         match self.first_opened {
-            Some(first) if first < self.last_activity => self.last_activity.since(first),
+            Some(first) if first < end => end.since(first),
             // A ring may have clients and nothing that they did.
             Some(_) => self.duration(),
             None => Duration::ZERO,
@@ -334,7 +345,7 @@ impl TraceSummary {
     pub fn cpu(&self) -> CpuFigures {
         let server = self.server.as_ref().and_then(|server| server.pid);
         let since = self.activity.since_reading();
-        self.cpu_clocks.figures(server, since)
+        self.cpu_clocks.figures(server, since, self.last)
     }
 
     /// The recorder's measurements of the connection to the display; `None` without `record --link`.
