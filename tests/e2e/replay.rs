@@ -156,7 +156,10 @@ impl Session {
         }
         expected.sort();
         assert_eq!(expected, replayed, "{said}");
-        assert!(!said.contains("requests that failed"), "{said}");
+        // A recording does not tell which of two clients the server heard first: an event may be sent to a window that
+        // has just gone.
+        let mut failed = said.lines().filter(|line| line.contains("that failed"));
+        assert!(failed.all(|line| line.ends_with(" SendEvent")), "{said}");
         compared
     }
 

@@ -104,6 +104,11 @@ impl<'a> Player<'a> {
 
     pub(super) fn close(&mut self, client: usize) -> Result<(), ReplayError> {
         const PATIENCE: Duration = Duration::from_secs(2);
+        // What others sent to its windows went there.
+        let others: Vec<usize> = (0..self.clients.len())
+            .filter(|other| *other != client)
+            .collect();
+        self.settle(Some(&others))?;
         if let Some(connection) = &self.clients[client] {
             connection.shut_down();
         }
