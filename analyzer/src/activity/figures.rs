@@ -200,7 +200,8 @@ impl Activity {
         let changed = change(process);
         self.handling = self.handling + u32::from(process.is_handling()) - handling;
         if is_client {
-            self.clients_running = self.clients_running + process.running - running;
+            // A trace may name another process as the server meanwhile.
+            self.clients_running = (self.clients_running + process.running).saturating_sub(running);
         }
         changed
     }

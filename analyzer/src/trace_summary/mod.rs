@@ -432,7 +432,7 @@ pub fn identity<R: io::Read>(reader: &mut Reader<R>) -> Result<Option<Server>, T
 mod tests {
     use std::time::Duration;
 
-    use x11prof_trace::Record;
+    use x11prof_trace::{ConnectionId, Control, Record};
 
     use super::TraceSummary;
     use crate::pipeline::Pipeline;
@@ -447,5 +447,27 @@ mod tests {
         let mut summary = TraceSummary::default();
         Pipeline::new().run_records(records, |observation| summary.observe(observation));
         assert_eq!(summary.wall(), Duration::from_millis(600));
+    }
+
+    #[test]
+    fn a_client_that_stays_connected_and_silent_counts_to_the_end() {
+        let wall = |closed: bool| {
+            let mut trace = Synthetic::new();
+            trace.wait(1000).client_sends(&[no_operation(1)]);
+            if closed {
+                trace.control(Control::Closed {
+                    connection: ConnectionId(1),
+                    by: "client".to_owned(),
+                    why: None,
+                });
+            }
+            trace.wait(4000);
+            trace.control(Control::Ended { exit_status: None });
+            let mut summary = TraceSummary::default();
+            Pipeline::new().run_records(trace.records, |one| summary.observe(one));
+            summary.wall()
+        };
+        assert_eq!(wall(true), Duration::from_micros(1000));
+        assert_eq!(wall(false), Duration::from_micros(5000));
     }
 }
