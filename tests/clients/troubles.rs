@@ -55,7 +55,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             "leak" => {
                 x.create_pixmap(depth, x.generate_id()?, window, SIDE, SIDE)?;
                 x.flush()?;
-                sleep(Duration::from_millis(15));
+                // Seldom enough to cost less than redrawing does, on a busy machine too.
+                sleep(Duration::from_millis(40));
             }
             "hog" => {
                 hog(&x, window)?;

@@ -131,23 +131,21 @@ fn a_slow_request_is_a_stall_and_who_waited_is_named() {
     };
     let (hog, poll) = (number("hog"), number("poll"));
     let stalls = report["stalls"]["stalls"].as_array().expect("stalls");
-    // The hog draws before the other one comes: a stall of that time has nobody who waits.
+    // The hog draws before the other one comes: a stall of that time has nobody who waits. On a busy machine the
+    // server may lack a processor for longer than it draws.
     let waited_in = stalls
         .iter()
-        .filter(|one| one["waited"][0]["connection"] == poll);
+        .filter(|one| one["how"] == "busy" && one["waited"][0]["connection"] == poll);
     let worst = waited_in.max_by(|a, b| {
         let held = |one: &Value| one["held_ms"].as_f64().unwrap_or(0.0);
         held(a).total_cmp(&held(b))
     });
     let worst = worst.expect("a stall that the other program waits in");
-    let found = [&worst["how"], &worst["request"]];
-    assert_eq!(found, ["busy", "PolyArc"], "{worst:#}");
+    assert_eq!(worst["request"], "PolyArc", "{worst:#}");
     assert_eq!(worst["connection"], hog);
-    let said = place.ok(["report"]);
-    assert!(
-        said.contains("by\n  PolyArc; 1 other client") || said.contains("by PolyArc;"),
-        "{said}"
-    );
+    let said = place.ok(["report", "--all"]);
+    let busy = format!(": busy with PolyArc of troubles (client {hog})");
+    assert!(said.contains(&busy), "{said}");
     // The one that waited has episodes that name who held it up.
     let episodes = place.json(["episodes", "--format", "json"]);
     let episodes = episodes["episodes"].as_array().expect("episodes");
