@@ -1,5 +1,4 @@
-//! Reads a trace on a thread of its own: half of the time of a pass is decompression, which another
-//! processor does while this one analyses.
+//! Reads a trace on a thread of its own: another processor decompresses while this one analyses.
 
 use std::io::Read;
 use std::sync::mpsc::{self, Receiver, SyncSender};

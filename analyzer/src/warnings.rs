@@ -127,32 +127,38 @@ impl Warning {
 pub struct Warnings(FxHashMap<Key, u64>);
 
 impl Warnings {
-    /// Counts a doubt about the price of `request`.
-    pub fn doubt(&mut self, request: Symbol, doubt: &Doubt) {
+    /// Counts a doubt about the prices of so many requests.
+    pub fn doubt(&mut self, request: Symbol, doubt: &Doubt, times: u64) {
         let kind = match doubt {
             Doubt::Substituted { .. } => WarningKind::Substituted,
             Doubt::Extrapolated { .. } => WarningKind::Extrapolated,
             Doubt::OneItem => WarningKind::OneItem,
             Doubt::Unpriced => WarningKind::Unpriced,
         };
-        self.count(Key {
-            kind,
-            request: Some(request),
-            doubt: Some(doubt.clone()),
-        });
+        self.count(
+            Key {
+                kind,
+                request: Some(request),
+                doubt: Some(doubt.clone()),
+            },
+            times,
+        );
     }
 
     /// Counts a failed request whose price could not be corrected.
     pub fn uncorrected(&mut self, request: Symbol) {
         let kind = WarningKind::Uncorrected;
-        self.count(Key {
-            kind,
-            request: Some(request),
-            doubt: None,
-        });
+        self.count(
+            Key {
+                kind,
+                request: Some(request),
+                doubt: None,
+            },
+            1,
+        );
     }
 
-    fn count(&mut self, mut key: Key) {
+    fn count(&mut self, mut key: Key, times: u64) {
         if self.0.len() >= MAX_WARNINGS && !self.0.contains_key(&key) {
             key = Key {
                 kind: key.kind,
@@ -160,7 +166,7 @@ impl Warnings {
                 doubt: None,
             };
         }
-        *self.0.entry(key).or_default() += 1;
+        *self.0.entry(key).or_default() += times;
     }
 
     /// The warnings, by kind and the most frequent first.

@@ -1,6 +1,6 @@
 //! Charges of server time: for requests, and for their transport.
 
-use x11prof_cost_model::{Cost, Micros, Price};
+use x11prof_cost_model::{Cost, Price};
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_session::{ClientId, Operation};
 
@@ -115,29 +115,6 @@ pub struct Alike<'a> {
     pub times: u64,
 }
 
-impl Alike<'_> {
-    /// Hands out the charges one by one.
-    pub fn each(&self, mut on: impl FnMut(&Charge<'_>)) {
-        let name = Some(self.operation.request);
-        for number in 0..self.times {
-            let there = (self.client, self.time);
-            on(&Charge::beside(there, TransportPart::Read, self.read, name));
-            if self.cold.time > Micros::ZERO {
-                on(&Charge::beside(there, TransportPart::Cold, self.cold, name));
-            }
-            on(&Charge::Request {
-                client: self.client,
-                sequence: SequenceNumber(self.sequence.0 + number),
-                time: self.time,
-                operation: self.operation,
-                bytes: self.bytes,
-                price: self.price,
-                across: None,
-            });
-        }
-    }
-}
-
 impl Charge<'_> {
     /// The client that is charged.
     pub fn client(&self) -> ClientId {
@@ -156,9 +133,7 @@ impl Charge<'_> {
             Charge::Request { price, .. } => price.server,
             Charge::Transport { server, .. } => *server,
             Charge::Alike(alike) => {
-                let mut sum = Cost::default();
-                alike.each(|charge| sum += charge.server());
-                sum
+                (alike.read + alike.cold + alike.price.server).times(alike.times as f64)
             }
             Charge::Failed {
                 correction: Some((was, should)),

@@ -236,13 +236,8 @@ impl ServerModel {
         let price = self.operations.look_up(operation).0.server;
         // The server does not sleep between them: their pixels are as warm or cold as those of the second.
         let cold = self.cold(seen, request);
-        for _ in 0..times {
-            self.clock.serve(read.time);
-            if cold.time > Micros::ZERO {
-                self.clock.serve(cold.time);
-            }
-            self.clock.serve(price.time);
-        }
+        let each = read.time + cold.time + price.time;
+        self.clock.serve(each * times as f64);
         self.clients.entry(seen.client).or_default().repeated(times);
         on(&Charge::Alike(Alike {
             client: seen.client,

@@ -17,8 +17,8 @@ use crate::activity::threads::Step;
 /// The server reports its own work (RECORD) in the run that does it. The recorder may read the report this
 /// much later. In nanoseconds.
 const TOLD_LATE: u64 = 2_000_000;
-/// Work that waits for its run, at most. Beyond that, all waiting work belongs to the next run.
-const WAITING_LIMIT: u64 = 1 << 16;
+/// Works that wait for their run, at most; equal ones count as one. Beyond that, all waiting work belongs to the next run.
+const WAITING_LIMIT: usize = 1 << 16;
 /// The kernel may have run others within a handler that took longer. In nanoseconds.
 const INTERRUPTED: u64 = 20_000;
 /// Waiting works that are searched for an equal one of the same moment: each request has a few charges.
@@ -86,8 +86,6 @@ pub(crate) struct Division<K> {
     /// Work that belongs to no run yet, in the order of time; equal works of one moment are one with a
     /// count.
     waiting: VecDeque<(Work<K>, u64)>,
-    /// The number of waiting works.
-    waits: u64,
     /// Work that belongs to the first run for sure.
     sure: FxHashMap<K, f64>,
     /// Work of the previous run.
@@ -132,7 +130,6 @@ impl<K: Divided> Division<K> {
             told: false,
             runs: Runs::of(server),
             waiting: VecDeque::new(),
-            waits: 0,
             sure: FxHashMap::default(),
             last: FxHashMap::default(),
             fit: Fit::new(),
@@ -184,11 +181,6 @@ impl<K: Divided> Division<K> {
         self.timed.is_some()
     }
 
-    /// True where so many more works may wait for their run.
-    pub(crate) fn has_room_for(&self, works: u64) -> bool {
-        self.waits + works <= WAITING_LIMIT
-    }
-
     /// The server gave a client its resource ids: the first, and the bits that differ.
     pub(crate) fn accepted(&mut self, client: ConnectionId, ids: (u32, u32)) {
         self.with_timed(|timed, on| timed.accepted(client, ids, on));
@@ -234,9 +226,9 @@ impl<K: Divided> Division<K> {
         let priced = self.priced;
         let mut on = |happened: Match<TimedWork<K>>| match happened {
             Match::Timed((key, _), nanos) => matched.push((key, of_nanos(nanos))),
-            Match::Untimed((key, price)) => {
+            Match::Untimed((key, price), times) => {
                 let price = price.map_or_else(|| usual(priced), |price| price.0);
-                *sure.entry(key).or_default() += price;
+                *sure.entry(key).or_default() += price * times as f64;
             }
             Match::Unclaimed(nanos) => uncalled.share += of_nanos(nanos),
         };
@@ -313,11 +305,11 @@ impl<K: Divided> Division<K> {
     /// The server has `work`, so many times.
     pub(crate) fn work(&mut self, work: Work<K>, times: u64) {
         if let Some(price) = work.price {
-            (0..times).for_each(|_| self.priced.0 += price.0);
+            self.priced.0 += price.0 * times as f64;
             self.priced.1 += times;
         }
         self.wait(work, times);
-        if self.source == Source::Clock || self.waits > WAITING_LIMIT {
+        if self.source == Source::Clock || self.waiting.len() > WAITING_LIMIT {
             while let Some((work, times)) = self.next_if(|_| true) {
                 self.take(work, times);
             }
@@ -326,7 +318,6 @@ impl<K: Divided> Division<K> {
 
     /// Puts `work` among what waits. Screen updates may come late.
     fn wait(&mut self, work: Work<K>, times: u64) {
-        self.waits += times;
         if work.question.is_none() {
             for back in 1..=ALIKE.min(self.waiting.len()) {
                 let at = self.waiting.len() - back;
@@ -354,9 +345,7 @@ impl<K: Divided> Division<K> {
 
     /// The work that waits longest, and how often, where it is as asked.
     fn next_if(&mut self, asked: impl Fn(&Work<K>) -> bool) -> Option<(Work<K>, u64)> {
-        let next = self.waiting.pop_front_if(|(work, _)| asked(work))?;
-        self.waits -= next.1;
-        Some(next)
+        self.waiting.pop_front_if(|(work, _)| asked(work))
     }
 
     /// A client is gone: nobody waits for its answers.
@@ -441,7 +430,6 @@ impl<K: Divided> Division<K> {
             }
         }
         for (work, times) in kept.into_iter().rev() {
-            self.waits += times;
             self.waiting.push_front((work, times));
         }
     }
@@ -463,10 +451,7 @@ impl<K: Divided> Division<K> {
         let price = work
             .price
             .map_or_else(|| usual(self.priced), |price| price.0);
-        let sum = self.sure.entry(key).or_default();
-        for _ in 0..times {
-            *sum += price;
-        }
+        *self.sure.entry(key).or_default() += price * times as f64;
     }
 
     fn divide(&mut self, share: Share, wakeup: Micros, woken: &impl Fn(Option<K>) -> K) {
@@ -591,7 +576,6 @@ impl<K: Divided> Division<K> {
         // What waits for its division is of before.
         self.fit.divide(&mut |_, _| {});
         self.waiting.clear();
-        self.waits = 0;
         // Of a handler that goes on, the rest is of the part that begins.
         let from = self.runs.told_until();
         self.handled_from = from;

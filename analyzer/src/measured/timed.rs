@@ -10,7 +10,7 @@ use x11prof_protocol::SequenceNumber;
 use x11prof_trace::{ConnectionId, HandlerTime};
 
 /// Requests, or times, of one client that wait for each other, at most. Older ones have lost their partners.
-const WAITING_LIMIT: usize = 1 << 16;
+const WAITING_LIMIT: u64 = 1 << 16;
 
 /// Requests that wait for their handlers' times, and times that wait for their requests.
 #[derive(Debug)]
@@ -22,17 +22,34 @@ pub(super) struct Timed<K> {
 
 #[derive(Debug)]
 struct Client<K> {
-    requests: VecDeque<(u16, K)>,
+    requests: VecDeque<Waiting<K>>,
+    /// The number of requests that wait.
+    waits: u64,
     /// The handlers' times, each with the nanoseconds of one of its requests.
     times: VecDeque<(HandlerTime, f64)>,
 }
 
-/// A match of a request with a time, or the failure of a match.
+/// Equal requests, one after the other.
+#[derive(Debug)]
+struct Waiting<K> {
+    first: u16,
+    count: u64,
+    key: K,
+}
+
+impl<K> Waiting<K> {
+    fn pass(&mut self, times: u64) {
+        self.first = self.first.wrapping_add(times as u16);
+        self.count -= times;
+    }
+}
+
+/// A match of requests with a time, or the failure of a match.
 pub(super) enum Match<K> {
-    /// The handler of a request with this key took these nanoseconds.
+    /// The handlers of requests with this key took these nanoseconds.
     Timed(K, f64),
-    /// The time of a request has been lost.
-    Untimed(K),
+    /// The times of so many requests have been lost.
+    Untimed(K, u64),
     /// The nanoseconds were for requests that are not in the trace.
     Unclaimed(f64),
 }
@@ -79,10 +96,12 @@ impl<K: Copy> Timed<K> {
         let Some(client) = index.and_then(|index| self.clients.get_mut(index)) else {
             return false;
         };
-        for number in 0..times {
-            let sequence = low_bits(first).wrapping_add(number as u16);
-            client.requests.push_back((sequence, key));
-        }
+        client.waits += times;
+        client.requests.push_back(Waiting {
+            first: low_bits(first),
+            count: times,
+            key,
+        });
         client.settle(on);
         true
     }
@@ -113,45 +132,55 @@ impl<K: Copy> Client<K> {
     fn new() -> Client<K> {
         Client {
             requests: VecDeque::new(),
+            waits: 0,
             times: VecDeque::new(),
         }
     }
 
     /// Joins what is there.
     fn settle(&mut self, on: &mut dyn FnMut(Match<K>)) {
-        while let (Some(&(sequence, key)), Some((time, each))) =
-            (self.requests.front(), self.times.front_mut())
+        while let (Some(waiting), Some((time, each))) =
+            (self.requests.front_mut(), self.times.front_mut())
         {
             // Numbers wrap round: fewer than half of them are on their way.
-            let after = sequence.wrapping_sub(time.sequence).cast_signed();
-            if after < 0 {
-                self.requests.pop_front();
-                on(Match::Untimed(key));
-                continue;
+            let after = waiting.first.wrapping_sub(time.sequence).cast_signed();
+            let lost = match after < 0 {
+                true => waiting.count.min(after.unsigned_abs().into()),
+                false => 0,
+            };
+            if lost > 0 {
+                on(Match::Untimed(waiting.key, lost));
             }
-            let skipped = u32::from(after.cast_unsigned()).min(time.count);
+            let skipped = u32::from(after.max(0).unsigned_abs()).min(time.count);
             if skipped > 0 {
                 on(Match::Unclaimed(*each * f64::from(skipped)));
             }
-            let has_it = skipped < time.count;
-            let taken = skipped + u32::from(has_it);
-            time.sequence = time.sequence.wrapping_add(taken as u16);
-            time.count -= taken;
-            let (each, is_over) = (*each, time.count == 0);
-            if is_over {
-                self.times.pop_front();
+            // The next request of the trace is the next one of the time.
+            let met = match lost > 0 {
+                true => 0,
+                false => u64::from(time.count - skipped).min(waiting.count),
+            };
+            if met > 0 {
+                on(Match::Timed(waiting.key, *each * met as f64));
             }
-            if has_it {
-                self.requests.pop_front();
-                on(Match::Timed(key, each));
-            }
+            waiting.pass(lost + met);
+            self.waits -= lost + met;
+            let passed = skipped + met as u32;
+            time.sequence = time.sequence.wrapping_add(passed as u16);
+            time.count -= passed;
+            self.requests.pop_front_if(|waiting| waiting.count == 0);
+            self.times.pop_front_if(|(time, _)| time.count == 0);
         }
-        while self.requests.len() > WAITING_LIMIT
-            && let Some((_, key)) = self.requests.pop_front()
+        while let Some(beyond) = self.waits.checked_sub(WAITING_LIMIT + 1)
+            && let Some(waiting) = self.requests.front_mut()
         {
-            on(Match::Untimed(key));
+            let lost = waiting.count.min(beyond + 1);
+            on(Match::Untimed(waiting.key, lost));
+            waiting.pass(lost);
+            self.waits -= lost;
+            self.requests.pop_front_if(|waiting| waiting.count == 0);
         }
-        if self.times.len() > WAITING_LIMIT
+        if self.times.len() as u64 > WAITING_LIMIT
             && let Some((time, each)) = self.times.pop_front()
         {
             on(Match::Unclaimed(each * f64::from(time.count)));
@@ -159,8 +188,8 @@ impl<K: Copy> Client<K> {
     }
 
     fn end(self, on: &mut dyn FnMut(Match<K>)) {
-        for (_, key) in self.requests {
-            on(Match::Untimed(key));
+        for waiting in self.requests {
+            on(Match::Untimed(waiting.key, waiting.count));
         }
         for (time, each) in self.times {
             on(Match::Unclaimed(each * f64::from(time.count)));
@@ -203,7 +232,7 @@ mod tests {
     fn told(into: &mut String, happened: Match<char>) {
         into.push_str(&match happened {
             Match::Timed(key, nanos) => format!("{key}{nanos} "),
-            Match::Untimed(key) => format!("-{key} "),
+            Match::Untimed(key, times) => format!("-{key} ").repeat(times as usize),
             Match::Unclaimed(nanos) => format!("?{nanos} "),
         });
     }

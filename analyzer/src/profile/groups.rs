@@ -82,7 +82,8 @@ pub(crate) struct Groups {
     /// Ids that several clients had in turn.
     reused: Vec<IdRange>,
     roots: Vec<u32>,
-    recent: HashMap<ConnectionId, VecDeque<(SequenceNumber, GroupKey)>>,
+    /// The first and last of requests in a row with one key.
+    recent: HashMap<ConnectionId, VecDeque<([SequenceNumber; 2], GroupKey)>>,
     current: GroupKey,
     copies: Copies,
 }
@@ -120,12 +121,18 @@ impl Groups {
                 self.current = self.key(seen);
                 if let Message::Request(request) = seen.message {
                     let recent = self.recent.entry(seen.connection).or_default();
-                    for number in 0..seen.times {
-                        if recent.len() == RECENT {
-                            recent.pop_front();
+                    let first = request.sequence;
+                    let last = SequenceNumber(first.0 + seen.times - 1);
+                    match recent.back_mut() {
+                        Some(([_, before], key))
+                            if *key == self.current && before.next() == first =>
+                        {
+                            *before = last;
                         }
-                        let sequence = SequenceNumber(request.sequence.0 + number);
-                        recent.push_back((sequence, self.current));
+                        _ => recent.push_back(([first, last], self.current)),
+                    }
+                    if recent.len() > RECENT {
+                        recent.pop_front();
                     }
                 }
             }
@@ -252,13 +259,17 @@ impl Groups {
         let Some(recent) = self.recent.get_mut(&connection) else {
             return GroupKey::None;
         };
-        while recent.front().is_some_and(|(first, _)| *first < sequence) {
+        while recent
+            .front()
+            .is_some_and(|([_, last], _)| *last < sequence)
+        {
             recent.pop_front();
         }
         match recent.front() {
-            Some((first, key)) if *first == sequence && self.tally.contains(*key) => *key,
-            Some((first, _)) if *first == sequence => GroupKey::Others,
-            _ => GroupKey::None,
+            Some(([first, _], _)) if *first > sequence => GroupKey::None,
+            Some((_, key)) if self.tally.contains(*key) => *key,
+            Some(_) => GroupKey::Others,
+            None => GroupKey::None,
         }
     }
 

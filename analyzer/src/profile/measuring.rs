@@ -92,11 +92,6 @@ impl Measuring {
         group: Option<GroupKey>,
     ) {
         use TransportPart::{Cold, Error, Event, Own, Read, Reply, Setup, Update, Wakeup};
-        if let Charge::Alike(alike) = charge
-            && !self.is_timed_with_room_for(2 * alike.times)
-        {
-            return alike.each(|charge| self.charge(charge, seen, group));
-        }
         let Some(division) = &mut self.division else {
             return;
         };
@@ -143,6 +138,9 @@ impl Measuring {
                     question: None,
                 };
                 division.work(work(Some(Read), Some(alike.read.time)), alike.times);
+                if alike.cold.time > Micros::ZERO && !division.is_timed() {
+                    division.work(work(None, Some(alike.cold.time)), alike.times);
+                }
                 let price = known.then_some(alike.price.server.time);
                 let first = (ConnectionId(alike.client.0), alike.sequence);
                 division.timed_request(work(None, price), first, alike.times);
@@ -381,12 +379,6 @@ impl Measuring {
     /// True where the server's handlers tell their times.
     pub(super) fn is_timed(&self) -> bool {
         self.division.as_ref().is_some_and(Division::is_timed)
-    }
-
-    /// True where handlers tell their times, and so many more works may wait for their run.
-    fn is_timed_with_room_for(&self, works: u64) -> bool {
-        let division = self.division.as_ref();
-        division.is_some_and(|division| division.is_timed() && division.has_room_for(works))
     }
 
     /// The server's run time by switches and by clock, where they differ.

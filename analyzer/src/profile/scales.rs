@@ -88,10 +88,10 @@ impl Scales {
         self.rule(request).map_or(1.0, |rule| rule.0.factor)
     }
 
-    /// Counts a request that is now priced, or left out.
-    pub(crate) fn count(&mut self, request: Symbol) {
+    /// Counts requests that are now priced, or left out.
+    pub(crate) fn count(&mut self, request: Symbol, times: u64) {
         if let Some(rule) = self.rule(request) {
-            rule.1 += 1;
+            rule.1 += times;
         }
     }
 
@@ -143,7 +143,7 @@ mod tests {
         assert_eq!(scales.factor("PolyLine".into()), 0.0);
         assert_eq!(scales.factor("PolyArc".into()), 0.5);
         assert_eq!(scales.factor("CopyArea".into()), 1.0);
-        scales.count("PolyArc".into());
+        scales.count("PolyArc".into(), 1);
         assert_eq!(scales.report()[0].requests, 1);
     }
 }

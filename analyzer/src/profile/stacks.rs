@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 use x11prof_cost_model::Micros;
 use x11prof_protocol::Symbol;
-use x11prof_server_model::{Charge, ClientId, TransportPart};
+use x11prof_server_model::{Alike, Charge, ClientId, TransportPart};
 use x11prof_trace::ConnectionId;
 
 use super::groups::{GroupKey, Groups};
@@ -149,10 +149,9 @@ impl Stacks {
     /// Adds a charge; `event` is the name of the event that it is for.
     pub(super) fn charge(&mut self, charge: &Charge<'_>, event: Option<Symbol>, window: GroupKey) {
         let what = match charge {
-            Charge::Alike(alike) => {
-                return alike.each(|charge| self.charge(charge, event, window));
+            Charge::Request { operation, .. } | Charge::Alike(Alike { operation, .. }) => {
+                WorkKind::Request(operation.request)
             }
-            Charge::Request { operation, .. } => WorkKind::Request(operation.request),
             Charge::Failed { request, .. } | Charge::Blame { request, .. } => {
                 WorkKind::Request(*request)
             }
@@ -172,12 +171,17 @@ impl Stacks {
                 sum.count += 1;
                 sum.sent = sum.sent.saturating_add(*bytes);
             }
+            Charge::Alike(alike) => {
+                sum.count += alike.times;
+                let bytes = alike.bytes.saturating_mul(alike.times);
+                sum.sent = sum.sent.saturating_add(bytes);
+            }
             Charge::Transport { bytes, .. } => sum.returned = sum.returned.saturating_add(*bytes),
             Charge::Blame { server, .. } => {
                 sum.modelled += server.time;
                 self.blamed += server.time;
             }
-            Charge::Failed { .. } | Charge::Alike(_) => {}
+            Charge::Failed { .. } => {}
         }
     }
 

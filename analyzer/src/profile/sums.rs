@@ -96,17 +96,15 @@ impl Sums {
         }
         match charge {
             Charge::Alike(alike) => {
-                self.count_clock(alike.price.clock, alike.times);
+                let (request, times) = (alike.operation.request, alike.times);
+                self.count_clock(alike.price.clock, times);
                 for doubt in &alike.price.doubts {
-                    let request = alike.operation.request;
-                    (0..alike.times).for_each(|_| self.warnings.doubt(request, doubt));
+                    self.warnings.doubt(request, doubt, times);
                 }
-                for _ in 0..alike.times {
-                    self.scales.count(alike.operation.request);
-                    self.transport[index(TransportPart::Read)].add(0, alike.read);
-                    if alike.cold.time > Micros::ZERO {
-                        self.transport[index(TransportPart::Cold)].add(0, alike.cold);
-                    }
+                self.scales.count(request, times);
+                self.transport[index(TransportPart::Read)].add_times(alike.read, times);
+                if alike.cold.time > Micros::ZERO {
+                    self.transport[index(TransportPart::Cold)].add_times(alike.cold, times);
                 }
             }
             Charge::Request {
@@ -115,10 +113,10 @@ impl Sums {
                 price,
                 ..
             } => {
-                self.scales.count(operation.request);
+                self.scales.count(operation.request, 1);
                 self.count_clock(price.clock, 1);
                 for doubt in &price.doubts {
-                    self.warnings.doubt(operation.request, doubt);
+                    self.warnings.doubt(operation.request, doubt, 1);
                 }
                 if let Some((_, server)) = self.unclaimed.take_if(|(of, _)| of == client) {
                     self.lines.line(operation.request).transport += server;
@@ -178,8 +176,8 @@ impl Sums {
     /// A charge for a request that is left out.
     fn left_out(&mut self, charge: &Charge<'_>) {
         match charge {
-            Charge::Request { operation, .. } => self.scales.count(operation.request),
-            Charge::Alike(alike) => alike.each(|charge| self.left_out(charge)),
+            Charge::Request { operation, .. } => self.scales.count(operation.request, 1),
+            Charge::Alike(alike) => self.scales.count(alike.operation.request, alike.times),
             Charge::Blame { client, server, .. } => self.unclaimed = Some((*client, *server)),
             _ => {}
         }

@@ -67,15 +67,11 @@ impl Line {
                 self.count += alike.times;
                 self.bytes = (self.bytes).saturating_add(alike.bytes.saturating_mul(alike.times));
                 *self.priced_as(alike.price.basis) += alike.times;
-                let server = alike.price.server.times(factor);
-                for _ in 0..alike.times {
-                    self.transport += alike.read;
-                    if alike.cold.time > Micros::ZERO {
-                        self.transport += alike.cold;
-                        self.cold += alike.cold;
-                    }
-                    self.server += server;
-                }
+                let times = alike.times as f64;
+                let cold = alike.cold.times(times);
+                self.transport += alike.read.times(times) + cold;
+                self.cold += cold;
+                self.server += alike.price.server.times(factor * times);
             }
             Charge::Failed { correction, .. } => {
                 self.failed += 1;

@@ -33,6 +33,12 @@ impl TransportLine {
         self.bytes = self.bytes.saturating_add(bytes);
         self.server += server;
     }
+
+    /// Adds so many parts without bytes, each of this cost.
+    pub(super) fn add_times(&mut self, server: Cost, times: u64) {
+        self.count += times;
+        self.server += server.times(times as f64);
+    }
 }
 
 /// The parts of transport that take the server's time.

@@ -40,12 +40,12 @@ impl Work {
         self.last = time;
         let full = self.kinds.len() >= KINDS;
         match self.kinds.iter_mut().find(|of| of.request == request) {
-            Some(of) => (0..times).for_each(|_| of.price += price),
+            Some(of) => of.price += price * times as f64,
             None if full => {}
-            None => {
-                let price = (1..times).fold(price, |sum, _| sum + price);
-                self.kinds.push(OfKind { request, price });
-            }
+            None => self.kinds.push(OfKind {
+                request,
+                price: price * times as f64,
+            }),
         }
     }
 

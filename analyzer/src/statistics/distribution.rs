@@ -1,8 +1,7 @@
 //! The distribution of a quantity in bounded memory: every value as long as there are few
 //! different ones, a sketch of them from then on.
 //!
-//! Number, range, mean and standard deviation are exact in either case (Welford's method, Knuth,
-//! TAOCP vol. 2, section 4.2.2). Mode, median and the histogram of a sketch are those of its
+//! Number, range, mean and standard deviation are exact in either case (Chan, Golub and LeVeque, 1983). Mode, median and the histogram of a sketch are those of its
 //! cells, which are 1/128 as wide as their values or narrower (`hdrhistogram`).
 
 use hdrhistogram::Histogram as Sketch;
@@ -54,19 +53,24 @@ impl Distribution {
         if times == 0 {
             return;
         }
+        self.take(times, value as f64, 0.0);
         self.least = self.least.min(value);
         self.most = self.most.max(value);
-        for number in self.number + 1..=self.number + times {
-            let away = value as f64 - self.mean;
-            // Often all values are one; a division takes longer than all else here.
-            if away == 0.0 {
-                break;
-            }
-            self.mean += away / number as f64;
-            self.squares += away * (value as f64 - self.mean);
-        }
-        self.number += times;
         self.count(value, times);
+    }
+
+    /// Takes so many values with this mean and sum of squared differences: the method of Chan, Golub and LeVeque.
+    fn take(&mut self, number: u64, mean: f64, squares: f64) {
+        let (before, added) = (self.number as f64, number as f64);
+        self.number += number;
+        let away = mean - self.mean;
+        // Often all values are one; a division takes longer than all else here.
+        if away != 0.0 {
+            let part = added / self.number as f64;
+            self.mean += away * part;
+            self.squares += away * away * before * part;
+        }
+        self.squares += squares;
     }
 
     /// Adds all values of another one.
@@ -74,12 +78,7 @@ impl Distribution {
         if other.number == 0 {
             return;
         }
-        // The method of Chan, Golub and LeVeque.
-        let (ours, theirs) = (self.number as f64, other.number as f64);
-        let (all, away) = (ours + theirs, other.mean - self.mean);
-        self.mean += away * theirs / all;
-        self.squares += other.squares + away * away * ours * theirs / all;
-        self.number += other.number;
+        self.take(other.number, other.mean, other.squares);
         self.least = self.least.min(other.least);
         self.most = self.most.max(other.most);
         for (value, count) in other.counts() {
