@@ -55,7 +55,9 @@ pub use activity::figures::ActivityFigures;
 pub use activity::run_times::ServerRuns;
 pub use activity::threads::Step;
 pub use budget::{Budget, BudgetCounts, BudgetError, BudgetLine, BudgetVerdict, Found};
-pub use clients_now::report::{ClientNow, GrabNow, HeldNow, NowReport, RateNow, RowNow, WaitNow};
+pub use clients_now::report::{
+    ClientNow, GrabNow, HeldNow, NowReport, RateNow, RowNow, WaitNow, WatchingCost,
+};
 pub use clients_now::{ClientsNow, NowOptions};
 pub use comparison::{ComparedRequest, ComparedServer, Comparison, RequestOnServer, share};
 pub use difference::{

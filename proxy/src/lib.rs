@@ -60,7 +60,7 @@ mod viewer;
 mod viewers;
 mod watch;
 
-pub use attach::{AttachConfig, WATCHDOG, attach, attach_watchdog, running_clients};
+pub use attach::{AttachConfig, AttachCost, WATCHDOG, attach, attach_watchdog, running_clients};
 pub use authority::Cookie;
 pub use display_name::{DisplayName, DisplayNameError, Endpoint};
 pub use handler_times::become_timed;

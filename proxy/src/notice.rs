@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use x11prof_trace::ConnectionId;
 
+use crate::attach::AttachCost;
+
 /// Something that the user of a running recording may want to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
@@ -42,6 +44,8 @@ pub enum Notice {
         /// The cause in words where there is more to say.
         why: Option<String>,
     },
+    /// The cost of an attached recorder to the server, once a second.
+    Cost(AttachCost),
     /// Something went wrong with the recording itself; the program being recorded goes on.
     Trouble(String),
 }

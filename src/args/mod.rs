@@ -195,6 +195,9 @@ pub(crate) struct Record {
     /// End the recording after N seconds, and COMMAND with it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seconds: Option<u64>,
+    /// End the recording once it costs the server more than PERCENT of a processor, over five seconds
+    #[arg(long, value_name = "PERCENT", requires = "attach", value_parser = values::percent)]
+    pub(crate) max_cost: Option<f64>,
     /// Keep only the last SECONDS (at most 200 MB, in files without a name), and write them to FILE-1,
     /// FILE-2 … each time a condition of --when is met
     #[arg(long, value_name = "SECONDS", requires = "when", conflicts_with_all = ["live", "scrub"],

@@ -15,7 +15,7 @@ use x11prof_proxy::{
 };
 
 use x11prof_trace::EmulatedNetwork;
-use x11prof_views::units::counted;
+use x11prof_views::units::{counted, duration, share};
 
 use super::scrub;
 use crate::args::{DEFAULT_TRACE, Record};
@@ -61,6 +61,7 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
             filter,
             takes_marks: true,
             mark_key: arguments.mark_key,
+            max_cost: arguments.max_cost,
         };
         return attached(config, &path, consumer);
     }
@@ -150,7 +151,17 @@ fn emulated(network: Network) -> EmulatedNetwork {
 /// Records clients that already run.
 fn attached(mut config: AttachConfig, path: &Path, consumer: Consumer) -> Outcome {
     let scrubs = config.filter.is_some();
-    let recorded = attach(&config, |notice| tell(consumer.view(), &notice, true));
+    let mut cost = None;
+    let recorded = attach(&config, |notice| {
+        if let Notice::Cost(now) = &notice {
+            cost = Some(*now);
+            consumer
+                .view()
+                .into_iter()
+                .for_each(|live| live.show_cost(now));
+        }
+        tell(consumer.view(), &notice, true);
+    });
     config.watch = None;
     let wrote = consumer.finish(path);
     let mut recorded = recorded.map_err(why)?;
@@ -163,6 +174,15 @@ fn attached(mut config: AttachConfig, path: &Path, consumer: Consumer) -> Outcom
         Some(words) => say!("{clients}, {told} heard; {words}"),
         None if recorded.left_alone => say!("no client sent anything; {path} is left as it was"),
         None => say!("{clients}, {told} heard, {written} in {path}"),
+    }
+    if let Some(cost) = cost {
+        let ms = |time: Duration| duration(time.as_secs_f64() * 1e3);
+        say!(
+            "it cost the server {} ({} of a processor), {} for each report",
+            ms(cost.server),
+            share(cost.percent()[0]),
+            ms(cost.report)
+        );
     }
     if scrubs && !recorded.left_alone {
         tell_scrubbed();
@@ -249,6 +269,7 @@ fn words(notice: &Notice, serves: bool) -> Option<String> {
                 .map_or_else(String::new, |why| format!(": {why}"));
             Some(format!("client {} ended by {by}{why}", connection.0))
         }
+        Notice::Cost(_) => None,
         Notice::Trouble(what) => Some(what.clone()),
     }
 }

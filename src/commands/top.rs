@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use x11prof_analyzer::{BasisOption, ClientsNow, FRAME_MS, NowOptions, NowReport};
 use x11prof_cost_model::Substitutions;
-use x11prof_proxy::{AttachConfig, DEFAULT_QUEUE_BYTES, Notice, Target, Watch, attach, watch};
+use x11prof_proxy::{
+    AttachConfig, DEFAULT_QUEUE_BYTES, Notice, Recorded, Target, Watch, attach, watch,
+};
 use x11prof_views::clients_now::{self as views, Order};
 
 use super::record::{RECORDER, why};
@@ -62,6 +64,7 @@ fn attaching(arguments: &Top, watch: Watch, time: Option<Duration>) -> AttachCon
         filter: None,
         takes_marks: false,
         mark_key: None,
+        max_cost: arguments.max_cost,
     }
 }
 
@@ -76,15 +79,23 @@ fn display(arguments: &Top) -> String {
 fn watch_display(arguments: &Top) -> Outcome {
     let (live, watch) = Live::start(view_options(arguments, display(arguments)))?;
     let mut config = attaching(arguments, watch, None);
-    let attached = attach(&config, |notice| {
-        if let Notice::Trouble(what) = notice {
-            live.tell(what);
-        }
+    let attached = attach(&config, |notice| match notice {
+        Notice::Trouble(what) => live.tell(what),
+        Notice::Cost(cost) => live.show_cost(&cost),
+        _ => {}
     });
     // The view ends with its watch.
     config.watch = None;
     live.finish();
-    attached.map(|_| ExitCode::SUCCESS).map_err(why)
+    within_cost(arguments, &attached.map_err(why)?)
+}
+
+/// An error where `--max-cost` ended the watch.
+fn within_cost(arguments: &Top, attached: &Recorded) -> Outcome {
+    match attached.trouble.first() {
+        Some(trouble) if arguments.max_cost.is_some() => Err(CommandError::failed(trouble)),
+        _ => Ok(ExitCode::SUCCESS),
+    }
 }
 
 /// Watches a display for the seconds that were asked for, and prints what was seen.
@@ -98,18 +109,24 @@ fn look_at_display(arguments: &Top) -> Outcome {
         .map_err(|error| CommandError::failed(format_args!("a thread: {error}")))?;
     let time = Duration::from_secs_f64(arguments.seconds);
     let mut config = attaching(arguments, watch, Some(time));
-    let attached = attach(&config, |notice| {
-        if let Notice::Trouble(what) = notice {
-            say!("{what}");
-        }
+    let mut cost = None;
+    let attached = attach(&config, |notice| match notice {
+        Notice::Trouble(what) => say!("{what}"),
+        Notice::Cost(now) => cost = Some(live::watching(&now)),
+        _ => {}
     });
     config.watch = None;
     let report = counting
         .join()
         .map_err(|_| CommandError::failed("the counting thread ended early"))?;
-    attached.map_err(why)?;
+    let attached = attached.map_err(why)?;
     let report = report?.ok_or_else(|| CommandError::failed("the display said nothing"))?;
-    print(arguments, &report, &display(arguments))
+    let report = NowReport {
+        watching: cost,
+        ..report
+    };
+    print(arguments, &report, &display(arguments))?;
+    within_cost(arguments, &attached)
 }
 
 /// The options of the screen.

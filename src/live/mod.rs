@@ -12,15 +12,15 @@ mod view;
 use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, SendError, Sender};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use signal_hook::consts::{SIGUSR1, SIGUSR2};
-use x11prof_analyzer::{BasisOption, FRAME_MS, NowOptions, NowReport};
-use x11prof_proxy::{Watch, WatchEvent, Watched, watch};
+use x11prof_analyzer::{BasisOption, FRAME_MS, NowOptions, NowReport, WatchingCost};
+use x11prof_proxy::{AttachCost, Watch, WatchEvent, Watched, watch};
 use x11prof_views::clients_now::By;
 
 use crate::error::CommandError;
@@ -71,6 +71,7 @@ impl ViewOptions {
 pub(crate) struct Live {
     thread: JoinHandle<Option<CapturedOutput>>,
     notices: Sender<String>,
+    cost: Arc<Mutex<Option<WatchingCost>>>,
     /// The recording has ended.
     over: Arc<AtomicBool>,
     /// The recorded program's output, while the view has the screen.
@@ -99,6 +100,7 @@ impl Live {
                 .map_err(|error| CommandError::failed(format_args!("signals: {error}")))
         };
         let (notices, told) = mpsc::channel();
+        let cost = Arc::default();
         let over = Arc::new(AtomicBool::new(false));
         let draws = io::stderr().is_terminal();
         let captured = match draws && options.collects {
@@ -115,6 +117,7 @@ impl Live {
             what: options.what,
             source,
             told,
+            cost: Arc::clone(&cost),
             over: Arc::clone(&over),
             print: signal(SIGUSR1)?,
             afresh: signal(SIGUSR2)?,
@@ -134,6 +137,7 @@ impl Live {
         Ok(Live {
             thread,
             notices,
+            cost,
             over,
             captured,
         })
@@ -144,6 +148,13 @@ impl Live {
         // The user may have left the view.
         if let Err(SendError(notice)) = self.notices.send(notice) {
             say!("{notice}");
+        }
+    }
+
+    /// Shows the cost of an attached recorder.
+    pub(crate) fn show_cost(&self, cost: &AttachCost) {
+        if let Ok(mut shown) = self.cost.lock() {
+            *shown = Some(watching(cost));
         }
     }
 
@@ -167,6 +178,15 @@ impl Live {
             // The terminal may have gone.
             let _ = captured.print(&mut io::stderr().lock());
         }
+    }
+}
+
+/// The cost of an attached recorder in the last seconds, as a report has it.
+pub(crate) fn watching(cost: &AttachCost) -> WatchingCost {
+    let [_, now] = cost.percent();
+    WatchingCost {
+        server_ms_per_s: now * 10.0,
+        report_us: cost.report.as_secs_f64() * 1e6,
     }
 }
 

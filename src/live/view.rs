@@ -1,13 +1,13 @@
 //! The view's thread: it takes records, looks at signals and keys, and draws.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, getpid, kill_process};
 use rustix::time::{ClockId, clock_gettime};
-use x11prof_analyzer::{LiveProfile, NowOptions};
+use x11prof_analyzer::{LiveProfile, NowOptions, WatchingCost};
 use x11prof_cost_model::{Network, Substitutions};
 use x11prof_proxy::WatchEvent;
 use x11prof_trace::Timestamp;
@@ -34,6 +34,8 @@ pub(super) struct View {
     pub(super) what: String,
     pub(super) source: Source,
     pub(super) told: Receiver<String>,
+    /// The cost of watching.
+    pub(super) cost: Arc<Mutex<Option<WatchingCost>>>,
     pub(super) over: Arc<AtomicBool>,
     pub(super) print: Arc<AtomicBool>,
     pub(super) afresh: Arc<AtomicBool>,
@@ -112,7 +114,9 @@ impl View {
                     profile.until(now());
                 }
                 if !self.choice.frozen || report.is_none() {
-                    report = Some(profile.now(self.choice.wanted()));
+                    let mut now = profile.now(self.choice.wanted());
+                    now.watching = self.cost.lock().map_or(None, |cost| *cost);
+                    report = Some(now);
                 }
                 if let Some(report) = &report {
                     screen.draw(&Shown {

@@ -191,6 +191,22 @@ impl Drop for Running {
     }
 }
 
+/// A watch ends above the cost that it may have, and says its cost before.
+#[test]
+fn watching_tells_its_cost_and_ends_above_a_bound() {
+    let (server, place) = (Server::xvfb(&[]), Place::new());
+    let _running = Running::on(&server);
+    let words = ["top", "--display", &server.display, "--json"];
+    let report = place.json(words.iter().chain(&["--seconds", "2"]));
+    let of = |figure: &str| report["watching"][figure].as_f64();
+    assert!(of("server_ms_per_s") > Some(0.0), "{report:#}");
+    assert!(of("report_us") > Some(0.0), "{report:#}");
+    let bounded = ["--max-cost", "0.0001%", "--seconds", "60"];
+    let ended = place.run(words.iter().chain(&bounded));
+    assert_eq!(ended.status(), Some(1), "{ended}");
+    assert!(ended.stderr().contains("ended by --max-cost"), "{ended}");
+}
+
 /// `top` of a display on which the programs run already.
 fn attached(server: &Server) -> Value {
     let place = Place::new();

@@ -52,7 +52,7 @@ pub fn number(of: f64) -> String {
 }
 
 /// A share in per cent, whole where it is ten or more.
-pub(crate) fn share(percent: f64) -> String {
+pub fn share(percent: f64) -> String {
     match percent {
         p if p >= 9.95 => format!("{p:.0} %"),
         p => format!("{p:.1} %"),

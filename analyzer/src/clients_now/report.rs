@@ -34,6 +34,17 @@ pub struct NowReport {
     pub requests: Vec<RowNow>,
     /// Stalls: the client that held the server for longer than a frame, and the clients that waited.
     pub stalls: Vec<StallLine>,
+    /// The cost of watching to the display server; null of a recording, and where the server's clock is not known.
+    pub watching: Option<WatchingCost>,
+}
+
+/// The cost of an attached recorder to the display server, by prices that were measured there.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct WatchingCost {
+    /// The server's processor time for reports to the recorder.
+    pub server_ms_per_s: f64,
+    /// The time that one report adds to a client's turn.
+    pub report_us: f64,
 }
 
 /// A client.

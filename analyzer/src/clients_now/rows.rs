@@ -111,6 +111,7 @@ impl ClientsNow {
                 .iter()
                 .map(|one| StallLine::new(one, &self.summary, start))
                 .collect(),
+            watching: None,
         }
     }
 

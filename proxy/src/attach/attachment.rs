@@ -6,6 +6,7 @@ use x11prof_trace::{Existing, ExtensionOpcodes, Timestamp};
 
 use super::context;
 use super::conversation::Conversation;
+use super::cost::ReportPrices;
 use super::existing::{self, FoundClient};
 use super::flush_guard::{self, FlushGuard};
 use super::reader::{Reader, ReaderItem};
@@ -31,6 +32,8 @@ pub(super) struct Attachment {
     watchdog: Option<Watchdog>,
     since: Timestamp,
     last_heard: Timestamp,
+    /// The server's prices of reports, where they are known.
+    pub(super) prices: Option<ReportPrices>,
     /// Losses of the readers before this one.
     left_out: u64,
     garbled: u64,
@@ -62,6 +65,7 @@ impl Attachment {
     ) -> Result<(Attachment, ReportStart), String> {
         let begin = || Conversation::begin(&link, PATIENCE, extensions.to_vec());
         let mut conversation = begin()?;
+        let prices = ReportPrices::probe(&mut conversation, &link, server)?;
         let guards = match flush_guard::stand(begin, &mut conversation) {
             Ok(guards) => guards,
             // A relay of one thread waits until the guard reads: the recorder goes on without guards.
@@ -86,6 +90,7 @@ impl Attachment {
             watchdog,
             since: now,
             last_heard: now,
+            prices,
             left_out: 0,
             garbled: 0,
         };

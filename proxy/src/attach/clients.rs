@@ -9,6 +9,7 @@ use x11prof_trace::{
 };
 
 use super::attachment::ReportStart;
+use super::cost::Reported;
 use super::elements::{self, Category, Head};
 use super::server_clock::ServerClock;
 use crate::clock;
@@ -33,6 +34,8 @@ pub(super) struct Clients<'a> {
     others: Vec<u32>,
     /// The bytes that clients and server have sent.
     pub(super) bytes: u64,
+    /// The reports so far.
+    pub(super) reported: Reported,
     to: Recording<'a>,
     clock: ServerClock,
     /// The messages of one block. The vector is kept so that no block allocates.
@@ -64,6 +67,7 @@ impl<'a> Clients<'a> {
             ours: Vec::new(),
             others: Vec::new(),
             bytes: 0,
+            reported: Reported::default(),
             to,
             clock: ServerClock::default(),
             room: Vec::new(),
@@ -213,7 +217,8 @@ impl<'a> Clients<'a> {
         match head.category {
             Category::FromClient => {
                 let clock = |millis| self.clock.time(millis, read, Direction::ToServer);
-                known.requests(clock, head, data, &mut self.room, self.to);
+                let messages = known.requests(clock, head, data, &mut self.room, self.to);
+                self.reported.messages += messages;
             }
             _ => {
                 let last = known.number(head.request);
@@ -224,12 +229,15 @@ impl<'a> Clients<'a> {
                     true => known.tap.told(time, Direction::ToClient, data, 0),
                     false => {
                         let clock = |millis| self.clock.time(millis, read, Direction::ToClient);
-                        known.messages(clock, head.order, data, &mut self.room);
+                        let messages = known.messages(clock, head.order, data, &mut self.room);
+                        self.reported.messages += messages;
                     }
                 }
             }
         }
         self.bytes = self.bytes.saturating_add(data.len() as u64);
+        self.reported.reports += 1;
+        self.reported.bytes += data.len() as u64;
     }
 }
 
@@ -265,6 +273,7 @@ impl RecordedClient<'_> {
         self.last_request = Some(last_request);
     }
 
+    /// Takes requests, and returns how many there were.
     fn requests(
         &mut self,
         mut clock: impl FnMut(u32) -> Timestamp,
@@ -272,10 +281,11 @@ impl RecordedClient<'_> {
         data: &[u8],
         room: &mut Vec<u8>,
         to: Recording<'_>,
-    ) {
+    ) -> u64 {
         room.clear();
-        let mut time = Timestamp::default();
+        let (mut time, mut messages) = (Timestamp::default(), 0);
         for (millis, number, request) in elements::requests(data, head.order) {
+            messages += 1;
             let said = clock(millis);
             if said != time {
                 self.flush(time, Direction::ToServer, room);
@@ -296,18 +306,21 @@ impl RecordedClient<'_> {
             room.extend_from_slice(request);
         }
         self.flush(time, Direction::ToServer, room);
+        messages
     }
 
+    /// Takes the server's messages, and returns how many there were.
     fn messages(
         &self,
         mut clock: impl FnMut(u32) -> Timestamp,
         order: ByteOrder,
         data: &[u8],
         room: &mut Vec<u8>,
-    ) {
+    ) -> u64 {
         room.clear();
-        let mut time = Timestamp::default();
+        let (mut time, mut messages) = (Timestamp::default(), 0);
         for (millis, message, missing) in elements::messages(data, order) {
+            messages += 1;
             let said = clock(millis);
             if said != time {
                 self.flush(time, Direction::ToClient, room);
@@ -320,6 +333,7 @@ impl RecordedClient<'_> {
             }
         }
         self.flush(time, Direction::ToClient, room);
+        messages
     }
 
     fn flush(&self, time: Timestamp, direction: Direction, room: &mut Vec<u8>) {

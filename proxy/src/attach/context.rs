@@ -36,31 +36,62 @@ pub(crate) fn enable(
     conversation
         .ask_one(version)?
         .ok_or("it does not answer RECORD QueryVersion")?;
-    let all = CreateContextRequest {
+    create(conversation, id, CS::ALL_CLIENTS.into())?;
+    let (talk, first) = connect(link)?;
+    let apart = others::keep_apart(conversation, id, ours, first)?;
+    begin(conversation, id, talk).map(|socket| (socket, apart))
+}
+
+/// Creates the context `id` for the messages of `conversation` alone, and enables it on another connection.
+pub(super) fn enable_for_own(
+    conversation: &mut Conversation,
+    link: &ServerLink,
+    id: u32,
+) -> Result<Socket, String> {
+    let own = conversation.setup().resource_id_base;
+    create(conversation, id, own)?;
+    let (talk, _) = connect(link)?;
+    begin(conversation, id, talk)
+}
+
+fn create(conversation: &mut Conversation, id: u32, clients: u32) -> Result<(), String> {
+    conversation.send(CreateContextRequest {
         context: id,
         element_header: (HType::FROM_SERVER_TIME
             | HType::FROM_CLIENT_TIME
             | HType::FROM_CLIENT_SEQUENCE)
             .into(),
-        client_specs: Cow::Owned(vec![CS::ALL_CLIENTS.into()]),
+        client_specs: Cow::Owned(vec![clients]),
         ranges: Cow::Owned(vec![everything()]),
-    };
-    conversation.send(all)?;
-    if !conversation.settle()? {
-        return Err("it refused a RECORD context".to_owned());
+    })?;
+    match conversation.settle()? {
+        true => Ok(()),
+        false => Err("it refused a RECORD context".to_owned()),
     }
+}
+
+/// A connection for reports, and its first resource id.
+fn connect(link: &ServerLink) -> Result<(SetupConnection, u32), String> {
     let talk = SetupConnection::begin(link, PATIENCE);
     let (mut talk, cookie) = talk.map_err(|error| error.to_string())?;
     let setup = talk
         .set_up(cookie.as_ref())
         .map_err(conversation::refused)?;
-    let apart = others::keep_apart(conversation, id, ours, setup.resource_id_base)?;
+    Ok((talk, setup.resource_id_base))
+}
+
+/// The server reports on `talk` from here on.
+fn begin(
+    conversation: &Conversation,
+    id: u32,
+    mut talk: SetupConnection,
+) -> Result<Socket, String> {
     let major = conversation.major(NAME).unwrap_or_default();
     let enable = EnableContextRequest { context: id };
     talk.say(&Request::serialize(enable, major).0)?;
     // The server says that it begins (section "EnableContext", StartOfData).
     talk.reply()?;
-    Ok((talk.into_socket(), apart))
+    Ok(talk.into_socket())
 }
 
 /// Disables the context. The server confirms the end on the other connection.

@@ -83,6 +83,13 @@ impl Conversation {
         Ok(Some(()))
     }
 
+    /// Sends so many requests, which are encoded already.
+    pub(super) fn send_bytes(&mut self, bytes: &[u8], requests: u16) -> Result<(), String> {
+        self.talk.say(bytes)?;
+        self.sent = self.sent.wrapping_add(requests);
+        Ok(())
+    }
+
     /// Waits until the server has handled all requests so far. Returns true if none of them had an error.
     pub(crate) fn settle(&mut self) -> Result<bool, String> {
         self.send(GetInputFocusRequest)?;

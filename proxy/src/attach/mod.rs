@@ -5,6 +5,7 @@ mod attachment;
 mod clients;
 mod context;
 mod conversation;
+mod cost;
 mod elements;
 mod existing;
 mod flush_guard;
@@ -41,6 +42,8 @@ use crate::watch::Watch;
 use attachment::{Attachment, Hole};
 use clients::{Clients, Recording};
 use conversation::Conversation;
+pub use cost::AttachCost;
+use cost::CostMeter;
 use elements::{Category, HEADER};
 use reader::ReaderItem;
 pub use running::running_clients;
@@ -84,6 +87,8 @@ pub struct AttachConfig {
     pub takes_marks: bool,
     /// A key of the server's keyboard that puts a mark into the recording.
     pub mark_key: Option<MarkKey>,
+    /// The recording ends once the server spends more than this percentage of a processor on reports.
+    pub max_cost: Option<f64>,
 }
 
 /// Records the clients of a display, present and future, as `config` says. The calling thread blocks, and calls `on`.
@@ -113,6 +118,11 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     })?;
     let begun = Attachment::begin(link.clone(), about.pid, &extensions, config.queue_bytes);
     let (mut attachment, there) = begun.map_err(failed)?;
+    if config.max_cost.is_some() && attachment.prices.is_none() {
+        return Err(failed(
+            "the server's processor time is not known here, so its cost is not".to_owned(),
+        ));
+    }
     let mask = attachment.conversation.setup().resource_id_mask;
 
     let (tap, drain) = tap(config.queue_bytes, config.full);
@@ -179,7 +189,11 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     });
 
     let ending = Ending::new(config);
+    let mut meter = attachment
+        .prices
+        .map(|prices| CostMeter::new(prices, clock::now()));
     let mut said_behind = false;
+    let mut dear = None;
     let ended = loop {
         let behind = attachment.left_out() > 0;
         if behind && !std::mem::replace(&mut said_behind, true) {
@@ -193,7 +207,12 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
             ReaderItem::Nothing => true,
             ReaderItem::End => false,
         };
-        if ending.has_come() {
+        let meter = meter.as_mut();
+        if let Some(cost) = meter.and_then(|meter| meter.look(clock::now(), clients.reported)) {
+            on(Notice::Cost(cost));
+            dear = Some(cost).filter(|cost| cost.is_over(config.max_cost));
+        }
+        if ending.has_come() || dear.is_some() {
             break None;
         }
         if goes_on {
@@ -230,8 +249,12 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         on(Notice::Trouble(what));
     }
     let behind = Some(attachment.left_out()).filter(|bytes| *bytes > 0);
+    if let Some(meter) = &mut meter {
+        on(Notice::Cost(meter.at(clock::now(), clients.reported)));
+    }
     let loss_summary = [
         ended,
+        dear.map(too_dear),
         unfinished,
         behind.map(fell_behind),
         tap.loss_summary(),
@@ -319,6 +342,13 @@ fn finish(attachment: &mut Attachment, clients: &mut Clients<'_>) -> Option<Stri
             ReaderItem::Nothing | ReaderItem::End => return Some(UNFINISHED.to_owned()),
         }
     }
+}
+
+fn too_dear(cost: AttachCost) -> String {
+    format!(
+        "the recording was ended by --max-cost: it cost the server {:.1} % of a processor",
+        cost.percent()[1]
+    )
 }
 
 fn lost_by_server(bytes: u64) -> String {

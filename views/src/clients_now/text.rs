@@ -6,7 +6,7 @@ use super::{By, Order, answer, headings, rows};
 use crate::page::{Page, Style};
 use crate::plain::plain;
 use crate::table::Table;
-use crate::units::{duration, number};
+use crate::units::{duration, number, share};
 
 /// The answer, then the rows; `of` is what was watched.
 pub fn text(report: &NowReport, of: &str, by: By, order: Order, page: &Page) -> String {
@@ -52,7 +52,21 @@ pub fn text(report: &NowReport, of: &str, by: By, order: Order, page: &Page) -> 
     let basis = page.wrap(&basis, 0);
     text.push_str(&page.paint(Style::Faint, basis.trim_end()));
     text.push('\n');
+    if let Some(cost) = watching(report) {
+        text.push_str(&page.paint(Style::Faint, &cost));
+        text.push('\n');
+    }
     text
+}
+
+/// The cost of watching to the display server, where it is known.
+pub fn watching(report: &NowReport) -> Option<String> {
+    let cost = report.watching?;
+    Some(format!(
+        "Watching costs the server {} of a processor, {} for each report",
+        share(cost.server_ms_per_s / 10.0),
+        duration(cost.report_us / 1e3)
+    ))
 }
 
 /// The source of the server's times.

@@ -1,0 +1,329 @@
+//! The recorder's cost to the server: RECORD's reports, at prices that a probe of the same server found.
+//!
+//! X.Org's server copies each message into a report, with a head, and writes reports at the end of a client's turn
+//! (record.c). So reports, messages and bytes each have a price. The probe sends requests on our own connection, without
+//! RECORD and with a context for that connection alone, and reads the kernel's clock of the server.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use x11prof_trace::Timestamp;
+
+use super::conversation::Conversation;
+use super::elements::{self, Category};
+use super::{context, elements::HEADER};
+use crate::cpu_clock;
+use crate::server_link::ServerLink;
+use crate::socket::{Socket, Wait};
+
+/// Rounds of each load. The median counts: other clients are at work meanwhile.
+const ROUNDS: usize = 5;
+/// The server sleeps after this time without requests: while a process runs, the kernel's clock of it moves in ticks.
+const ASLEEP: Duration = Duration::from_millis(1);
+/// Questions of a load, one after the other: each is a turn of its own.
+const QUESTIONS: usize = 40;
+/// The length of a NoOperation in units of 4 bytes, and the number: small ones for messages, long ones for bytes.
+const NO_OPERATIONS: [(u16, u16); 2] = [(1, 4096), (4096, 4)];
+const LOADS: usize = 1 + NO_OPERATIONS.len();
+/// The interval of the current cost, and the time between two looks at the cost.
+const INTERVAL: Duration = Duration::from_secs(5);
+const BEAT: Duration = Duration::from_secs(1);
+
+/// The cost of an attached recorder to the display server: modelled, by the reports that the recorder got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AttachCost {
+    /// The server's processor time for all reports so far.
+    pub server: Duration,
+    /// The length of the recording so far.
+    pub of: Duration,
+    /// The server's processor time for reports in the last seconds.
+    pub recent: Duration,
+    /// The length of those seconds: five, or fewer in a recording that has just begun.
+    pub recent_of: Duration,
+    /// The time that one report adds to a client's turn.
+    pub report: Duration,
+}
+
+impl AttachCost {
+    /// The percentage of one processor that all reports took, and those of the last seconds.
+    pub fn percent(&self) -> [f64; 2] {
+        let of =
+            |part: Duration, of: Duration| 100.0 * part.as_secs_f64() / of.as_secs_f64().max(1e-9);
+        [of(self.server, self.of), of(self.recent, self.recent_of)]
+    }
+
+    /// True where the last seconds were over this percentage of a processor. The first seconds of a recording are not
+    /// held against a bound: a recorder that attaches hears of all windows at once.
+    pub(super) fn is_over(&self, bound: Option<f64>) -> bool {
+        self.recent_of >= INTERVAL && bound.is_some_and(|bound| self.percent()[1] > bound)
+    }
+}
+
+/// The content of reports.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Reported {
+    pub(super) reports: u64,
+    pub(super) messages: u64,
+    pub(super) bytes: u64,
+}
+
+impl Reported {
+    fn add(&mut self, other: Reported) {
+        self.reports += other.reports;
+        self.messages += other.messages;
+        self.bytes += other.bytes;
+    }
+
+    fn parts(self) -> [f64; 3] {
+        [self.reports, self.messages, self.bytes].map(|part| part as f64)
+    }
+
+    /// The reports in `answers`, which are whole.
+    fn of(mut answers: &[u8]) -> Reported {
+        let mut all = Reported::default();
+        while let Some(len) = elements::length(answers) {
+            let (Some(answer), Some(rest)) = (answers.get(..len), answers.get(len..)) else {
+                break;
+            };
+            answers = rest;
+            let data = answer.get(HEADER..).unwrap_or_default();
+            let messages = match elements::head(answer) {
+                Some(head) if head.category == Category::FromClient => {
+                    elements::requests(data, head.order).count()
+                }
+                Some(head) if head.category == Category::FromServer => {
+                    elements::messages(data, head.order).count()
+                }
+                _ => continue,
+            };
+            all.add(Reported {
+                reports: 1,
+                messages: messages as u64,
+                bytes: data.len() as u64,
+            });
+        }
+        all
+    }
+}
+
+/// The server's nanoseconds for a report, for a message and for a byte in it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct ReportPrices([f64; 3]);
+
+impl ReportPrices {
+    /// The prices of the server with this process; `None` where the kernel does not tell its time.
+    pub(super) fn probe(
+        conversation: &mut Conversation,
+        link: &ServerLink,
+        server: Option<u32>,
+    ) -> Result<Option<ReportPrices>, String> {
+        let Some(server) = server.filter(|pid| cpu_clock::read(*pid).is_some()) else {
+            return Ok(None);
+        };
+        let mut nobody = |_: usize| Ok(());
+        let without = rounds(conversation, server, &mut nobody)?;
+        let context = conversation.setup().resource_id_base;
+        let socket = context::enable_for_own(conversation, link, context)?;
+        let mut reports: [Vec<u8>; LOADS] = Default::default();
+        let mut read = |load: usize| match reports.get_mut(load) {
+            Some(reports) => drain(&socket, reports),
+            None => Ok(()),
+        };
+        let with = rounds(conversation, server, &mut read);
+        context::disable(conversation, context)?;
+        conversation.settle()?;
+        let with = with?;
+        let mut loads = [([0.0; 3], 0.0); LOADS];
+        for (number, load) in loads.iter_mut().enumerate() {
+            let reported = Reported::of(&reports[number]).parts();
+            load.0 = reported.map(|part| part / ROUNDS as f64);
+            load.1 = with[number] - without[number];
+        }
+        Ok(Some(ReportPrices(
+            solved(loads).map(|price| price.max(0.0)),
+        )))
+    }
+
+    fn cost(&self, reported: Reported) -> f64 {
+        let parts = self.0.iter().zip(reported.parts());
+        parts.map(|(price, part)| price * part).sum()
+    }
+}
+
+/// The server's nanoseconds for each load, the median of the rounds. `read` is called after each load, with its number.
+fn rounds(
+    conversation: &mut Conversation,
+    server: u32,
+    read: &mut dyn FnMut(usize) -> Result<(), String>,
+) -> Result<[f64; LOADS], String> {
+    let mut took = [[0.0; ROUNDS]; LOADS];
+    for round in 0..ROUNDS {
+        for (load, took) in took.iter_mut().enumerate() {
+            let clock = || {
+                std::thread::sleep(ASLEEP);
+                cpu_clock::read(server).map_or(0, |time| time.cpu_ns)
+            };
+            let before = clock();
+            match NO_OPERATIONS.get(load.wrapping_sub(1)) {
+                Some((units, number)) => {
+                    let [low, high] = units.to_ne_bytes();
+                    let mut one = vec![0; 4 * usize::from(*units)];
+                    one[..4].copy_from_slice(&[NO_OPERATION, 0, low, high]);
+                    conversation.send_bytes(&one.repeat((*number).into()), *number)?;
+                    conversation.settle()?;
+                }
+                None => {
+                    for _ in 0..QUESTIONS {
+                        conversation.settle()?;
+                    }
+                }
+            }
+            took[round] = clock().saturating_sub(before) as f64;
+            read(load)?;
+        }
+    }
+    Ok(took.map(|mut took| {
+        took.sort_by(f64::total_cmp);
+        took[ROUNDS / 2]
+    }))
+}
+
+/// The core request without effect (protocol, section "NoOperation").
+const NO_OPERATION: u8 = 127;
+
+/// Reads all that has come.
+fn drain(socket: &Socket, into: &mut Vec<u8>) -> Result<(), String> {
+    let mut room = vec![0; 64 << 10];
+    loop {
+        match socket.receive(&mut room, Wait::No) {
+            Ok((0, _)) => return Err("it closed the connection".to_owned()),
+            Ok((read, _)) => into.extend_from_slice(room.get(..read).unwrap_or_default()),
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return Ok(()),
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+}
+
+/// The prices with which the loads' parts make up their times (Gauss and Jordan); zero where the loads do not tell.
+fn solved(mut loads: [([f64; 3], f64); LOADS]) -> [f64; 3] {
+    for column in 0..3 {
+        let pivot = (column..LOADS).max_by(|a, b| {
+            let size = |row: &usize| loads[*row].0[column].abs();
+            size(a).total_cmp(&size(b))
+        });
+        let pivot = pivot.filter(|row| loads[*row].0[column].abs() > 1e-9);
+        let Some(pivot) = pivot else {
+            return [0.0; 3];
+        };
+        loads.swap(column, pivot);
+        let (parts, time) = loads[column];
+        for (row, (others, of)) in loads.iter_mut().enumerate() {
+            if row != column {
+                let factor = others[column] / parts[column];
+                for (other, part) in others.iter_mut().zip(parts) {
+                    *other -= factor * part;
+                }
+                *of -= factor * time;
+            }
+        }
+    }
+    [0, 1, 2].map(|row| loads[row].1 / loads[row].0[row])
+}
+
+/// The cost of a recording so far.
+#[derive(Debug)]
+pub(super) struct CostMeter {
+    prices: ReportPrices,
+    since: Timestamp,
+    /// The server's nanoseconds by then, the oldest first.
+    earlier: VecDeque<(Timestamp, f64)>,
+}
+
+impl CostMeter {
+    pub(super) fn new(prices: ReportPrices, now: Timestamp) -> CostMeter {
+        CostMeter {
+            prices,
+            since: now,
+            earlier: VecDeque::from([(now, 0.0)]),
+        }
+    }
+
+    /// The cost of all that was `reported`, once in a second.
+    pub(super) fn look(&mut self, now: Timestamp, reported: Reported) -> Option<AttachCost> {
+        let (last, _) = self.earlier.back()?;
+        (now.since(*last) >= BEAT).then(|| self.at(now, reported))
+    }
+
+    /// The cost at `now` of all that was `reported`.
+    pub(super) fn at(&mut self, now: Timestamp, reported: Reported) -> AttachCost {
+        let old = |(time, _): &(Timestamp, f64)| now.since(*time) >= INTERVAL;
+        while self.earlier.get(1).is_some_and(old) {
+            self.earlier.pop_front();
+        }
+        let before = self.earlier.front().filter(|first| old(first)).copied();
+        let server = self.prices.cost(reported);
+        self.earlier.push_back((now, server));
+        let nanos = |nanos: f64| Duration::from_nanos(nanos as u64);
+        AttachCost {
+            server: nanos(server),
+            of: now.since(self.since),
+            recent: nanos(server - before.map_or(0.0, |(_, server)| server)),
+            recent_of: now.since(before.map_or(self.since, |(time, _)| time)),
+            report: nanos(self.prices.0[0] + self.prices.0[1]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use x11prof_trace::Timestamp;
+
+    use super::{CostMeter, ReportPrices, Reported, solved};
+
+    #[test]
+    fn prices_are_found_from_loads_of_known_cost() {
+        let price = [800.0, 90.0, 0.25];
+        let of = |parts: [f64; 3]| {
+            let time = parts.iter().zip(price).map(|(part, price)| part * price);
+            (parts, time.sum())
+        };
+        let loads = [
+            [80.0, 80.0, 3520.0],
+            [49.0, 4097.0, 49_200.0],
+            [6.0, 6.0, 65_700.0],
+        ];
+        let found = solved(loads.map(of));
+        for (found, price) in found.iter().zip(price) {
+            assert!((found / price - 1.0).abs() < 1e-9, "{found} {price}");
+        }
+        assert_eq!(solved([([1.0, 1.0, 1.0], 5.0); 3]), [0.0; 3]);
+    }
+
+    #[test]
+    fn the_cost_now_is_of_the_last_seconds() {
+        let at = |seconds: u64| Timestamp::from_nanos(seconds * 1_000_000_000);
+        let mut meter = CostMeter::new(ReportPrices([1e6, 0.0, 0.0]), at(0));
+        let reports = |reports| Reported {
+            reports,
+            ..Reported::default()
+        };
+        assert_eq!(
+            meter.look(Timestamp::from_nanos(999_999_999), reports(100)),
+            None
+        );
+        let first = meter.look(at(1), reports(100)).unwrap();
+        assert_eq!(first.percent(), [10.0, 10.0]);
+        assert!(!first.is_over(Some(5.0)));
+        (2..=8).for_each(|second| _ = meter.look(at(second), reports(100)));
+        let cost = meter.look(at(10), reports(160)).unwrap();
+        assert_eq!(cost.server, Duration::from_millis(160));
+        assert_eq!(
+            (cost.recent, cost.recent_of),
+            (Duration::from_millis(60), Duration::from_secs(5))
+        );
+        assert_eq!(cost.percent(), [1.6, 1.2]);
+        assert!(cost.is_over(Some(1.0)) && !cost.is_over(Some(1.5)) && !cost.is_over(None));
+    }
+}
