@@ -17,6 +17,8 @@ use crate::socket::Socket;
 
 /// The server must answer all questions of the beginning within this time.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// The server must answer the probe of the recorder's cost within this time.
+const PROBE_PATIENCE: Duration = Duration::from_secs(1);
 /// The least time between two attachments: a server that is flooded again is not asked for all its windows at once.
 const REST: Duration = Duration::from_secs(1);
 
@@ -65,7 +67,18 @@ impl Attachment {
     ) -> Result<(Attachment, ReportStart), String> {
         let begin = || Conversation::begin(&link, PATIENCE, extensions.to_vec());
         let mut conversation = begin()?;
-        let prices = ReportPrices::probe(&mut conversation, &link, server)?;
+        conversation.set_patience(PROBE_PATIENCE);
+        let prices = match ReportPrices::probe(&mut conversation, &link, server) {
+            Ok(prices) => {
+                conversation.set_patience(PATIENCE);
+                prices
+            }
+            // A busy or grabbed server, or one with few connections: its cost stays unknown.
+            Err(_) => {
+                conversation = begin()?;
+                None
+            }
+        };
         let guards = match flush_guard::stand(begin, &mut conversation) {
             Ok(guards) => guards,
             // A relay of one thread waits until the guard reads: the recorder goes on without guards.

@@ -139,9 +139,10 @@ impl ReportPrices {
             load.0 = reported.map(|part| part / ROUNDS as f64);
             load.1 = with[number] - without[number];
         }
-        Ok(Some(ReportPrices(
-            solved(loads).map(|price| price.max(0.0)),
-        )))
+        let prices = solved(loads).map(|prices| prices.map(|price| price.max(0.0)));
+        // Other clients' work may hide the difference: then nothing is known.
+        let prices = prices.filter(|prices| prices.iter().any(|price| *price > 0.0));
+        Ok(prices.map(ReportPrices))
     }
 
     fn cost(&self, reported: Reported) -> f64 {
@@ -204,17 +205,14 @@ fn drain(socket: &Socket, into: &mut Vec<u8>) -> Result<(), String> {
     }
 }
 
-/// The prices with which the loads' parts make up their times (Gauss and Jordan); zero where the loads do not tell.
-fn solved(mut loads: [([f64; 3], f64); LOADS]) -> [f64; 3] {
+/// The prices with which the loads' parts make up their times (Gauss and Jordan); `None` where the loads do not tell.
+fn solved(mut loads: [([f64; 3], f64); LOADS]) -> Option<[f64; 3]> {
     for column in 0..3 {
         let pivot = (column..LOADS).max_by(|a, b| {
             let size = |row: &usize| loads[*row].0[column].abs();
             size(a).total_cmp(&size(b))
         });
-        let pivot = pivot.filter(|row| loads[*row].0[column].abs() > 1e-9);
-        let Some(pivot) = pivot else {
-            return [0.0; 3];
-        };
+        let pivot = pivot.filter(|row| loads[*row].0[column].abs() > 1e-9)?;
         loads.swap(column, pivot);
         let (parts, time) = loads[column];
         for (row, (others, of)) in loads.iter_mut().enumerate() {
@@ -227,7 +225,7 @@ fn solved(mut loads: [([f64; 3], f64); LOADS]) -> [f64; 3] {
             }
         }
     }
-    [0, 1, 2].map(|row| loads[row].1 / loads[row].0[row])
+    Some([0, 1, 2].map(|row| loads[row].1 / loads[row].0[row]))
 }
 
 /// The cost of a recording so far.
@@ -294,11 +292,11 @@ mod tests {
             [49.0, 4097.0, 49_200.0],
             [6.0, 6.0, 65_700.0],
         ];
-        let found = solved(loads.map(of));
+        let found = solved(loads.map(of)).unwrap();
         for (found, price) in found.iter().zip(price) {
             assert!((found / price - 1.0).abs() < 1e-9, "{found} {price}");
         }
-        assert_eq!(solved([([1.0, 1.0, 1.0], 5.0); 3]), [0.0; 3]);
+        assert_eq!(solved([([1.0, 1.0, 1.0], 5.0); 3]), None);
     }
 
     #[test]
