@@ -5,6 +5,7 @@
 //! message lengths. It computes nothing from its records.
 
 mod attach;
+mod attach_cost;
 mod authority;
 mod buffer;
 mod child;
@@ -60,7 +61,8 @@ mod viewer;
 mod viewers;
 mod watch;
 
-pub use attach::{AttachConfig, AttachCost, WATCHDOG, attach, attach_watchdog, running_clients};
+pub use attach::{AttachConfig, WATCHDOG, attach, attach_watchdog, running_clients};
+pub use attach_cost::AttachCost;
 pub use authority::Cookie;
 pub use display_name::{DisplayName, DisplayNameError, Endpoint};
 pub use handler_times::become_timed;

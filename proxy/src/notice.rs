@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use x11prof_trace::ConnectionId;
 
-use crate::attach::AttachCost;
+use crate::attach_cost::AttachCost;
 
 /// Something that the user of a running recording may want to know.
 #[derive(Debug, Clone, PartialEq, Eq)]

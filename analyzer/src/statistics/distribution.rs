@@ -61,14 +61,13 @@ impl Distribution {
 
     /// Takes so many values with this mean and sum of squared differences: the method of Chan, Golub and LeVeque.
     fn take(&mut self, number: u64, mean: f64, squares: f64) {
-        let (before, added) = (self.number as f64, number as f64);
+        let added = number as f64;
         self.number += number;
         let away = mean - self.mean;
         // Often all values are one; a division takes longer than all else here.
         if away != 0.0 {
-            let part = added / self.number as f64;
-            self.mean += away * part;
-            self.squares += away * away * before * part;
+            self.mean += away * added / self.number as f64;
+            self.squares += away * (mean - self.mean) * added;
         }
         self.squares += squares;
     }

@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use x11prof_trace::Timestamp;
 
+use super::context;
 use super::conversation::Conversation;
-use super::elements::{self, Category};
-use super::{context, elements::HEADER};
+use super::elements::{self, Category, HEADER};
+use crate::attach_cost::{AttachCost, INTERVAL};
 use crate::cpu_clock;
 use crate::server_link::ServerLink;
 use crate::socket::{Socket, Wait};
@@ -25,39 +26,8 @@ const QUESTIONS: usize = 40;
 /// The length of a NoOperation in units of 4 bytes, and the number: small ones for messages, long ones for bytes.
 const NO_OPERATIONS: [(u16, u16); 2] = [(1, 4096), (4096, 4)];
 const LOADS: usize = 1 + NO_OPERATIONS.len();
-/// The interval of the current cost, and the time between two looks at the cost.
-const INTERVAL: Duration = Duration::from_secs(5);
+/// The time between two looks at the cost.
 const BEAT: Duration = Duration::from_secs(1);
-
-/// The cost of an attached recorder to the display server: modelled, by the reports that the recorder got.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AttachCost {
-    /// The server's processor time for all reports so far.
-    pub server: Duration,
-    /// The length of the recording so far.
-    pub of: Duration,
-    /// The server's processor time for reports in the last seconds.
-    pub recent: Duration,
-    /// The length of those seconds: five, or fewer in a recording that has just begun.
-    pub recent_of: Duration,
-    /// The time that one report adds to a client's turn.
-    pub report: Duration,
-}
-
-impl AttachCost {
-    /// The percentage of one processor that all reports took, and those of the last seconds.
-    pub fn percent(&self) -> [f64; 2] {
-        let of =
-            |part: Duration, of: Duration| 100.0 * part.as_secs_f64() / of.as_secs_f64().max(1e-9);
-        [of(self.server, self.of), of(self.recent, self.recent_of)]
-    }
-
-    /// True where the last seconds were over this percentage of a processor. The first seconds of a recording are not
-    /// held against a bound: a recorder that attaches hears of all windows at once.
-    pub(super) fn is_over(&self, bound: Option<f64>) -> bool {
-        self.recent_of >= INTERVAL && bound.is_some_and(|bound| self.percent()[1] > bound)
-    }
-}
 
 /// The content of reports.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]

@@ -25,6 +25,7 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use x11prof_trace::{Control, Existing, Timestamp};
 
+use crate::attach_cost::AttachCost;
 use crate::clock;
 use crate::handler_times::HandlerTimes;
 use crate::images::ImageRequests;
@@ -42,7 +43,6 @@ use crate::watch::Watch;
 use attachment::{Attachment, Hole};
 use clients::{Clients, Recording};
 use conversation::Conversation;
-pub use cost::AttachCost;
 use cost::CostMeter;
 use elements::{Category, HEADER};
 use reader::ReaderItem;
