@@ -38,13 +38,14 @@ fn main() -> ExitCode {
         x11prof_proxy::attach_watchdog(words.next().and_then(|pid| pid.parse().ok()));
         return ExitCode::SUCCESS;
     }
-    if std::env::args_os()
-        .nth(1)
-        .is_some_and(|word| word == commands::replay::player::WORD)
-    {
-        // Not for people: `replay` starts x11prof as the recorded program's stand-in.
-        let outcome = commands::replay::player::run(std::env::args_os().skip(2));
-        return ended(outcome);
+    // Not for people: `replay` and `play` start x11prof as the command that they record.
+    let stand_in = std::env::args_os().nth(1).unwrap_or_default();
+    let words = std::env::args_os().skip(2);
+    if stand_in == commands::replay::player::WORD {
+        return ended(commands::replay::player::run(words));
+    }
+    if stand_in == commands::play::driver::WORD {
+        return ended(commands::play::driver::run(words));
     }
     // A file that may grow no more (`ulimit -f`) is a full disk: an error where it is written.
     ignore(signal_hook::consts::SIGXFSZ);
@@ -79,6 +80,8 @@ fn done(arguments: Arguments) -> Outcome {
         Command::Top(arguments) => commands::top::run(&arguments),
         Command::Check(arguments) => commands::check::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
+        Command::Play(arguments) => commands::play::play(&arguments),
+        Command::Type(arguments) => commands::play::type_keys(&arguments),
         Command::Mark(arguments) => commands::mark::run(arguments),
         Command::Server(arguments) => commands::server::run(&arguments),
         Command::Link(arguments) => commands::link::run(&arguments),

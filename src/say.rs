@@ -32,6 +32,7 @@ mod tests {
             "session",
             "cost-model",
             "proxy",
+            "drive",
             "replay",
             "analyzer",
             "views",

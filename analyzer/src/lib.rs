@@ -27,6 +27,7 @@ mod measured;
 mod observation;
 mod pattern;
 mod pipeline;
+mod played;
 mod profile;
 mod recorded_server;
 mod reorder;
@@ -48,6 +49,7 @@ mod testing_display;
 mod together_tests;
 mod trace_summary;
 mod units;
+mod user_input;
 mod waits;
 mod warnings;
 
@@ -82,6 +84,10 @@ pub use marks::Marks;
 pub use measured::Basis;
 pub use pattern::matches as name_matches;
 pub use pipeline::{Observation, Pipeline, Seen};
+pub use played::{
+    ActionReport, HistogramCell, Played, PlayedAction, PlaysReport, RunReport,
+    SpreadReport as LatencySpread, play_mark,
+};
 pub use profile::groups::By;
 pub use profile::partition::PartitionReport;
 pub use profile::pricing::Pricer;
@@ -120,5 +126,6 @@ pub use statistics::report::{
 pub use statistics::{Category, MessageStatistics, Statistics};
 pub use trace_summary::{ConnectionSummary, CpuFigures, TraceSummary, identity, is_timed};
 pub use units::percent;
+pub use user_input::{InputWindow, UserInput, UserInputs};
 pub use warnings::{Warning, WarningKind, Warnings};
 pub use x11prof_server_model::{Charge, TransportPart};

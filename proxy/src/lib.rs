@@ -68,7 +68,7 @@ pub use display_name::{DisplayName, DisplayNameError, Endpoint};
 pub use handler_times::become_timed;
 pub use link::{LinkError, link};
 pub use listen_error::ListenError;
-pub use marks::{MarkError, MarkKey, MarkKeyError, mark};
+pub use marks::{MarkError, mark};
 pub use notice::Notice;
 pub use private_server::PrivateServer;
 pub use record::{RecordConfig, Recorded, Target, record};

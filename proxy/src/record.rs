@@ -11,6 +11,7 @@ use std::time::Duration;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use tokio::sync::mpsc;
 use tokio::task::LocalSet;
+use x11prof_protocol::Chord;
 use x11prof_trace::{Control, EmulatedNetwork, Started};
 
 use crate::authority::{self, Cookie};
@@ -22,7 +23,7 @@ use crate::display_name::DisplayName;
 use crate::handler_times::HandlerTimes;
 use crate::images::ImageRequests;
 use crate::listener::{self, Claimed};
-use crate::marks::{MarkKey, Marks};
+use crate::marks::Marks;
 use crate::notice::Notice;
 use crate::private_dir::PrivateDir;
 use crate::private_server::PrivateServer;
@@ -92,7 +93,7 @@ pub struct RecordConfig {
     /// A filter that changes the records before they reach the file.
     pub filter: Option<MakeFilter>,
     /// A key of the server's keyboard that puts a mark into the recording.
-    pub mark_key: Option<MarkKey>,
+    pub mark_key: Option<Chord>,
     /// A copy of the command's terminal output, which then goes to the recorder alone. The command's standard input is
     /// empty if it would be the terminal.
     pub collect: Option<Arc<File>>,

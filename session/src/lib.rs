@@ -16,6 +16,7 @@ mod extension_kind;
 mod extension_requests;
 mod geometry;
 mod ids;
+mod inputs;
 mod latin1;
 mod operations;
 mod rendering;
@@ -33,6 +34,7 @@ pub use existing::ExistingWindow;
 pub use geometry::placement::Geometry;
 pub use geometry::target::Effect;
 pub use ids::{ClientId, IdRange};
+pub use inputs::{Input, Inputs};
 pub use operations::changes::{Change, Changed};
 pub use operations::enumerations::{
     FILL_STYLES, LINE_STYLES, PICTURE_OPERATORS, RASTER_OPERATIONS,

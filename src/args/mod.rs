@@ -4,6 +4,7 @@ mod analyses;
 mod audit;
 mod check;
 mod issues;
+mod play;
 mod replay;
 mod roundtrips;
 mod top;
@@ -15,7 +16,8 @@ use std::path::PathBuf;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand};
 use x11prof_cost_model::Network;
-use x11prof_proxy::{MarkKey, Rewrite, ServerKind};
+use x11prof_protocol::Chord;
+use x11prof_proxy::{Rewrite, ServerKind};
 
 use crate::error::CommandError;
 use crate::ring::Condition;
@@ -23,6 +25,7 @@ pub(crate) use analyses::{Compare, Diff, Dump, Episodes, Export, Link, Report, S
 pub(crate) use audit::Audit;
 pub(crate) use check::Check;
 pub(crate) use issues::{Issues, IssuesFormat, Sql, SqlFormat};
+pub(crate) use play::{Play, PlayPace, Type, Where};
 pub(crate) use replay::{PaceChoice, Replay};
 pub(crate) use roundtrips::RoundTrips;
 pub(crate) use top::Top;
@@ -140,6 +143,10 @@ pub(crate) enum Command {
     Check(Check),
     /// Play a recording to other display servers, and compare what it takes there
     Replay(Replay),
+    /// Drive a program by recorded input, action by action, and print how long each took
+    Play(Play),
+    /// Type into a program, and print how long its answers to the keys took
+    Type(Type),
     /// Put a mark into the running recording, at the moment when a delay was felt
     Mark(Mark),
     /// Start your display server so that every recorder of yours times each of its requests
@@ -242,7 +249,7 @@ pub(crate) struct Record {
     /// Put a mark into the recording at each press of KEY, such as F12, Pause or ctrl+alt+m. The key is
     /// grabbed on the server's root windows: no program gets it meanwhile
     #[arg(long, value_name = "KEY")]
-    pub(crate) mark_key: Option<MarkKey>,
+    pub(crate) mark_key: Option<Chord>,
     /// First measure the connection to the server, which takes some seconds, and keep the result in the trace
     #[arg(long)]
     pub(crate) link: bool,

@@ -33,6 +33,7 @@ mod nesting;
 mod networks;
 mod operations;
 mod params;
+mod play;
 mod prices;
 mod profile;
 mod profile_views;

@@ -20,6 +20,7 @@ mod page;
 #[cfg(test)]
 mod paper_tests;
 mod plain;
+pub mod played;
 pub mod prices;
 pub mod profile;
 pub mod resources;

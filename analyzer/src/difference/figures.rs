@@ -8,6 +8,7 @@ use x11prof_cost_model::Network;
 use crate::episodes::{EpisodeOptions, Episodes, EpisodesReport, Unmatched};
 use crate::measured::Basis;
 use crate::pipeline::Observation;
+use crate::played::{Played, PlayedAction};
 use crate::profile::Profile;
 use crate::profile::report::ProfileReport;
 use crate::resources::Resources;
@@ -49,7 +50,7 @@ pub enum Quantity {
     /// The episodes' latencies in milliseconds.
     EpisodeMs,
     /// The mean latency of an action of the user in milliseconds, by the kind of action and the class of
-    /// window.
+    /// window; in recordings of `play` by the number and the text of the action.
     ActionMs,
 }
 
@@ -132,6 +133,7 @@ pub struct FiguresOfRun {
     summary: TraceSummary,
     profile: Profile,
     resources: Resources,
+    played: Played,
     /// Only a client's episodes are wanted: of all else it cannot be told whose it is.
     of_client: bool,
     episodes: Episodes,
@@ -149,6 +151,7 @@ impl FiguresOfRun {
             summary: TraceSummary::default(),
             profile,
             resources: Resources::default(),
+            played: Played::default(),
             of_client: client.is_some(),
             episodes: Episodes::new(&options),
         }
@@ -164,6 +167,7 @@ impl FiguresOfRun {
         self.summary.observe(observation);
         self.profile.observe(observation);
         self.resources.observe(observation);
+        self.played.observe(observation);
         self.episodes.observe(observation);
     }
 
@@ -188,7 +192,9 @@ impl FiguresOfRun {
             fixes: self.summary.tried().keys().cloned().collect(),
             values: BTreeMap::new(),
         };
-        figures.take_episodes(&episodes);
+        let first = self.summary.first().unwrap_or_default();
+        let actions = self.played.actions(first, &episodes);
+        figures.take_episodes(&episodes, &actions);
         if self.of_client {
             return Ok(figures);
         }
@@ -254,14 +260,21 @@ impl Figures {
         }
     }
 
-    fn take_episodes(&mut self, report: &EpisodesReport) {
+    fn take_episodes(&mut self, report: &EpisodesReport, actions: &[PlayedAction]) {
         let summary = &report.summary;
         self.set(Quantity::Episodes, Some(summary.count as f64));
         *self.named(Quantity::Episodes, "of 3 ms and more") = summary.from_3_ms as f64;
         *self.named(Quantity::Episodes, "of 100 ms and more") = summary.from_100_ms as f64;
         self.set(Quantity::EpisodeMs, Some(summary.latency_ms));
-        for group in report.groups.iter().filter(|of| of.trigger == "input") {
+        let groups = report.groups.iter().filter(|of| of.trigger == "input");
+        for group in groups.filter(|_| actions.is_empty()) {
             *self.named(Quantity::ActionMs, &group.landmark) = group.mean_ms;
+        }
+        for action in actions {
+            if let Some((latency_ms, _)) = action.latency {
+                let name = format!("{} {}", action.number, action.action);
+                *self.named(Quantity::ActionMs, &name) = latency_ms;
+            }
         }
         for (name, value) in [
             ("75th percentile", summary.p75_ms),

@@ -5,10 +5,9 @@
 //! last answer holds, also after a MappingNotify: clients that depend on the keyboard ask again then.
 
 use rustc_hash::FxHashMap;
-use x11prof_protocol::{Body, Message, Reply, SequenceNumber, Symbol};
+use x11prof_protocol::{Body, Message, Reply, SequenceNumber, Symbol, keysym_name};
 use x11prof_trace::ConnectionId;
 
-use super::keysyms::keysym_name;
 use crate::pipeline::Seen;
 
 /// Questions kept until they are answered.

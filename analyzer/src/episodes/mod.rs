@@ -21,7 +21,6 @@ mod episode_tracker;
 mod findings;
 mod interval_union;
 mod keyboard;
-mod keysyms;
 mod kinds;
 mod landmarks;
 mod location;
@@ -63,6 +62,7 @@ use starting::Starting;
 pub use cause::{Cause, ServerCause};
 pub use episode::{Child, Episode, Owner, Parts, Trigger, Unsure};
 pub use findings::{Findings, Unmatched};
+pub(crate) use keyboard::Keyboard;
 pub use repeated::{Figure, RepeatedLandmark, RepeatedReport};
 pub use report::{
     ApartReport, BlameReport, Blamed, BurstReport, CausesReport, ChildReport, CumulativeReport,

@@ -23,6 +23,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use x11prof_protocol::Chord;
 use x11prof_trace::{Control, Existing, Timestamp};
 
 use crate::attach_cost::AttachCost;
@@ -30,7 +31,7 @@ use crate::clock;
 use crate::handler_times::HandlerTimes;
 use crate::images::ImageRequests;
 use crate::kept_bytes::KeptBytes;
-use crate::marks::{MarkKey, Marks};
+use crate::marks::Marks;
 use crate::notice::Notice;
 use crate::private_dir::PrivateDir;
 use crate::record::{self, Recorded, RecorderConfig, TapCloser, Target};
@@ -86,7 +87,7 @@ pub struct AttachConfig {
     /// True if `x11prof mark` may find this recording. A recorder without a file takes no marks.
     pub takes_marks: bool,
     /// A key of the server's keyboard that puts a mark into the recording.
-    pub mark_key: Option<MarkKey>,
+    pub mark_key: Option<Chord>,
     /// The recording ends once the server spends more than this percentage of a processor on reports.
     pub max_cost: Option<f64>,
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use x11prof_protocol::Chord;
 use x11prof_trace::Control;
 use x11rb_protocol::protocol::xproto::{
     GetInputFocusRequest, GetKeyboardMappingReply, GetKeyboardMappingRequest, GrabKeyRequest,
@@ -12,7 +13,6 @@ use x11rb_protocol::protocol::xproto::{
 };
 use x11rb_protocol::x11_utils::{Request, TryParse};
 
-use super::key_name::MarkKey;
 use crate::clock;
 use crate::server_link::ServerLink;
 use crate::setup_connection::{SetupConnection, SetupFailure};
@@ -37,7 +37,7 @@ pub(super) struct Grabbed {
 
 impl Grabbed {
     /// Grabs `key` and marks at each press. The error says why that cannot be.
-    pub(super) fn grab(key: &MarkKey, link: &ServerLink, tap: Tap) -> Result<Grabbed, String> {
+    pub(super) fn grab(key: &Chord, link: &ServerLink, tap: Tap) -> Result<Grabbed, String> {
         let talk = SetupConnection::begin(link, PATIENCE);
         let (mut talk, cookie) = talk.map_err(|error| error.to_string())?;
         let setup = talk.set_up(cookie.as_ref()).map_err(|no| match no {

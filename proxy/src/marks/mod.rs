@@ -2,13 +2,13 @@
 //! in the recorder's private directory, and by a key that the recorder grabs.
 
 mod key;
-mod key_name;
 mod socket;
 
-pub use key_name::{MarkKey, MarkKeyError};
 pub use socket::{MarkError, mark};
 
 use std::path::Path;
+
+use x11prof_protocol::Chord;
 
 use crate::display_name::DisplayName;
 use crate::server_link::ServerLink;
@@ -31,7 +31,7 @@ impl Marks {
     pub(crate) fn start(
         dir: &Path,
         names: &[&DisplayName],
-        key: Option<(&MarkKey, &ServerLink)>,
+        key: Option<(&Chord, &ServerLink)>,
         tap: &Tap,
     ) -> Result<Marks, String> {
         let key = key

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use x11prof_protocol::{Extension, Extensions, Symbol};
 use x11prof_proxy::{ServerLink, SetupConnection, SetupFailure};
+use x11prof_session::Input;
 use x11rb_protocol::protocol::render::{
     Pictforminfo, QueryPictFormatsReply, QueryPictFormatsRequest,
 };
@@ -17,7 +18,6 @@ use x11rb_protocol::x11_utils::{Request, TryParse};
 
 use super::patience::PATIENCE;
 use crate::ReplayError;
-use crate::script::Input;
 
 /// Questions that are asked before the first answer is read: their answers fit into a socket.
 const AT_ONCE: usize = 100;

@@ -2,7 +2,6 @@
 
 mod batch;
 mod events;
-mod inputs;
 mod noise;
 mod reader;
 mod requests;
@@ -14,6 +13,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 
 use x11prof_protocol::{ByteOrder, Extensions, Symbol};
+use x11prof_session::Input;
 use x11prof_trace::{Reader, Timestamp};
 use x11rb_protocol::protocol::render::Pictforminfo;
 use x11rb_protocol::protocol::xproto::Setup;
@@ -21,7 +21,6 @@ use x11rb_protocol::protocol::xproto::Setup;
 use crate::ReplayError;
 pub(crate) use batch::{Asked, Batch, Passed, Patch};
 pub(crate) use events::{AwaitedEvent, EventKey, key, time};
-pub(crate) use inputs::Input;
 pub(crate) use noise::Noise;
 pub(crate) use segments::SharedSegment;
 

@@ -9,12 +9,12 @@ use x11prof_protocol::{
     ByteOrder, Connection, Event, Extension, Extensions, IdKind, Input as Bytes, Message, Reply,
     Request, ServerSetup, Side, Symbol,
 };
+use x11prof_session::Inputs;
 use x11prof_trace::{Block, ConnectionId, Control, Direction, Part, Reader, Record, Timestamp};
 use x11rb_protocol::protocol::render::{Pictforminfo, QueryPictFormatsReply};
 use x11rb_protocol::protocol::xproto::Setup;
 use x11rb_protocol::x11_utils::TryParse;
 
-use super::inputs::Inputs;
 use super::noise::Noise;
 use super::requests::{self, NO_OPERATION, Playable};
 use super::segments::{self, Segments};

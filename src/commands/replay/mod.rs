@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use x11prof_analyzer::{Comparison, ProfileReport};
-use x11prof_proxy::{DEFAULT_QUEUE_BYTES, RecordConfig, Target, record};
+use x11prof_proxy::Target;
 use x11prof_replay::{Played, Script};
 use x11prof_views::comparison as views;
 use x11prof_views::units::counted;
 
 use super::check;
-use super::record::{RECORDER, why};
+use super::stand_in;
 use crate::args::{Check, PaceChoice, Replay, TableFormat};
 use crate::error::{CommandError, Outcome, shown};
 use crate::input;
@@ -157,64 +157,22 @@ fn play(
     target: Target,
     trace: &Path,
 ) -> Result<(), CommandError> {
-    let failed = CommandError::failed;
-    let program = std::env::current_exe().map_err(failed)?;
-    let outcome = player::OutcomeFile::new().map_err(failed)?;
     let pace = match arguments.pace {
         PaceChoice::Recorded => player::RECORDED,
         PaceChoice::Full => player::FULL,
     };
-    let mut command: Vec<OsString> = vec![
-        program.into(),
-        player::WORD.into(),
-        arguments.trace.clone().into(),
-        pace.into(),
-        outcome.path().into(),
-    ];
+    let mut words: Vec<OsString> = vec![arguments.trace.clone().into(), pace.into()];
     if let Some(folder) = &arguments.pictures {
         let folder = folder.join(server);
         std::fs::create_dir_all(&folder).map_err(|error| CommandError::file(&folder, error))?;
-        command.push(folder.into());
+        words.push(folder.into());
     }
-    let config = RecordConfig {
-        output: Some(trace.to_owned()),
-        target,
-        listen: None,
-        tcp: None,
-        any_user: false,
-        command,
-        time: None,
-        full: false,
-        queue_bytes: DEFAULT_QUEUE_BYTES,
-        link: false,
-        labels: [(
-            input::REPLAY_OF.to_owned(),
-            input::shown_name(&arguments.trace),
-        )]
-        .into(),
-        network: None,
-        rewrites: Vec::new(),
-        recorder: RECORDER.to_owned(),
-        watch: None,
-        filter: Some(measured::without_the_players_own),
-        mark_key: None,
-        collect: None,
-    };
-    let recorded = record(&config, |_| {}).map_err(why)?;
-    let played = match outcome.read() {
-        Ok(played) => played.map_err(CommandError::failed)?,
-        // The player was killed, or has said why.
-        Err(_) => {
-            return Err(CommandError::failed(format_args!(
-                "{}: not played to its end on {server}",
-                shown(&arguments.trace)
-            )));
-        }
-    };
-    if let Some(trouble) = recorded.trouble.first() {
-        let said = format_args!("{}: the recording is not whole: {trouble}", trace.display());
-        return Err(CommandError::failed(said));
-    }
+    let what = format!(
+        "{}: not played to its end on {server}",
+        shown(&arguments.trace)
+    );
+    let label = (input::REPLAY_OF, input::shown_name(&arguments.trace));
+    let played = stand_in::recorded(player::WORD, words, "", target, trace, label, &what)?;
     tell(&played, server);
     Ok(())
 }

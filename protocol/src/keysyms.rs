@@ -96,8 +96,17 @@ const FUNCTIONS: [(u32, &str); 54] = [
     (0xFFFF, "Delete"),
 ];
 
+/// Names that keyboards have on them, where X has others.
+const OTHER_NAMES: [(u32, &str); 5] = [
+    (0xFF0D, "Enter"),
+    (0xFF1B, "Esc"),
+    (0xFF55, "Page_Up"),
+    (0xFF56, "Page_Down"),
+    (0xFFE3, "Ctrl"),
+];
+
 /// The name of a keysym; `None` for none, and for those that have no name here.
-pub(crate) fn keysym_name(keysym: u32) -> Option<String> {
+pub fn keysym_name(keysym: u32) -> Option<String> {
     let of = |names: &[(u32, &str)]| {
         let at = names.binary_search_by_key(&keysym, |(known, _)| *known);
         at.ok().map(|at| names[at].1.to_owned())
@@ -117,9 +126,45 @@ pub(crate) fn keysym_name(keysym: u32) -> Option<String> {
     }
 }
 
+/// The keysym of a name, or of a character that stands for itself. Capitals matter only where both are keysyms.
+pub fn keysym_named(name: &str) -> Option<u32> {
+    let mut characters = name.chars();
+    if let (Some(character), None) = (characters.next(), characters.next()) {
+        return keysym_of(character);
+    }
+    let is_name = |(_, known): &&(u32, &str)| known.eq_ignore_ascii_case(name);
+    let mut known = PUNCTUATION.iter().chain(&FUNCTIONS).chain(&OTHER_NAMES);
+    if let Some((keysym, _)) = known.find(is_name) {
+        return Some(*keysym);
+    }
+    let number = |prefix: &str| {
+        let start = name.get(..prefix.len())?;
+        let digits = start
+            .eq_ignore_ascii_case(prefix)
+            .then(|| &name[prefix.len()..])?;
+        digits.parse::<u32>().ok()
+    };
+    match (number("F"), number("KP_")) {
+        (Some(n @ 1..=35), _) => Some(0xFFBD + n),
+        (_, Some(n @ 0..=9)) => Some(0xFFB0 + n),
+        _ => None,
+    }
+}
+
+/// The keysym that writes a character (protocol, "KEYSYM Encoding"); a line end is Return.
+pub fn keysym_of(character: char) -> Option<u32> {
+    match character {
+        '\n' => Some(0xFF0D),
+        '\t' => Some(0xFF09),
+        ' '..='~' | '\u{A1}'..='\u{FF}' => Some(character.into()),
+        _ if character.is_control() => None,
+        _ => Some(0x0100_0000 + u32::from(character)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{FUNCTIONS, PUNCTUATION, keysym_name};
+    use super::{FUNCTIONS, PUNCTUATION, keysym_name, keysym_named};
 
     #[test]
     fn keys_are_called_as_on_the_keyboard() {
@@ -140,6 +185,24 @@ mod tests {
             (0xFF00, None),
         ] {
             assert_eq!(keysym_name(keysym).as_deref(), name, "{keysym:#x}");
+            if let Some(name) = name {
+                assert_eq!(keysym_named(name), Some(keysym), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_found_in_any_letters() {
+        for (name, keysym) in [
+            ("page_up", Some(0xFF55)),
+            ("return", Some(0xFF0D)),
+            ("f12", Some(0xFFC9)),
+            ("A", Some(0x41)),
+            ("F36", None),
+            ("F0", None),
+            ("nothing", None),
+        ] {
+            assert_eq!(keysym_named(name), keysym, "{name}");
         }
     }
 

@@ -14,31 +14,35 @@ const REMEMBERED: usize = 64;
 
 /// An input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Input {
+pub struct Input {
     /// The code of the core event: 2 to 6.
-    pub(crate) kind: u8,
+    pub kind: u8,
     /// The key or button; 0 for a motion.
-    pub(crate) detail: u8,
+    pub detail: u8,
+    /// The window of the event.
+    pub window: u32,
     /// The pointer's place on the screen.
-    pub(crate) at: (i16, i16),
+    pub at: (i16, i16),
+    /// The pointer's place in the window.
+    pub within: (i16, i16),
 }
 
 /// Finds each input once, though several clients hear of it.
 #[derive(Debug, Default)]
-pub(super) struct Inputs {
+pub struct Inputs {
     seen: FxHashSet<(u32, u8, u8)>,
     order: std::collections::VecDeque<(u32, u8, u8)>,
     at: Option<(i16, i16)>,
 }
 
 impl Inputs {
-    /// The input that the event tells of first.
-    pub(super) fn of(&mut self, event: &Event<'_>, xinput: Option<u8>) -> Option<Input> {
+    /// The input that the event tells of first; `xinput` is the major opcode of XInput.
+    pub fn of(&mut self, event: &Event<'_>, xinput: Option<u8>) -> Option<Input> {
         if event.sent {
             return None;
         }
         let (bytes, order) = (event.bytes, event.order);
-        let (kind, detail, time, at) = match event.code {
+        let (mut input, time) = match event.code {
             KEY_PRESS..=MOTION_NOTIFY => core(bytes, order, event.code)?,
             ENTER_NOTIFY..=LEAVE_NOTIFY => {
                 const NORMAL: u8 = 0;
@@ -48,40 +52,53 @@ impl Inputs {
             GENERIC_EVENT if bytes.get(1).copied() == xinput => xinput2(bytes, order)?,
             _ => return None,
         };
-        let detail = if kind == MOTION_NOTIFY { 0 } else { detail };
-        if kind == MOTION_NOTIFY && self.at == Some(at) {
+        if input.kind == MOTION_NOTIFY {
+            input.detail = 0;
+            if self.at == Some(input.at) {
+                return None;
+            }
+        }
+        self.at = Some(input.at);
+        let known = (time, input.kind, input.detail);
+        if !self.seen.insert(known) {
             return None;
         }
-        self.at = Some(at);
-        let input = (time, kind, detail);
-        if !self.seen.insert(input) {
-            return None;
-        }
-        self.order.push_back(input);
+        self.order.push_back(known);
         if self.order.len() > REMEMBERED
             && let Some(oldest) = self.order.pop_front()
         {
             self.seen.remove(&oldest);
         }
-        Some(Input { kind, detail, at })
+        Some(input)
     }
 }
 
-type Seen = (u8, u8, u32, (i16, i16));
-
-fn core(bytes: &[u8], order: ByteOrder, kind: u8) -> Option<Seen> {
-    let at = (order.i16(bytes, 20)?, order.i16(bytes, 22)?);
-    Some((kind, *bytes.get(1)?, order.u32(bytes, 4)?, at))
+/// The input of an event, and the server's time.
+fn core(bytes: &[u8], order: ByteOrder, kind: u8) -> Option<(Input, u32)> {
+    let input = Input {
+        kind,
+        detail: *bytes.get(1)?,
+        window: order.u32(bytes, 12)?,
+        at: (order.i16(bytes, 20)?, order.i16(bytes, 22)?),
+        within: (order.i16(bytes, 24)?, order.i16(bytes, 26)?),
+    };
+    Some((input, order.u32(bytes, 4)?))
 }
 
 /// XInput 2, "DeviceEvent": the types from KeyPress to Motion have the core events' numbers; places are in 65536ths.
-fn xinput2(bytes: &[u8], order: ByteOrder) -> Option<Seen> {
+fn xinput2(bytes: &[u8], order: ByteOrder) -> Option<(Input, u32)> {
     let kind = u8::try_from(order.u16(bytes, 8)?).ok()?;
-    let detail = u8::try_from(order.u32(bytes, 16)?).ok()?;
+    if !(KEY_PRESS..=MOTION_NOTIFY).contains(&kind) {
+        return None;
+    }
     // The whole part of a place comes first where the most significant byte does.
     let place = |at| order.u32(bytes, at).map(|fixed| (fixed >> 16) as i16);
-    let at = (place(32)?, place(36)?);
-    (KEY_PRESS..=MOTION_NOTIFY)
-        .contains(&kind)
-        .then_some((kind, detail, order.u32(bytes, 12)?, at))
+    let input = Input {
+        kind,
+        detail: u8::try_from(order.u32(bytes, 16)?).ok()?,
+        window: order.u32(bytes, 24)?,
+        at: (place(32)?, place(36)?),
+        within: (place(40)?, place(44)?),
+    };
+    Some((input, order.u32(bytes, 12)?))
 }

@@ -1,0 +1,102 @@
+//! The actions of a driven session: `play` marks each input in the recording, and here each gets its latency.
+
+mod report;
+
+use std::time::Duration;
+
+use x11prof_trace::{Control, Timestamp};
+
+use crate::episodes::{EpisodeReport, EpisodesReport, PartsReport};
+use crate::pipeline::Observation;
+
+pub use report::{ActionReport, HistogramCell, PlaysReport, RunReport, SpreadReport};
+
+/// Marks of `play` begin so.
+const PLAY: &str = "play ";
+/// The mark after the last action's effects.
+const END: &str = "play: end";
+/// An event has the server's time in whole milliseconds, which may be a little before the mark's.
+const EARLY: Duration = Duration::from_millis(1);
+/// Actions kept.
+const LIMIT: usize = 100_000;
+
+/// The text of the mark of an action; the end's where there is none.
+pub fn play_mark(action: Option<(usize, &str)>) -> String {
+    match action {
+        Some((number, action)) => format!("{PLAY}{number}: {action}"),
+        None => END.to_owned(),
+    }
+}
+
+/// An action of a recording.
+#[derive(Debug, Clone)]
+pub struct PlayedAction {
+    /// The number in its session, from 1.
+    pub number: usize,
+    /// The session's line.
+    pub action: String,
+    /// The latency and its parts; `None` where the program was not told of the action, or did nothing.
+    pub latency: Option<(f64, PartsReport)>,
+}
+
+/// Collects the actions of a recording.
+#[derive(Debug, Default)]
+pub struct Played {
+    first: Option<Timestamp>,
+    marks: Vec<(Timestamp, usize, String)>,
+    end: Option<Timestamp>,
+}
+
+impl Played {
+    /// Takes the next observation of a pass.
+    pub fn observe(&mut self, observation: &Observation<'_>) {
+        let Observation::Control(time, control) = observation else {
+            return;
+        };
+        self.first.get_or_insert(*time);
+        let Control::Mark { text } = control else {
+            return;
+        };
+        let numbered = || text.strip_prefix(PLAY)?.split_once(": ");
+        if text == END {
+            self.end = Some(*time);
+        } else if let Some((number, action)) = numbered()
+            && let Ok(number) = number.parse()
+            && self.marks.len() < LIMIT
+        {
+            self.marks.push((*time, number, action.to_owned()));
+        }
+    }
+
+    /// The actions, each with the longest of the episodes that the user's input began in its time.
+    pub fn actions(self, first: Timestamp, episodes: &EpisodesReport) -> Vec<PlayedAction> {
+        let since = |time: Timestamp| time.since(first).saturating_sub(EARLY).as_secs_f64() * 1e3;
+        let mut ends: Vec<f64> = self
+            .marks
+            .iter()
+            .skip(1)
+            .map(|mark| since(mark.0))
+            .collect();
+        ends.push(self.end.map_or(f64::INFINITY, since));
+        let mut by_time: Vec<&EpisodeReport> = episodes
+            .episodes
+            .iter()
+            .filter(|one| one.trigger == "input" && one.led_to_by.is_none())
+            .collect();
+        by_time.sort_by(|a, b| a.start_ms.total_cmp(&b.start_ms));
+        let actions = self.marks.into_iter().zip(ends);
+        actions
+            .map(|((time, number, action), end)| {
+                let begin = since(time);
+                let from = by_time.partition_point(|one| one.start_ms < begin);
+                let of = by_time[from..].iter().take_while(|one| one.start_ms < end);
+                let longest = of.max_by(|a, b| a.latency_ms.total_cmp(&b.latency_ms));
+                PlayedAction {
+                    number,
+                    action,
+                    latency: longest.map(|one| (one.latency_ms, one.parts.clone())),
+                }
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,209 @@
+//! The latencies of played actions as data (docs/JSON.md).
+
+use serde::Serialize;
+
+use super::PlayedAction;
+use crate::episodes::PartsReport;
+
+/// The version of the JSON.
+const FORMAT: u32 = 1;
+/// Cells of a histogram for each doubling.
+const CELLS: i32 = 2;
+
+/// Latencies, or their parts, in milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SpreadReport {
+    /// The number of values.
+    pub count: usize,
+    /// The median.
+    pub median_ms: f64,
+    /// The 95th percentile.
+    pub p95_ms: f64,
+    /// The 99th percentile.
+    pub p99_ms: f64,
+    /// The greatest.
+    pub worst_ms: f64,
+}
+
+/// The number of latencies in a range.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HistogramCell {
+    /// The least latency of the cell.
+    pub from_ms: f64,
+    /// The cell ends below this.
+    pub to_ms: f64,
+    /// Latencies in it.
+    pub count: usize,
+}
+
+/// The plays of one session.
+#[derive(Debug, Clone, Serialize)]
+pub struct PlaysReport {
+    /// The version of this layout.
+    pub format: u32,
+    /// The actions, each over all plays.
+    pub actions: Vec<ActionReport>,
+    /// The plays.
+    pub plays: Vec<RunReport>,
+}
+
+/// An action over all plays.
+#[derive(Debug, Clone, Serialize)]
+pub struct ActionReport {
+    /// The number in the session, from 1.
+    pub number: usize,
+    /// The session's line.
+    pub action: String,
+    /// The latencies of all plays but the first, which is cold; of the first where there is no other. Null where no
+    /// play has one.
+    pub latency: Option<SpreadReport>,
+    /// The latency of each play; null where the program did nothing.
+    pub latencies_ms: Vec<Option<f64>>,
+}
+
+/// One play, all its actions together.
+#[derive(Debug, Clone, Serialize)]
+pub struct RunReport {
+    /// The trace.
+    pub trace: String,
+    /// Actions to which the program did nothing.
+    pub unanswered: usize,
+    /// The latencies; null where there are none.
+    pub latency: Option<SpreadReport>,
+    /// The parts of the latencies, by owner as in [`PartsReport`], those that took any time.
+    pub parts: Vec<(&'static str, SpreadReport)>,
+    /// The latencies by size, two cells for each doubling.
+    pub histogram: Vec<HistogramCell>,
+}
+
+impl SpreadReport {
+    /// The spread of `values`; `None` of nothing.
+    pub fn of(mut values: Vec<f64>) -> Option<SpreadReport> {
+        values.sort_by(f64::total_cmp);
+        let last = values.len().checked_sub(1)?;
+        let nearest = |percent: usize| {
+            // The nearest rank.
+            let rank = (values.len() * percent).div_ceil(100);
+            values[rank.saturating_sub(1).min(last)]
+        };
+        Some(SpreadReport {
+            count: values.len(),
+            median_ms: nearest(50),
+            p95_ms: nearest(95),
+            p99_ms: nearest(99),
+            worst_ms: values[last],
+        })
+    }
+}
+
+impl PlaysReport {
+    /// The report on plays of one session, each with its trace's name.
+    pub fn new(plays: Vec<(String, Vec<PlayedAction>)>) -> PlaysReport {
+        let longest = plays
+            .iter()
+            .map(|(_, play)| play)
+            .max_by_key(|play| play.len());
+        let actions = longest.into_iter().flatten().map(|of| {
+            let in_play = |(_, play): &(String, Vec<PlayedAction>)| {
+                let mut actions = play.iter();
+                let same =
+                    actions.find(|one| one.number == of.number && one.action == of.action)?;
+                same.latency.as_ref().map(|(latency, _)| *latency)
+            };
+            let latencies_ms: Vec<Option<f64>> = plays.iter().map(in_play).collect();
+            let warm = if plays.len() > 1 { 1 } else { 0 };
+            ActionReport {
+                number: of.number,
+                action: of.action.clone(),
+                latency: SpreadReport::of(latencies_ms[warm..].iter().flatten().copied().collect()),
+                latencies_ms,
+            }
+        });
+        PlaysReport {
+            format: FORMAT,
+            actions: actions.collect(),
+            plays: plays
+                .iter()
+                .map(|(trace, play)| RunReport::new(trace, play))
+                .collect(),
+        }
+    }
+}
+
+impl RunReport {
+    fn new(trace: &str, actions: &[PlayedAction]) -> RunReport {
+        let answered: Vec<&(f64, PartsReport)> = actions
+            .iter()
+            .filter_map(|one| one.latency.as_ref())
+            .collect();
+        let latencies: Vec<f64> = answered.iter().map(|(latency, _)| *latency).collect();
+        let part = |name, of: fn(&PartsReport) -> f64| {
+            let spread = SpreadReport::of(answered.iter().map(|(_, parts)| of(parts)).collect())?;
+            (spread.worst_ms > 0.0).then_some((name, spread))
+        };
+        let parts = [
+            part("waiting", |of| of.waiting_ms),
+            part("client", |of| of.client_ms),
+            part("off_cpu", |of| of.off_cpu_ms),
+            part("server", |of| of.server_ms),
+            part("network", |of| of.network_ms),
+            part("other_clients", |of| of.other_clients_ms),
+        ];
+        RunReport {
+            trace: trace.to_owned(),
+            unanswered: actions.len() - answered.len(),
+            histogram: histogram(&latencies),
+            latency: SpreadReport::of(latencies),
+            parts: parts.into_iter().flatten().collect(),
+        }
+    }
+}
+
+/// The latencies in cells whose bounds are powers of the square root of two, in milliseconds.
+fn histogram(latencies: &[f64]) -> Vec<HistogramCell> {
+    let bound = |cell: i32| (f64::from(cell) / f64::from(CELLS)).exp2();
+    // From about a microsecond on.
+    let cell = |latency: f64| (f64::from(CELLS) * latency.max(1e-3).log2()).floor() as i32;
+    let cells: Vec<i32> = latencies.iter().map(|latency| cell(*latency)).collect();
+    let (Some(least), Some(most)) = (cells.iter().min(), cells.iter().max()) else {
+        return Vec::new();
+    };
+    (*least..=*most)
+        .map(|at| HistogramCell {
+            from_ms: bound(at),
+            to_ms: bound(at + 1),
+            count: cells.iter().filter(|cell| **cell == at).count(),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SpreadReport, histogram};
+
+    #[test]
+    fn percentiles_are_values_that_were_there() {
+        let spread = SpreadReport::of((1..=200).map(f64::from).collect()).unwrap();
+        assert_eq!(
+            (
+                spread.median_ms,
+                spread.p95_ms,
+                spread.p99_ms,
+                spread.worst_ms
+            ),
+            (100.0, 190.0, 198.0, 200.0)
+        );
+        let one = SpreadReport::of(vec![3.0]).unwrap();
+        assert_eq!((one.median_ms, one.p99_ms), (3.0, 3.0));
+        assert_eq!(SpreadReport::of(Vec::new()), None);
+    }
+
+    #[test]
+    fn cells_hold_each_latency_once() {
+        let cells = histogram(&[1.0, 1.3, 1.5, 4.0]);
+        let counts: Vec<_> = cells.iter().map(|cell| cell.count).collect();
+        assert_eq!(counts, [2, 1, 0, 0, 1]);
+        assert_eq!((cells[0].from_ms, cells[4].from_ms), (1.0, 4.0));
+        assert!(histogram(&[]).is_empty());
+    }
+}

@@ -1,0 +1,122 @@
+//! The user's input in a recording: each key, button and motion with its window, to be made again elsewhere.
+
+use x11prof_protocol::{Message, Symbol};
+use x11prof_session::{DrawableKind, Input, Inputs, Session};
+use x11prof_trace::{Control, Timestamp};
+
+use crate::episodes::Keyboard;
+use crate::pipeline::Observation;
+
+/// Inputs kept; of more only the number is known.
+const LIMIT: usize = 1_000_000;
+
+/// An input of the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserInput {
+    /// The time at which the first client heard of the input.
+    pub time: Timestamp,
+    /// The input, its place relative to the client's window.
+    pub input: Input,
+    /// The key's names, alone and with Shift; `None` of what is no key, and where the recording has no keyboard.
+    pub key: [Option<Symbol>; 2],
+    /// The number of the window in [`UserInputs::windows`]; `None` for the root.
+    pub window: Option<usize>,
+}
+
+/// The window of a client, as others can find it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct InputWindow {
+    /// The class in WM_CLASS; empty where it has a title alone.
+    pub class: String,
+    /// The latest title.
+    pub title: String,
+}
+
+/// Collects the inputs of a recording.
+#[derive(Debug, Default)]
+pub struct UserInputs {
+    seen: Inputs,
+    keyboard: Keyboard,
+    /// The inputs, in the order of time.
+    pub list: Vec<UserInput>,
+    /// The windows that had input.
+    pub windows: Vec<InputWindow>,
+    /// Inputs that are not in the list.
+    pub omitted: u64,
+    /// Clients were there before the recording: their keyboard and windows may be unknown.
+    pub from_the_middle: bool,
+}
+
+impl UserInputs {
+    /// Takes the next observation of a pass.
+    pub fn observe(&mut self, observation: &Observation<'_>) {
+        match observation {
+            Observation::Message(seen) => {
+                self.keyboard.observe(seen);
+                let Message::Event(event) = seen.message else {
+                    return;
+                };
+                let xinput = seen.extensions.by_name("XInputExtension");
+                if let Some(input) = self.seen.of(event, xinput.map(|one| one.major)) {
+                    self.add(seen.time, input, seen.session);
+                }
+            }
+            Observation::Control(_, Control::Attached {}) => self.from_the_middle = true,
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, time: Timestamp, mut input: Input, session: &Session) {
+        if self.list.len() >= LIMIT {
+            self.omitted += 1;
+            return;
+        }
+        let key = match input.kind {
+            2 | 3 => [false, true].map(|shifted| self.keyboard.key(input.detail.into(), shifted)),
+            _ => [None; 2],
+        };
+        let (window, within) = self.window(&input, session);
+        input.within = within;
+        self.list.push(UserInput {
+            time,
+            input,
+            key,
+            window,
+        });
+    }
+
+    /// The window that has names, of the event's window and its ancestors, and the pointer's place in it; or the
+    /// place on the screen.
+    fn window(&mut self, input: &Input, session: &Session) -> (Option<usize>, (i16, i16)) {
+        let (mut x, mut y) = input.within;
+        for id in session.ancestry(input.window) {
+            let Some(drawable) = session.drawable(id) else {
+                break;
+            };
+            if drawable.kind == DrawableKind::Root {
+                break;
+            }
+            let names = session.window_names(id);
+            if let Some(names) =
+                names.filter(|names| names.class.is_some() || names.title.is_some())
+            {
+                let text = |name: &Option<Box<str>>| name.as_deref().unwrap_or_default().to_owned();
+                let window = InputWindow {
+                    class: text(&names.class),
+                    title: text(&names.title),
+                };
+                let known = self.windows.iter().position(|known| *known == window);
+                let number = known.unwrap_or_else(|| {
+                    self.windows.push(window);
+                    self.windows.len() - 1
+                });
+                return (Some(number), (x, y));
+            }
+            let of = drawable.geometry;
+            let border = of.border_width.cast_signed();
+            x = x.saturating_add(of.x).saturating_add(border);
+            y = y.saturating_add(of.y).saturating_add(border);
+        }
+        (None, input.at)
+    }
+}

@@ -1,0 +1,175 @@
+//! The actions of a session, and how they are written.
+
+use std::fmt::{self, Display, Formatter};
+use std::time::Duration;
+
+use x11prof_protocol::{Chord, keysym_name, keysym_of};
+
+/// A place in a window, from its upper left corner, in pixels; on the screen where no window is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// To the right.
+    pub x: i16,
+    /// Down.
+    pub y: i16,
+}
+
+/// A window as a session names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WindowName {
+    /// The class in WM_CLASS.
+    pub class: String,
+    /// The title; a window of this title is taken before others of the class.
+    pub title: Option<String>,
+}
+
+/// An action.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// The window of the actions that follow; `None` for the whole screen.
+    Window(Option<WindowName>),
+    /// A character is typed.
+    Type(char),
+    /// A key is pressed and released, with modifiers.
+    Key(Chord),
+    /// A button is pressed and released.
+    Click {
+        /// The button's number.
+        button: u8,
+        /// Bits of modifiers, as in [`Chord`].
+        modifiers: u16,
+        /// The place; the pointer's where there is none.
+        at: Option<Place>,
+    },
+    /// A button is pressed at the first place, and released at the last.
+    Drag {
+        /// The button's number.
+        button: u8,
+        /// Two places or more.
+        path: Vec<Place>,
+    },
+    /// The pointer moves.
+    Move(Place),
+    /// The wheel turns: so many steps down, or up where negative.
+    Scroll {
+        /// The steps.
+        steps: i32,
+        /// The wheel turns to the right, or to the left where negative.
+        sideways: bool,
+        /// The place; the pointer's where there is none.
+        at: Option<Place>,
+    },
+    /// Nothing happens for this long.
+    Wait(Duration),
+}
+
+impl Action {
+    /// True of what gives the program an input, and so has a latency.
+    pub fn is_input(&self) -> bool {
+        !matches!(self, Action::Window(_) | Action::Wait(_))
+    }
+
+    /// The buttons of the wheel, as X.Org's servers number them.
+    pub(crate) fn wheel(steps: i32, sideways: bool) -> u8 {
+        match (sideways, steps < 0) {
+            (false, true) => 4,
+            (false, false) => 5,
+            (true, true) => 6,
+            (true, false) => 7,
+        }
+    }
+}
+
+impl Display for Place {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.x, self.y)
+    }
+}
+
+/// A place after a space, where there is one.
+struct At(Option<Place>);
+
+impl Display for At {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(place) => write!(f, " {place}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Display for WindowName {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&quoted(&self.class))?;
+        match &self.title {
+            Some(title) => write!(f, " {}", quoted(title)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A line of a session's text.
+impl Display for Action {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Action::Window(Some(name)) => write!(f, "window {name}"),
+            Action::Window(None) => f.write_str("screen"),
+            Action::Type(character) => write!(f, "type {}", quoted(&character.to_string())),
+            Action::Key(chord) => write!(f, "key {chord}"),
+            Action::Click {
+                button,
+                modifiers,
+                at,
+            } => {
+                write!(f, "click {}{button}{}", Chord::prefix(*modifiers), At(*at))
+            }
+            Action::Drag { button, path } => {
+                write!(f, "drag {button}")?;
+                path.iter().try_for_each(|place| write!(f, " {place}"))
+            }
+            Action::Move(place) => write!(f, "move {place}"),
+            Action::Scroll {
+                steps,
+                sideways,
+                at,
+            } => {
+                let word = if *sideways {
+                    "scroll-sideways"
+                } else {
+                    "scroll"
+                };
+                write!(f, "{word} {steps}{}", At(*at))
+            }
+            Action::Wait(time) => write!(f, "wait {}ms", time.as_millis()),
+        }
+    }
+}
+
+/// The text in quotes, on one line.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            '\n' => quoted.push_str("\\n"),
+            '\t' => quoted.push_str("\\t"),
+            _ if character.is_control() => quoted.push('\u{FFFD}'),
+            _ => quoted.push(character),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// The character that the key of this name types; `None` where it types none.
+pub(crate) fn typed(name: &str) -> Option<char> {
+    let keysym = x11prof_protocol::keysym_named(name)?;
+    let character = match keysym {
+        0x20..=0x7E | 0xA1..=0xFF => char::from_u32(keysym)?,
+        0xFF0D => '\n',
+        0x0100_0100..=0x0110_FFFF => char::from_u32(keysym - 0x0100_0000)?,
+        _ => return None,
+    };
+    // Others are keys by their names.
+    (keysym_of(character) == Some(keysym) && keysym_name(keysym).is_some()).then_some(character)
+}

@@ -1,0 +1,301 @@
+//! The driver's connection: windows, focus, and input by XTEST.
+
+use std::collections::HashSet;
+
+use x11rb::connection::Connection;
+use x11rb::errors::ReplyError;
+use x11rb::protocol::xproto::{AtomEnum, ConnectionExt as _, InputFocus, MapState, Screen, Window};
+use x11rb::protocol::xtest::ConnectionExt as _;
+use x11rb::rust_connection::RustConnection;
+
+use super::keyboard::Keyboard;
+use crate::DriveError;
+use crate::action::{Place, WindowName};
+
+/// Window managers put clients' windows at most this deep.
+const DEPTH: usize = 4;
+/// The longest name that is read, in words of 4 bytes.
+const NAME: u32 = 256;
+/// Codes of core events (protocol, appendix B).
+const MOTION: u8 = 6;
+
+/// The connection.
+pub(super) struct Display {
+    x: RustConnection,
+    screen: Screen,
+    pub(super) keyboard: Keyboard,
+    net_wm_name: u32,
+    net_supporting: u32,
+    /// Windows that were there before the program.
+    before: HashSet<Window>,
+}
+
+/// A window of a client.
+#[derive(Debug, Clone)]
+pub(super) struct ClientWindow {
+    pub(super) id: Window,
+    pub(super) name: WindowName,
+}
+
+fn gone(error: impl std::fmt::Display) -> DriveError {
+    DriveError::Display(format!("does not answer: {error}"))
+}
+
+/// The answer; `None` where the window has gone meanwhile.
+fn answer<A>(reply: Result<A, ReplyError>) -> Result<Option<A>, DriveError> {
+    match reply {
+        Ok(answer) => Ok(Some(answer)),
+        Err(ReplyError::X11Error(_)) => Ok(None),
+        Err(error) => Err(gone(error)),
+    }
+}
+
+/// Asks, and takes a window's end for no answer.
+macro_rules! ask {
+    ($question:expr) => {
+        answer($question.map_err(gone)?.reply())?
+    };
+}
+
+impl Display {
+    pub(super) fn open() -> Result<Display, DriveError> {
+        let (x, screen) = x11rb::connect(None).map_err(gone)?;
+        let screen = x.setup().roots.get(screen).cloned();
+        let screen = screen.ok_or_else(|| DriveError::Display("has no screen".to_owned()))?;
+        let xtest = x
+            .xtest_get_version(2, 1)
+            .ok()
+            .and_then(|cookie| cookie.reply().ok());
+        if xtest.is_none() {
+            return Err(DriveError::Display("has no XTEST extension".to_owned()));
+        }
+        let atom = |name: &[u8]| -> Result<u32, DriveError> {
+            let reply = x.intern_atom(false, name).map_err(gone)?.reply();
+            Ok(reply.map_err(gone)?.atom)
+        };
+        let (net_wm_name, net_supporting) =
+            (atom(b"_NET_WM_NAME")?, atom(b"_NET_SUPPORTING_WM_CHECK")?);
+        let keyboard = Keyboard::ask(&x)?;
+        let mut display = Display {
+            x,
+            screen,
+            keyboard,
+            net_wm_name,
+            net_supporting,
+            before: HashSet::new(),
+        };
+        display.before = display
+            .windows()?
+            .into_iter()
+            .map(|window| window.id)
+            .collect();
+        Ok(display)
+    }
+
+    /// Waits for an answer: the server has handled all that was sent.
+    pub(super) fn sync(&self) -> Result<(), DriveError> {
+        self.x
+            .get_input_focus()
+            .map_err(gone)?
+            .reply()
+            .map_err(gone)?;
+        Ok(())
+    }
+
+    /// The clients' windows that are seen, the topmost last.
+    pub(super) fn windows(&self) -> Result<Vec<ClientWindow>, DriveError> {
+        let mut found = Vec::new();
+        self.search(self.screen.root, 0, &mut found)?;
+        Ok(found)
+    }
+
+    fn search(
+        &self,
+        window: Window,
+        depth: usize,
+        found: &mut Vec<ClientWindow>,
+    ) -> Result<(), DriveError> {
+        let Some(tree) = ask!(self.x.query_tree(window)) else {
+            return Ok(());
+        };
+        for child in tree.children {
+            let of = ask!(self.x.get_window_attributes(child));
+            let of = of.filter(|of| of.map_state == MapState::VIEWABLE);
+            let Some(of) = of.filter(|_| !self.before.contains(&child)) else {
+                continue;
+            };
+            let class = self.text(child, AtomEnum::WM_CLASS.into())?;
+            // The instance, a zero, the class, a zero.
+            let class = class.as_deref().and_then(|both| both.split('\0').nth(1));
+            let title = match self.text(child, self.net_wm_name)? {
+                Some(title) => Some(title),
+                None => self.text(child, AtomEnum::WM_NAME.into())?,
+            };
+            if class.is_some() || title.is_some() {
+                let class = class.unwrap_or_default().to_owned();
+                found.push(ClientWindow {
+                    id: child,
+                    name: WindowName { class, title },
+                });
+                continue;
+            }
+            let known = found.len();
+            if depth < DEPTH {
+                self.search(child, depth + 1, found)?;
+            }
+            if depth == 0 && found.len() == known && !of.override_redirect {
+                let class = String::new();
+                found.push(ClientWindow {
+                    id: child,
+                    name: WindowName { class, title: None },
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn text(&self, window: Window, property: u32) -> Result<Option<String>, DriveError> {
+        let reply = ask!(
+            self.x
+                .get_property(false, window, property, AtomEnum::ANY, 0, NAME)
+        );
+        let value = reply.filter(|reply| reply.format == 8 && !reply.value.is_empty());
+        Ok(value.map(|reply| String::from_utf8_lossy(&reply.value).into_owned()))
+    }
+
+    /// The place on the screen of a place in the window; `None` if the window has gone.
+    pub(super) fn on_screen(
+        &self,
+        window: Option<Window>,
+        at: Place,
+    ) -> Result<Option<Place>, DriveError> {
+        let Some(window) = window else {
+            return Ok(Some(at));
+        };
+        let reply = ask!(
+            self.x
+                .translate_coordinates(window, self.screen.root, at.x, at.y)
+        );
+        Ok(reply.map(|reply| Place {
+            x: reply.dst_x,
+            y: reply.dst_y,
+        }))
+    }
+
+    /// Gives the focus to the window where no window manager does. Returns the name of the window that has it
+    /// instead.
+    pub(super) fn focus(&self, window: Window) -> Result<Option<String>, DriveError> {
+        if self.has_focus(window)? {
+            return Ok(None);
+        }
+        let manager = ask!(self.x.get_property(
+            false,
+            self.screen.root,
+            self.net_supporting,
+            AtomEnum::ANY,
+            0,
+            1
+        ));
+        if manager.is_none_or(|manager| manager.value.is_empty()) {
+            let set = self
+                .x
+                .set_input_focus(InputFocus::POINTER_ROOT, window, x11rb::CURRENT_TIME);
+            // A window may have gone meanwhile.
+            let _ = set.map_err(gone)?.check();
+            if self.has_focus(window)? {
+                return Ok(None);
+            }
+        }
+        self.focus_name().map(Some)
+    }
+
+    /// True if keys go to the window or to one in it.
+    fn has_focus(&self, window: Window) -> Result<bool, DriveError> {
+        let focus = self
+            .x
+            .get_input_focus()
+            .map_err(gone)?
+            .reply()
+            .map_err(gone)?
+            .focus;
+        self.is_in(focus, window)
+    }
+
+    fn focus_name(&self) -> Result<String, DriveError> {
+        let mut id = self
+            .x
+            .get_input_focus()
+            .map_err(gone)?
+            .reply()
+            .map_err(gone)?
+            .focus;
+        let windows = self.windows()?;
+        while id > 1 {
+            if let Some(window) = windows.iter().find(|window| window.id == id) {
+                return Ok(window.name.to_string());
+            }
+            id = ask!(self.x.query_tree(id)).map_or(0, |tree| tree.parent);
+        }
+        Ok("no window".to_owned())
+    }
+
+    fn is_in(&self, mut inner: Window, window: Window) -> Result<bool, DriveError> {
+        while inner > 1 {
+            if inner == window {
+                return Ok(true);
+            }
+            inner = ask!(self.x.query_tree(inner)).map_or(0, |tree| tree.parent);
+        }
+        Ok(false)
+    }
+
+    /// The name of the other client's window that covers the place; `None` where the window's own client is seen.
+    pub(super) fn covered(&self, window: Window, at: Place) -> Result<Option<String>, DriveError> {
+        let mask = self.x.setup().resource_id_mask;
+        let mut id = self.screen.root;
+        let mut top = id;
+        loop {
+            let Some(reply) = ask!(
+                self.x
+                    .translate_coordinates(self.screen.root, id, at.x, at.y)
+            ) else {
+                return Ok(None);
+            };
+            // A window manager's frame holds the client's window.
+            if id == window || (id & !mask) == (window & !mask) {
+                return Ok(None);
+            }
+            if reply.child == 0 {
+                break;
+            }
+            id = reply.child;
+            top = id;
+        }
+        let windows = self.windows()?;
+        let named = windows.iter().find(|one| one.id == top);
+        Ok(Some(match named {
+            Some(one) => one.name.to_string(),
+            None if top == self.screen.root => "the root window".to_owned(),
+            None => "another client's window".to_owned(),
+        }))
+    }
+
+    /// Moves the pointer.
+    pub(super) fn move_to(&self, at: Place) -> Result<(), DriveError> {
+        let root = self.screen.root;
+        let moved = self
+            .x
+            .xtest_fake_input(MOTION, 0, x11rb::CURRENT_TIME, root, at.x, at.y, 0);
+        moved.map_err(gone)?;
+        self.x.flush().map_err(gone)
+    }
+
+    /// Presses or releases a key or a button: the event's code says which.
+    pub(super) fn input(&self, event: u8, detail: u8) -> Result<(), DriveError> {
+        let input =
+            self.x
+                .xtest_fake_input(event, detail, x11rb::CURRENT_TIME, x11rb::NONE, 0, 0, 0);
+        input.map_err(gone)?;
+        self.x.flush().map_err(gone)
+    }
+}

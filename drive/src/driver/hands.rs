@@ -1,0 +1,291 @@
+//! One action: find the window, check where the input goes, give the input, wait until the program is quiet.
+
+use std::ffi::OsString;
+use std::time::{Duration, Instant};
+
+use x11prof_protocol::{Chord, keysym_name, keysym_of};
+
+use super::display::{ClientWindow, Display};
+use super::processes::Program;
+use crate::DriveError;
+use crate::action::{Action, Place, WindowName};
+
+/// The program shows its first window within this time.
+const FIRST_WINDOW: Duration = Duration::from_secs(30);
+/// A later window comes within this time.
+const WINDOW: Duration = Duration::from_secs(5);
+/// A program is quiet after a rest of this length: two frames, after which no request belongs to the response
+/// (docs/EPISODES.md).
+const REST: Duration = Duration::from_millis(34);
+/// A program that is not quiet by then gets the next action all the same.
+const RESTLESS: Duration = Duration::from_secs(5);
+/// A key is held no longer: a longer one may repeat.
+const HELD: Duration = Duration::from_millis(80);
+/// The interval between two looks.
+const BEAT: Duration = Duration::from_millis(3);
+/// Codes of core events (protocol, appendix B).
+const KEY: [u8; 2] = [2, 3];
+const BUTTON: [u8; 2] = [4, 5];
+
+/// Why a session goes no further.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// The display is gone.
+    Display(DriveError),
+    /// The reason in words.
+    Because(String),
+}
+
+impl From<DriveError> for Stop {
+    fn from(error: DriveError) -> Stop {
+        Stop::Display(error)
+    }
+}
+
+/// The window of that name: by class and title, else the topmost of the class.
+fn matching<'a>(windows: &'a [ClientWindow], name: &WindowName) -> Option<&'a ClientWindow> {
+    let of_class = || {
+        windows
+            .iter()
+            .rev()
+            .filter(|one| one.name.class == name.class)
+    };
+    let exact = of_class().find(|one| name.title.is_some() && one.name.title == name.title);
+    exact.or_else(|| of_class().next())
+}
+
+/// The places on the screen that an action is for.
+#[derive(Debug, Default)]
+pub(super) struct Target {
+    places: Vec<Place>,
+}
+
+/// The driver's hands.
+pub(super) struct Hands {
+    display: Display,
+    program: Program,
+    /// The window of the next actions: its name in the session, and the window itself.
+    window: Option<Option<WindowName>>,
+    has_begun: bool,
+    pointer: Option<Place>,
+}
+
+impl Hands {
+    pub(super) fn new(command: &[OsString]) -> Result<Hands, DriveError> {
+        // First: the recorder leaves the first connection out.
+        let display = Display::open()?;
+        Ok(Hands {
+            program: Program::start(command)?,
+            display,
+            window: None,
+            has_begun: false,
+            pointer: None,
+        })
+    }
+
+    pub(super) fn is_over(&mut self) -> bool {
+        self.program.is_over()
+    }
+
+    /// Waits for the action's window, and finds the places that the action is for.
+    pub(super) fn prepare(&mut self, action: &Action) -> Result<Target, Stop> {
+        if let Action::Window(name) = action {
+            self.window = Some(name.clone());
+            return Ok(Target::default());
+        }
+        if !action.is_input() {
+            return Ok(Target::default());
+        }
+        let window = self.find()?;
+        if !self.has_begun {
+            self.has_begun = true;
+            self.until_quiet(Instant::now() + RESTLESS)?;
+        }
+        // Places are the window's own, or the screen's.
+        let of_places = Some(window).filter(|_| self.window != Some(None));
+        let at: &[Place] = match action {
+            Action::Type(_) | Action::Key(_) => {
+                self.keys_of(action)?;
+                self.focus(window)?;
+                &[]
+            }
+            Action::Click { at, .. } | Action::Scroll { at, .. } => at.as_slice(),
+            Action::Drag { path, .. } => path,
+            Action::Move(at) => std::slice::from_ref(at),
+            Action::Window(_) | Action::Wait(_) => &[],
+        };
+        let mut places = Vec::with_capacity(at.len());
+        for place in at {
+            let on_screen = self.display.on_screen(of_places, *place)?;
+            places.push(on_screen.ok_or_else(|| Stop::Because("its window has gone".to_owned()))?);
+        }
+        if let (Some(id), Some(first)) = (of_places, places.first())
+            && let Some(other) = self.display.covered(id, *first)?
+        {
+            return Err(Stop::Because(format!("{other} is there")));
+        }
+        Ok(Target { places })
+    }
+
+    /// The window of the next actions, once it is seen; the topmost one where the session names none.
+    fn find(&mut self) -> Result<u32, Stop> {
+        let begun = Instant::now();
+        // A program that shows another window first has started.
+        let mut shown = self.has_begun.then_some(begun);
+        loop {
+            let windows = self.display.windows()?;
+            if !windows.is_empty() {
+                shown.get_or_insert_with(Instant::now);
+            }
+            let found = match &self.window {
+                Some(Some(name)) => matching(&windows, name),
+                _ => windows.last(),
+            };
+            if let Some(found) = found {
+                return Ok(found.id);
+            }
+            if self.program.is_over() {
+                return Err(Stop::Because("the program has ended".to_owned()));
+            }
+            let (since, patience) = shown.map_or((begun, FIRST_WINDOW), |shown| (shown, WINDOW));
+            if since.elapsed() > patience {
+                let seconds = patience.as_secs();
+                let name = match &self.window {
+                    Some(Some(name)) => format!("a window {name}"),
+                    _ => "a window".to_owned(),
+                };
+                return Err(Stop::Because(format!("waited {seconds} s for {name}")));
+            }
+            std::thread::sleep(BEAT);
+        }
+    }
+
+    fn focus(&mut self, window: u32) -> Result<(), Stop> {
+        let until = Instant::now() + WINDOW;
+        while let Some(other) = self.display.focus(window)? {
+            if Instant::now() > until {
+                return Err(Stop::Because(format!("the focus is in {other}")));
+            }
+            std::thread::sleep(BEAT);
+        }
+        Ok(())
+    }
+
+    /// The codes of the keys of an action: modifiers first, the key last.
+    fn keys_of(&self, action: &Action) -> Result<Vec<u8>, Stop> {
+        let (keysym, modifiers) = match action {
+            Action::Type(character) => (keysym_of(*character).unwrap_or(0), 0),
+            Action::Key(Chord { keysym, modifiers }) => (*keysym, *modifiers),
+            Action::Click { modifiers, .. } => (0, *modifiers),
+            _ => (0, 0),
+        };
+        let mut modifiers = modifiers;
+        let code = |keysym| {
+            let name = || keysym_name(keysym).unwrap_or_else(|| format!("{keysym:#x}"));
+            let key = self.display.keyboard.key(keysym);
+            key.ok_or_else(|| Stop::Because(format!("the keyboard has no key {}", name())))
+        };
+        let key = (keysym != 0).then(|| code(keysym)).transpose()?;
+        if let Some((_, true)) = key {
+            modifiers |= 1;
+        }
+        let mut keys = Vec::new();
+        for (_, bit, keysym) in Chord::MODIFIERS {
+            if modifiers & bit != 0 {
+                keys.push(code(keysym)?.0);
+            }
+        }
+        keys.extend(key.map(|(code, _)| code));
+        Ok(keys)
+    }
+
+    /// Gives the input. Returns false if the program was not quiet in time.
+    pub(super) fn perform(&mut self, action: &Action, target: Target) -> Result<bool, Stop> {
+        let places = target.places;
+        let first = places.first().copied();
+        match action {
+            Action::Window(_) => return Ok(true),
+            Action::Wait(time) => {
+                std::thread::sleep(*time);
+                return Ok(true);
+            }
+            Action::Type(_) | Action::Key(_) => {
+                let keys = self.keys_of(action)?;
+                self.press(&keys)?;
+                self.until_quiet(Instant::now() + HELD)?;
+                self.release(&keys)?;
+            }
+            Action::Click { button, .. } => {
+                let keys = self.keys_of(action)?;
+                self.point(first)?;
+                self.press(&keys)?;
+                self.display.input(BUTTON[0], *button)?;
+                self.until_quiet(Instant::now() + HELD)?;
+                self.display.input(BUTTON[1], *button)?;
+                self.release(&keys)?;
+            }
+            Action::Drag { button, .. } => {
+                self.point(first)?;
+                self.display.input(BUTTON[0], *button)?;
+                for place in places.iter().skip(1) {
+                    self.until_quiet(Instant::now() + HELD)?;
+                    self.point(Some(*place))?;
+                }
+                self.until_quiet(Instant::now() + HELD)?;
+                self.display.input(BUTTON[1], *button)?;
+            }
+            Action::Move(_) => self.point(first)?,
+            Action::Scroll {
+                steps, sideways, ..
+            } => {
+                self.point(first)?;
+                let button = Action::wheel(*steps, *sideways);
+                for _ in 0..steps.unsigned_abs() {
+                    self.display.input(BUTTON[0], button)?;
+                    self.display.input(BUTTON[1], button)?;
+                }
+            }
+        }
+        self.until_quiet(Instant::now() + RESTLESS)
+    }
+
+    fn press(&self, keys: &[u8]) -> Result<(), Stop> {
+        let mut keys = keys.iter();
+        Ok(keys.try_for_each(|key| self.display.input(KEY[0], *key))?)
+    }
+
+    fn release(&self, keys: &[u8]) -> Result<(), Stop> {
+        let mut keys = keys.iter().rev();
+        Ok(keys.try_for_each(|key| self.display.input(KEY[1], *key))?)
+    }
+
+    fn point(&mut self, at: Option<Place>) -> Result<(), Stop> {
+        if let Some(at) = at.filter(|at| self.pointer != Some(*at)) {
+            self.display.move_to(at)?;
+            self.pointer = Some(at);
+        }
+        Ok(())
+    }
+
+    /// Waits until no thread of the program has run for a while; false if that was not so by `until`.
+    fn until_quiet(&mut self, until: Instant) -> Result<bool, Stop> {
+        self.display.sync()?;
+        let mut last = self.program.activity();
+        let mut since = Instant::now();
+        loop {
+            std::thread::sleep(BEAT);
+            let now = self.program.activity();
+            if now != last || now.runs {
+                // Requests on their way are handled before the rest counts.
+                self.display.sync()?;
+                since = Instant::now();
+                last = now;
+            } else if since.elapsed() >= REST {
+                return Ok(true);
+            }
+            if Instant::now() >= until {
+                return Ok(false);
+            }
+        }
+    }
+}

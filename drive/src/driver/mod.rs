@@ -1,0 +1,122 @@
+//! The driver: one action after the other, each once the program is quiet.
+
+mod display;
+mod hands;
+mod keyboard;
+mod processes;
+
+use std::ffi::OsString;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::DriveError;
+use crate::action::Action;
+use crate::human::Human;
+use crate::session::Session;
+use hands::Hands;
+
+/// The pace of the actions. Each waits in any case until the program is quiet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// As soon as the program is quiet.
+    Quiet,
+    /// With the session's pauses.
+    Recorded,
+    /// With pauses drawn from the session's, by this seed.
+    Human(u64),
+    /// The time from one action to the next.
+    Every(Duration),
+}
+
+/// The program to drive, and the pace.
+#[derive(Debug, Clone)]
+pub struct DriveConfig {
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// The pace.
+    pub pace: Pace,
+}
+
+/// The outcome.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Driven {
+    /// Inputs that were given.
+    pub inputs: usize,
+    /// Inputs after which the program was not quiet in time, by number.
+    pub restless: Vec<usize>,
+    /// Why the session was not played to its end.
+    pub stopped: Option<String>,
+}
+
+/// Starts the program, gives it the session's actions, and ends it. `mark` is told of each input right before it is given:
+/// its number, from 1, and its text; `None` after the last input's effects.
+///
+/// # Errors
+/// The display cannot be driven, or the program cannot be started. What stops a session on its way is in the outcome.
+pub fn drive(
+    session: &Session,
+    config: &DriveConfig,
+    mut mark: impl FnMut(Option<(usize, &Action)>),
+) -> Result<Driven, DriveError> {
+    let mut hands = Hands::new(&config.command)?;
+    let mut human = match config.pace {
+        Pace::Human(seed) => Some(Human::new(session.pauses(), seed)),
+        _ => None,
+    };
+    let mut driven = Driven::default();
+    let mut begun: Option<Instant> = None;
+    for (at, step) in session.steps.iter().enumerate() {
+        let action = &step.action;
+        let number = driven.inputs + 1;
+        if action.is_input() {
+            let pause = match config.pace {
+                Pace::Quiet => Duration::ZERO,
+                Pace::Recorded => step.pause,
+                Pace::Human(_) => human.as_mut().map_or(Duration::ZERO, Human::pause),
+                Pace::Every(time) => time,
+            };
+            if let Some(begun) = begun {
+                std::thread::sleep((begun + pause).saturating_duration_since(Instant::now()));
+            }
+        }
+        let done = hands.prepare(action).and_then(|target| {
+            if action.is_input() {
+                begun = Some(Instant::now());
+                mark(Some((number, action)));
+            }
+            hands.perform(action, target)
+        });
+        match done {
+            Ok(is_quiet) if action.is_input() => {
+                driven.inputs += 1;
+                if !is_quiet {
+                    driven.restless.push(number);
+                }
+                let is_last = session.steps[at + 1..]
+                    .iter()
+                    .all(|step| !step.action.is_input());
+                if !is_last && hands.is_over() {
+                    driven.stopped = Some(format!(
+                        "the program ended after action {number} ({action})"
+                    ));
+                    break;
+                }
+            }
+            Ok(_) => {}
+            Err(hands::Stop::Display(error)) => return Err(error),
+            Err(hands::Stop::Because(why)) => {
+                let action = action.to_string();
+                let stopped = DriveError::Stopped {
+                    number,
+                    action,
+                    why,
+                };
+                driven.stopped = Some(stopped.to_string());
+                break;
+            }
+        }
+    }
+    mark(None);
+    Ok(driven)
+}

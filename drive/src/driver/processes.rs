@@ -1,0 +1,143 @@
+//! The program and all that it started, by the kernel: who runs, and how long all ran.
+
+use std::ffi::OsString;
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::DriveError;
+
+/// Time for the program to end by itself.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Threads looked at.
+const MOST: usize = 10_000;
+
+/// The running program.
+pub(super) struct Program {
+    child: Child,
+}
+
+/// The time that all threads ran, and their number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Activity {
+    run_ns: u64,
+    threads: usize,
+    pub(super) runs: bool,
+}
+
+impl Program {
+    /// Starts the command. Processes that it leaves behind become ours.
+    pub(super) fn start(command: &[OsString]) -> Result<Program, DriveError> {
+        let (name, arguments) = command
+            .split_first()
+            .unwrap_or((const { &OsString::new() }, &[]));
+        // Without it, only the program's own daemons are not watched.
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+        let child = Command::new(name)
+            .args(arguments)
+            .stdin(Stdio::null())
+            // Standard output is for the result.
+            .stdout(std::io::stderr())
+            .spawn();
+        let child = child.map_err(|why| DriveError::Program {
+            program: name.to_string_lossy().into_owned(),
+            why,
+        })?;
+        Ok(Program { child })
+    }
+
+    /// True once the program, and all that it started, has ended.
+    pub(super) fn is_over(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None)) && descendants().is_empty()
+    }
+
+    /// The activity now.
+    pub(super) fn activity(&self) -> Activity {
+        let mut activity = Activity {
+            run_ns: 0,
+            threads: 0,
+            runs: false,
+        };
+        for pid in descendants() {
+            for thread in threads(pid) {
+                let of = format!("/proc/{pid}/task/{thread}");
+                let text = |file| fs::read_to_string(format!("{of}/{file}")).unwrap_or_default();
+                let ran = text("schedstat");
+                let ran = ran.split(' ').next().and_then(|ns| ns.parse::<u64>().ok());
+                activity.run_ns = activity.run_ns.wrapping_add(ran.unwrap_or(0));
+                activity.threads += 1;
+                // The state comes after the name, which may hold anything in parentheses.
+                let stat = text("stat");
+                let state = stat
+                    .rsplit_once(") ")
+                    .and_then(|(_, rest)| rest.chars().next());
+                activity.runs |= matches!(state, Some('R' | 'D'));
+            }
+        }
+        activity
+    }
+
+    /// Ends the program and all that it started.
+    pub(super) fn end(&mut self) {
+        for signal in [Signal::TERM, Signal::KILL] {
+            for pid in descendants() {
+                // A process may have ended by itself.
+                let _ = kill_process(pid, signal);
+            }
+            let until = Instant::now() + PATIENCE;
+            while !self.is_over() && Instant::now() < until {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// The living processes that come from this one, it not included.
+fn descendants() -> Vec<Pid> {
+    let mut all = Vec::new();
+    let mut next = vec![rustix::process::getpid()];
+    while let Some(parent) = next.pop() {
+        for thread in threads(parent) {
+            let path = format!("/proc/{parent}/task/{thread}/children");
+            let children = fs::read_to_string(path).unwrap_or_default();
+            for child in children.split(' ').filter_map(|pid| pid.parse().ok()) {
+                if let Some(pid) = Pid::from_raw(child)
+                    && all.len() < MOST
+                    && !is_dead(pid)
+                {
+                    all.push(pid);
+                    next.push(pid);
+                }
+            }
+        }
+    }
+    all
+}
+
+/// True of a process that has ended, and that its parent has not looked for.
+fn is_dead(pid: Pid) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat
+        .rsplit_once(") ")
+        .and_then(|(_, rest)| rest.chars().next());
+    matches!(state, None | Some('Z' | 'X'))
+}
+
+fn threads(pid: Pid) -> Vec<String> {
+    let entries = fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten();
+    let names = entries.flatten().map(|entry| entry.file_name());
+    names
+        .filter_map(|name| name.into_string().ok())
+        .take(MOST)
+        .collect()
+}

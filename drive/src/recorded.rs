@@ -1,0 +1,349 @@
+//! Recorded inputs become a session: presses and releases become keys, clicks and drags.
+
+use std::time::Duration;
+
+use x11prof_protocol::{Chord, keysym_named};
+
+use crate::action::{Action, Place, WindowName, typed};
+use crate::session::{Session, Step};
+
+/// A pointer that moves less than this between press and release has clicked, in pixels.
+const STILL: i32 = 4;
+/// A pointer that rests this long has arrived.
+const RESTS: Duration = Duration::from_millis(100);
+/// Places of a drag that are kept are this far apart in time.
+const PATH_STEP: Duration = Duration::from_millis(20);
+
+/// The kind of a recorded input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InputKind {
+    /// A key, with its names alone and with Shift.
+    Key {
+        /// The key goes down.
+        down: bool,
+        /// The name without modifiers, and the name with Shift; `None` where they are not known.
+        names: [Option<String>; 2],
+    },
+    /// A button.
+    Button {
+        /// The button goes down.
+        down: bool,
+        /// The button's number.
+        button: u8,
+    },
+    /// The pointer moved.
+    Motion,
+}
+
+/// An input of a recording.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedInput {
+    /// The time since the recording began.
+    pub time: Duration,
+    /// The kind.
+    pub kind: InputKind,
+    /// The window that had the input; `None` for the screen.
+    pub window: Option<WindowName>,
+    /// The pointer's place in that window.
+    pub at: Place,
+}
+
+/// A button that is down.
+struct Held {
+    button: u8,
+    since: Duration,
+    last: Duration,
+    path: Vec<Place>,
+}
+
+/// The session as far as it was made.
+#[derive(Default)]
+struct Making {
+    steps: Vec<Step>,
+    /// The beginning of the last action.
+    last: Option<Duration>,
+    window: Option<Option<WindowName>>,
+    modifiers: u16,
+    /// A modifier that went down, and nothing with it so far.
+    alone: Option<(u16, u32)>,
+    held: Option<Held>,
+    /// The pointer's last motion.
+    moved: Option<(Duration, Place)>,
+    unnamed: u64,
+}
+
+impl Session {
+    /// The session of recorded inputs, and the number of keys whose names are not known.
+    pub fn of_inputs(inputs: impl IntoIterator<Item = RecordedInput>) -> (Session, u64) {
+        let mut making = Making::default();
+        for input in inputs {
+            making.take(input);
+        }
+        making.arrive();
+        let steps = making.steps;
+        (Session { steps }, making.unnamed)
+    }
+}
+
+impl Making {
+    fn take(&mut self, input: RecordedInput) {
+        let RecordedInput {
+            time,
+            kind,
+            window,
+            at,
+        } = input;
+        if kind == InputKind::Motion {
+            self.motion(time, window, at);
+            return;
+        }
+        // The next input has its own place.
+        match kind {
+            InputKind::Key { .. } => self.arrive(),
+            _ => self.moved = None,
+        }
+        match kind {
+            InputKind::Key { down, names } => self.key(time, window, down, &names),
+            InputKind::Button { down: true, button } => {
+                self.alone = None;
+                match button {
+                    4..=7 => self.push(
+                        time,
+                        window,
+                        Action::Scroll {
+                            steps: if matches!(button, 4 | 6) { -1 } else { 1 },
+                            sideways: button > 5,
+                            at: Some(at),
+                        },
+                    ),
+                    _ if self.held.is_none() => {
+                        self.enter(window);
+                        self.held = Some(Held {
+                            button,
+                            since: time,
+                            last: time,
+                            path: vec![at],
+                        });
+                    }
+                    _ => {}
+                }
+            }
+            InputKind::Button {
+                down: false,
+                button,
+            } => {
+                if let Some(held) = self.held.take_if(|held| held.button == button) {
+                    self.released(held, window.as_ref(), at);
+                }
+            }
+            InputKind::Motion => {}
+        }
+    }
+
+    fn motion(&mut self, time: Duration, window: Option<WindowName>, at: Place) {
+        if let Some(held) = &mut self.held {
+            // A grab tells the places in the window of the press; another window's are of no use.
+            let is_same = self.window.as_ref() == Some(&window);
+            if is_same && time.saturating_sub(held.last) >= PATH_STEP {
+                held.path.push(at);
+                held.last = time;
+            }
+            return;
+        }
+        let rested = self
+            .moved
+            .is_some_and(|(last, _)| time.saturating_sub(last) >= RESTS);
+        if rested || self.window.as_ref() != Some(&window) {
+            self.arrive();
+        }
+        self.enter(window);
+        self.moved = Some((time, at));
+    }
+
+    /// The pointer has arrived where it moved.
+    fn arrive(&mut self) {
+        if let Some((time, at)) = self.moved.take() {
+            self.add(time, Action::Move(at));
+        }
+    }
+
+    fn released(&mut self, mut held: Held, window: Option<&WindowName>, at: Place) {
+        let is_same = self.window.as_ref().map(Option::as_ref) == Some(window);
+        if is_same {
+            held.path.push(at);
+        }
+        let first = held.path[0];
+        let far = |place: &Place| {
+            let off = |a: i16, b: i16| (i32::from(a) - i32::from(b)).abs();
+            off(place.x, first.x).max(off(place.y, first.y)) >= STILL
+        };
+        let action = match held.path.iter().any(far) {
+            true => Action::Drag {
+                button: held.button,
+                path: held.path,
+            },
+            false => Action::Click {
+                button: held.button,
+                modifiers: self.modifiers,
+                at: Some(first),
+            },
+        };
+        self.add(held.since, action);
+    }
+
+    fn key(
+        &mut self,
+        time: Duration,
+        window: Option<WindowName>,
+        down: bool,
+        names: &[Option<String>; 2],
+    ) {
+        let Some(name) = &names[0] else {
+            self.unnamed += u64::from(down);
+            return;
+        };
+        let Some(keysym) = keysym_named(name) else {
+            self.unnamed += u64::from(down);
+            return;
+        };
+        if let Some(bit) = modifier(name) {
+            if down {
+                self.modifiers |= bit;
+                self.alone = Some((bit, keysym));
+            } else {
+                self.modifiers &= !bit;
+                if let Some((_, keysym)) = self.alone.take_if(|(alone, _)| *alone == bit) {
+                    let modifiers = self.modifiers;
+                    self.push(time, window, Action::Key(Chord { keysym, modifiers }));
+                }
+            }
+            return;
+        }
+        if !down {
+            return;
+        }
+        self.alone = None;
+        let is_shift = self.modifiers == 1;
+        let written = match self.modifiers {
+            0 => typed(name),
+            1 => names[1]
+                .as_deref()
+                .and_then(typed)
+                .filter(|letter| !letter.is_control()),
+            _ => None,
+        };
+        let action = match written {
+            Some(letter) if !is_shift || names[1] != names[0] => Action::Type(letter),
+            _ => Action::Key(Chord {
+                keysym,
+                modifiers: self.modifiers,
+            }),
+        };
+        self.push(time, window, action);
+    }
+
+    fn push(&mut self, time: Duration, window: Option<WindowName>, action: Action) {
+        self.enter(window);
+        self.add(time, action);
+    }
+
+    /// The actions that follow are for this window.
+    fn enter(&mut self, window: Option<WindowName>) {
+        if self.window.as_ref() != Some(&window) {
+            self.steps.push(Step {
+                pause: Duration::ZERO,
+                action: Action::Window(window.clone()),
+            });
+            self.window = Some(window);
+        }
+    }
+
+    fn add(&mut self, time: Duration, action: Action) {
+        let pause = self
+            .last
+            .map_or(Duration::ZERO, |last| time.saturating_sub(last));
+        self.last = Some(time);
+        self.steps.push(Step { pause, action });
+    }
+}
+
+/// The bit of a modifier's key; Meta is Alt, as on most keyboards.
+fn modifier(name: &str) -> Option<u16> {
+    match name.strip_suffix("_L").or(name.strip_suffix("_R"))? {
+        "Shift" => Some(1),
+        "Control" => Some(4),
+        "Alt" | "Meta" => Some(8),
+        "Super" => Some(64),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{InputKind, Place, RecordedInput, Session, WindowName};
+
+    fn at(ms: u64, kind: InputKind, x: i16, y: i16) -> RecordedInput {
+        RecordedInput {
+            time: Duration::from_millis(ms),
+            kind,
+            window: Some(WindowName {
+                class: "XTerm".to_owned(),
+                title: None,
+            }),
+            at: Place { x, y },
+        }
+    }
+
+    fn key(ms: u64, down: bool, alone: &str, shifted: &str) -> RecordedInput {
+        let names = [alone, shifted].map(|name| Some(name.to_owned()));
+        at(ms, InputKind::Key { down, names }, 0, 0)
+    }
+
+    fn button(ms: u64, down: bool, button: u8, x: i16) -> RecordedInput {
+        at(ms, InputKind::Button { down, button }, x, 5)
+    }
+
+    #[test]
+    fn presses_and_releases_become_actions() {
+        let inputs = [
+            key(1000, true, "Shift_L", "Shift_L"),
+            key(1100, true, "h", "H"),
+            key(1150, false, "h", "H"),
+            key(1200, false, "Shift_L", "Shift_L"),
+            key(1300, true, "Return", "Return"),
+            key(1400, true, "Control_L", "Control_L"),
+            key(1450, true, "s", "S"),
+            key(1500, false, "Control_L", "Control_L"),
+            key(2000, true, "Alt_L", "Alt_L"),
+            key(2100, false, "Alt_L", "Alt_L"),
+            at(2200, InputKind::Motion, 1, 1),
+            at(2250, InputKind::Motion, 2, 2),
+            at(2500, InputKind::Motion, 9, 9),
+            button(2510, true, 1, 10),
+            button(2600, false, 1, 11),
+            button(3000, true, 5, 10),
+            button(3000, false, 5, 10),
+            button(4000, true, 1, 10),
+            at(4100, InputKind::Motion, 50, 5),
+            button(4200, false, 1, 90),
+        ];
+        let (session, unnamed) = Session::of_inputs(inputs);
+        assert_eq!(unnamed, 0);
+        assert_eq!(
+            session.to_string(),
+            "window \"XTerm\"\ntype \"H\\n\" 200ms\npause 150ms\nkey ctrl+s\npause 650ms\nkey Alt_L\npause 150ms\n\
+             move 2 2\npause 260ms\nclick 1 10 5\npause 490ms\nscroll 1 10 5\npause 1000ms\n\
+             drag 1 10 5 50 5 90 5\n"
+        );
+    }
+
+    #[test]
+    fn a_key_without_a_name_is_counted() {
+        let names = [None, None];
+        let (session, unnamed) =
+            Session::of_inputs([at(0, InputKind::Key { down: true, names }, 0, 0)]);
+        assert_eq!((session.inputs(), unnamed), (0, 1));
+    }
+}

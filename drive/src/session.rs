@@ -1,0 +1,84 @@
+//! A session: actions in their order, with the person's pauses.
+
+use std::fmt::{self, Display, Formatter};
+use std::time::Duration;
+
+use crate::action::{Action, quoted};
+
+/// Characters with less than this between them are printed as one text.
+const ONE_TEXT: Duration = Duration::from_secs(2);
+
+/// An action, and the pause before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// The person's pause since the action before began; zero where that is not known.
+    pub pause: Duration,
+    /// The action.
+    pub action: Action,
+}
+
+/// A session of input.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Session {
+    /// The steps, in their order.
+    pub steps: Vec<Step>,
+}
+
+impl Session {
+    /// The text typed key by key.
+    pub fn of_text(text: &str) -> Session {
+        let steps = text.chars().map(|character| Step {
+            pause: Duration::ZERO,
+            action: Action::Type(character),
+        });
+        Session {
+            steps: steps.collect(),
+        }
+    }
+
+    /// The number of inputs.
+    pub fn inputs(&self) -> usize {
+        let inputs = self.steps.iter().filter(|step| step.action.is_input());
+        inputs.count()
+    }
+
+    /// The person's pauses between inputs.
+    pub(crate) fn pauses(&self) -> Vec<Duration> {
+        let inputs = self.steps.iter().filter(|step| step.action.is_input());
+        let pauses = inputs.map(|step| step.pause);
+        pauses.filter(|pause| !pause.is_zero()).collect()
+    }
+}
+
+/// The text form: it parses back to the same actions; of pauses within a text their mean.
+impl Display for Session {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let mut steps = self.steps.iter().peekable();
+        while let Some(step) = steps.next() {
+            if step.pause.as_millis() > 0 {
+                writeln!(f, "pause {}ms", step.pause.as_millis())?;
+            }
+            let Action::Type(character) = step.action else {
+                writeln!(f, "{}", step.action)?;
+                continue;
+            };
+            let mut text = String::from(character);
+            let (mut pauses, mut pause) = (0, Duration::ZERO);
+            while let Some((next, of)) = steps.peek().and_then(|next| match next.action {
+                Action::Type(character) if next.pause < ONE_TEXT => Some((character, next.pause)),
+                _ => None,
+            }) {
+                steps.next();
+                text.push(next);
+                pause += of;
+                pauses += 1;
+            }
+            write!(f, "type {}", quoted(&text))?;
+            match pause.checked_div(pauses).map(|mean| mean.as_millis()) {
+                None | Some(0) => writeln!(f)?,
+                Some(mean) => writeln!(f, " {mean}ms")?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,101 @@
+//! A key with the modifiers that are held: `F12`, `ctrl+alt+m`.
+
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use crate::keysyms::{keysym_name, keysym_named};
+
+/// A key with modifiers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Chord {
+    /// The keysym.
+    pub keysym: u32,
+    /// The modifiers' bits (protocol, SETofKEYMASK); Alt is Mod1 and Super Mod4, as servers have them by default.
+    pub modifiers: u16,
+}
+
+/// A text that names no key.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "'{0}' is no key: F1 to F35, Pause, Page_Up, Return, another name of X11, or a character, after ctrl+, alt+, shift+ or \
+     super+ where wanted"
+)]
+pub struct ChordError(String);
+
+impl Chord {
+    /// The modifiers by name, with the bit and the keysym of the left key, in the order in which they are written.
+    pub const MODIFIERS: [(&str, u16, u32); 4] = [
+        ("ctrl", 4, 0xFFE3),
+        ("alt", 8, 0xFFE9),
+        ("super", 64, 0xFFEB),
+        ("shift", 1, 0xFFE1),
+    ];
+
+    /// The bits of the modifiers before a name: `ctrl+shift+` of `ctrl+shift+1`, and what follows.
+    ///
+    /// # Errors
+    /// A word is no modifier.
+    pub fn split(text: &str) -> Result<(u16, &str), ChordError> {
+        let mut modifiers = 0;
+        let mut rest = text;
+        // The last `+` may be the key.
+        while let Some((word, after)) = rest
+            .split_once('+')
+            .filter(|(word, after)| !word.is_empty() && !after.is_empty())
+        {
+            let mut known = Chord::MODIFIERS.iter();
+            let known = known.find(|(name, ..)| name.eq_ignore_ascii_case(word));
+            modifiers |= known.ok_or_else(|| ChordError(text.to_owned()))?.1;
+            rest = after;
+        }
+        Ok((modifiers, rest))
+    }
+
+    /// The words of modifiers, each with its `+`.
+    pub fn prefix(modifiers: u16) -> String {
+        let held = Chord::MODIFIERS
+            .iter()
+            .filter(|(_, bit, _)| modifiers & bit != 0);
+        held.map(|(name, ..)| format!("{name}+")).collect()
+    }
+}
+
+impl FromStr for Chord {
+    type Err = ChordError;
+
+    fn from_str(text: &str) -> Result<Chord, ChordError> {
+        let (modifiers, key) = Chord::split(text)?;
+        let keysym = keysym_named(key).ok_or_else(|| ChordError(text.to_owned()))?;
+        Ok(Chord { keysym, modifiers })
+    }
+}
+
+impl Display for Chord {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let key = keysym_name(self.keysym).unwrap_or_else(|| format!("{:#x}", self.keysym));
+        write!(f, "{}{key}", Chord::prefix(self.modifiers))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Chord;
+
+    #[test]
+    fn keys_have_names_and_modifiers() {
+        let key = |text: &str| {
+            let key = text.parse::<Chord>().ok()?;
+            Some((key.keysym, key.modifiers, key.to_string()))
+        };
+        let is = |keysym, modifiers, text: &str| Some((keysym, modifiers, text.to_owned()));
+        assert_eq!(key("F12"), is(0xFFC9, 0, "F12"));
+        assert_eq!(key("pause"), is(0xFF13, 0, "Pause"));
+        assert_eq!(key("Alt+Ctrl+m"), is(0x6D, 12, "ctrl+alt+m"));
+        assert_eq!(key("ctrl++"), is(0x2B, 4, "ctrl+plus"));
+        for wrong in ["", "F36", "F0", "hyper+m", "ctrl+", "no key"] {
+            assert_eq!(key(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The process that drives a program: a client of the recorder's display. x11prof starts itself so.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use x11prof_analyzer::play_mark;
+use x11prof_drive::{DriveConfig, Driven, Pace, Session, drive};
+use x11prof_proxy::mark;
+
+use crate::commands::stand_in::tell;
+use crate::error::{CommandError, Outcome};
+use crate::input;
+
+/// The first word of the driver's command line. Not for people.
+pub(crate) const WORD: &str = "--driver";
+
+/// Drives: the file of the session and later of the outcome, the pace, the program and its arguments.
+pub(crate) fn run(words: impl IntoIterator<Item = OsString>) -> Outcome {
+    let mut words = words.into_iter();
+    let (Some(file), Some(pace)) = (words.next(), words.next()) else {
+        return Err(CommandError::usage("for x11prof itself: x11prof play"));
+    };
+    let pace = pace.to_str().and_then(pace_of);
+    let config = DriveConfig {
+        command: words.collect(),
+        pace: pace.unwrap_or(Pace::Quiet),
+    };
+    let file = Path::new(&file);
+    tell(file, driven(file, &config))
+}
+
+fn driven(path: &Path, config: &DriveConfig) -> Result<Driven, CommandError> {
+    let text = input::text(path, "session")?;
+    let session: Session = text
+        .parse()
+        .map_err(|error| CommandError::file(path, error))?;
+    let display = std::env::var("DISPLAY").unwrap_or_default();
+    let mut lost = None;
+    let driven = drive(&session, config, |action| {
+        let line = action.map(|(number, action)| (number, action.to_string()));
+        let line = line.as_ref().map(|(number, line)| (*number, line.as_str()));
+        if let Err(error) = mark(&display, &play_mark(line)) {
+            lost.get_or_insert(error);
+        }
+    });
+    match lost {
+        Some(error) => Err(CommandError::failed(error)),
+        None => driven.map_err(CommandError::failed),
+    }
+}
+
+/// A pace as a word of the command line.
+pub(super) fn pace_word(pace: Pace) -> String {
+    match pace {
+        Pace::Quiet => "quiet".to_owned(),
+        Pace::Recorded => "recorded".to_owned(),
+        Pace::Human(seed) => format!("human={seed}"),
+        Pace::Every(time) => format!("every={}", time.as_nanos()),
+    }
+}
+
+fn pace_of(word: &str) -> Option<Pace> {
+    let number = |name| word.strip_prefix(name)?.parse::<u64>().ok();
+    match word {
+        "recorded" => Some(Pace::Recorded),
+        _ => number("human=")
+            .map(Pace::Human)
+            .or_else(|| number("every=").map(|ns| Pace::Every(Duration::from_nanos(ns)))),
+    }
+}

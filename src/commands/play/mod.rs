@@ -1,0 +1,242 @@
+//! `x11prof play` and `x11prof type`: a program driven by a session, recorded, and the latency of each action.
+
+pub(crate) mod driver;
+mod session;
+
+use std::ffi::OsString;
+use std::io::{BufRead, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use x11prof_analyzer::{
+    EpisodeOptions, Episodes, EpisodesReport, Played, PlayedAction, PlaysReport, TraceSummary,
+};
+use x11prof_drive::{Driven, Pace, Session};
+use x11prof_proxy::Target;
+use x11prof_views::played as views;
+
+use super::{diff, stand_in};
+use crate::args::{Diff, Play, PlayPace, TableArguments, TableFormat, Type, Where};
+use crate::error::{CommandError, Outcome, shown};
+use crate::input;
+use crate::output::{Access, page, refuse_input, write_json, write_text};
+use crate::pass::Pass;
+
+/// The label of a driven program's trace: the session's name.
+const PLAYED: &str = "played";
+/// The text that is typed where there is none.
+const TEXT: &str = "the quick brown fox jumps over the lazy dog and sees five boxing wizards pack my box with a dozen liquor \
+                    jugs while sphinx of black quartz judge my vow and how vexingly quick daft zebras jump all day long";
+
+/// Plays the session, and prints the latency of each action.
+pub(crate) fn play(arguments: &Play) -> Outcome {
+    let path = &arguments.session;
+    let session = session::read(path)?;
+    // A session holds what was typed.
+    let access = Access::Private;
+    if arguments.print {
+        return write_text(access, None, &session.to_string());
+    }
+    let pace = match (arguments.pace, arguments.seed) {
+        (PlayPace::Quiet, _) => Pace::Quiet,
+        (PlayPace::Recorded, _) => Pace::Recorded,
+        (PlayPace::Human, seed) => Pace::Human(seed.unwrap_or_else(|| {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH);
+            let seed = u64::from(now.unwrap_or_default().subsec_nanos());
+            say!("--seed {seed}");
+            seed
+        })),
+    };
+    ask(&arguments.place)?;
+    let name = input::shown_name(path);
+    let drive = Drive {
+        session: session.to_string(),
+        pace,
+        place: &arguments.place,
+        name: &name,
+    };
+    let shell = |line: &String| ["sh", "-c", line.as_str()].map(OsString::from).to_vec();
+    let old = arguments.old.as_ref().map(shell);
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    for time in 1..=arguments.times {
+        let sides = [
+            (old.as_ref(), "-old", &mut before),
+            (Some(&arguments.command), "", &mut after),
+        ];
+        for (command, side, traces) in sides {
+            let Some(command) = command else { continue };
+            let trace = numbered(&arguments.output, &format!("{side}-{time}"));
+            refuse_input(Some(&trace), [path.as_path()])?;
+            drive.once(command, &trace)?;
+            traces.push(trace);
+        }
+    }
+    if old.is_some() {
+        return diff::run(&Diff {
+            old: before,
+            new: after,
+            params: None,
+            client: None,
+            all: arguments.all,
+            result: TableArguments {
+                format: arguments.format,
+                output: None,
+            },
+        });
+    }
+    let report = report(&after)?;
+    match arguments.format {
+        TableFormat::Text => {
+            let page = page(None, arguments.all, None);
+            write_text(access, None, &views::text(&report, &page))
+        }
+        TableFormat::Json => write_json(access, None, &report),
+        TableFormat::Csv => write_text(access, None, &views::csv(&report)),
+    }
+}
+
+/// Types into the program, and prints the distribution of the keys' latencies.
+pub(crate) fn type_keys(arguments: &Type) -> Outcome {
+    let text = arguments
+        .text
+        .as_deref()
+        .map(|text| text.replace("\\n", "\n"));
+    let session = Session::of_text(text.as_deref().unwrap_or(TEXT));
+    if session.inputs() == 0 {
+        return Err(CommandError::usage("there is nothing to type"));
+    }
+    let output = &arguments.output;
+    for made in [Some(output), arguments.svg.as_ref()] {
+        refuse_input(
+            made.map(PathBuf::as_path),
+            arguments.against.iter().map(PathBuf::as_path),
+        )?;
+    }
+    ask(&arguments.place)?;
+    let drive = Drive {
+        session: session.to_string(),
+        pace: Pace::Every(arguments.rate),
+        place: &arguments.place,
+        name: "typed keys",
+    };
+    drive.once(&arguments.command, output)?;
+    let traces: Vec<PathBuf> = std::iter::once(output)
+        .chain(&arguments.against)
+        .cloned()
+        .collect();
+    let report = report(&traces)?;
+    if let Some(path) = &arguments.svg {
+        write_text(Access::Usual, Some(path), &views::svg(&report))?;
+    }
+    let access = Access::Private;
+    match arguments.format {
+        TableFormat::Text => {
+            write_text(access, None, &views::keys(&report, &page(None, true, None)))
+        }
+        TableFormat::Json => write_json(access, None, &report),
+        TableFormat::Csv => write_text(access, None, &views::csv(&report)),
+    }
+}
+
+/// Asks before the keys and the pointer of a display in use are taken.
+fn ask(place: &Where) -> Result<(), CommandError> {
+    let Some(display) = place.display.as_ref().filter(|_| !place.yes) else {
+        return Ok(());
+    };
+    let no = || {
+        CommandError::usage(format_args!(
+            "display {display} is somebody's: with --yes its pointer moves and its keys are pressed"
+        ))
+    };
+    if !std::io::stdin().is_terminal() {
+        return Err(no());
+    }
+    say!("this moves the pointer of display {display} and presses its keys. Go on? [y/N]");
+    let mut answer = String::new();
+    let read = std::io::stdin().lock().read_line(&mut answer);
+    match read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes") {
+        true => Ok(()),
+        false => Err(no()),
+    }
+}
+
+/// Sessions to drive programs with.
+struct Drive<'a> {
+    /// The session's text.
+    session: String,
+    pace: Pace,
+    place: &'a Where,
+    name: &'a str,
+}
+
+impl Drive<'_> {
+    /// Drives the program once, recorded to `trace`.
+    fn once(&self, command: &[OsString], trace: &Path) -> Result<(), CommandError> {
+        let mut words = vec![driver::pace_word(self.pace).into()];
+        words.extend(command.iter().cloned());
+        let target = match &self.place.display {
+            Some(display) => Target::Display(display.clone()),
+            None => Target::Private(self.place.server),
+        };
+        let what = format!("{}: not driven to its end", shown(trace));
+        let label = (PLAYED, self.name.to_owned());
+        let driven: Driven = stand_in::recorded(
+            driver::WORD,
+            words,
+            &self.session,
+            target,
+            trace,
+            label,
+            &what,
+        )?;
+        if let Some(why) = driven.stopped {
+            return Err(CommandError::file(trace, why));
+        }
+        if let [first, rest @ ..] = driven.restless.as_slice() {
+            let more = match rest.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            say!(
+                "{}: the program was not quiet within 5 s after action {first}{more}",
+                trace.display()
+            );
+        }
+        Ok(())
+    }
+}
+
+/// The latencies of the actions in the traces.
+fn report(traces: &[PathBuf]) -> Result<PlaysReport, CommandError> {
+    let plays = traces
+        .iter()
+        .map(|path| Ok((input::shown_name(path), actions(path)?)));
+    Ok(PlaysReport::new(
+        plays.collect::<Result<_, CommandError>>()?,
+    ))
+}
+
+fn actions(path: &Path) -> Result<Vec<PlayedAction>, CommandError> {
+    let mut summary = TraceSummary::default();
+    let mut episodes = Episodes::new(&EpisodeOptions::default());
+    let mut played = Played::default();
+    Pass::open(path, None)?.take_together().run(|observation| {
+        summary.observe(observation);
+        episodes.observe(observation);
+        played.observe(observation);
+    })?;
+    let episodes = EpisodesReport::new(&path.to_string_lossy(), &summary, &episodes.finish());
+    let actions = played.actions(summary.first().unwrap_or_default(), &episodes);
+    match actions.is_empty() {
+        true => Err(CommandError::file(path, "no recording of play or type")),
+        false => Ok(actions),
+    }
+}
+
+/// `play.mcap` becomes `play-1.mcap`.
+fn numbered(path: &Path, number: &str) -> PathBuf {
+    let mut name = path.file_stem().unwrap_or_default().to_owned();
+    name.push(number);
+    name.push(".mcap");
+    path.with_file_name(name)
+}

@@ -1,0 +1,91 @@
+//! A recording's input as a session.
+
+use std::path::Path;
+
+use x11prof_analyzer::{InputWindow, UserInput, UserInputs};
+use x11prof_drive::{InputKind, Place, RecordedInput, Session, WindowName};
+
+use crate::error::CommandError;
+use crate::input;
+use crate::pass::Pass;
+
+/// Bytes at the beginning of a trace (MCAP's specification).
+const TRACE: &[u8] = b"\x89MCAP";
+
+/// The session in the file: a text, or what a recording's user did.
+pub(super) fn read(path: &Path) -> Result<Session, CommandError> {
+    let failed = |error| CommandError::file(path, error);
+    let mut start = [0; TRACE.len()];
+    let file = std::fs::File::open(path).map_err(failed)?;
+    let is_trace = std::io::Read::read_exact(&mut &file, &mut start).is_ok() && start == TRACE;
+    let session = match is_trace {
+        true => recorded(path)?,
+        false => {
+            let text = input::text(path, "session")?;
+            text.parse()
+                .map_err(|error| CommandError::file(path, error))?
+        }
+    };
+    match session.inputs() {
+        0 => Err(CommandError::file(path, "there is no input in it")),
+        _ => Ok(session),
+    }
+}
+
+fn recorded(path: &Path) -> Result<Session, CommandError> {
+    let mut inputs = UserInputs::default();
+    Pass::open(path, None)?.run(|observation| inputs.observe(observation))?;
+    let start = inputs.list.first().map(|input| input.time);
+    let windows: Vec<WindowName> = inputs.windows.iter().map(window).collect();
+    let list = inputs.list.iter().filter_map(|input| {
+        Some(RecordedInput {
+            time: input.time.since(start?),
+            kind: kind(input)?,
+            window: input.window.map(|number| windows[number].clone()),
+            at: Place {
+                x: input.input.within.0,
+                y: input.input.within.1,
+            },
+        })
+    });
+    let (session, unnamed) = Session::of_inputs(list);
+    let name = input::shown_name(path);
+    if unnamed > 0 {
+        say!("{name}: {unnamed} keys are left out: the recording does not tell their names");
+    }
+    if inputs.omitted > 0 {
+        say!(
+            "{name}: the last {} inputs are left out: they are too many",
+            inputs.omitted
+        );
+    }
+    if inputs.from_the_middle {
+        say!("{name}: it began in the middle: windows from before have no names in it");
+    }
+    Ok(session)
+}
+
+fn window(of: &InputWindow) -> WindowName {
+    WindowName {
+        class: of.class.clone(),
+        title: Some(of.title.clone()).filter(|title| !title.is_empty()),
+    }
+}
+
+fn kind(input: &UserInput) -> Option<InputKind> {
+    let button = input.input.detail;
+    Some(match input.input.kind {
+        2 | 3 => InputKind::Key {
+            down: input.input.kind == 2,
+            names: input
+                .key
+                .map(|name| name.map(|name| name.as_str().to_owned())),
+        },
+        4 | 5 => InputKind::Button {
+            down: input.input.kind == 4,
+            button,
+        },
+        6 => InputKind::Motion,
+        _ => return None,
+    })
+}

@@ -1,0 +1,226 @@
+//! `x11prof play` and `type`: programs driven by sessions, and the latency of each action.
+
+use serde_json::Value;
+
+use crate::harness::examples::example;
+use crate::harness::{Finished, Place, Recording, Server, alone, needs};
+
+/// Handlers' times in milliseconds.
+const TIMES: [&str; 4] = ["10", "30", "100", "300"];
+
+/// xterm whose shell shows what is typed, and does nothing else.
+const XTERM: [&str; 5] = ["xterm", "-e", "sh", "-c", "cat"];
+
+fn words<'a>(all: &[&[&'a str]]) -> Vec<&'a str> {
+    all.concat()
+}
+
+/// The latencies of the actions in the only play of a result.
+fn latencies(result: &Value) -> Vec<f64> {
+    let actions = result["actions"].as_array().expect("actions");
+    let of = actions.iter().map(|action| &action["latencies_ms"][0]);
+    of.map(|latency| latency.as_f64().expect("a latency"))
+        .collect()
+}
+
+#[test]
+fn typed_keys_take_what_their_handlers_took() {
+    let place = Place::new();
+    let _alone = alone();
+    let program = example("microbench");
+    let program = program.to_str().expect("a path");
+    // It writes the truth a while after the last key.
+    place.write("session.txt", b"type \"abcd\"\nwait 1s\n");
+    let run = words(&[
+        &["play", "session.txt", "--format", "json", "--"],
+        &[program, "keyboard", "compute", "truth.json"],
+        &TIMES,
+    ]);
+    let result = place.json(&run);
+    let truth = std::fs::read_to_string(place.path("truth.json")).expect("what the handlers took");
+    let truth: Vec<f64> = truth
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("a line of JSON"))
+        .filter(|line| !line["asked_ms"].is_null())
+        .map(|line| (line["end_ns"].as_f64().unwrap() - line["begin_ns"].as_f64().unwrap()) / 1e6)
+        .collect();
+    let latencies = latencies(&result);
+    assert_eq!((truth.len(), latencies.len()), (4, 4), "{result}");
+    for (truth, latency) in truth.iter().zip(&latencies) {
+        // An event has whole milliseconds; a load prolongs the way there and back alone.
+        assert!(*latency > truth - 1.0, "{latencies:?}, handlers {truth}");
+    }
+    assert!(latencies.is_sorted(), "{latencies:?}");
+    assert_eq!(result["plays"][0]["unanswered"], 0);
+}
+
+#[test]
+fn a_recorded_session_is_played_again() {
+    let place = Place::new();
+    needs("xterm", "xterm");
+    needs("xdotool", "xdotool");
+    let server = Server::xvfb(&["-screen", "0", "1280x1024x24"]);
+    let trace = place.path("trace.mcap");
+    let mut recording = Recording::at(&place, &trace, &["--display", &server.display]);
+    let mut client = recording.client("xterm");
+    let mut xterm = client.args(&XTERM[1..]).spawn().expect("it starts");
+    let xdotool = |words: &[&str]| {
+        Finished::of(server.client("xdotool").args(words)).succeeded();
+    };
+    xdotool(&["search", "--sync", "--onlyvisible", "--class", "XTerm"]);
+    xdotool(&["mousemove", "100", "60", "type", "--delay", "60", "Hi!"]);
+    xdotool(&["key", "Return", "key", "ctrl+l"]);
+    xdotool(&["mousemove", "100", "60", "click", "1"]);
+    xterm.kill().expect("it ran");
+    xterm.wait().expect("it ended");
+    recording.signal(rustix::process::Signal::INT);
+
+    let text = place.ok(["play", "trace.mcap", "--print"]);
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.starts_with("pause"))
+        .collect();
+    let kinds: Vec<&str> = lines
+        .iter()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    assert!(lines[0].starts_with("window \"XTerm\""), "{text}");
+    assert!(text.contains("type \"Hi!\\n\""), "{text}");
+    assert!(text.contains("key ctrl+l"), "{text}");
+    assert!(
+        text.contains("\nclick 1 99 59\n"),
+        "a border of one pixel: {text}"
+    );
+    assert!(
+        kinds
+            .iter()
+            .all(|kind| ["window", "move", "type", "key", "click"].contains(kind)),
+        "{text}"
+    );
+
+    place.write("session.txt", text.as_bytes());
+    let played = words(&[
+        &[
+            "play",
+            "session.txt",
+            "--times",
+            "3",
+            "--format",
+            "json",
+            "--",
+        ],
+        &XTERM,
+    ]);
+    let result = place.json(&played);
+    let actions = result["actions"].as_array().expect("actions");
+    assert_eq!(
+        actions.len(),
+        kinds.len() + 2,
+        "the window is no action, four keys are one line: {result}"
+    );
+    assert!(
+        actions
+            .iter()
+            .all(|of| of["latencies_ms"].as_array().map(Vec::len) == Some(3))
+    );
+    let keys = actions.iter().filter(|of| {
+        of["action"]
+            .as_str()
+            .is_some_and(|of| of.starts_with("type"))
+    });
+    assert!(
+        keys.clone().all(|of| of["latency"]["count"] == 2),
+        "{result}"
+    );
+    let text = place.ok(["diff", "play-2.mcap", "--", "play-3.mcap", "--all"]);
+    assert!(text.contains("ms an action: "), "{text}");
+}
+
+#[test]
+fn two_versions_are_played_in_turns_and_compared() {
+    let place = Place::new();
+    needs("xterm", "xterm");
+    place.write("session.txt", b"type \"ab\"\n");
+    let run = words(&[
+        &[
+            "play",
+            "session.txt",
+            "--times",
+            "2",
+            "--old",
+            "xterm -bd red -e cat",
+            "--",
+        ],
+        &XTERM,
+    ]);
+    let text = place.ok(&run);
+    assert!(text.contains("2 recordings"), "{text}");
+    for trace in [
+        "play-1.mcap",
+        "play-2.mcap",
+        "play-old-1.mcap",
+        "play-old-2.mcap",
+    ] {
+        assert!(place.path(trace).exists(), "{trace}");
+    }
+}
+
+#[test]
+fn a_session_that_cannot_go_on_stops_with_one_line() {
+    let place = Place::new();
+    needs("xterm", "xterm");
+    for (session, said) in [
+        (
+            "window \"Gimp\"\nkey a\n",
+            "stopped before action 1 (key a): waited 5 s for a window \"Gimp\"",
+        ),
+        (
+            "type \"a\"\nwindow \"XTerm\"\nkey F35\n",
+            "stopped before action 2 (key F35): the keyboard has no key F35",
+        ),
+        (
+            "window \"XTerm\"\nclick 1 3000 3000\n",
+            "stopped before action 1 (click 1 3000 3000): the root window is there",
+        ),
+        (
+            "type \"exit\\n\"\nkey a\n",
+            "the program ended after action 5 (type \"\\n\")",
+        ),
+    ] {
+        place.write("session.txt", session.as_bytes());
+        let run = place.run(["play", "session.txt", "--", "xterm", "-e", "sh"]);
+        let line = run.failed_with_one_line(1);
+        assert!(line.contains(said), "{line}");
+        assert!(place.path("play-1.mcap").exists());
+    }
+    let run = place.run(["play", "session.txt", "--", "nosuchprogram"]);
+    let line = run.failed_with_one_line(1);
+    assert!(line.contains("nosuchprogram"), "{line}");
+    place.write("session.txt", b"clik 1\n");
+    let line = place
+        .run(["play", "session.txt", "--", "xterm"])
+        .failed_with_one_line(1);
+    assert!(line.contains("line 1: 'clik' is no action"), "{line}");
+}
+
+#[test]
+fn a_display_in_use_is_not_typed_into_without_being_asked() {
+    let place = Place::new();
+    needs("xterm", "xterm");
+    let server = Server::xvfb(&[]);
+    let run = words(&[&["type", "a", "--display", &server.display, "--"], &XTERM]);
+    let line = place.run(&run).failed_with_one_line(2);
+    assert!(line.contains("--yes"), "{line}");
+
+    let typed = place.ok(words(&[
+        &run[..4],
+        &["--yes", "--svg", "keys.svg", "--"],
+        &XTERM,
+    ]));
+    assert!(typed.contains("1 key"), "{typed}");
+    let picture = std::fs::read_to_string(place.path("keys.svg")).expect("the picture");
+    assert!(
+        picture.starts_with("<svg") && picture.contains("1 key,"),
+        "{picture}"
+    );
+}
