@@ -74,13 +74,15 @@ fn holds(place: &Place, trace: &Path, how: &str, are_new: bool) {
         let took = number(&line["server_ms"]);
         let spun = f64::from(n) * f64::from(EACH) * 5e-3;
         println!("{how} client {n}: {took:.3} ms of {spun:.3}");
-        assert!(took > 0.95 * spun, "{how}, client {n}: {took} of {spun} ms");
+        // The kernel counts some microseconds more for each time that another process ran between.
+        assert!(took > 0.9 * spun, "{how}, client {n}: {took} of {spun} ms");
         more.push(took / spun);
     }
-    // On a busy machine some handlers are interrupted, by what the kernel counts for the server.
+    // On a busy machine most handlers are interrupted, by what the kernel counts for the server: 1.09 beside two busy
+    // loops and a compiler. `cargo xtask validate division` has the bound for a machine at rest.
     more.sort_by(f64::total_cmp);
     let middle = more[more.len() / 2];
-    assert!(middle < 1.05, "{how}: {middle}");
+    assert!(middle < 1.2, "{how}: {middle}");
     let total = &report["total"];
     let ratio = number(&total["server_ms"]) / number(&total["server_cpu_ms"]);
     assert!((0.97..1.03).contains(&ratio), "{how}: {ratio}");

@@ -21,6 +21,7 @@ mod measure;
 mod memory;
 mod nesting;
 mod page;
+mod play;
 mod programs;
 mod rates;
 mod replay;
@@ -58,6 +59,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("measure") => measure::validate(&arguments[1..]),
         Some("memory") => memory::validate(&arguments[1..]),
         Some("page") => page::validate(&arguments[1..]),
+        Some("play") => play::validate(&arguments[1..]),
         Some("nesting") => nesting::validate(),
         Some("replay") => replay::validate(&arguments[1..]),
         Some("resources") => resources::validate(),
@@ -80,6 +82,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate memory [MB [WORD…]]\n       \
              cargo xtask validate page [MB]\n       \
              cargo xtask validate nesting\n       \
+             cargo xtask validate play [plays|delays|same|stopwatch]\n       \
              cargo xtask validate replay [PROGRAM…]\n       \
              cargo xtask validate resources\n       \
              cargo xtask validate ring [SECONDS]\n       \

@@ -1,0 +1,424 @@
+//! `cargo xtask validate play [plays|delays|same|stopwatch]`: are programs driven alike each time, and do `type` and
+//! `play` tell the latency that is there?
+//!
+//! *plays*: ten plays of one session of each program have the same actions, and requests of the same kinds and numbers
+//! but for those that are named. *delays*: the latency of keys against the handler's own clock, and a handler that was
+//! made slower against `play --old`. *same*: of N comparisons of a program with itself, those that find a real change.
+//! *stopwatch*: `type` beside a client that presses keys by XTEST and waits for DAMAGE.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+use x11prof_proxy::{PrivateServer, ServerKind};
+
+use super::{median, quantile, told};
+use xtask::packages::{DEMO, MORE_PROGRAMS, TEST, TOOLKITS, ensure};
+use xtask::run::{cargo, run, target};
+
+/// Plays of a session.
+const PLAYS: usize = 10;
+/// Recordings on each side of a comparison.
+const RUNS: usize = 4;
+/// Comparisons of a program with itself.
+const COMPARISONS: usize = 20;
+/// The times that handlers take, in milliseconds.
+const DELAYS: [&str; 4] = ["10", "30", "100", "300"];
+/// Keys of the stopwatch: letters, by X.Org's keycodes.
+const KEYS: &str = "asdfghjklasdfghjklasdfghjklasdfghjkl";
+const KEY_CODES: std::ops::Range<u32> = 38..47;
+
+/// A program and the session that it is driven by.
+struct Driven {
+    name: &'static str,
+    command: &'static [&'static str],
+    session: &'static str,
+}
+
+const fn driven(
+    name: &'static str,
+    command: &'static [&'static str],
+    session: &'static str,
+) -> Driven {
+    Driven {
+        name,
+        command,
+        session,
+    }
+}
+
+const EDIT: &str = "type \"hello\\n\"\nkey ctrl+a\nkey Right\nkey shift+Left\ntype \"x\"\nmove 100 100\nclick 1 60 120\nscroll 1 100 100\n";
+
+const PROGRAMS: [Driven; 6] = [
+    driven(
+        "xterm",
+        &["xterm", "-e", "cat"],
+        "type \"hello\\n\"\nkey ctrl+l\nmove 100 100\nclick 1 60 60\nscroll -1 60 60\n",
+    ),
+    driven("mousepad (GTK 3)", &["mousepad"], EDIT),
+    driven("featherpad (Qt 5)", &["featherpad", "--standalone"], EDIT),
+    driven("text in Tk", &["wish", "text.tcl"], EDIT),
+    driven("text in Swing", &["java", "Text.java"], EDIT),
+    driven("scite (GTK 3)", &["scite"], EDIT),
+];
+
+/// Runs the part that `arguments` names, or all.
+pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
+    ensure(&[DEMO, TEST, MORE_PROGRAMS, TOOLKITS])?;
+    run(cargo().args(["build", "--release", "--locked"]))?;
+    run(cargo().args([
+        "build",
+        "--release",
+        "--locked",
+        "--example",
+        "microbench",
+        "--example",
+        "damage_watch",
+    ]))?;
+    let folder = target().join("validate/play");
+    fs::create_dir_all(&folder).map_err(told)?;
+    let clients = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/clients/toolkits");
+    for file in ["text.tcl", "Text.java"] {
+        fs::copy(clients.join(file), folder.join(file)).map_err(told)?;
+    }
+    let part = arguments.first().map(String::as_str);
+    let wants = |name| part.is_none_or(|part| part == name);
+    if !["plays", "delays", "same", "stopwatch"]
+        .into_iter()
+        .any(wants)
+    {
+        return Err("expected plays, delays, same or stopwatch".to_owned());
+    }
+    if wants("plays") {
+        plays(&folder)?;
+    }
+    if wants("delays") {
+        delays(&folder)?;
+    }
+    if wants("stopwatch") {
+        stopwatch(&folder)?;
+    }
+    if wants("same") {
+        same(&folder)?;
+    }
+    Ok(())
+}
+
+fn x11prof(folder: &Path, words: &[&str]) -> Result<Value, String> {
+    let output = Command::new(target().join("release/x11prof"))
+        .args(words)
+        .current_dir(folder)
+        .env("HOME", folder)
+        .env("NO_AT_BRIDGE", "1")
+        .env("GSETTINGS_BACKEND", "memory")
+        .env_remove("DISPLAY")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(told)?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let of_ours = said.lines().filter(|line| line.starts_with("x11prof:"));
+    of_ours.for_each(|line| eprintln!("{line}"));
+    serde_json::from_slice(&output.stdout).map_err(|error| format!("{error}: {said}"))
+}
+
+fn number(of: &Value) -> f64 {
+    of.as_f64().unwrap_or(f64::NAN)
+}
+
+fn latencies(of: &Value) -> impl Iterator<Item = f64> {
+    let actions = of["actions"].as_array().into_iter().flatten();
+    actions.map(|action| number(&action["latencies_ms"][0]))
+}
+
+/// Ten plays of each session.
+fn plays(folder: &Path) -> Result<(), String> {
+    println!(
+        "| program | actions in each play | unanswered | requests in each play | kinds whose number differs |"
+    );
+    println!("|---|---:|---:|---:|---|");
+    for program in &PROGRAMS {
+        fs::write(folder.join("session.txt"), program.session).map_err(told)?;
+        let times = PLAYS.to_string();
+        let words = [
+            "play",
+            "session.txt",
+            "--times",
+            &times,
+            "--format",
+            "json",
+            "--",
+        ];
+        let played = match x11prof(folder, &[&words, program.command].concat()) {
+            Ok(played) => played,
+            Err(error) => {
+                println!("| {} | {error} |", program.name);
+                continue;
+            }
+        };
+        let runs = played["plays"].as_array().cloned().unwrap_or_default();
+        let answered = runs
+            .iter()
+            .map(|run| run["latency"]["count"].as_u64().unwrap_or(0));
+        let answered: BTreeSet<u64> = answered.collect();
+        let unanswered: BTreeSet<u64> = runs
+            .iter()
+            .filter_map(|run| run["unanswered"].as_u64())
+            .collect();
+        let mut kinds: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+        for run in &runs {
+            let trace = run["trace"].as_str().unwrap_or_default();
+            let report = super::report(&folder.join(trace), None)?;
+            for line in report["requests"].as_array().into_iter().flatten() {
+                let name = line["name"].as_str().unwrap_or_default();
+                let counts = kinds.entry(name.to_owned()).or_default();
+                counts.push(line["count"].as_u64().unwrap_or(0));
+            }
+        }
+        let span = |counts: &Vec<u64>| {
+            let least = if counts.len() < runs.len() {
+                0
+            } else {
+                counts.iter().min().copied().unwrap_or(0)
+            };
+            (least, counts.iter().max().copied().unwrap_or(0))
+        };
+        let differ = kinds.iter().map(|(name, counts)| (name, span(counts)));
+        let differ: Vec<String> = differ
+            .filter(|(_, (least, most))| least != most)
+            .map(|(name, (least, most))| format!("{name} {least} to {most}"))
+            .collect();
+        let sums = kinds
+            .values()
+            .map(span)
+            .fold((0, 0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+        println!(
+            "| {} | {answered:?} | {unanswered:?} | {} to {} | {} of {}: {} |",
+            program.name,
+            sums.0,
+            sums.1,
+            differ.len(),
+            kinds.len(),
+            differ.join(", ")
+        );
+    }
+    Ok(())
+}
+
+/// The handlings of microbench, in milliseconds.
+fn truth(path: &Path) -> Result<Vec<f64>, String> {
+    let text = fs::read_to_string(path).map_err(told)?;
+    let lines = text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let worked = lines.filter(|line| !line["asked_ms"].is_null());
+    Ok(worked
+        .map(|line| (number(&line["end_ns"]) - number(&line["begin_ns"])) / 1e6)
+        .collect())
+}
+
+fn microbench() -> Result<String, String> {
+    let path = target().join("release/examples/microbench");
+    path.into_os_string()
+        .into_string()
+        .map_err(|_| "a path that is no text".to_owned())
+}
+
+/// Delays of handlers, told by `play`, and a change of a handler, told by `play --old`.
+fn delays(folder: &Path) -> Result<(), String> {
+    let program = microbench()?;
+    // The program writes its truth a while after the last key.
+    let session = format!("type \"{}\"\nwait 1s\n", "abcde".repeat(DELAYS.len()));
+    fs::write(folder.join("session.txt"), session).map_err(told)?;
+    println!(
+        "| handler | keys | latency less the handler's own time, ms: median, largest |\n|---|---:|---|"
+    );
+    let times: Vec<&str> = DELAYS.iter().flat_map(|delay| [*delay; 5]).collect();
+    for work in ["sleep", "compute"] {
+        let words = [
+            "play",
+            "session.txt",
+            "--format",
+            "json",
+            "--",
+            &program,
+            "keyboard",
+            work,
+            "truth.json",
+        ];
+        let played = x11prof(folder, &[&words[..], &times].concat())?;
+        let truth = truth(&folder.join("truth.json"))?;
+        let off: Vec<f64> = latencies(&played)
+            .zip(&truth)
+            .map(|(latency, truth)| latency - truth)
+            .collect();
+        let largest = off.iter().map(|off| off.abs()).fold(0.0, f64::max);
+        println!(
+            "| {work} | {} | {:.2}, {largest:.2} |",
+            off.len(),
+            median(off.iter().copied())
+        );
+    }
+    println!(
+        "| the new version's handler takes longer by, ms | by `play --old`: median, largest off |\n|---|---|"
+    );
+    for delay in DELAYS {
+        let slower = delay.parse::<u32>().map_err(told)? + 20;
+        let old = format!("{program} keyboard sleep old.json {}", ["20"; 20].join(" "));
+        let words = [
+            "play",
+            "session.txt",
+            "--times",
+            "4",
+            "--format",
+            "json",
+            "--all",
+            "--old",
+            &old,
+            "--",
+        ];
+        let slower = slower.to_string();
+        let new = [&program, "keyboard", "sleep", "new.json"];
+        let difference = x11prof(folder, &[&words[..], &new, &[slower.as_str(); 20]].concat())?;
+        let rows = difference["rows"].as_array().into_iter().flatten();
+        let actions = rows.filter(|row| row["quantity"] == "action_ms" && !row["name"].is_null());
+        let asked: f64 = delay.parse().map_err(told)?;
+        let off: Vec<f64> = actions.map(|row| number(&row["change"]) - asked).collect();
+        let largest = off.iter().map(|off| off.abs()).fold(0.0, f64::max);
+        println!(
+            "| {delay} | {:.2}, {largest:.2} of {} actions |",
+            asked + median(off.iter().copied()),
+            off.len()
+        );
+    }
+    Ok(())
+}
+
+/// Comparisons of a program with itself.
+fn same(folder: &Path) -> Result<(), String> {
+    fs::write(
+        folder.join("session.txt"),
+        "type \"hello\\n\"\nkey ctrl+l\nclick 1 60 60\n",
+    )
+    .map_err(told)?;
+    let times = RUNS.to_string();
+    let mut found = 0;
+    for comparison in 1..=COMPARISONS {
+        let words = ["play", "session.txt", "--times", &times, "--format", "json"];
+        let both = ["--old", "xterm -e cat", "--", "sh", "-c", "xterm -e cat"];
+        let difference = x11prof(folder, &[&words[..], &both].concat())?;
+        if difference["real"].as_u64() != Some(0) {
+            found += 1;
+            let rows = difference["rows"].as_array().into_iter().flatten();
+            let real = rows.filter(|row| row["real"] == true);
+            let real: Vec<String> = real
+                .map(|row| format!("{} {}", row["quantity"], row["name"]))
+                .collect();
+            println!("comparison {comparison}: {}", real.join(", "));
+        }
+    }
+    println!("xterm with itself: something real was found in {found} of {COMPARISONS}");
+    Ok(())
+}
+
+/// A program on a server of ours, in the watcher's place.
+fn start(folder: &Path, server: &PrivateServer, command: &[&str]) -> Result<Child, String> {
+    Command::new(command[0])
+        .args(&command[1..])
+        .current_dir(folder)
+        .envs(environment(folder, server))
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(told)
+}
+
+fn environment(folder: &Path, server: &PrivateServer) -> [(&'static str, PathBuf); 5] {
+    [
+        ("DISPLAY", server.display().to_string().into()),
+        ("XAUTHORITY", server.authority_file().to_owned()),
+        ("HOME", folder.to_owned()),
+        ("NO_AT_BRIDGE", "1".into()),
+        ("GSETTINGS_BACKEND", "memory".into()),
+    ]
+}
+
+/// `type` beside XTEST and DAMAGE.
+fn stopwatch(folder: &Path) -> Result<(), String> {
+    println!(
+        "| program | XTEST to the last DAMAGE, ms: median (quarters) | `type`, ms: median (quarters) |\n|---|---|---|"
+    );
+    for program in &PROGRAMS {
+        let (mut seen, mut told_by_type) = (Vec::new(), Vec::new());
+        // In turns.
+        for _ in 0..3 {
+            seen.extend(watched(folder, program)?);
+            let words = ["type", KEYS, "--rate", "3/s", "--format", "json", "--"];
+            let typed = x11prof(folder, &[&words, program.command].concat())?;
+            told_by_type.extend(latencies(&typed).filter(|latency| !latency.is_nan()));
+        }
+        let cell = |values: &[f64]| {
+            let [low, middle, high] = [0.25, 0.5, 0.75].map(|part| quantile(values, part));
+            format!("{middle:.2} ({low:.2} to {high:.2})")
+        };
+        println!(
+            "| {} | {} | {} |",
+            program.name,
+            cell(&seen),
+            cell(&told_by_type)
+        );
+    }
+    Ok(())
+}
+
+/// The milliseconds from each key to the last picture of its response.
+fn watched(folder: &Path, program: &Driven) -> Result<Vec<f64>, String> {
+    let server = PrivateServer::start(ServerKind::Xvfb).map_err(told)?;
+    let mut child = start(folder, &server, program.command)?;
+    let class = Command::new("timeout")
+        .args([
+            "20",
+            "xdotool",
+            "search",
+            "--sync",
+            "--onlyvisible",
+            "--maxdepth",
+            "1",
+            ".*",
+            "windowfocus",
+        ])
+        .envs(environment(folder, &server))
+        .output()
+        .map_err(told)?;
+    let keys = KEY_CODES
+        .cycle()
+        .take(KEYS.len())
+        .map(|code| format!("key:{code}"));
+    let output = Command::new(target().join("release/examples/damage_watch"))
+        .args(
+            ["settle".to_owned(), "leave-out".to_owned()]
+                .into_iter()
+                .chain(keys),
+        )
+        .envs(environment(folder, &server))
+        .output()
+        .map_err(told)?;
+    child.kill().map_err(told)?;
+    child.wait().map_err(told)?;
+    drop(class);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let lines = text
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let presses = lines.filter(|line| {
+        line["event"]
+            .as_str()
+            .is_some_and(|event| event.contains("press"))
+    });
+    // The first burst is the response.
+    Ok(presses
+        .filter_map(|line| line["bursts"][0][1].as_f64())
+        .map(|ns| ns / 1e6)
+        .collect())
+}
