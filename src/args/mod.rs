@@ -25,7 +25,7 @@ pub(crate) use analyses::{Compare, Diff, Dump, Episodes, Export, Link, Report, S
 pub(crate) use audit::Audit;
 pub(crate) use check::Check;
 pub(crate) use issues::{Issues, IssuesFormat, Sql, SqlFormat};
-pub(crate) use play::{Play, PlayPace, Type, Where};
+pub(crate) use play::{Play, PlayPace, Type, Where, WindowChoice};
 pub(crate) use replay::{PaceChoice, Replay};
 pub(crate) use roundtrips::RoundTrips;
 pub(crate) use top::Top;

@@ -26,11 +26,11 @@ pub(crate) struct Where {
     /// Start a private headless server of this kind
     #[arg(long, value_name = "KIND", default_value = "xvfb", value_parser = ServerParser, hide_possible_values = true)]
     pub(crate) server: ServerKind,
-    /// Drive the program on this display instead: its pointer moves and its keys are pressed
+    /// Use this display instead [with --window: $DISPLAY]: its pointer moves and its keys are pressed
     #[arg(long, value_name = "DISPLAY", conflicts_with = "server")]
     pub(crate) display: Option<String>,
     /// Do not ask before the display's pointer and keys are used
-    #[arg(long, requires = "display")]
+    #[arg(long)]
     pub(crate) yes: bool,
 }
 
@@ -87,6 +87,10 @@ pub(crate) struct Type {
     /// Keys a second, such as 8/s; the next key waits in any case until the program is quiet
     #[arg(long, value_name = "RATE", default_value = "8/s", value_parser = rate)]
     pub(crate) rate: Duration,
+    /// Type into a window that is there, by its number (as xwininfo prints it), or into the one that you `click`. The
+    /// recorder attaches to the display
+    #[arg(long, value_name = "ID|click", value_parser = window, conflicts_with_all = ["server", "command"])]
+    pub(crate) window: Option<WindowChoice>,
     /// Print these recordings of `type` or `play` beside the new one (may be repeated)
     #[arg(long, value_name = "TRACE")]
     pub(crate) against: Vec<PathBuf>,
@@ -102,8 +106,33 @@ pub(crate) struct Type {
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: TableFormat,
     /// The program, with its arguments
-    #[arg(last = true, value_name = "PROGRAM", required = true)]
+    #[arg(
+        last = true,
+        value_name = "PROGRAM",
+        required_unless_present = "window"
+    )]
     pub(crate) command: Vec<OsString>,
+}
+
+/// A window that is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WindowChoice {
+    /// The window of this number.
+    Id(u32),
+    /// The window that the user clicks.
+    Click,
+}
+
+fn window(text: &str) -> Result<WindowChoice, String> {
+    if text == "click" {
+        return Ok(WindowChoice::Click);
+    }
+    let number = match text.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    let number = number.map(WindowChoice::Id);
+    number.map_err(|_| "expected a window's number, such as 0x1c00007, or click".to_owned())
 }
 
 /// The time between two keys, from keys a second.

@@ -1,70 +1,149 @@
 //! x11prof as the command of its own recording: the player of a replay, the driver of a session. A stand-in is a client
 //! of the recorder's display, and its outcome comes through a file.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use x11prof_proxy::{DEFAULT_QUEUE_BYTES, RecordConfig, RecordFilter, Target, record};
+use x11prof_proxy::{
+    AttachConfig, DEFAULT_QUEUE_BYTES, Notice, RecordConfig, RecordFilter, Recorded, Target,
+    attach, record,
+};
 use x11prof_trace::{ConnectionId, Control, Record, Started, Timestamp};
 
 use super::record::{RECORDER, why};
 use crate::error::{CommandError, Outcome};
 
-/// Records x11prof itself, started with `word` and `words`, to `trace`, and gives the outcome of [`tell`]; the error says
-/// what the stand-in said, or that `what` was not done. The file of the outcome holds `text` before. `label` goes into the
-/// trace.
-pub(super) fn recorded<T: DeserializeOwned>(
-    word: &str,
-    words: Vec<OsString>,
-    text: &str,
-    target: Target,
-    trace: &Path,
-    label: (&str, String),
-    what: &str,
-) -> Result<T, CommandError> {
-    let program = std::env::current_exe().map_err(CommandError::failed)?;
-    let outcome = OutcomeFile::new(text).map_err(CommandError::failed)?;
-    let mut command: Vec<OsString> = vec![program.into(), word.into(), outcome.0.clone().into()];
-    command.extend(words);
-    let (name, text) = label;
-    let config = RecordConfig {
-        output: Some(trace.to_owned()),
-        target,
-        listen: None,
-        tcp: None,
-        any_user: false,
-        command,
-        time: None,
-        full: false,
-        queue_bytes: DEFAULT_QUEUE_BYTES,
-        link: false,
-        labels: [(name.to_owned(), text)].into(),
-        network: None,
-        rewrites: Vec::new(),
-        recorder: RECORDER.to_owned(),
-        watch: None,
-        filter: Some(without_its_own),
-        mark_key: None,
-        collect: None,
-    };
-    let recorded = record(&config, |_| {}).map_err(why)?;
-    // A stand-in that was killed has written nothing.
-    let Ok(told) = outcome.read::<T>() else {
-        return Err(CommandError::failed(what));
-    };
-    let told = told.map_err(CommandError::failed)?;
-    if let Some(trouble) = recorded.trouble.first() {
-        let said = format_args!("{}: the recording is not whole: {trouble}", trace.display());
-        return Err(CommandError::failed(said));
+/// A stand-in, and its work.
+pub(super) struct StandIn<'a> {
+    /// The first word of its command line.
+    pub(super) word: &'a str,
+    /// The words after the file of the outcome.
+    pub(super) words: Vec<OsString>,
+    /// The text that the file of the outcome holds before.
+    pub(super) text: &'a str,
+    /// A label of the trace.
+    pub(super) label: (&'a str, String),
+    /// The error of a stand-in that was killed.
+    pub(super) what: &'a str,
+}
+
+impl StandIn<'_> {
+    /// Records the stand-in to `trace`, and gives the outcome of [`tell`].
+    pub(super) fn recorded<T: DeserializeOwned>(
+        self,
+        target: Target,
+        trace: &Path,
+    ) -> Result<T, CommandError> {
+        let outcome = OutcomeFile::new(self.text).map_err(CommandError::failed)?;
+        let (command, labels) = (self.command(&outcome)?, self.labels());
+        let config = RecordConfig {
+            output: Some(trace.to_owned()),
+            target,
+            listen: None,
+            tcp: None,
+            any_user: false,
+            command,
+            time: None,
+            full: false,
+            queue_bytes: DEFAULT_QUEUE_BYTES,
+            link: false,
+            labels,
+            network: None,
+            rewrites: Vec::new(),
+            recorder: RECORDER.to_owned(),
+            watch: None,
+            filter: Some(without_its_own),
+            mark_key: None,
+            collect: None,
+        };
+        let recorded = record(&config, |_| {}).map_err(why)?;
+        self.end(&outcome, &recorded, trace)
     }
-    Ok(told)
+
+    /// Records the clients that are on the display to `trace` while the stand-in works, and gives the outcome.
+    pub(super) fn attached<T: DeserializeOwned>(
+        self,
+        target: Target,
+        trace: &Path,
+    ) -> Result<T, CommandError> {
+        let outcome = OutcomeFile::new(self.text).map_err(CommandError::failed)?;
+        let words = self.command(&outcome)?;
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
+        if let Target::Display(display) = &target {
+            command.env("DISPLAY", display);
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        let config = AttachConfig {
+            output: Some(trace.to_owned()),
+            target,
+            time: None,
+            stop: Arc::clone(&stop),
+            full: false,
+            queue_bytes: DEFAULT_QUEUE_BYTES,
+            labels: self.labels(),
+            recorder: RECORDER.to_owned(),
+            watch: None,
+            filter: None,
+            takes_marks: true,
+            mark_key: None,
+            max_cost: None,
+        };
+        let mut command = Some(command);
+        let recorded = attach(&config, |notice| {
+            let begins = matches!(notice, Notice::Attached { .. });
+            if let Some(mut command) = command.take_if(|_| begins) {
+                let stop = Arc::clone(&stop);
+                std::thread::spawn(move || {
+                    // The outcome says what went wrong.
+                    let _ = command.status();
+                    stop.store(true, Ordering::Release);
+                });
+            }
+        });
+        let recorded = recorded.map_err(why)?;
+        self.end(&outcome, &recorded, trace)
+    }
+
+    fn command(&self, outcome: &OutcomeFile) -> Result<Vec<OsString>, CommandError> {
+        let program = std::env::current_exe().map_err(CommandError::failed)?;
+        let mut command: Vec<OsString> =
+            vec![program.into(), self.word.into(), outcome.0.clone().into()];
+        command.extend(self.words.iter().cloned());
+        Ok(command)
+    }
+
+    fn labels(&self) -> BTreeMap<String, String> {
+        let (name, text) = &self.label;
+        [((*name).to_owned(), text.clone())].into()
+    }
+
+    fn end<T: DeserializeOwned>(
+        &self,
+        outcome: &OutcomeFile,
+        recorded: &Recorded,
+        trace: &Path,
+    ) -> Result<T, CommandError> {
+        // A stand-in that was killed has written nothing.
+        let Ok(told) = outcome.read::<T>() else {
+            return Err(CommandError::failed(self.what));
+        };
+        let told = told.map_err(CommandError::failed)?;
+        if let Some(trouble) = recorded.trouble.first() {
+            let said = format_args!("{}: the recording is not whole: {trouble}", trace.display());
+            return Err(CommandError::failed(said));
+        }
+        Ok(told)
+    }
 }
 
 /// In the stand-in: writes the outcome, or the error, to the file that its first word names.

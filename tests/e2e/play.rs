@@ -218,3 +218,45 @@ fn a_display_in_use_is_not_typed_into_without_being_asked() {
         "{picture}"
     );
 }
+
+#[test]
+fn keys_are_typed_into_a_window_that_is_there() {
+    let place = Place::new();
+    needs("xterm", "xterm");
+    needs("xdotool", "xdotool");
+    let server = Server::xvfb(&[]);
+    let mut xterm = server.client("xterm");
+    let mut xterm = xterm.args(&XTERM[1..]).spawn().expect("it starts");
+    let search = ["search", "--sync", "--onlyvisible", "--class", "XTerm"];
+    let window = Finished::of(server.client("xdotool").args(search)).succeeded();
+    let run = [
+        "type",
+        "abc",
+        "--window",
+        window.trim(),
+        "--display",
+        &server.display,
+        "--yes",
+        "--format",
+        "json",
+    ];
+    let result = place.json(run);
+    assert_eq!(latencies(&result).len(), 3, "{result}");
+    assert!(
+        xterm.try_wait().expect("it ran").is_none(),
+        "the program stays"
+    );
+    let run = [
+        "type",
+        "a",
+        "--window",
+        "0x7fffff",
+        "--display",
+        &server.display,
+        "--yes",
+    ];
+    let line = place.run(run).failed_with_one_line(1);
+    assert!(line.contains("shows no window 0x7fffff"), "{line}");
+    xterm.kill().expect("it ran");
+    xterm.wait().expect("it ended");
+}

@@ -2,9 +2,15 @@
 
 use std::collections::HashSet;
 
+use rustix::process::Pid;
 use x11rb::connection::Connection;
 use x11rb::errors::ReplyError;
-use x11rb::protocol::xproto::{AtomEnum, ConnectionExt as _, InputFocus, MapState, Screen, Window};
+use x11rb::protocol::Event;
+use x11rb::protocol::res::{ClientIdMask, ClientIdSpec, ConnectionExt as _};
+use x11rb::protocol::xproto::{
+    AtomEnum, ConnectionExt as _, EventMask, GrabMode, GrabStatus, InputFocus, MapState, Screen,
+    Window,
+};
 use x11rb::protocol::xtest::ConnectionExt as _;
 use x11rb::rust_connection::RustConnection;
 
@@ -76,20 +82,81 @@ impl Display {
         let (net_wm_name, net_supporting) =
             (atom(b"_NET_WM_NAME")?, atom(b"_NET_SUPPORTING_WM_CHECK")?);
         let keyboard = Keyboard::ask(&x)?;
-        let mut display = Display {
+        Ok(Display {
             x,
             screen,
             keyboard,
             net_wm_name,
             net_supporting,
             before: HashSet::new(),
+        })
+    }
+
+    /// Takes windows that are there for others' from here on.
+    pub(super) fn leave_out_what_is_there(&mut self) -> Result<(), DriveError> {
+        let windows = self.windows()?.into_iter();
+        self.before = windows.map(|window| window.id).collect();
+        Ok(())
+    }
+
+    /// The process of a window's client (X-Resource, "QueryClientIds").
+    pub(super) fn process(&self, window: Window) -> Result<Pid, DriveError> {
+        let spec = ClientIdSpec {
+            client: window,
+            mask: ClientIdMask::LOCAL_CLIENT_PID,
         };
-        display.before = display
-            .windows()?
-            .into_iter()
-            .map(|window| window.id)
-            .collect();
-        Ok(display)
+        let version = self.x.res_query_version(1, 2);
+        let known = version.ok().and_then(|cookie| cookie.reply().ok());
+        let ids = known.and_then(|_| self.x.res_query_client_ids(&[spec]).ok()?.reply().ok());
+        let mut ids = ids.into_iter().flat_map(|reply| reply.ids);
+        let pid = ids.find_map(|id| Pid::from_raw(i32::try_from(*id.value.first()?).ok()?));
+        pid.ok_or_else(|| {
+            DriveError::Display(format!("has window {window:#x} from another machine"))
+        })
+    }
+
+    /// The window that the user clicks: a client's, in a window manager's frame too.
+    pub(super) fn clicked(&self) -> Result<Window, DriveError> {
+        let mask = EventMask::BUTTON_PRESS | EventMask::BUTTON_RELEASE;
+        let mode = GrabMode::ASYNC;
+        let root = self.screen.root;
+        let grab = self.x.grab_pointer(
+            false,
+            root,
+            mask,
+            mode,
+            mode,
+            root,
+            x11rb::NONE,
+            x11rb::CURRENT_TIME,
+        );
+        if grab.map_err(gone)?.reply().map_err(gone)?.status != GrabStatus::SUCCESS {
+            return Err(DriveError::Display(
+                "has its pointer grabbed by another program".to_owned(),
+            ));
+        }
+        let mut over = None;
+        loop {
+            match self.x.wait_for_event().map_err(gone)? {
+                Event::ButtonPress(press) => over = Some(press.child),
+                Event::ButtonRelease(_) if over.is_some() => break,
+                _ => {}
+            }
+        }
+        self.x.ungrab_pointer(x11rb::CURRENT_TIME).map_err(gone)?;
+        self.client_window(over.unwrap_or(x11rb::NONE))
+    }
+
+    /// The client's window that is `id`, holds it, or is in it, as in a window manager's frame.
+    pub(super) fn client_window(&self, id: Window) -> Result<Window, DriveError> {
+        for window in self.windows()?.iter().rev() {
+            if self.is_in(id, window.id)? || self.is_in(window.id, id)? {
+                return Ok(window.id);
+            }
+        }
+        Err(DriveError::Display(format!(
+            "shows no window {id:#x} of a program"
+        )))
     }
 
     /// Waits for an answer: the server has handled all that was sent.

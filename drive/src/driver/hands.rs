@@ -1,10 +1,10 @@
 //! One action: find the window, check where the input goes, give the input, wait until the program is quiet.
 
-use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
 use x11prof_protocol::{Chord, keysym_name, keysym_of};
 
+use super::Subject;
 use super::display::{ClientWindow, Display};
 use super::processes::Program;
 use crate::DriveError;
@@ -64,6 +64,8 @@ pub(super) struct Target {
 pub(super) struct Hands {
     display: Display,
     program: Program,
+    /// The window of all actions.
+    fixed: Option<u32>,
     /// The window of the next actions: its name in the session, and the window itself.
     window: Option<Option<WindowName>>,
     has_begun: bool,
@@ -71,12 +73,25 @@ pub(super) struct Hands {
 }
 
 impl Hands {
-    pub(super) fn new(command: &[OsString]) -> Result<Hands, DriveError> {
+    pub(super) fn new(subject: &Subject) -> Result<Hands, DriveError> {
         // First: the recorder leaves the first connection out.
-        let display = Display::open()?;
+        let mut display = Display::open()?;
+        let fixed = match subject {
+            Subject::Command(_) => None,
+            Subject::Window(window) => Some(display.client_window(*window)?),
+            Subject::Clicked => Some(display.clicked()?),
+        };
+        let program = match (subject, fixed) {
+            (Subject::Command(command), _) => {
+                display.leave_out_what_is_there()?;
+                Program::start(command)?
+            }
+            (_, window) => Program::There(display.process(window.unwrap_or_default())?),
+        };
         Ok(Hands {
-            program: Program::start(command)?,
+            program,
             display,
+            fixed,
             window: None,
             has_begun: false,
             pointer: None,
@@ -129,6 +144,9 @@ impl Hands {
 
     /// The window of the next actions, once it is seen; the topmost one where the session names none.
     fn find(&mut self) -> Result<u32, Stop> {
+        if let Some(fixed) = self.fixed {
+            return Ok(fixed);
+        }
         let begun = Instant::now();
         // A program that shows another window first has started.
         let mut shown = self.has_begun.then_some(begun);

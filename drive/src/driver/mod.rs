@@ -29,11 +29,22 @@ pub enum Pace {
     Every(Duration),
 }
 
+/// The program that is driven.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// A program, with its arguments, that is started and ended.
+    Command(Vec<OsString>),
+    /// The program of a window that is there: all actions are for the window.
+    Window(u32),
+    /// The program of the window that the user clicks.
+    Clicked,
+}
+
 /// The program to drive, and the pace.
 #[derive(Debug, Clone)]
 pub struct DriveConfig {
-    /// The program and its arguments.
-    pub command: Vec<OsString>,
+    /// The program.
+    pub subject: Subject,
     /// The pace.
     pub pace: Pace,
 }
@@ -49,7 +60,7 @@ pub struct Driven {
     pub stopped: Option<String>,
 }
 
-/// Starts the program, gives it the session's actions, and ends it. `mark` is told of each input right before it is given:
+/// Starts the program unless it is there, gives it the session's actions, and ends it. `mark` is told of each input right before it is given:
 /// its number, from 1, and its text; `None` after the last input's effects.
 ///
 /// # Errors
@@ -59,7 +70,7 @@ pub fn drive(
     config: &DriveConfig,
     mut mark: impl FnMut(Option<(usize, &Action)>),
 ) -> Result<Driven, DriveError> {
-    let mut hands = Hands::new(&config.command)?;
+    let mut hands = Hands::new(&config.subject)?;
     let mut human = match config.pace {
         Pace::Human(seed) => Some(Human::new(session.pauses(), seed)),
         _ => None,

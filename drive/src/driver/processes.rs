@@ -15,8 +15,11 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const MOST: usize = 10_000;
 
 /// The running program.
-pub(super) struct Program {
-    child: Child,
+pub(super) enum Program {
+    /// One that we started, and end.
+    Ours(Child),
+    /// One that was there, and stays.
+    There(Pid),
 }
 
 /// The time that all threads ran, and their number.
@@ -45,12 +48,29 @@ impl Program {
             program: name.to_string_lossy().into_owned(),
             why,
         })?;
-        Ok(Program { child })
+        Ok(Program::Ours(child))
+    }
+
+    /// The processes: the program, and all that it started.
+    fn all(&self) -> Vec<Pid> {
+        match self {
+            Program::Ours(_) => descendants(rustix::process::getpid()),
+            Program::There(pid) if is_dead(*pid) => Vec::new(),
+            Program::There(pid) => {
+                let mut all = descendants(*pid);
+                all.push(*pid);
+                all
+            }
+        }
     }
 
     /// True once the program, and all that it started, has ended.
     pub(super) fn is_over(&mut self) -> bool {
-        !matches!(self.child.try_wait(), Ok(None)) && descendants().is_empty()
+        let is_running = match self {
+            Program::Ours(child) => matches!(child.try_wait(), Ok(None)),
+            Program::There(_) => false,
+        };
+        !is_running && self.all().is_empty()
     }
 
     /// The activity now.
@@ -60,7 +80,7 @@ impl Program {
             threads: 0,
             runs: false,
         };
-        for pid in descendants() {
+        for pid in self.all() {
             for thread in threads(pid) {
                 let of = format!("/proc/{pid}/task/{thread}");
                 let text = |file| fs::read_to_string(format!("{of}/{file}")).unwrap_or_default();
@@ -79,10 +99,13 @@ impl Program {
         activity
     }
 
-    /// Ends the program and all that it started.
-    pub(super) fn end(&mut self) {
+    /// Ends a program of ours and all that it started.
+    fn end(&mut self) {
+        if matches!(self, Program::There(_)) {
+            return;
+        }
         for signal in [Signal::TERM, Signal::KILL] {
-            for pid in descendants() {
+            for pid in self.all() {
                 // A process may have ended by itself.
                 let _ = kill_process(pid, signal);
             }
@@ -100,10 +123,10 @@ impl Drop for Program {
     }
 }
 
-/// The living processes that come from this one, it not included.
-fn descendants() -> Vec<Pid> {
+/// The living processes that come from `pid`, which is not included.
+fn descendants(pid: Pid) -> Vec<Pid> {
     let mut all = Vec::new();
-    let mut next = vec![rustix::process::getpid()];
+    let mut next = vec![pid];
     while let Some(parent) = next.pop() {
         for thread in threads(parent) {
             let path = format!("/proc/{parent}/task/{thread}/children");

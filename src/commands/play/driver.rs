@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use x11prof_analyzer::play_mark;
-use x11prof_drive::{DriveConfig, Driven, Pace, Session, drive};
+use x11prof_drive::{DriveConfig, Driven, Pace, Session, Subject, drive};
 use x11prof_proxy::mark;
 
 use crate::commands::stand_in::tell;
@@ -14,6 +14,8 @@ use crate::input;
 
 /// The first word of the driver's command line. Not for people.
 pub(crate) const WORD: &str = "--driver";
+/// Before a window's number, in the place of a program. No program is called so.
+const WINDOW: &str = "--window";
 
 /// Drives: the file of the session and later of the outcome, the pace, the program and its arguments.
 pub(crate) fn run(words: impl IntoIterator<Item = OsString>) -> Outcome {
@@ -22,8 +24,9 @@ pub(crate) fn run(words: impl IntoIterator<Item = OsString>) -> Outcome {
         return Err(CommandError::usage("for x11prof itself: x11prof play"));
     };
     let pace = pace.to_str().and_then(pace_of);
+    let words: Vec<OsString> = words.collect();
     let config = DriveConfig {
-        command: words.collect(),
+        subject: subject_of(words),
         pace: pace.unwrap_or(Pace::Quiet),
     };
     let file = Path::new(&file);
@@ -47,6 +50,26 @@ fn driven(path: &Path, config: &DriveConfig) -> Result<Driven, CommandError> {
     match lost {
         Some(error) => Err(CommandError::failed(error)),
         None => driven.map_err(CommandError::failed),
+    }
+}
+
+/// The words of a program, or of a window that is there.
+pub(super) fn subject_words(subject: &Subject) -> Vec<OsString> {
+    match subject {
+        Subject::Command(command) => command.clone(),
+        Subject::Window(window) => vec![WINDOW.into(), window.to_string().into()],
+        Subject::Clicked => vec![WINDOW.into()],
+    }
+}
+
+fn subject_of(words: Vec<OsString>) -> Subject {
+    match words.as_slice() {
+        [word] if word == WINDOW => Subject::Clicked,
+        [word, number] if word == WINDOW => {
+            let number = number.to_str().and_then(|number| number.parse().ok());
+            Subject::Window(number.unwrap_or_default())
+        }
+        _ => Subject::Command(words),
     }
 }
 

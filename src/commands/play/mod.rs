@@ -11,12 +11,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use x11prof_analyzer::{
     EpisodeOptions, Episodes, EpisodesReport, Played, PlayedAction, PlaysReport, TraceSummary,
 };
-use x11prof_drive::{Driven, Pace, Session};
+use x11prof_drive::{Driven, Pace, Session, Subject};
 use x11prof_proxy::Target;
 use x11prof_views::played as views;
 
-use super::{diff, stand_in};
-use crate::args::{Diff, Play, PlayPace, TableArguments, TableFormat, Type, Where};
+use super::diff;
+use super::stand_in::StandIn;
+use crate::args::{Diff, Play, PlayPace, TableArguments, TableFormat, Type, Where, WindowChoice};
 use crate::error::{CommandError, Outcome, shown};
 use crate::input;
 use crate::output::{Access, page, refuse_input, write_json, write_text};
@@ -47,7 +48,7 @@ pub(crate) fn play(arguments: &Play) -> Outcome {
             seed
         })),
     };
-    ask(&arguments.place)?;
+    ask(&arguments.place, false)?;
     let name = input::shown_name(path);
     let drive = Drive {
         session: session.to_string(),
@@ -67,7 +68,7 @@ pub(crate) fn play(arguments: &Play) -> Outcome {
             let Some(command) = command else { continue };
             let trace = numbered(&arguments.output, &format!("{side}-{time}"));
             refuse_input(Some(&trace), [path.as_path()])?;
-            drive.once(command, &trace)?;
+            drive.once(&Subject::Command(command.clone()), &trace)?;
             traces.push(trace);
         }
     }
@@ -112,14 +113,19 @@ pub(crate) fn type_keys(arguments: &Type) -> Outcome {
             arguments.against.iter().map(PathBuf::as_path),
         )?;
     }
-    ask(&arguments.place)?;
+    let subject = match arguments.window {
+        Some(WindowChoice::Id(window)) => Subject::Window(window),
+        Some(WindowChoice::Click) => Subject::Clicked,
+        None => Subject::Command(arguments.command.clone()),
+    };
+    ask(&arguments.place, arguments.window.is_some())?;
     let drive = Drive {
         session: session.to_string(),
         pace: Pace::Every(arguments.rate),
         place: &arguments.place,
         name: "typed keys",
     };
-    drive.once(&arguments.command, output)?;
+    drive.once(&subject, output)?;
     let traces: Vec<PathBuf> = std::iter::once(output)
         .chain(&arguments.against)
         .cloned()
@@ -139,9 +145,12 @@ pub(crate) fn type_keys(arguments: &Type) -> Outcome {
 }
 
 /// Asks before the keys and the pointer of a display in use are taken.
-fn ask(place: &Where) -> Result<(), CommandError> {
-    let Some(display) = place.display.as_ref().filter(|_| !place.yes) else {
-        return Ok(());
+fn ask(place: &Where, is_there: bool) -> Result<(), CommandError> {
+    let display = match &place.display {
+        _ if place.yes => return Ok(()),
+        Some(display) => display.clone(),
+        None if is_there => std::env::var("DISPLAY").unwrap_or_default(),
+        None => return Ok(()),
     };
     let no = || {
         CommandError::usage(format_args!(
@@ -171,24 +180,30 @@ struct Drive<'a> {
 
 impl Drive<'_> {
     /// Drives the program once, recorded to `trace`.
-    fn once(&self, command: &[OsString], trace: &Path) -> Result<(), CommandError> {
+    fn once(&self, subject: &Subject, trace: &Path) -> Result<(), CommandError> {
         let mut words = vec![driver::pace_word(self.pace).into()];
-        words.extend(command.iter().cloned());
+        words.extend(driver::subject_words(subject));
+        let is_there = !matches!(subject, Subject::Command(_));
         let target = match &self.place.display {
             Some(display) => Target::Display(display.clone()),
+            None if is_there => Target::Environment,
             None => Target::Private(self.place.server),
         };
         let what = format!("{}: not driven to its end", shown(trace));
-        let label = (PLAYED, self.name.to_owned());
-        let driven: Driven = stand_in::recorded(
-            driver::WORD,
+        let stand_in = StandIn {
+            word: driver::WORD,
             words,
-            &self.session,
-            target,
-            trace,
-            label,
-            &what,
-        )?;
+            text: &self.session,
+            label: (PLAYED, self.name.to_owned()),
+            what: &what,
+        };
+        if subject == &Subject::Clicked {
+            say!("click the window to type into");
+        }
+        let driven: Driven = match is_there {
+            true => stand_in.attached(target, trace)?,
+            false => stand_in.recorded(target, trace)?,
+        };
         if let Some(why) = driven.stopped {
             return Err(CommandError::file(trace, why));
         }

@@ -14,7 +14,7 @@ use x11prof_views::comparison as views;
 use x11prof_views::units::counted;
 
 use super::check;
-use super::stand_in;
+use super::stand_in::StandIn;
 use crate::args::{Check, PaceChoice, Replay, TableFormat};
 use crate::error::{CommandError, Outcome, shown};
 use crate::input;
@@ -171,8 +171,14 @@ fn play(
         "{}: not played to its end on {server}",
         shown(&arguments.trace)
     );
-    let label = (input::REPLAY_OF, input::shown_name(&arguments.trace));
-    let played = stand_in::recorded(player::WORD, words, "", target, trace, label, &what)?;
+    let stand_in = StandIn {
+        word: player::WORD,
+        words,
+        text: "",
+        label: (input::REPLAY_OF, input::shown_name(&arguments.trace)),
+        what: &what,
+    };
+    let played: Played = stand_in.recorded(target, trace)?;
     tell(&played, server);
     Ok(())
 }

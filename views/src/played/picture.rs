@@ -56,11 +56,11 @@ pub fn svg(report: &PlaysReport) -> String {
             ));
         }
     }
-    // A word at each power of ten, and at both ends where there is none between.
+    // A word at each power of ten, and at both ends where there is one at most.
     let bottom = height - BELOW;
     let tens = (-3..6).map(|power| 10f64.powi(power));
     let mut ticks: Vec<f64> = tens.filter(|ms| (least..=most).contains(ms)).collect();
-    if ticks.is_empty() && least < most {
+    if ticks.len() < 2 && least < most {
         ticks = vec![least, most];
     }
     for ms in ticks {
