@@ -293,7 +293,7 @@ impl Hands {
         loop {
             std::thread::sleep(BEAT);
             let now = self.program.activity();
-            if now != last || now.runs {
+            if now != last || now.is_busy {
                 // Requests on their way are handled before the rest counts.
                 self.display.sync()?;
                 since = Instant::now();

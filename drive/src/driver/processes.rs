@@ -27,7 +27,8 @@ pub(super) enum Program {
 pub(super) struct Activity {
     run_ns: u64,
     threads: usize,
-    pub(super) runs: bool,
+    /// A thread runs, or waits for the disk, or a program's first thread sleeps in the middle of its work.
+    pub(super) is_busy: bool,
 }
 
 impl Program {
@@ -78,7 +79,7 @@ impl Program {
         let mut activity = Activity {
             run_ns: 0,
             threads: 0,
-            runs: false,
+            is_busy: false,
         };
         for pid in self.all() {
             for thread in threads(pid) {
@@ -93,7 +94,9 @@ impl Program {
                 let state = stat
                     .rsplit_once(") ")
                     .and_then(|(_, rest)| rest.chars().next());
-                activity.runs |= matches!(state, Some('R' | 'D'));
+                activity.is_busy |= matches!(state, Some('R' | 'D'));
+                // Others may sleep between rounds of a loop.
+                activity.is_busy |= thread == pid.to_string() && sleeps(&text("syscall"));
             }
         }
         activity
@@ -121,6 +124,18 @@ impl Drop for Program {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// True where a thread's system call is a sleep (proc(5), "syscall": the number comes first).
+fn sleeps(syscall: &str) -> bool {
+    let number = syscall
+        .split(' ')
+        .next()
+        .and_then(|number| number.parse().ok());
+    matches!(
+        number,
+        Some(libc::SYS_nanosleep | libc::SYS_clock_nanosleep)
+    )
 }
 
 /// The living processes that come from `pid`, which is not included.

@@ -61,7 +61,11 @@ const PROGRAMS: [Driven; 6] = [
     driven("featherpad (Qt 5)", &["featherpad", "--standalone"], EDIT),
     driven("text in Tk", &["wish", "text.tcl"], EDIT),
     driven("text in Swing", &["java", "Text.java"], EDIT),
-    driven("scite (GTK 3)", &["scite"], EDIT),
+    driven(
+        "emacs (GTK 3)",
+        &["emacs", "-Q"],
+        "type \"hello\\n\"\nkey ctrl+a\nkey Up\nkey ctrl+k\ntype \"x\"\nmove 100 100\nclick 1 60 220\nscroll 1 100 200\n",
+    ),
 ];
 
 /// Runs the part that `arguments` names, or all.
