@@ -187,6 +187,24 @@ fn a_session_that_cannot_go_on_stops_with_one_line() {
         assert!(line.contains(said), "{line}");
         assert!(place.path("play-1.mcap").exists());
     }
+    needs("mousepad", "mousepad");
+    let session = "type \"x\"\nkey ctrl+q\nwindow \"Mousepad\" \"*Untitled 1 - Mousepad\"\nkey a\n";
+    place.write("session.txt", session.as_bytes());
+    let mut run = place.x11prof([
+        "play",
+        "session.txt",
+        "--",
+        "sh",
+        "-c",
+        "exec mousepad 2>/dev/null",
+    ]);
+    run.env("NO_AT_BRIDGE", "1")
+        .env("GSETTINGS_BACKEND", "memory");
+    let line = Finished::of(&mut run).failed_with_one_line(1);
+    assert!(
+        line.contains("before action 3 (key a): the dialog \"Mousepad\""),
+        "{line}"
+    );
     let run = place.run(["play", "session.txt", "--", "nosuchprogram"]);
     let line = run.failed_with_one_line(1);
     assert!(line.contains("nosuchprogram"), "{line}");

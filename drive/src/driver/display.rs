@@ -32,6 +32,8 @@ pub(super) struct Display {
     pub(super) keyboard: Keyboard,
     net_wm_name: u32,
     net_supporting: u32,
+    net_state: u32,
+    net_modal: u32,
     /// Windows that were there before the program.
     before: HashSet<Window>,
 }
@@ -79,8 +81,10 @@ impl Display {
             let reply = x.intern_atom(false, name).map_err(gone)?.reply();
             Ok(reply.map_err(gone)?.atom)
         };
-        let (net_wm_name, net_supporting) =
-            (atom(b"_NET_WM_NAME")?, atom(b"_NET_SUPPORTING_WM_CHECK")?);
+        let net_wm_name = atom(b"_NET_WM_NAME")?;
+        let net_supporting = atom(b"_NET_SUPPORTING_WM_CHECK")?;
+        let net_state = atom(b"_NET_WM_STATE")?;
+        let net_modal = atom(b"_NET_WM_STATE_MODAL")?;
         let keyboard = Keyboard::ask(&x)?;
         Ok(Display {
             x,
@@ -88,6 +92,8 @@ impl Display {
             keyboard,
             net_wm_name,
             net_supporting,
+            net_state,
+            net_modal,
             before: HashSet::new(),
         })
     }
@@ -274,6 +280,31 @@ impl Display {
             }
         }
         self.focus_name().map(Some)
+    }
+
+    /// The name of a modal dialog of the window (EWMH, _NET_WM_STATE_MODAL): the program takes no input for the window
+    /// meanwhile.
+    pub(super) fn modal_dialog(&self, of: Window) -> Result<Option<String>, DriveError> {
+        for window in self.windows()?.into_iter().filter(|window| window.id != of) {
+            let owner = self.numbers(window.id, AtomEnum::WM_TRANSIENT_FOR.into())?;
+            if owner.first() == Some(&of)
+                && self
+                    .numbers(window.id, self.net_state)?
+                    .contains(&self.net_modal)
+            {
+                return Ok(Some(window.name.to_string()));
+            }
+        }
+        Ok(None)
+    }
+
+    fn numbers(&self, window: Window, property: u32) -> Result<Vec<u32>, DriveError> {
+        let reply = ask!(
+            self.x
+                .get_property(false, window, property, AtomEnum::ANY, 0, NAME)
+        );
+        let values = reply.and_then(|reply| Some(reply.value32()?.collect()));
+        Ok(values.unwrap_or_default())
     }
 
     /// True if keys go to the window or to one in it.

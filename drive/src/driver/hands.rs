@@ -116,6 +116,9 @@ impl Hands {
             self.has_begun = true;
             self.until_quiet(Instant::now() + RESTLESS)?;
         }
+        if let Some(dialog) = self.display.modal_dialog(window)? {
+            return Err(Stop::Because(format!("the dialog {dialog} is there")));
+        }
         // Places are the window's own, or the screen's.
         let of_places = Some(window).filter(|_| self.window != Some(None));
         let at: &[Place] = match action {
