@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::{median, quantile, told};
@@ -87,12 +88,14 @@ pub(super) struct Took {
     pub(super) load: f64,
     /// The processor time of the questions at the start.
     attaching: f64,
+    /// What the recorder says that it cost.
+    told: Option<f64>,
 }
 
 /// The share by which a load takes more of the server's processor.
 fn measured(load: &Load, folder: &Path) -> Result<f64, String> {
     let (mut without, mut with, mut more) = (Vec::new(), Vec::new(), Vec::new());
-    let mut asked = Vec::new();
+    let (mut asked, mut said) = (Vec::new(), Vec::new());
     // The first is for caches.
     once::<Recorder>(load, |_| Ok(None))?;
     for pair in 0..PAIRS {
@@ -107,6 +110,7 @@ fn measured(load: &Load, folder: &Path) -> Result<f64, String> {
                 recorder.transpose()
             };
             let one = once(load, attach)?;
+            said.extend(one.told);
             took[usize::from(attached)] = one.load;
             attaching = attaching.max(one.attaching);
         }
@@ -117,7 +121,7 @@ fn measured(load: &Load, folder: &Path) -> Result<f64, String> {
     }
     let part = median(more.iter().copied());
     println!(
-        "{:<20} {:>7.1} ms {:>7.1} ms {:>6.1} %   {:.1} to {:.1} %, {:.1} ms to attach",
+        "{:<20} {:>7.1} ms {:>7.1} ms {:>6.1} %   {:.1} to {:.1} %, {:.1} ms to attach, the recorder says {:.1} ms",
         load.name,
         median(without.iter().copied()),
         median(with.iter().copied()),
@@ -125,6 +129,7 @@ fn measured(load: &Load, folder: &Path) -> Result<f64, String> {
         quantile(&more, 0.25) * 100.0,
         quantile(&more, 0.75) * 100.0,
         median(asked.iter().copied()),
+        median(said.iter().copied()),
     );
     Ok(part)
 }
@@ -150,10 +155,9 @@ pub(super) fn once<A: Attached>(
         .status()
         .map_err(told)?;
     let after = ran(server.pid())?;
-    if let Some(attached) = attached {
-        attached.end()?;
-    }
+    let told = attached.map(A::end).transpose()?.flatten();
     Ok(Took {
+        told,
         load: (after - before) as f64 / 1e6,
         attaching: (before - asleep) as f64 / 1e6,
     })
@@ -161,22 +165,22 @@ pub(super) fn once<A: Attached>(
 
 /// A recorder, or another thing, that is attached to a server.
 pub(super) trait Attached {
-    /// Detaches.
-    fn end(self) -> Result<(), String>;
+    /// Detaches. Returns what it says that it cost the server, in milliseconds.
+    fn end(self) -> Result<Option<f64>, String>;
 }
 
 impl Attached for Recorder {
-    fn end(mut self) -> Result<(), String> {
+    fn end(mut self) -> Result<Option<f64>, String> {
         let status = self.ended()?;
         match status.success() {
-            true => Ok(()),
+            true => Ok(self.1.join().ok().flatten()),
             false => Err(format!("the recorder ended with {status}")),
         }
     }
 }
 
 /// A recorder that is attached.
-pub(super) struct Recorder(Ended);
+pub(super) struct Recorder(Ended, JoinHandle<Option<f64>>);
 
 impl Recorder {
     pub(super) fn attach(display: &str, trace: &Path) -> Result<Recorder, String> {
@@ -226,8 +230,11 @@ impl Recorder {
         if !said.contains("recording the ") {
             return Err(said);
         }
-        std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
-        Ok(Recorder(Ended(child)))
+        let said = std::thread::spawn(move || {
+            let lines = lines.map_while(Result::ok);
+            lines.filter_map(|line| cost(&line)).last()
+        });
+        Ok(Recorder(Ended(child), said))
     }
 
     fn ended(&mut self) -> Result<ExitStatus, String> {
@@ -241,6 +248,17 @@ impl Recorder {
         }
         Err("the recorder does not end".to_owned())
     }
+}
+
+/// The milliseconds in `it cost the server 12.3 ms (…)`.
+fn cost(line: &str) -> Option<f64> {
+    let mut words = line.split_once("it cost the server ")?.1.split(' ');
+    let number: f64 = words.next()?.parse().ok()?;
+    Some(match words.next()? {
+        "s" => number * 1e3,
+        "ms" => number,
+        _ => number / 1e3,
+    })
 }
 
 /// Nanoseconds that a process has run (proc(5), schedstat).

@@ -149,10 +149,10 @@ impl Context {
 }
 
 impl Attached for Context {
-    fn end(self) -> Result<(), String> {
+    fn end(self) -> Result<Option<f64>, String> {
         self.data.shutdown(Shutdown::Both).map_err(told)?;
-        self.reads
-            .join()
+        let read = self.reads.join();
+        read.map(|_| None)
             .map_err(|_| "a reader broke off".to_owned())
     }
 }
