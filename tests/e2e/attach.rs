@@ -177,7 +177,14 @@ fn attached_recording_is_complete_on_xorg() {
 
 /// Records the same clients twice: the attached recorder is a client of the other's relay.
 fn on_a_server(kind: &str) {
-    let (told, crossed) = told_and_crossed(kind);
+    let (told, mut crossed) = told_and_crossed(kind);
+    // On a busy machine the probe of RECORD's prices gives up, and its connection has nothing of RECORD.
+    let probes = [
+        "reply GetInputFocus",
+        "request GetInputFocus",
+        "request NoOperation",
+    ];
+    crossed.retain(|counts| !counts.keys().eq(probes));
     assert_eq!(crossed.len(), 2, "{crossed:?}");
     assert_eq!(told, crossed);
 }
