@@ -1,9 +1,11 @@
 //! `x11prof play` and `type`: programs driven by sessions, and the latency of each action.
 
 use serde_json::Value;
+use x11rb::connection::Connection as _;
+use x11rb::protocol::xtest::ConnectionExt as _;
 
 use crate::harness::examples::example;
-use crate::harness::{Finished, Place, Recording, Server, alone, needs};
+use crate::harness::{Finished, Place, Recording, Server, alone, needs, until};
 
 /// Handlers' times in milliseconds.
 const TIMES: [&str; 4] = ["10", "30", "100", "300"];
@@ -264,6 +266,32 @@ fn keys_are_typed_into_a_window_that_is_there() {
         xterm.try_wait().expect("it ran").is_none(),
         "the program stays"
     );
+    // The window that is clicked.
+    let run = [
+        "type",
+        "a",
+        "--window",
+        "click",
+        "--display",
+        &server.display,
+        "--yes",
+    ];
+    let mut click = place.x11prof(run).spawn().expect("it starts");
+    let (x, screen) = x11rb::connect(Some(&server.display)).expect("a connection");
+    let root = x.setup().roots[screen].root;
+    x.xtest_fake_input(6, 0, 0, root, 60, 60, 0)
+        .expect("a request");
+    // Clicks before it has the pointer are the program's.
+    let ended = until("a click that is seen", || {
+        for event in [4, 5] {
+            x.xtest_fake_input(event, 1, 0, root, 0, 0, 0)
+                .expect("a request");
+        }
+        x.flush().expect("sent");
+        click.try_wait().expect("it ran")
+    });
+    assert!(ended.success());
+
     let run = [
         "type",
         "a",

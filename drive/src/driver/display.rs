@@ -1,6 +1,8 @@
 //! The driver's connection: windows, focus, and input by XTEST.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use rustix::process::Pid;
 use x11rb::connection::Connection;
@@ -22,6 +24,8 @@ use crate::action::{Place, WindowName};
 const DEPTH: usize = 4;
 /// The longest name that is read, in words of 4 bytes.
 const NAME: u32 = 256;
+/// The interval between two looks for a click.
+const LOOK: Duration = Duration::from_millis(20);
 /// Codes of core events (protocol, appendix B).
 const MOTION: u8 = 6;
 
@@ -121,8 +125,9 @@ impl Display {
         })
     }
 
-    /// The window that the user clicks: a client's, in a window manager's frame too.
-    pub(super) fn clicked(&self) -> Result<Window, DriveError> {
+    /// The window that the user clicks: a client's, in a window manager's frame too. The pointer is given back once `stop`
+    /// is true.
+    pub(super) fn clicked(&self, stop: &AtomicBool) -> Result<Window, DriveError> {
         let mask = EventMask::BUTTON_PRESS | EventMask::BUTTON_RELEASE;
         let mode = GrabMode::ASYNC;
         let root = self.screen.root;
@@ -142,11 +147,13 @@ impl Display {
             ));
         }
         let mut over = None;
-        loop {
-            match self.x.wait_for_event().map_err(gone)? {
-                Event::ButtonPress(press) => over = Some(press.child),
-                Event::ButtonRelease(_) if over.is_some() => break,
-                _ => {}
+        let mut is_up = false;
+        while !is_up && !stop.load(Ordering::Acquire) {
+            match self.x.poll_for_event().map_err(gone)? {
+                Some(Event::ButtonPress(press)) => over = Some(press.child),
+                Some(Event::ButtonRelease(_)) => is_up = over.is_some(),
+                Some(_) => {}
+                None => std::thread::sleep(LOOK),
             }
         }
         self.x.ungrab_pointer(x11rb::CURRENT_TIME).map_err(gone)?;

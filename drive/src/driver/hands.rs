@@ -1,5 +1,7 @@
 //! One action: find the window, check where the input goes, give the input, wait until the program is quiet.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use x11prof_protocol::{Chord, keysym_name, keysym_of};
@@ -70,16 +72,17 @@ pub(super) struct Hands {
     window: Option<Option<WindowName>>,
     has_begun: bool,
     pointer: Option<Place>,
+    stop: Arc<AtomicBool>,
 }
 
 impl Hands {
-    pub(super) fn new(subject: &Subject) -> Result<Hands, DriveError> {
+    pub(super) fn new(subject: &Subject, stop: Arc<AtomicBool>) -> Result<Hands, DriveError> {
         // First: the recorder leaves the first connection out.
         let mut display = Display::open()?;
         let fixed = match subject {
             Subject::Command(_) => None,
             Subject::Window(window) => Some(display.client_window(*window)?),
-            Subject::Clicked => Some(display.clicked()?),
+            Subject::Clicked => Some(display.clicked(&stop)?),
         };
         let program = match (subject, fixed) {
             (Subject::Command(command), _) => {
@@ -95,7 +98,19 @@ impl Hands {
             window: None,
             has_begun: false,
             pointer: None,
+            stop,
         })
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+
+    /// Does nothing until then, or until the session is to stop.
+    pub(super) fn rest(&self, until: Instant) {
+        while Instant::now() < until && !self.is_stopped() {
+            std::thread::sleep(BEAT.min(until.saturating_duration_since(Instant::now())));
+        }
     }
 
     pub(super) fn is_over(&mut self) -> bool {
@@ -104,6 +119,9 @@ impl Hands {
 
     /// Waits for the action's window, and finds the places that the action is for.
     pub(super) fn prepare(&mut self, action: &Action) -> Result<Target, Stop> {
+        if self.is_stopped() {
+            return Err(Stop::Because("interrupted".to_owned()));
+        }
         if let Action::Window(name) = action {
             self.window = Some(name.clone());
             return Ok(Target::default());
@@ -168,6 +186,9 @@ impl Hands {
             if self.program.is_over() {
                 return Err(Stop::Because("the program has ended".to_owned()));
             }
+            if self.is_stopped() {
+                return Err(Stop::Because("interrupted".to_owned()));
+            }
             let (since, patience) = shown.map_or((begun, FIRST_WINDOW), |shown| (shown, WINDOW));
             if since.elapsed() > patience {
                 let seconds = patience.as_secs();
@@ -227,7 +248,7 @@ impl Hands {
         match action {
             Action::Window(_) => return Ok(true),
             Action::Wait(time) => {
-                std::thread::sleep(*time);
+                self.rest(Instant::now() + *time);
                 return Ok(true);
             }
             Action::Type(_) | Action::Key(_) => {
@@ -304,7 +325,7 @@ impl Hands {
             } else if since.elapsed() >= REST {
                 return Ok(true);
             }
-            if Instant::now() >= until {
+            if Instant::now() >= until || self.is_stopped() {
                 return Ok(false);
             }
         }

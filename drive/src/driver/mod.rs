@@ -6,6 +6,8 @@ mod keyboard;
 mod processes;
 
 use std::ffi::OsString;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -47,6 +49,8 @@ pub struct DriveConfig {
     pub subject: Subject,
     /// The pace.
     pub pace: Pace,
+    /// The session stops once this is true, when no key is down.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// The outcome.
@@ -60,8 +64,8 @@ pub struct Driven {
     pub stopped: Option<String>,
 }
 
-/// Starts the program unless it is there, gives it the session's actions, and ends it. `mark` is told of each input right before it is given:
-/// its number, from 1, and its text; `None` after the last input's effects.
+/// Starts the program unless it is there, gives it the session's actions, and ends it. `mark` is told of each input right
+/// before the input is given: the number, from 1, and the action; `None` after the last input's effects.
 ///
 /// # Errors
 /// The display cannot be driven, or the program cannot be started. What stops a session on its way is in the outcome.
@@ -70,7 +74,7 @@ pub fn drive(
     config: &DriveConfig,
     mut mark: impl FnMut(Option<(usize, &Action)>),
 ) -> Result<Driven, DriveError> {
-    let mut hands = Hands::new(&config.subject)?;
+    let mut hands = Hands::new(&config.subject, Arc::clone(&config.stop))?;
     let mut human = match config.pace {
         Pace::Human(seed) => Some(Human::new(session.pauses(), seed)),
         _ => None,
@@ -88,7 +92,7 @@ pub fn drive(
                 Pace::Every(time) => time,
             };
             if let Some(begun) = begun {
-                std::thread::sleep((begun + pause).saturating_duration_since(Instant::now()));
+                hands.rest(begun + pause);
             }
         }
         let done = hands.prepare(action).and_then(|target| {

@@ -2,8 +2,11 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use x11prof_analyzer::play_mark;
 use x11prof_drive::{DriveConfig, Driven, Pace, Session, Subject, drive};
 use x11prof_proxy::mark;
@@ -25,9 +28,15 @@ pub(crate) fn run(words: impl IntoIterator<Item = OsString>) -> Outcome {
     };
     let pace = pace.to_str().and_then(pace_of);
     let words: Vec<OsString> = words.collect();
+    // A driver that ended at once would leave a key down on the display.
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(CommandError::failed)?;
+    }
     let config = DriveConfig {
         subject: subject_of(words),
         pace: pace.unwrap_or(Pace::Quiet),
+        stop,
     };
     let file = Path::new(&file);
     tell(file, driven(file, &config))
