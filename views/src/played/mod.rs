@@ -78,8 +78,8 @@ pub fn keys(report: &PlaysReport, page: &Page) -> String {
         }
         text.push_str(&distribution(run, page));
     }
-    let legend = "From the key's event in the server to the end of all effects. Each row of parts is by itself: the parts of \
-                  different keys.";
+    let legend = "From the key's event in the server to the end of all effects there: what a screen, or a viewer on \
+                  another machine, shows later is not in it. Each row of parts is by itself: the parts of different keys.";
     text.push_str(&faint(legend, page));
     text
 }
