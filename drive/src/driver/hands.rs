@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use x11prof_protocol::{Chord, keysym_name, keysym_of};
 
-use super::Subject;
 use super::display::{ClientWindow, Display};
 use super::processes::Program;
+use super::subject::Subject;
 use crate::DriveError;
 use crate::action::{Action, Place, WindowName};
 

@@ -4,8 +4,8 @@ mod display;
 mod hands;
 mod keyboard;
 mod processes;
+mod subject;
 
-use std::ffi::OsString;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -17,6 +17,7 @@ use crate::action::Action;
 use crate::human::Human;
 use crate::session::Session;
 use hands::Hands;
+pub use subject::Subject;
 
 /// The pace of the actions. Each waits in any case until the program is quiet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,17 +30,6 @@ pub enum Pace {
     Human(u64),
     /// The time from one action to the next.
     Every(Duration),
-}
-
-/// The program that is driven.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subject {
-    /// A program, with its arguments, that is started and ended.
-    Command(Vec<OsString>),
-    /// The program of a window that is there: all actions are for the window.
-    Window(u32),
-    /// The program of the window that the user clicks.
-    Clicked,
 }
 
 /// The program to drive, and the pace.

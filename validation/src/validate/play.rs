@@ -10,10 +10,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use x11prof_proxy::{PrivateServer, ServerKind};
+use x11rb::connection::Connection as _;
+use x11rb::protocol::xproto::{ConnectionExt as _, InputFocus, MapState};
 
+use super::replay::connect;
 use super::{median, quantile, told};
 use xtask::packages::{DEMO, MORE_PROGRAMS, TEST, TOOLKITS, ensure};
 use xtask::run::{cargo, run, target};
@@ -26,6 +30,10 @@ const RUNS: usize = 4;
 const COMPARISONS: usize = 20;
 /// The times that handlers take, in milliseconds.
 const DELAYS: [&str; 4] = ["10", "30", "100", "300"];
+/// A program shows its window within this time.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Rounds of the stopwatch and of `type`, in turns.
+const ROUNDS: usize = 2;
 /// Keys of the stopwatch: letters, by X.Org's keycodes.
 const KEYS: &str = "asdfghjklasdfghjklasdfghjklasdfghjkl";
 const KEY_CODES: std::ops::Range<u32> = 38..47;
@@ -355,8 +363,7 @@ fn stopwatch(folder: &Path) -> Result<(), String> {
     );
     for program in &PROGRAMS {
         let (mut seen, mut told_by_type) = (Vec::new(), Vec::new());
-        // In turns.
-        for _ in 0..3 {
+        for _ in 0..ROUNDS {
             seen.extend(watched(folder, program)?);
             let words = ["type", KEYS, "--rate", "3/s", "--format", "json", "--"];
             let typed = x11prof(folder, &[&words, program.command].concat())?;
@@ -379,38 +386,21 @@ fn stopwatch(folder: &Path) -> Result<(), String> {
 /// The milliseconds from each key to the last picture of its response.
 fn watched(folder: &Path, program: &Driven) -> Result<Vec<f64>, String> {
     let server = PrivateServer::start(ServerKind::Xvfb).map_err(told)?;
+    let keys = KEY_CODES.cycle().take(KEYS.len());
+    let keys = keys.map(|code| format!("key:{code}"));
+    let first = std::iter::once("leave-out".to_owned());
+    // Before the program: the watcher waits for a first picture.
+    let watcher = Command::new(target().join("release/examples/damage_watch"))
+        .args(first.chain(keys))
+        .envs(environment(folder, &server))
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(told)?;
     let mut child = start(folder, &server, program.command)?;
-    let class = Command::new("timeout")
-        .args([
-            "20",
-            "xdotool",
-            "search",
-            "--sync",
-            "--onlyvisible",
-            "--maxdepth",
-            "1",
-            ".*",
-            "windowfocus",
-        ])
-        .envs(environment(folder, &server))
-        .output()
-        .map_err(told)?;
-    let keys = KEY_CODES
-        .cycle()
-        .take(KEYS.len())
-        .map(|code| format!("key:{code}"));
-    let output = Command::new(target().join("release/examples/damage_watch"))
-        .args(
-            ["settle".to_owned(), "leave-out".to_owned()]
-                .into_iter()
-                .chain(keys),
-        )
-        .envs(environment(folder, &server))
-        .output()
-        .map_err(told)?;
+    focus_first_window(&server)?;
+    let output = watcher.wait_with_output().map_err(told)?;
     child.kill().map_err(told)?;
     child.wait().map_err(told)?;
-    drop(class);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let lines = text
         .lines()
@@ -425,4 +415,28 @@ fn watched(folder: &Path, program: &Driven) -> Result<Vec<f64>, String> {
         .filter_map(|line| line["bursts"][0][1].as_f64())
         .map(|ns| ns / 1e6)
         .collect())
+}
+
+/// Gives the focus to the first window, as a window manager would.
+fn focus_first_window(server: &PrivateServer) -> Result<(), String> {
+    let x = connect(server)?;
+    let root = x.setup().roots[0].root;
+    let until = Instant::now() + PATIENCE;
+    let mut seen = 0;
+    while Instant::now() < until {
+        let tree = x.query_tree(root).map_err(told)?.reply().map_err(told)?;
+        for window in tree.children {
+            let attributes = x.get_window_attributes(window).map_err(told)?.reply();
+            let is_seen = attributes
+                .is_ok_and(|of| of.map_state == MapState::VIEWABLE && !of.override_redirect);
+            seen += u32::from(is_seen);
+            // A second later: programs set the focus, and more, when they start.
+            if is_seen && seen > 20 {
+                let set = x.set_input_focus(InputFocus::POINTER_ROOT, window, x11rb::CURRENT_TIME);
+                return set.map_err(told)?.check().map_err(told);
+            }
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Err("no window".to_owned())
 }
