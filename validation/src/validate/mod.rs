@@ -82,7 +82,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate memory [MB [WORD…]]\n       \
              cargo xtask validate page [MB]\n       \
              cargo xtask validate nesting\n       \
-             cargo xtask validate play [plays|delays|same|stopwatch]\n       \
+             cargo xtask validate play [plays|delays|same]\n       \
              cargo xtask validate replay [PROGRAM…]\n       \
              cargo xtask validate resources\n       \
              cargo xtask validate ring [SECONDS]\n       \

@@ -1,24 +1,19 @@
-//! `cargo xtask validate play [plays|delays|same|stopwatch]`: are programs driven alike each time, and do `type` and
+//! `cargo xtask validate play [plays|delays|same]`: are programs driven alike each time, and do `type` and
 //! `play` tell the latency that is there?
 //!
 //! *plays*: ten plays of one session of each program have the same actions, and requests of the same kinds and numbers
 //! but for those that are named. *delays*: the latency of keys against the handler's own clock, and a handler that was
 //! made slower against `play --old`. *same*: of N comparisons of a program with itself, those that find a real change.
-//! *stopwatch*: `type` beside a client that presses keys by XTEST and waits for DAMAGE.
+//! `validate episodes screen` holds the same episodes against XTEST and DAMAGE.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use x11prof_proxy::{PrivateServer, ServerKind};
-use x11rb::connection::Connection as _;
-use x11rb::protocol::xproto::{ConnectionExt as _, InputFocus, MapState};
 
-use super::replay::connect;
-use super::{median, quantile, told};
+use super::{median, told};
 use xtask::packages::{DEMO, MORE_PROGRAMS, TEST, TOOLKITS, ensure};
 use xtask::run::{cargo, run, target};
 
@@ -30,13 +25,6 @@ const RUNS: usize = 4;
 const COMPARISONS: usize = 20;
 /// The times that handlers take, in milliseconds.
 const DELAYS: [&str; 4] = ["10", "30", "100", "300"];
-/// A program shows its window within this time.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// Rounds of the stopwatch and of `type`, in turns.
-const ROUNDS: usize = 2;
-/// Keys of the stopwatch: letters, by X.Org's keycodes.
-const KEYS: &str = "asdfghjklasdfghjklasdfghjklasdfghjkl";
-const KEY_CODES: std::ops::Range<u32> = 38..47;
 
 /// A program and the session that it is driven by.
 struct Driven {
@@ -97,20 +85,14 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     }
     let part = arguments.first().map(String::as_str);
     let wants = |name| part.is_none_or(|part| part == name);
-    if !["plays", "delays", "same", "stopwatch"]
-        .into_iter()
-        .any(wants)
-    {
-        return Err("expected plays, delays, same or stopwatch".to_owned());
+    if !["plays", "delays", "same"].into_iter().any(wants) {
+        return Err("expected plays, delays or same".to_owned());
     }
     if wants("plays") {
         plays(&folder)?;
     }
     if wants("delays") {
         delays(&folder)?;
-    }
-    if wants("stopwatch") {
-        stopwatch(&folder)?;
     }
     if wants("same") {
         same(&folder)?;
@@ -332,111 +314,4 @@ fn same(folder: &Path) -> Result<(), String> {
     }
     println!("xterm with itself: something real was found in {found} of {COMPARISONS}");
     Ok(())
-}
-
-/// A program on a server of ours, in the watcher's place.
-fn start(folder: &Path, server: &PrivateServer, command: &[&str]) -> Result<Child, String> {
-    Command::new(command[0])
-        .args(&command[1..])
-        .current_dir(folder)
-        .envs(environment(folder, server))
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(told)
-}
-
-fn environment(folder: &Path, server: &PrivateServer) -> [(&'static str, PathBuf); 5] {
-    [
-        ("DISPLAY", server.display().to_string().into()),
-        ("XAUTHORITY", server.authority_file().to_owned()),
-        ("HOME", folder.to_owned()),
-        ("NO_AT_BRIDGE", "1".into()),
-        ("GSETTINGS_BACKEND", "memory".into()),
-    ]
-}
-
-/// `type` beside XTEST and DAMAGE.
-fn stopwatch(folder: &Path) -> Result<(), String> {
-    println!(
-        "| program | XTEST to the last DAMAGE, ms: median (quarters) | `type`, ms: median (quarters) |\n|---|---|---|"
-    );
-    for program in &PROGRAMS {
-        let (mut seen, mut told_by_type) = (Vec::new(), Vec::new());
-        for _ in 0..ROUNDS {
-            seen.extend(watched(folder, program)?);
-            let words = ["type", KEYS, "--rate", "3/s", "--format", "json", "--"];
-            let typed = x11prof(folder, &[&words, program.command].concat())?;
-            told_by_type.extend(latencies(&typed).filter(|latency| !latency.is_nan()));
-        }
-        let cell = |values: &[f64]| {
-            let [low, middle, high] = [0.25, 0.5, 0.75].map(|part| quantile(values, part));
-            format!("{middle:.2} ({low:.2} to {high:.2})")
-        };
-        println!(
-            "| {} | {} | {} |",
-            program.name,
-            cell(&seen),
-            cell(&told_by_type)
-        );
-    }
-    Ok(())
-}
-
-/// The milliseconds from each key to the last picture of its response.
-fn watched(folder: &Path, program: &Driven) -> Result<Vec<f64>, String> {
-    let server = PrivateServer::start(ServerKind::Xvfb).map_err(told)?;
-    let keys = KEY_CODES.cycle().take(KEYS.len());
-    let keys = keys.map(|code| format!("key:{code}"));
-    let first = std::iter::once("leave-out".to_owned());
-    // Before the program: the watcher waits for a first picture.
-    let watcher = Command::new(target().join("release/examples/damage_watch"))
-        .args(first.chain(keys))
-        .envs(environment(folder, &server))
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(told)?;
-    let mut child = start(folder, &server, program.command)?;
-    focus_first_window(&server)?;
-    let output = watcher.wait_with_output().map_err(told)?;
-    child.kill().map_err(told)?;
-    child.wait().map_err(told)?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let lines = text
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let presses = lines.filter(|line| {
-        line["event"]
-            .as_str()
-            .is_some_and(|event| event.contains("press"))
-    });
-    // The first burst is the response.
-    Ok(presses
-        .filter_map(|line| line["bursts"][0][1].as_f64())
-        .map(|ns| ns / 1e6)
-        .collect())
-}
-
-/// Gives the focus to the first window, as a window manager would.
-fn focus_first_window(server: &PrivateServer) -> Result<(), String> {
-    let x = connect(server)?;
-    let root = x.setup().roots[0].root;
-    let until = Instant::now() + PATIENCE;
-    let mut seen = 0;
-    while Instant::now() < until {
-        let tree = x.query_tree(root).map_err(told)?.reply().map_err(told)?;
-        for window in tree.children {
-            let attributes = x.get_window_attributes(window).map_err(told)?.reply();
-            let is_seen = attributes
-                .is_ok_and(|of| of.map_state == MapState::VIEWABLE && !of.override_redirect);
-            seen += u32::from(is_seen);
-            // A second later: programs set the focus, and more, when they start.
-            if is_seen && seen > 20 {
-                let set = x.set_input_focus(InputFocus::POINTER_ROOT, window, x11rb::CURRENT_TIME);
-                return set.map_err(told)?.check().map_err(told);
-            }
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    Err("no window".to_owned())
 }

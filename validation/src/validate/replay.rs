@@ -177,24 +177,19 @@ fn record_with_pictures(program: &Program, trace: &Path) -> Result<Vec<(String, 
     Ok(pictures)
 }
 
-/// A connection to a private server.
-pub(super) fn connect(server: &PrivateServer) -> Result<RustConnection, String> {
-    use x11rb::rust_connection::DefaultStream;
-    let number = server.display().number();
-    let socket = std::os::unix::net::UnixStream::connect(format!("/tmp/.X11-unix/X{number}"));
-    let (stream, _) = DefaultStream::from_unix_stream(socket.map_err(told)?).map_err(told)?;
-    let cookie = server.cookie().as_bytes().to_vec();
-    let name = b"MIT-MAGIC-COOKIE-1".to_vec();
-    let x = RustConnection::connect_to_stream_with_auth_info(stream, 0, name, cookie);
-    x.map_err(told)
-}
-
 /// A server's screen.
 struct Screen(RustConnection);
 
 impl Screen {
     fn of(server: &PrivateServer) -> Result<Screen, String> {
-        connect(server).map(Screen)
+        use x11rb::rust_connection::DefaultStream;
+        let number = server.display().number();
+        let socket = std::os::unix::net::UnixStream::connect(format!("/tmp/.X11-unix/X{number}"));
+        let (stream, _) = DefaultStream::from_unix_stream(socket.map_err(told)?).map_err(told)?;
+        let cookie = server.cookie().as_bytes().to_vec();
+        let name = b"MIT-MAGIC-COOKIE-1".to_vec();
+        let x = RustConnection::connect_to_stream_with_auth_info(stream, 0, name, cookie);
+        Ok(Screen(x.map_err(told)?))
     }
 
     /// The picture, as `replay --pictures` writes it.
