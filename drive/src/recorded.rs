@@ -331,6 +331,8 @@ mod tests {
         ];
         let (session, unnamed) = Session::of_inputs(inputs);
         assert_eq!(unnamed, 0);
+        // Nothing is lost on the way to the driver.
+        assert_eq!(format!("{session:#}").parse(), Ok(session.clone()));
         assert_eq!(
             session.to_string(),
             "window \"XTerm\"\ntype \"H\\n\" 200ms\npause 150ms\nkey ctrl+s\npause 650ms\nkey Alt_L\npause 150ms\n\

@@ -50,7 +50,8 @@ impl Session {
     }
 }
 
-/// The text form: it parses back to the same actions; of pauses within a text their mean.
+/// The text form: it parses back to the same actions. A text has the mean of its pauses; in the alternate form (`{:#}`) each
+/// character is a line with its own.
 impl Display for Session {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let mut steps = self.steps.iter().peekable();
@@ -65,7 +66,9 @@ impl Display for Session {
             let mut text = String::from(character);
             let (mut pauses, mut pause) = (0, Duration::ZERO);
             while let Some((next, of)) = steps.peek().and_then(|next| match next.action {
-                Action::Type(character) if next.pause < ONE_TEXT => Some((character, next.pause)),
+                Action::Type(character) if next.pause < ONE_TEXT && !f.alternate() => {
+                    Some((character, next.pause))
+                }
                 _ => None,
             }) {
                 steps.next();

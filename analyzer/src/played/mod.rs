@@ -42,7 +42,6 @@ pub struct PlayedAction {
 /// Collects the actions of a recording.
 #[derive(Debug, Default)]
 pub struct Played {
-    first: Option<Timestamp>,
     marks: Vec<(Timestamp, usize, String)>,
     end: Option<Timestamp>,
 }
@@ -53,7 +52,6 @@ impl Played {
         let Observation::Control(time, control) = observation else {
             return;
         };
-        self.first.get_or_insert(*time);
         let Control::Mark { text } = control else {
             return;
         };

@@ -51,7 +51,7 @@ pub(crate) fn play(arguments: &Play) -> Outcome {
     ask(&arguments.place, false)?;
     let name = input::shown_name(path);
     let drive = Drive {
-        session: session.to_string(),
+        session: format!("{session:#}"),
         pace,
         place: &arguments.place,
         name: &name,
@@ -120,7 +120,7 @@ pub(crate) fn type_keys(arguments: &Type) -> Outcome {
     };
     ask(&arguments.place, arguments.window.is_some())?;
     let drive = Drive {
-        session: session.to_string(),
+        session: format!("{session:#}"),
         pace: Pace::Every(arguments.rate),
         place: &arguments.place,
         name: "typed keys",
@@ -171,7 +171,7 @@ fn ask(place: &Where, is_there: bool) -> Result<(), CommandError> {
 
 /// Sessions to drive programs with.
 struct Drive<'a> {
-    /// The session's text.
+    /// The session's text, with each pause.
     session: String,
     pace: Pace,
     place: &'a Where,
