@@ -1,6 +1,6 @@
 //! The user's input in a recording: each key, button and motion with its window, to be made again elsewhere.
 
-use x11prof_protocol::{Message, Symbol};
+use x11prof_protocol::{Event, Message, Symbol};
 use x11prof_session::{DrawableKind, Input, Inputs, Session};
 use x11prof_trace::{Control, Timestamp};
 
@@ -43,6 +43,8 @@ pub struct UserInputs {
     pub windows: Vec<InputWindow>,
     /// Inputs that are not in the list.
     pub omitted: u64,
+    /// Touches of a screen, as XInput 2 tells of them. They are not in the list: XTEST makes none.
+    pub touches: u64,
     /// Clients were there before the recording: their keyboard and windows may be unknown.
     pub from_the_middle: bool,
 }
@@ -59,6 +61,8 @@ impl UserInputs {
                 let xinput = seen.extensions.by_name("XInputExtension");
                 if let Some(input) = self.seen.of(event, xinput.map(|one| one.major)) {
                     self.add(seen.time, input, seen.session);
+                } else if xinput.is_some_and(|one| is_touch(event, one.major)) {
+                    self.touches += 1;
                 }
             }
             Observation::Control(_, Control::Attached {}) => self.from_the_middle = true,
@@ -119,4 +123,13 @@ impl UserInputs {
         }
         (None, input.at)
     }
+}
+
+/// XInput 2, "DeviceEvent": a touch begins.
+fn is_touch(event: &Event<'_>, xinput: u8) -> bool {
+    const GENERIC_EVENT: u8 = 35;
+    const TOUCH_BEGIN: u16 = 18;
+    event.code == GENERIC_EVENT
+        && event.bytes.get(1) == Some(&xinput)
+        && event.order.u16(event.bytes, 8) == Some(TOUCH_BEGIN)
 }

@@ -37,7 +37,8 @@ pub(crate) struct Where {
 #[derive(Debug, Args)]
 #[command(
     after_help = "The next action waits until the program is quiet, and until its window is seen. The recordings are \
-                  play-1.mcap, play-2.mcap …; with --old also play-old-1.mcap …. `diff` joins them action by action. \
+                  play-1.mcap, play-2.mcap …; with --old also play-old-1.mcap …, and of each version a first play, which is \
+                  cold and not compared: play-cold.mcap, play-old-cold.mcap. `diff` joins recordings action by action. \
                   Exit status 1 where a session was not played to its end."
 )]
 pub(crate) struct Play {

@@ -1,8 +1,14 @@
 //! `x11prof play` and `type`: programs driven by sessions, and the latency of each action.
 
+use std::os::unix::process::CommandExt as _;
+
 use serde_json::Value;
 use x11rb::connection::Connection as _;
+use x11rb::protocol::xproto::{
+    AtomEnum, ConnectionExt as _, CreateWindowAux, InputFocus, PropMode, WindowClass,
+};
 use x11rb::protocol::xtest::ConnectionExt as _;
+use x11rb::wrapper::ConnectionExt as _;
 
 use crate::harness::examples::example;
 use crate::harness::{Finished, Place, Recording, Server, alone, needs, until};
@@ -156,6 +162,8 @@ fn two_versions_are_played_in_turns_and_compared() {
         "play-2.mcap",
         "play-old-1.mcap",
         "play-old-2.mcap",
+        "play-cold.mcap",
+        "play-old-cold.mcap",
     ] {
         assert!(place.path(trace).exists(), "{trace}");
     }
@@ -305,4 +313,61 @@ fn keys_are_typed_into_a_window_that_is_there() {
     assert!(line.contains("shows no window 0x7fffff"), "{line}");
     xterm.kill().expect("it ran");
     xterm.wait().expect("it ended");
+}
+
+#[test]
+fn keys_stay_where_another_window_has_the_focus() {
+    let place = Place::new();
+    needs("xterm", "xterm");
+    let server = Server::xvfb(&[]);
+    // A display with a window manager, as far as the driver sees, that keeps the focus elsewhere.
+    let (x, screen) = x11rb::connect(Some(&server.display)).expect("a connection");
+    let root = x.setup().roots[screen].root;
+    let name = x.intern_atom(false, b"_NET_SUPPORTING_WM_CHECK");
+    let name = name.expect("a request").reply().expect("an atom").atom;
+    let window = x.generate_id().expect("an id");
+    let (input, aux) = (WindowClass::INPUT_OUTPUT, CreateWindowAux::new());
+    x.create_window(0, window, root, 900, 0, 50, 50, 0, input, 0, &aux)
+        .expect("a request");
+    x.map_window(window).expect("a request");
+    x.change_property32(PropMode::REPLACE, root, name, AtomEnum::WINDOW, &[window])
+        .expect("a request");
+    x.set_input_focus(InputFocus::NONE, window, x11rb::CURRENT_TIME)
+        .expect("a request");
+    x.sync().expect("the server answers");
+
+    place.write("session.txt", b"window \"XTerm\"\nmove 9 9\nkey a\n");
+    let run = words(&[
+        &["play", "session.txt", "--display", &server.display, "--yes"],
+        &["--"],
+        &XTERM,
+    ]);
+    let line = place.run(&run).failed_with_one_line(1);
+    let said = "before action 2 (key a): the focus is in another client's window";
+    assert!(line.contains(said), "{line}");
+}
+
+#[test]
+fn an_interrupted_driver_leaves_no_key_down() {
+    let place = Place::new();
+    needs("xterm", "xterm");
+    let server = Server::xvfb(&[]);
+    let (x, _) = x11rb::connect(Some(&server.display)).expect("a connection");
+    let is_down = || {
+        let keys = x.query_keymap().expect("a request").reply();
+        keys.expect("the keys").keys.iter().any(|byte| *byte != 0)
+    };
+    let run = words(&[
+        &["type", "--display", &server.display, "--yes", "--"],
+        &XTERM,
+    ]);
+    let mut run = place.x11prof(&run);
+    // As a terminal's Ctrl-C: the recorder, the driver and the program.
+    let mut child = run.process_group(0).spawn().expect("it starts");
+    until("a key that is down", || is_down().then_some(()));
+    let group = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process_group(group, rustix::process::Signal::INT).expect("sent");
+    let status = until("its end", || child.try_wait().expect("it ran"));
+    assert!(!status.success(), "{status}");
+    assert!(!is_down(), "a key is down");
 }

@@ -334,6 +334,9 @@ impl Display {
             .reply()
             .map_err(gone)?
             .focus;
+        if id <= 1 {
+            return Ok("no window".to_owned());
+        }
         let windows = self.windows()?;
         while id > 1 {
             if let Some(window) = windows.iter().find(|window| window.id == id) {
@@ -341,7 +344,7 @@ impl Display {
             }
             id = ask!(self.x.query_tree(id)).map_or(0, |tree| tree.parent);
         }
-        Ok("no window".to_owned())
+        Ok("another client's window".to_owned())
     }
 
     fn is_in(&self, mut inner: Window, window: Window) -> Result<bool, DriveError> {

@@ -59,17 +59,25 @@ pub(crate) fn play(arguments: &Play) -> Outcome {
     let shell = |line: &String| ["sh", "-c", line.as_str()].map(OsString::from).to_vec();
     let old = arguments.old.as_ref().map(shell);
     let (mut before, mut after) = (Vec::new(), Vec::new());
-    for time in 1..=arguments.times {
+    // The first play of a version is cold: it is not compared.
+    let first = u16::from(old.is_none());
+    for time in first..=arguments.times {
         let sides = [
             (old.as_ref(), "-old", &mut before),
             (Some(&arguments.command), "", &mut after),
         ];
         for (command, side, traces) in sides {
             let Some(command) = command else { continue };
-            let trace = numbered(&arguments.output, &format!("{side}-{time}"));
+            let number = match time {
+                0 => format!("{side}-cold"),
+                _ => format!("{side}-{time}"),
+            };
+            let trace = numbered(&arguments.output, &number);
             refuse_input(Some(&trace), [path.as_path()])?;
             drive.once(&Subject::Command(command.clone()), &trace)?;
-            traces.push(trace);
+            if time > 0 {
+                traces.push(trace);
+            }
         }
     }
     if old.is_some() {
@@ -214,7 +222,7 @@ impl Drive<'_> {
             };
             say!(
                 "{}: the program was not quiet within 5 s after action {first}{more}",
-                trace.display()
+                shown(trace)
             );
         }
         Ok(())
@@ -235,12 +243,22 @@ fn actions(path: &Path) -> Result<Vec<PlayedAction>, CommandError> {
     let mut summary = TraceSummary::default();
     let mut episodes = Episodes::new(&EpisodeOptions::default());
     let mut played = Played::default();
-    Pass::open(path, None)?.take_together().run(|observation| {
-        summary.observe(observation);
-        episodes.observe(observation);
-        played.observe(observation);
-    })?;
+    Pass::open(path, None)?
+        .take_together()
+        .tell_missing()
+        .run(|observation| {
+            summary.observe(observation);
+            episodes.observe(observation);
+            played.observe(observation);
+        })?;
     let episodes = EpisodesReport::new(&path.to_string_lossy(), &summary, &episodes.finish());
+    if episodes.omitted > 0 {
+        say!(
+            "{}: the {} shortest episodes are not kept: their actions count as unanswered",
+            shown(path),
+            episodes.omitted
+        );
+    }
     let actions = played.actions(summary.first().unwrap_or_default(), &episodes);
     match actions.is_empty() {
         true => Err(CommandError::file(path, "no recording of play or type")),

@@ -59,6 +59,12 @@ fn recorded(path: &Path) -> Result<Session, CommandError> {
             inputs.omitted
         );
     }
+    if inputs.touches > 0 {
+        say!(
+            "{name}: {} touches are left out: XTEST makes none",
+            inputs.touches
+        );
+    }
     if inputs.from_the_middle {
         say!("{name}: it began in the middle: windows from before have no names in it");
     }

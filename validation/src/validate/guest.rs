@@ -200,7 +200,8 @@ fn watch(server: &PrivateServer, answers: &mut Vec<f64>, memory: &mut u64) -> Re
     Ok(())
 }
 
-fn connect(server: &PrivateServer) -> Result<RustConnection, String> {
+/// A connection to the server.
+pub(super) fn connect(server: &PrivateServer) -> Result<RustConnection, String> {
     let display = server.display().to_string();
     let number = display.rsplit(':').next().unwrap_or_default();
     let stream = UnixStream::connect(format!("/tmp/.X11-unix/X{number}")).map_err(told)?;

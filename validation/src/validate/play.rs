@@ -1,19 +1,22 @@
-//! `cargo xtask validate play [plays|delays|same]`: are programs driven alike each time, and do `type` and
+//! `cargo xtask validate play [plays|delays|screen|same]`: are programs driven alike each time, and do `type` and
 //! `play` tell the latency that is there?
 //!
 //! *plays*: ten plays of one session of each program have the same actions, and requests of the same kinds and numbers
 //! but for those that are named. *delays*: the latency of keys against the handler's own clock, and a handler that was
-//! made slower against `play --old`. *same*: of N comparisons of a program with itself, those that find a real change.
-//! `validate episodes screen` holds the same episodes against XTEST and DAMAGE.
+//! made slower against `play --old`. *screen*: the latency of keys against a stopwatch. *same*: of N comparisons of a program with itself, those that find a real change.
+
+mod stopwatch;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
+use x11prof_proxy::{PrivateServer, ServerKind};
 
-use super::{median, told};
+use super::{median, quantile, told};
 use xtask::packages::{DEMO, MORE_PROGRAMS, TEST, TOOLKITS, ensure};
 use xtask::run::{cargo, run, target};
 
@@ -68,15 +71,7 @@ const PROGRAMS: [Driven; 6] = [
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, MORE_PROGRAMS, TOOLKITS])?;
     run(cargo().args(["build", "--release", "--locked"]))?;
-    run(cargo().args([
-        "build",
-        "--release",
-        "--locked",
-        "--example",
-        "microbench",
-        "--example",
-        "damage_watch",
-    ]))?;
+    run(cargo().args(["build", "--release", "--locked", "--example", "microbench"]))?;
     let folder = target().join("validate/play");
     fs::create_dir_all(&folder).map_err(told)?;
     let clients = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/clients/toolkits");
@@ -85,14 +80,17 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     }
     let part = arguments.first().map(String::as_str);
     let wants = |name| part.is_none_or(|part| part == name);
-    if !["plays", "delays", "same"].into_iter().any(wants) {
-        return Err("expected plays, delays or same".to_owned());
+    if !["plays", "delays", "screen", "same"].into_iter().any(wants) {
+        return Err("expected plays, delays, screen or same".to_owned());
     }
     if wants("plays") {
         plays(&folder)?;
     }
     if wants("delays") {
         delays(&folder)?;
+    }
+    if wants("screen") {
+        screen(&folder)?;
     }
     if wants("same") {
         same(&folder)?;
@@ -101,13 +99,28 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
 }
 
 fn x11prof(folder: &Path, words: &[&str]) -> Result<Value, String> {
-    let output = Command::new(target().join("release/x11prof"))
+    x11prof_of(folder, words, None)
+}
+
+/// Runs x11prof, as a user whose display is the server, or with none.
+fn x11prof_of(
+    folder: &Path,
+    words: &[&str],
+    server: Option<&PrivateServer>,
+) -> Result<Value, String> {
+    let mut command = Command::new(target().join("release/x11prof"));
+    match server {
+        Some(server) => command
+            .env("DISPLAY", server.display().to_string())
+            .env("XAUTHORITY", server.authority_file()),
+        None => command.env_remove("DISPLAY"),
+    };
+    let output = command
         .args(words)
         .current_dir(folder)
         .env("HOME", folder)
         .env("NO_AT_BRIDGE", "1")
         .env("GSETTINGS_BACKEND", "memory")
-        .env_remove("DISPLAY")
         .stdin(Stdio::null())
         .output()
         .map_err(told)?;
@@ -284,6 +297,65 @@ fn delays(folder: &Path) -> Result<(), String> {
             "| {delay} | {:.2}, {largest:.2} of {} actions |",
             asked + median(off.iter().copied()),
             off.len()
+        );
+    }
+    Ok(())
+}
+
+/// Keys of each program, by `type` and by a stopwatch.
+fn screen(folder: &Path) -> Result<(), String> {
+    println!(
+        "| program | keys of both | type, ms: median | type less the stopwatch, ms: median, 90 % within, largest |\n|---|---:|---:|---|"
+    );
+    for program in &PROGRAMS {
+        let server = PrivateServer::start(ServerKind::Xvfb).map_err(told)?;
+        let display = server.display().to_string();
+        let words = [
+            "type",
+            "the quick brown fox jumps over the lazy dog and sees five boxing wizards",
+            "--format",
+            "json",
+            "--yes",
+            "--display",
+            &display,
+            "--",
+        ];
+        let over = AtomicBool::new(false);
+        let (typed, seen) = std::thread::scope(|scope| {
+            let watch = scope.spawn(|| stopwatch::watch(&server, &over));
+            let words = [&words, program.command].concat();
+            let typed = x11prof_of(folder, &words, Some(&server));
+            over.store(true, Ordering::Relaxed);
+            (typed, watch.join())
+        });
+        let seen = seen.map_err(|_| "the stopwatch broke off".to_owned())??;
+        let typed: Vec<f64> = latencies(&typed?).collect();
+        if typed.len() != seen.len() {
+            println!(
+                "| {} | {} typed, {} seen |",
+                program.name,
+                typed.len(),
+                seen.len()
+            );
+            continue;
+        }
+        let both = typed
+            .iter()
+            .zip(&seen)
+            .filter_map(|(typed, seen)| Some(typed - (*seen)?))
+            .filter(|off| off.is_finite());
+        let off: Vec<f64> = both.collect();
+        let mut distances: Vec<f64> = off.iter().map(|off| off.abs()).collect();
+        distances.sort_by(f64::total_cmp);
+        println!(
+            "| {} | {} of {} | {:.2} | {:.2}, {:.2}, {:.2} |",
+            program.name,
+            off.len(),
+            seen.len(),
+            median(typed.iter().copied()),
+            median(off.iter().copied()),
+            quantile(&distances, 0.9),
+            distances.last().copied().unwrap_or(f64::NAN)
         );
     }
     Ok(())
