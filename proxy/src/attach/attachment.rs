@@ -9,7 +9,7 @@ use super::conversation::Conversation;
 use super::cost::ReportPrices;
 use super::existing::{self, FoundClient};
 use super::flush_guard::{self, FlushGuard};
-use super::reader::{Reader, ReaderItem};
+use super::reader::{Garbled, Reader, ReaderItem};
 use super::watchdog::{Reason, Watchdog};
 use crate::clock;
 use crate::server_link::ServerLink;
@@ -39,6 +39,8 @@ pub(super) struct Attachment {
     /// Losses of the readers before this one.
     left_out: u64,
     garbled: u64,
+    /// Garbled bytes that the recording has a hole for.
+    marked: u64,
 }
 
 /// The clients and resources that exist when the server begins to report.
@@ -106,6 +108,7 @@ impl Attachment {
             prices,
             left_out: 0,
             garbled: 0,
+            marked: 0,
         };
         let beginning = attachment.look(ours, apart)?;
         Ok((attachment, beginning))
@@ -114,15 +117,19 @@ impl Attachment {
     /// Enables the context again after its end. Returns the hole in which messages may be missing.
     pub(super) fn again(&mut self) -> Result<(Hole, ReportStart), String> {
         let verdict = self.watchdog.as_mut().and_then(Watchdog::verdict);
+        let otherwise = match self.reader.gave_up() {
+            true => "nothing that the server's RECORD told could be read",
+            false => "another client ended RECORD's context",
+        };
         let hole = Hole {
             since: verdict.map_or(self.last_heard, |(since, _)| since),
-            why: verdict.map_or("another client ended RECORD's context", |(_, why)| {
-                Reason::text(why)
-            }),
+            why: verdict.map_or(otherwise, |(_, why)| Reason::text(why)),
         };
         std::thread::sleep(REST.saturating_sub(clock::now().since(self.since)));
         self.left_out += self.reader.left_out();
         self.garbled += self.reader.garbled();
+        // They are in the hole.
+        self.marked = self.garbled;
         self.conversation.set_patience(PATIENCE);
         let context = self.conversation.setup().resource_id_base;
         let ours = ours(&self.conversation, &self.guards);
@@ -177,9 +184,18 @@ impl Attachment {
         self.left_out + self.reader.left_out()
     }
 
-    /// Bytes in which no answer could be told from the next.
-    pub(super) fn garbled(&self) -> u64 {
-        self.garbled + self.reader.garbled()
+    /// The hole of garbled bytes in which messages are missing.
+    pub(super) fn garbled(&mut self, garbled: Garbled) -> Hole {
+        self.marked += garbled.bytes;
+        Hole {
+            since: garbled.since,
+            why: "the server's RECORD lost a part of what it told",
+        }
+    }
+
+    /// Garbled bytes in which messages are missing, and which no hole shows.
+    pub(super) fn unmarked(&self) -> u64 {
+        (self.garbled + self.reader.garbled()).saturating_sub(self.marked)
     }
 }
 

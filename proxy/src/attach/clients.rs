@@ -59,6 +59,11 @@ struct RecordedClient<'a> {
 }
 
 impl<'a> Clients<'a> {
+    /// The records' destination.
+    pub(super) fn tap(&self) -> &'a Tap {
+        self.to.tap
+    }
+
     /// A table of no clients yet.
     pub(super) fn new(to: Recording<'a>) -> Clients<'a> {
         Clients {

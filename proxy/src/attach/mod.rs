@@ -43,7 +43,6 @@ use crate::tap::{Tap, tap};
 use crate::watch::Watch;
 use attachment::{Attachment, Hole};
 use clients::{Clients, Recording};
-use conversation::Conversation;
 use cost::CostMeter;
 use elements::{Category, HEADER};
 use reader::ReaderItem;
@@ -58,6 +57,8 @@ const BEAT: Duration = Duration::from_millis(50);
 const END_PATIENCE: Duration = Duration::from_secs(1);
 /// The server may send the rest of its reports for this long.
 const END_LIMIT: Duration = Duration::from_secs(10);
+/// Attachments in a row of which nothing is heard.
+const DEAF: usize = 3;
 /// The user reads this sentence if the server had more to report.
 const UNFINISHED: &str = "the server did not tell in time what it still held for the recorder: the last messages are not in the trace";
 
@@ -195,6 +196,7 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         .map(|prices| CostMeter::new(prices, clock::now()));
     let mut said_behind = false;
     let mut dear = None;
+    let mut deaf = 0;
     let ended = loop {
         let behind = attachment.left_out() > 0;
         if behind && !std::mem::replace(&mut said_behind, true) {
@@ -204,7 +206,10 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
             .try_iter()
             .for_each(|what| on(Notice::Trouble(what)));
         let goes_on = match attachment.next(BEAT) {
-            ReaderItem::Heard(heard) => take(&heard, &mut clients, &mut attachment.conversation),
+            ReaderItem::Heard(heard) => {
+                deaf = 0;
+                take(&heard, &mut clients, &mut attachment, &mut on)
+            }
             ReaderItem::Nothing => true,
             ReaderItem::End => false,
         };
@@ -219,13 +224,15 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         if goes_on {
             continue;
         }
-        let Ok((hole, there)) = attachment.again() else {
-            break Some(format!("display {display} closed the connection"));
+        deaf += 1;
+        if deaf > DEAF {
+            break Some(format!("display {display} told nothing that could be read"));
+        }
+        let (hole, there) = match attachment.again() {
+            Ok(again) => again,
+            Err(why) => break Some(format!("display {display} closed the connection ({why})")),
         };
-        let (now, why) = (clock::now(), hole.why.to_owned());
-        on(Notice::Trouble(hole_in_words(&hole, now)));
-        let since_ns = hole.since.as_nanos();
-        tap.control(now, Control::Hole { since_ns, why });
+        on(Notice::Trouble(tell_hole(&tap, &hole, clock::now())));
         let existing = clients.begin(there, mask);
         marks
             .connection()
@@ -234,7 +241,7 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         tell_existing(&mut clients, &tap, existing);
     };
     let unfinished = match ended {
-        None => finish(&mut attachment, &mut clients),
+        None => finish(&mut attachment, &mut clients, &mut on),
         Some(_) => None,
     };
     drop(marks);
@@ -243,12 +250,7 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         scheduling.note_cpu_time(pid);
     }
     scheduling.end();
-    // The server garbled its reports; the recording itself did not fail.
-    if attachment.garbled() > 0 {
-        let what = lost_by_server(attachment.garbled());
-        tap.control(clock::now(), Control::Trouble { what: what.clone() });
-        on(Notice::Trouble(what));
-    }
+    let garbled = Some(attachment.unmarked()).filter(|bytes| *bytes > 0);
     let behind = Some(attachment.left_out()).filter(|bytes| *bytes > 0);
     if let Some(meter) = &mut meter {
         on(Notice::Cost(meter.at(clock::now(), clients.reported)));
@@ -257,6 +259,7 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         ended,
         dear.map(too_dear),
         unfinished,
+        garbled.map(lost_by_server),
         behind.map(fell_behind),
         tap.loss_summary(),
     ];
@@ -291,8 +294,10 @@ fn tell_existing(clients: &mut Clients<'_>, tap: &Tap, existing: Existing) {
     clients.passed(clock::now());
 }
 
-/// The hole in words for the user.
-fn hole_in_words(hole: &Hole, until: Timestamp) -> String {
+/// Marks the hole in the recording. Returns a sentence for the user.
+fn tell_hole(tap: &Tap, hole: &Hole, until: Timestamp) -> String {
+    let (since_ns, why) = (hole.since.as_nanos(), hole.why.to_owned());
+    tap.control(until, Control::Hole { since_ns, why });
     format!(
         "{}: {:.1} s of what clients said are not in the recording",
         hole.why,
@@ -301,7 +306,17 @@ fn hole_in_words(hole: &Hole, until: Timestamp) -> String {
 }
 
 /// Takes the answers that were read. False if the server confirms the end of its reports.
-fn take(heard: &reader::Heard, clients: &mut Clients<'_>, conversation: &mut Conversation) -> bool {
+fn take(
+    heard: &reader::Heard,
+    clients: &mut Clients<'_>,
+    attachment: &mut Attachment,
+    on: &mut impl FnMut(Notice),
+) -> bool {
+    if let Some(garbled) = heard.garbled {
+        let hole = attachment.garbled(garbled);
+        on(Notice::Trouble(tell_hole(clients.tap(), &hole, heard.time)));
+    }
+    let conversation = &mut attachment.conversation;
     let mut rest = &heard.answers[..];
     while let Some(len) = elements::length(rest) {
         let (Some(answer), Some(after)) = (rest.get(..len), rest.get(len..)) else {
@@ -326,7 +341,11 @@ fn take(heard: &reader::Heard, clients: &mut Clients<'_>, conversation: &mut Con
 
 /// Disables the context, and takes the reports that the server still sends. Returns a sentence if the server had more
 /// to report.
-fn finish(attachment: &mut Attachment, clients: &mut Clients<'_>) -> Option<String> {
+fn finish(
+    attachment: &mut Attachment,
+    clients: &mut Clients<'_>,
+    on: &mut impl FnMut(Notice),
+) -> Option<String> {
     attachment.disable(END_PATIENCE);
     let until = Instant::now() + END_LIMIT;
     loop {
@@ -336,7 +355,7 @@ fn finish(attachment: &mut Attachment, clients: &mut Clients<'_>) -> Option<Stri
         }
         match attachment.next(END_PATIENCE) {
             ReaderItem::Heard(heard) => {
-                if !take(&heard, clients, &mut attachment.conversation) {
+                if !take(&heard, clients, attachment, on) {
                     return None;
                 }
             }

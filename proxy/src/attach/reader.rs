@@ -2,7 +2,7 @@
 //! leaves out whole answers and counts them. A server whose reports nobody reads keeps them all in memory.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
@@ -25,6 +25,9 @@ const WHOLE_WITHIN: Duration = Duration::from_millis(500);
 /// The longest answer: the longest request of a server with BIG-REQUESTS is 16 MiB.
 const LONGEST: usize = 64 << 20;
 
+/// A server of which nothing can be read for this long is asked anew.
+const READABLE_WITHIN: Duration = Duration::from_secs(5);
+
 /// Whole answers that were read at once.
 #[derive(Debug)]
 pub(super) struct Heard {
@@ -32,6 +35,17 @@ pub(super) struct Heard {
     pub(super) time: Timestamp,
     /// The answers, one after the other.
     pub(super) answers: Bytes,
+    /// The garbled bytes before the answers.
+    pub(super) garbled: Option<Garbled>,
+}
+
+/// Bytes in which no answer could be told from the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Garbled {
+    /// The time of the last answers before them.
+    pub(super) since: Timestamp,
+    /// The number of bytes.
+    pub(super) bytes: u64,
 }
 
 #[derive(Debug, Default)]
@@ -39,6 +53,7 @@ struct ReaderCounts {
     held: AtomicUsize,
     left_out: AtomicU64,
     garbled: AtomicU64,
+    gave_up: AtomicBool,
 }
 
 /// The running reader.
@@ -100,6 +115,11 @@ impl Reader {
         self.shared.garbled.load(Ordering::Relaxed)
     }
 
+    /// True if the reader ended because nothing could be read.
+    pub(super) fn gave_up(&self) -> bool {
+        self.shared.gave_up.load(Ordering::Relaxed)
+    }
+
     /// The number of bytes left out because earlier data was not taken.
     pub(super) fn left_out(&self) -> u64 {
         self.shared.left_out.load(Ordering::Relaxed)
@@ -135,6 +155,8 @@ fn read(
     let mut answers = AnswerFinder::default();
     // Since when the first answer is not whole.
     let mut partial: Option<Timestamp> = None;
+    let mut last = clock::now();
+    let mut garbled: Option<Garbled> = None;
     loop {
         let read = match socket.receive(&mut room, Wait::Yes) {
             Ok((0, _)) | Err(_) => return,
@@ -148,8 +170,11 @@ fn read(
         came.extend_from_slice(room.get(..read).unwrap_or_default());
         loop {
             let (whole, is_garbled) = answers.whole(&came);
-            if whole > 0 && !hand_on(&mut came, whole, time, sender, shared, limit) {
-                return;
+            if whole > 0 {
+                if !hand_on(&mut came, whole, time, &mut garbled, sender, shared, limit) {
+                    return;
+                }
+                last = time;
             }
             if whole > 0 || came.is_empty() {
                 partial = None;
@@ -161,12 +186,21 @@ fn read(
             partial = None;
             // X.Org's RECORD sometimes loses bytes, for example of a long reply, and fills the length with the next
             // answers. The first whole answer follows somewhere after.
-            let garbled = answers.next(&came);
-            shared.garbled.fetch_add(garbled as u64, Ordering::Relaxed);
-            came.advance(garbled);
+            let bytes = answers.next(&came);
+            shared.garbled.fetch_add(bytes as u64, Ordering::Relaxed);
+            came.advance(bytes);
+            let before = Garbled {
+                since: last,
+                bytes: 0,
+            };
+            garbled.get_or_insert(before).bytes += bytes as u64;
             if answers.is_unsure(&came) {
                 break;
             }
+        }
+        if garbled.is_some_and(|garbled| time.since(garbled.since) > READABLE_WITHIN) {
+            shared.gave_up.store(true, Ordering::Relaxed);
+            return;
         }
         if !is_full {
             std::thread::sleep(REST);
@@ -179,6 +213,7 @@ fn hand_on(
     came: &mut BytesMut,
     whole: usize,
     time: Timestamp,
+    garbled: &mut Option<Garbled>,
     sender: &Sender<Heard>,
     shared: &ReaderCounts,
     limit: usize,
@@ -190,7 +225,13 @@ fn hand_on(
     }
     shared.held.fetch_add(whole, Ordering::Relaxed);
     let answers = came.split_to(whole).freeze();
-    sender.send(Heard { time, answers }).is_ok()
+    let garbled = garbled.take();
+    let heard = Heard {
+        time,
+        answers,
+        garbled,
+    };
+    sender.send(heard).is_ok()
 }
 
 /// The fields that all answers on the connection share. They mark where an answer begins.
@@ -230,9 +271,11 @@ impl AnswerFinder {
                 let fits = category <= 5 && swapped <= 1 && request == [first, second];
                 fits && elements::length(bytes).is_some_and(|len| len <= LONGEST)
             }
-            0 => self
-                .request
-                .is_none_or(|request| request == [first, second]),
+            // No error has the code 0.
+            0 => {
+                let mut request = self.request.iter();
+                category != 0 && request.all(|request| *request == [first, second])
+            }
             kind => kind & 0x7F == MAPPING_NOTIFY,
         }
     }
@@ -285,6 +328,30 @@ mod tests {
         assert_eq!(answers.whole(&came[whole + next..]), (80, false));
         // No answer begins here: all bytes but the last few are skipped.
         assert_eq!(answers.next(&[9; 100]), 69);
+    }
+
+    #[test]
+    fn zeros_are_no_answers() {
+        assert_eq!(AnswerFinder::default().whole(&[0; 100]), (0, true));
+        let (mut server, ours) = UnixStream::pair().unwrap();
+        let reader = Reader::start(Socket::new(ours).unwrap(), 1000, None).unwrap();
+        let mut answer = [0; 40];
+        answer[0] = 1;
+        answer[4..8].copy_from_slice(&2_u32.to_ne_bytes());
+        server.write_all(&answer).unwrap();
+        assert!(matches!(reader.next(PATIENCE), ReaderItem::Heard(_)));
+        server.write_all(&[0; 200]).unwrap();
+        server.write_all(&answer).unwrap();
+        let ReaderItem::Heard(heard) = reader.next(PATIENCE) else {
+            panic!("an answer follows");
+        };
+        assert_eq!(heard.garbled.map(|garbled| garbled.bytes), Some(200));
+        assert_eq!(reader.garbled(), 200);
+        // Without an answer the reader ends.
+        while server.write_all(&[0; 64]).is_ok() && !reader.gave_up() {
+            std::thread::yield_now();
+        }
+        assert!(matches!(reader.next(PATIENCE), ReaderItem::End));
     }
 
     #[test]
