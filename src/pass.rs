@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use x11prof_analyzer::{EpisodesReport, Observation, Pipeline};
+use x11prof_analyzer::{EpisodesReport, MissingParts, Observation, Pipeline};
 use x11prof_session::Session;
 use x11prof_trace::{Reader, Timestamp};
 use x11prof_views::episodes::Timeline;
@@ -16,6 +16,9 @@ use crate::error::{CommandError, shown};
 use crate::input;
 use crate::read_ahead::read_ahead;
 
+/// Missing parts named one by one at most.
+const MISSING: usize = 3;
+
 /// A pass that has read nothing.
 pub(crate) struct Pass {
     path: PathBuf,
@@ -23,6 +26,8 @@ pub(crate) struct Pass {
     pipeline: Pipeline,
     /// True where the pass also reads the observations after a part.
     reads_on: bool,
+    /// Collected where the user is told of them.
+    missing: Option<MissingParts>,
 }
 
 /// A part of a recording, in seconds after its start.
@@ -98,6 +103,7 @@ impl Pass {
             reader,
             pipeline: Pipeline::with_session(session),
             reads_on: false,
+            missing: None,
         })
     }
 
@@ -115,6 +121,12 @@ impl Pass {
     /// Takes equal requests together, for what counts with `Seen::times`.
     pub(crate) fn take_together(mut self) -> Pass {
         self.pipeline.take_together();
+        self
+    }
+
+    /// Tells the user of the recording's missing parts, for a page that has no warnings.
+    pub(crate) fn tell_missing(mut self) -> Pass {
+        self.missing = Some(MissingParts::default());
         self
     }
 
@@ -178,11 +190,24 @@ impl Pass {
     /// Hands the recording to `on` until it breaks off.
     pub(crate) fn run_until(
         self,
-        on: impl FnMut(&Observation<'_>) -> ControlFlow<()>,
+        mut on: impl FnMut(&Observation<'_>) -> ControlFlow<()>,
     ) -> Result<(), CommandError> {
-        let mut pipeline = self.pipeline;
-        read_ahead(self.reader, |next| pipeline.run_until(next, on))
-            .map_err(|error| CommandError::file(&self.path, error))
+        let (mut pipeline, path) = (self.pipeline, self.path);
+        let failed = |error| CommandError::file(&path, error);
+        let Some(mut missing) = self.missing else {
+            return read_ahead(self.reader, |next| pipeline.run_until(next, on)).map_err(failed);
+        };
+        read_ahead(self.reader, |next| {
+            pipeline.run_until(next, |observation| {
+                missing.observe(observation);
+                on(observation)
+            })
+        })
+        .map_err(failed)?;
+        for sentence in missing.sentences(MISSING) {
+            say!("warning: {}: {sentence}", shown(&path));
+        }
+        Ok(())
     }
 }
 

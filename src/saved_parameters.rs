@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use x11prof_cost_model::{Host, ServerParameters};
 
-use crate::error::CommandError;
+use crate::error::{CommandError, shown};
 
 /// The folder for files of machines with an unknown processor.
 const UNKNOWN: &str = "unknown-machine";
@@ -45,7 +45,7 @@ pub(crate) fn all() -> Vec<(PathBuf, ServerParameters)> {
     paths.sort();
     let read = paths.into_iter().filter_map(|path| {
         let parameters = read(&path).unwrap_or_else(|why| {
-            say!("warning: {}: {why}; left out", path.display());
+            say!("warning: {}: {why}; left out", shown(&path));
             None
         })?;
         Some((path, parameters))

@@ -124,7 +124,9 @@ pub use statistics::report::{
     StatisticsReport,
 };
 pub use statistics::{Category, MessageStatistics, Statistics};
-pub use trace_summary::{ConnectionSummary, CpuFigures, TraceSummary, identity, is_timed};
+pub use trace_summary::{
+    ConnectionSummary, CpuFigures, MissingParts, TraceSummary, identity, is_timed,
+};
 pub use units::percent;
 pub use user_input::{InputWindow, UserInput, UserInputs};
 pub use warnings::{Warning, WarningKind, Warnings};

@@ -29,7 +29,7 @@ fn held_against(arguments: &Check) -> Outcome {
     let read = [path.as_path(), arguments.budget.as_path()];
     refuse_input(arguments.junit.as_deref(), read)?;
     let budget = budget(arguments)?;
-    let mut pass = Pass::open(path, None)?;
+    let mut pass = Pass::open(path, None)?.tell_missing();
     let prices = match budget.total.server_ms {
         Some(_) => Some(input::matching_prices(path, false)?),
         None => None,

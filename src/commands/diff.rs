@@ -57,7 +57,7 @@ fn figures(
     parameters: &ServerParameters,
     client: Option<&str>,
 ) -> Result<Figures, CommandError> {
-    let mut pass = Pass::open(path, None)?;
+    let mut pass = Pass::open(path, None)?.tell_missing();
     let rules = Substitutions::default();
     let profile = Profile::new(parameters, &rules, Blocking::default());
     let mut run = FiguresOfRun::new(profile, client);

@@ -14,7 +14,7 @@ use crate::pass::Pass;
 /// Prints a line for each message.
 pub(crate) fn run(arguments: &Dump) -> Outcome {
     let path = &arguments.trace;
-    let pass = Pass::open(path, None)?;
+    let pass = Pass::open(path, None)?.tell_missing();
     let format = match arguments.format {
         Format::Text => DumpFormat::Text,
         Format::Json => DumpFormat::Json,

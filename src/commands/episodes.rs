@@ -107,7 +107,7 @@ fn report(
     let prices = input::likely_parameters(path)?;
     let mut stalls = Stalls::new(&prices, &Substitutions::default(), options.frame_ms);
     let mut marks = Marks::default();
-    let mut pass = Pass::open(path, None)?;
+    let mut pass = Pass::open(path, None)?.tell_missing();
     // The user's own events begin and end with each request.
     if arguments.events.is_none() {
         pass = pass.take_together();

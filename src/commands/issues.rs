@@ -90,8 +90,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
 /// Writes the pages: the list, and one for each issue.
 fn html(report: &IssuesReport, folder: &Path) -> Outcome {
     fs::create_dir_all(folder).map_err(|error| CommandError::file(folder, error))?;
-    let shown = report.issues.iter().take(views::PAGES);
-    for (at, issue) in shown.enumerate() {
+    let linked = report.issues.iter().take(views::PAGES);
+    for (at, issue) in linked.enumerate() {
         // A recording that cannot be read any more costs the example only.
         let example = (at < EXAMPLES)
             .then(|| example(issue).ok().flatten())
@@ -106,7 +106,7 @@ fn html(report: &IssuesReport, folder: &Path) -> Outcome {
     }
     let index = folder.join(views::INDEX);
     write_text(Access::Private, Some(&index), &views::index(report))?;
-    say!("the list is {}", index.display());
+    say!("the list is {}", shown(&index));
     Ok(ExitCode::SUCCESS)
 }
 

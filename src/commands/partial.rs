@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use x11prof_cost_model::ServerParameters;
 
-use crate::error::CommandError;
+use crate::error::{CommandError, shown};
 use crate::output::emit_text;
 use crate::{input, saved_parameters};
 
@@ -19,7 +19,7 @@ pub(crate) fn known(path: &Path) -> Result<Option<ServerParameters>, CommandErro
     if changed(&partial) <= changed(path) {
         return Ok(whole);
     }
-    say!("continuing with {}", partial.display());
+    say!("continuing with {}", shown(&partial));
     let left = read(&partial)?;
     Ok(Some(match whole {
         Some(mut whole) => {
@@ -42,13 +42,13 @@ pub(crate) fn keep(path: &Path, parameters: &ServerParameters) -> Result<String,
     if left > entries {
         return Ok(format!(
             "{entries} entries are not kept, {} has {left}",
-            partial.display()
+            shown(&partial)
         ));
     }
     emit_text(Some(&partial), &parameters.to_toml())?;
     Ok(format!(
         "{entries} entries are in {}; --resume goes on from there",
-        partial.display()
+        shown(&partial)
     ))
 }
 

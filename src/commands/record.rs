@@ -19,7 +19,7 @@ use x11prof_views::units::{counted, duration, share};
 
 use super::scrub;
 use crate::args::{DEFAULT_TRACE, Record};
-use crate::error::{CommandError, Outcome};
+use crate::error::{CommandError, Outcome, shown};
 use crate::live::Live;
 use consumer::Consumer;
 
@@ -107,7 +107,7 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         ..
     } = recorded;
     let (relayed, written) = (size(bytes_relayed), size(trace_bytes));
-    let path = path.display();
+    let path = shown(&path);
     let clients = counted(u64::from(connections), "connection");
     trouble.extend(wrote.trouble);
     match wrote.words {
@@ -166,7 +166,7 @@ fn attached(mut config: AttachConfig, path: &Path, consumer: Consumer) -> Outcom
     let wrote = consumer.finish(path);
     let mut recorded = recorded.map_err(why)?;
     let wrote = wrote?;
-    let path = path.display();
+    let path = shown(path);
     let (told, written) = (size(recorded.bytes_relayed), size(recorded.trace_bytes));
     let clients = counted(u64::from(recorded.connections), "client");
     recorded.trouble.extend(wrote.trouble);
@@ -237,7 +237,7 @@ fn words(notice: &Notice, serves: bool) -> Option<String> {
         } => serves.then(|| {
             let mut said = format!(
                 "recording what connects here, until Ctrl-C:\n  export DISPLAY={display} XAUTHORITY={}",
-                authority.display()
+                shown(authority)
             );
             for address in tcp {
                 said.push_str(&format!("\n  by TCP at {address}"));

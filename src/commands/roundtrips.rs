@@ -12,7 +12,7 @@ use crate::pass::Pass;
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let path = &arguments.trace;
     refuse_input(arguments.result.output.as_deref(), [path.as_path()])?;
-    let pass = Pass::open(path, None)?.take_together();
+    let pass = Pass::open(path, None)?.take_together().tell_missing();
     let mut round_trips = RoundTrips::new(&RoundTripOptions {
         rtt_ms: arguments.rtt,
         client: arguments.client.clone(),

@@ -17,7 +17,9 @@ pub(crate) fn run(arguments: &Stats) -> Outcome {
         arguments.result.output.as_deref(),
         read.into_iter().flatten(),
     )?;
-    let pass = Pass::open(path, arguments.operations.as_deref())?.take_together();
+    let pass = Pass::open(path, arguments.operations.as_deref())?
+        .take_together()
+        .tell_missing();
     let mut statistics = Statistics::new(arguments.message.clone());
     let span = arguments.span.find(path)?;
     pass.run_span(span, |step| {

@@ -87,14 +87,14 @@ fn watch_display(arguments: &Top) -> Outcome {
     // The view ends with its watch.
     config.watch = None;
     live.finish();
-    within_cost(arguments, &attached.map_err(why)?)
+    whole(&attached.map_err(why)?)
 }
 
-/// An error where `--max-cost` ended the watch.
-fn within_cost(arguments: &Top, attached: &Recorded) -> Outcome {
+/// An error where something of the watched time is missing, or something else than the user ended the watch.
+fn whole(attached: &Recorded) -> Outcome {
     match attached.trouble.first() {
-        Some(trouble) if arguments.max_cost.is_some() => Err(CommandError::failed(trouble)),
-        _ => Ok(ExitCode::SUCCESS),
+        Some(trouble) => Err(CommandError::failed(trouble)),
+        None => Ok(ExitCode::SUCCESS),
     }
 }
 
@@ -126,7 +126,7 @@ fn look_at_display(arguments: &Top) -> Outcome {
         ..report
     };
     print(arguments, &report, &display(arguments))?;
-    within_cost(arguments, &attached)
+    whole(&attached)
 }
 
 /// The options of the screen.
@@ -178,7 +178,7 @@ fn at(arguments: &Top, path: &Path) -> Result<NowReport, CommandError> {
     if span.from.is_none() {
         clients.begin();
     }
-    let mut pass = Pass::open(path, None)?;
+    let mut pass = Pass::open(path, None)?.tell_missing();
     pass.follow_changes(clients.knows_updates());
     pass.run_span(span, |step| match step {
         Step::Begins => clients.begin(),

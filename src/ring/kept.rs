@@ -11,6 +11,7 @@ use x11prof_trace::{Control, Record, Timestamp, TraceError};
 use super::condition::Condition;
 use super::segment::{Segment, Whole, join};
 use super::segment_preamble::SegmentPreamble;
+use crate::error::shown;
 use crate::output::{Access, AtomicFile};
 
 /// The options of a ring.
@@ -206,7 +207,7 @@ impl Kept {
             .and_then(|sink| join(&parts, sink))
             .and_then(|sink| sink.finish().map_err(TraceError::Write));
         if self.worked(written).is_some() {
-            say!("{}: {length:.1} s, for {why}", path.display());
+            say!("{}: {length:.1} s, for {why}", shown(&path));
             self.rung.files.push(path);
         }
         if self.rung.files.len() == MAX_FILES {
@@ -230,7 +231,7 @@ impl Kept {
     fn worked<T>(&mut self, result: Result<T, TraceError>) -> Option<T> {
         result
             .map_err(|error| {
-                let what = format!("the ring in {}: {error}", self.folder.display());
+                let what = format!("the ring in {}: {error}", shown(&self.folder));
                 say!("{what}");
                 self.rung.trouble.push(what);
             })

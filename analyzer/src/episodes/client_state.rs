@@ -269,6 +269,13 @@ impl ClientState {
         open.quiet_for().saturating_add(now) <= self.spans.tick()
     }
 
+    /// The recording has a hole up to now.
+    pub(crate) fn hole(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.unsure.get_or_insert(Unsure::Hole);
+        }
+    }
+
     /// Begins with the first stimulus that waits.
     fn begin(&mut self, time: u64) {
         if let Some(first) = self.waiting.next() {

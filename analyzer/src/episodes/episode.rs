@@ -86,6 +86,8 @@ pub enum Unsure {
     AnotherProcess,
     /// The client drew frame after frame and never waited for X in between.
     NeverWaits,
+    /// The recording has a hole in the episode's time.
+    Hole,
 }
 
 impl Unsure {
@@ -98,6 +100,7 @@ impl Unsure {
             Unsure::NeverWaits => {
                 "its client drew frame after frame without waiting for X: the response may have ended at any of them"
             }
+            Unsure::Hole => "a part of the recording is missing in its time",
             Unsure::WaitForThread => {
                 "a thread waited for another one, and no event had shown yet whether it waits for work there"
             }

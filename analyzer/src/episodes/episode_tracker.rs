@@ -135,6 +135,13 @@ impl EpisodeTracker {
         self.around.server.ready.attached();
     }
 
+    /// The recording has a hole up to now.
+    pub(crate) fn hole(&mut self) {
+        self.clients
+            .values_mut()
+            .for_each(|client| client.state.hole());
+    }
+
     /// Takes the next event of the timeline. `alone` takes each episode that is complete with this event. `on` takes
     /// each episode whose effects on other clients are complete as well.
     pub(crate) fn happened(

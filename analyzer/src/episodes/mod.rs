@@ -188,6 +188,7 @@ impl Episodes {
                 Control::Network(_) => tracker.emulated_link(),
                 Control::Ended { .. } => findings.recorded_until(*time),
                 Control::Attached {} => tracker.attached(),
+                Control::Hole { .. } => tracker.hole(),
                 Control::Opened(opened) => {
                     findings.first_act.get_or_insert(*time);
                     findings.last_act = *time;

@@ -1,6 +1,7 @@
 //! Facts of a trace: connections, its length, the kernel's counts, and missing parts.
 
 mod cpu_clocks;
+mod missing;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,11 +21,12 @@ use crate::start_up::StartUpReport;
 use crate::warnings::{Warning, WarningKind};
 use cpu_clocks::CpuClocks;
 pub use cpu_clocks::CpuFigures;
+pub use missing::MissingParts;
 
 /// Connections listed at most; those after them are only counted.
 const MAX_CONNECTIONS: usize = 10_000;
-/// Troubles listed at most.
-const MAX_TROUBLES: usize = 100;
+/// Changes that were tried, listed at most.
+const MAX_TRIED: usize = 100;
 
 /// A connection of the trace.
 #[derive(Debug, Clone, Default)]
@@ -70,7 +72,7 @@ pub struct TraceSummary {
     cpu_clocks: CpuClocks,
     malformed: u64,
     lost_bytes: u64,
-    troubles: Vec<String>,
+    missing: MissingParts,
     /// The changes that the recorder tried, with the number of changed requests.
     tried: BTreeMap<String, u64>,
     ended: bool,
@@ -150,15 +152,8 @@ impl TraceSummary {
                 self.present = self.present.saturating_sub(1);
             }
             Control::CpuTime(reading) => self.cpu_clocks.read(reading),
-            Control::Trouble { what } if self.troubles.len() < MAX_TROUBLES => {
-                self.troubles.push(what.clone());
-            }
-            Control::Hole { since_ns, why } if self.troubles.len() < MAX_TROUBLES => {
-                let missing = time.since(Timestamp::from_nanos(*since_ns)).as_secs_f64();
-                self.troubles
-                    .push(format!("{missing:.1} s are missing: {why}"));
-            }
-            Control::Tried { fix, requests } if self.tried.len() < MAX_TROUBLES => {
+            Control::Trouble { .. } | Control::Hole { .. } => self.missing.control(time, control),
+            Control::Tried { fix, requests } if self.tried.len() < MAX_TRIED => {
                 let count = self.tried.entry(fix.clone()).or_default();
                 *count = count.saturating_add(requests.unwrap_or(0));
             }
@@ -395,7 +390,7 @@ impl TraceSummary {
             };
             Warning::general(WarningKind::EmulatedNetwork, Some(network.to_string()), 1)
         });
-        let troubles = self.troubles.iter().cloned().map(Some);
+        let troubles = self.missing.sentences(usize::MAX).map(Some);
         counts
             .map(|(kind, count)| Warning::general(kind, None, count))
             .chain(network)

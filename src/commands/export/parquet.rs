@@ -10,7 +10,7 @@ use x11prof_cost_model::{ServerParameters, Substitutions, built_in};
 use x11prof_views::plain;
 
 use crate::args::Export;
-use crate::error::{CommandError, Outcome};
+use crate::error::{CommandError, Outcome, shown};
 use crate::input;
 use crate::pass::Pass;
 use crate::sessions::{Tables, find, write_session};
@@ -47,12 +47,12 @@ pub(super) fn export(arguments: &Export) -> Outcome {
         ));
     }
     let sessions = if written == 1 { "session" } else { "sessions" };
-    say!("{written} {sessions} in {}", arguments.output.display());
+    say!("{written} {sessions} in {}", shown(&arguments.output));
     Ok(ExitCode::SUCCESS)
 }
 
 fn session(path: &Path, folder: &Path) -> Result<(), CommandError> {
-    let mut pass = Pass::open(path, None)?;
+    let mut pass = Pass::open(path, None)?.tell_missing();
     let prices = input::recorded_prices(path, false)?;
     let priced = prices.is_some();
     let parameters = match prices {

@@ -14,7 +14,7 @@ use crate::pass::Pass;
 /// Adds the recording up and writes the sums.
 pub(super) fn export(arguments: &Export) -> Outcome {
     let path = &arguments.trace;
-    let mut pass = Pass::open(path, None)?;
+    let mut pass = Pass::open(path, None)?.tell_missing();
     let prices = input::matching_prices(path, false)?;
     let rules = Substitutions::default();
     let mut profile = Profile::new(&prices.parameters, &rules, Blocking::default()).stacked();

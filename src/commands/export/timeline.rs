@@ -14,7 +14,7 @@ use crate::pass::Pass;
 
 /// Writes the recording for Perfetto.
 pub(super) fn perfetto(arguments: &Export) -> Outcome {
-    let pass = Pass::open(&arguments.trace, None)?;
+    let pass = Pass::open(&arguments.trace, None)?.tell_missing();
     let (mut perfetto, mut episodes) = (Perfetto::new(), Episodes::new(&EpisodeOptions::default()));
     emit_as(Access::Private, Some(&arguments.output), |out| {
         let mut written: io::Result<()> = Ok(());
@@ -35,7 +35,7 @@ pub(super) fn perfetto(arguments: &Export) -> Outcome {
 
 /// Writes the recording for Firefox's profiler.
 pub(super) fn firefox(arguments: &Export) -> Outcome {
-    let pass = Pass::open(&arguments.trace, None)?;
+    let pass = Pass::open(&arguments.trace, None)?.tell_missing();
     let (mut firefox, mut episodes) = (Firefox::new(), Episodes::new(&EpisodeOptions::default()));
     pass.run(|observation| {
         episodes.observe(observation);

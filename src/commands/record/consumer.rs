@@ -7,7 +7,7 @@ use signal_hook::consts::{SIGUSR1, SIGUSR2};
 use x11prof_proxy::Watch;
 
 use crate::args::Record;
-use crate::error::CommandError;
+use crate::error::{CommandError, shown};
 use crate::live::{Live, ViewOptions};
 use crate::ring::{Ring, RingOptions};
 use crate::sessions::Online;
@@ -74,7 +74,7 @@ impl Consumer {
 
     /// Waits for its end, after its watch's; a view gives the terminal back.
     pub(super) fn finish(self, output: &Path) -> Result<Wrote, CommandError> {
-        let output = output.display();
+        let output = shown(output);
         match self {
             Consumer::Nobody => Ok(Wrote::default()),
             Consumer::View(view) => {

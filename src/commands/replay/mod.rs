@@ -82,7 +82,7 @@ fn replayed(arguments: &Replay) -> Outcome {
     };
     let mut is_over = false;
     for one in &all {
-        say!("{} on {}:", one.trace.display(), one.server);
+        say!("{} on {}:", shown(&one.trace), one.server);
         let held = check::run(&Check {
             trace: one.trace.clone(),
             budget: budget.clone(),

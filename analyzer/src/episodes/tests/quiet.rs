@@ -280,6 +280,30 @@ fn a_program_that_waits_for_a_thread_from_frame_to_frame_takes_no_longer_than_a_
 }
 
 #[test]
+fn an_episode_across_a_hole_is_unsure() {
+    let mut all = Scheduled::new();
+    let press = |all: &mut Scheduled, at: u64| {
+        all.at(at).server_sends(&[event(PRESS, O)]);
+        all.client(at, In);
+        all.at(at + MS)
+            .client_sends(&[request(61, 0, &[ROOT, 0, 0])]);
+    };
+    press(&mut all, 100 * MS);
+    let (since_ns, why) = (102 * MS * 1000, "stopped".to_owned());
+    all.at(150 * MS).control(Control::Hole { since_ns, why });
+    all.client(151 * MS, Blocked);
+    press(&mut all, 300 * MS);
+    all.client(302 * MS, Blocked);
+    all.at(3000 * MS).end();
+    let unsure: Vec<_> = found(&all.trace)
+        .iter()
+        .filter(|one| one.trigger == Trigger::Input)
+        .map(|one| one.unsure)
+        .collect();
+    assert_eq!(unsure, [Some(Unsure::Hole), None]);
+}
+
+#[test]
 fn an_animation_with_a_millisecond_between_its_frames_is_a_burst() {
     let mut all = Scheduled::new();
     all.at(90 * MS).server_sends(&[event(PRESS, O)]);

@@ -1,0 +1,78 @@
+//! What the recorder could not do, and the times of which it has nothing.
+
+use x11prof_trace::{Control, Timestamp};
+
+use crate::pipeline::Observation;
+
+/// Sentences kept at most.
+const LIMIT: usize = 100;
+
+/// The missing parts of a recording, in words.
+#[derive(Debug, Clone, Default)]
+pub struct MissingParts {
+    told: Vec<String>,
+    more: u64,
+}
+
+impl MissingParts {
+    /// Takes the next observation of a pass.
+    pub fn observe(&mut self, observation: &Observation<'_>) {
+        if let Observation::Control(time, control) = observation {
+            self.control(*time, control);
+        }
+    }
+
+    pub(super) fn control(&mut self, time: Timestamp, control: &Control) {
+        let what = match control {
+            Control::Trouble { what } => what.clone(),
+            Control::Hole { since_ns, why } => {
+                let missing = time.since(Timestamp::from_nanos(*since_ns)).as_secs_f64();
+                format!("{missing:.1} s are missing: {why}")
+            }
+            _ => return,
+        };
+        if self.told.len() < LIMIT {
+            self.told.push(what);
+        } else {
+            self.more += 1;
+        }
+    }
+
+    /// A sentence for each part, the first `most` of them, and one on the number of the others.
+    pub fn sentences(&self, most: usize) -> impl Iterator<Item = String> {
+        let shown = self.told.len().min(most);
+        let more = self.more + (self.told.len() - shown) as u64;
+        let more = (more > 0).then(|| format!("and {more} more such parts"));
+        self.told.iter().take(shown).cloned().chain(more)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_trace::{Control, Timestamp};
+
+    use super::MissingParts;
+
+    #[test]
+    fn parts_beyond_the_limit_are_counted() {
+        let mut missing = MissingParts::default();
+        let (since_ns, why) = (500_000_000, "stopped".to_owned());
+        missing.control(
+            Timestamp::from_nanos(2_000_000_000),
+            &Control::Hole { since_ns, why },
+        );
+        for at in 0..150 {
+            let what = format!("trouble {at}");
+            missing.control(Timestamp::default(), &Control::Trouble { what });
+        }
+        let all: Vec<String> = missing.sentences(usize::MAX).collect();
+        assert_eq!(
+            (all.len(), all[0].as_str()),
+            (101, "1.5 s are missing: stopped")
+        );
+        assert_eq!(all[100], "and 51 more such parts");
+        let few: Vec<String> = missing.sentences(1).collect();
+        assert_eq!(few[1], "and 150 more such parts");
+        assert_eq!(MissingParts::default().sentences(1).count(), 0);
+    }
+}
