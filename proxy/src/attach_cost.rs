@@ -18,6 +18,9 @@ pub struct AttachCost {
     pub recent_of: Duration,
     /// The time that one report adds to a client's turn.
     pub report: Duration,
+    /// The most bytes by which the server's memory has grown while reports waited for the recorder; `None` where the
+    /// server's memory is not known.
+    pub held: Option<u64>,
 }
 
 impl AttachCost {

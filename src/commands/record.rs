@@ -15,7 +15,7 @@ use x11prof_proxy::{
 };
 
 use x11prof_trace::EmulatedNetwork;
-use x11prof_views::units::{counted, duration, share};
+use x11prof_views::units::{bytes, counted, duration, share};
 
 use super::scrub;
 use crate::args::{DEFAULT_TRACE, Record};
@@ -106,7 +106,7 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         mut trouble,
         ..
     } = recorded;
-    let (relayed, written) = (size(bytes_relayed), size(trace_bytes));
+    let (relayed, written) = (bytes(bytes_relayed), bytes(trace_bytes));
     let path = shown(&path);
     let clients = counted(u64::from(connections), "connection");
     trouble.extend(wrote.trouble);
@@ -167,7 +167,7 @@ fn attached(mut config: AttachConfig, path: &Path, consumer: Consumer) -> Outcom
     let mut recorded = recorded.map_err(why)?;
     let wrote = wrote?;
     let path = shown(path);
-    let (told, written) = (size(recorded.bytes_relayed), size(recorded.trace_bytes));
+    let (told, written) = (bytes(recorded.bytes_relayed), bytes(recorded.trace_bytes));
     let clients = counted(u64::from(recorded.connections), "client");
     recorded.trouble.extend(wrote.trouble);
     match wrote.words {
@@ -177,8 +177,12 @@ fn attached(mut config: AttachConfig, path: &Path, consumer: Consumer) -> Outcom
     }
     if let Some(cost) = cost {
         let ms = |time: Duration| duration(time.as_secs_f64() * 1e3);
+        let held = cost.held.filter(|held| *held > 0);
+        let held = held.map_or_else(String::new, |held| {
+            format!(", up to {} of memory", bytes(held))
+        });
         say!(
-            "it cost the server {} ({} of a processor), {} for each report",
+            "it cost the server {} ({} of a processor), {} for each report{held}",
             ms(cost.server),
             share(cost.percent()[0]),
             ms(cost.report)
@@ -271,28 +275,5 @@ fn words(notice: &Notice, serves: bool) -> Option<String> {
         }
         Notice::Cost(_) => None,
         Notice::Trouble(what) => Some(what.clone()),
-    }
-}
-
-/// `12.3 MB`, decimal units.
-fn size(bytes: u64) -> String {
-    let bytes = bytes as f64;
-    for (unit, name) in [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")] {
-        if bytes >= unit {
-            return format!("{:.1} {name}", bytes / unit);
-        }
-    }
-    format!("{bytes} bytes")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::size;
-
-    #[test]
-    fn sizes_are_short() {
-        assert_eq!(size(0), "0 bytes");
-        assert_eq!(size(12_345), "12.3 kB");
-        assert_eq!(size(5_000_000_000), "5.0 GB");
     }
 }

@@ -187,6 +187,7 @@ pub(crate) fn watching(cost: &AttachCost) -> WatchingCost {
     WatchingCost {
         server_ms_per_s: now * 10.0,
         report_us: cost.report.as_secs_f64() * 1e6,
+        held_bytes: cost.held,
     }
 }
 

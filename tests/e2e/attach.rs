@@ -92,7 +92,7 @@ fn connections(place: &Place, trace: &Path) -> Vec<Counts> {
 /// Programs that draw, ask and end.
 /// An xterm does not wait for the server when it ends, which then forgets what it has not read.
 const PROGRAMS: &str = "xterm -e 'seq 300; sleep 0.5'; xset q; timeout 2 xclock; \
-                        x11perf -repeat 1 -reps 10 -putimage500 -rect10 >/dev/null 2>&1";
+                        x11perf -repeat 1 -reps 10 -putimage500 -shmput10 -rect10 >/dev/null 2>&1";
 
 #[test]
 fn attached_recording_is_complete_on_xvfb() {

@@ -155,12 +155,80 @@ fn a_stopped_recorder_leaves_memory(server: &Server, place: &Place) {
     let (why, opened) = holes(&records);
     assert_eq!(why, ["the recorder was stopped, or had no processor"]);
     assert!(opened >= 1);
-    let report = place.ok([
-        "report",
-        "--all",
-        place.path("stopped.mcap").to_str().expect("a path"),
-    ]);
+    let report = place.ok(["report", "--all", "stopped.mcap"]);
     assert!(report.contains("the recorder was stopped"), "{report}");
+    for page in ["episodes", "roundtrips", "stats", "dump"] {
+        let said = place.run([page, "stopped.mcap"]);
+        let said = said.stderr();
+        assert!(
+            said.contains("s are missing: the recorder was stopped"),
+            "{page}: {said}"
+        );
+    }
+}
+
+#[test]
+fn a_server_that_tells_no_end_is_said_to() {
+    let (server, place) = (Server::xvfb(&[]), Place::new());
+    let mut recorder = Recorder::attach(&place, &server, "unfinished.mcap");
+    asks(&server);
+    let pid = i32::try_from(server.pid()).ok().and_then(Pid::from_raw);
+    let pid = pid.expect("a process");
+    kill_process(pid, Signal::STOP).expect("a signal is sent");
+    recorder.signal(Signal::INT);
+    let status = wait(&mut recorder.child, "x11prof record --attach");
+    kill_process(pid, Signal::CONT).expect("a signal is sent");
+    assert_eq!(status.code(), Some(1));
+    recorder.says("did not tell in time what it still held");
+    let report = place.ok(["report", "unfinished.mcap"]);
+    assert!(report.contains("did not tell in time"), "{report}");
+}
+
+#[test]
+fn recorders_that_are_killed_leave_the_server_to_the_next() {
+    let (server, place) = (Server::xvfb(&[]), Place::new());
+    let killed = ["one.mcap", "two.mcap"].map(|name| Recorder::attach(&place, &server, name));
+    for mut recorder in killed {
+        recorder.signal(Signal::KILL);
+        recorder.child.wait().expect("it ran");
+    }
+    let next = Recorder::attach(&place, &server, "next.mcap");
+    asks(&server);
+    let requests = next
+        .end()
+        .into_iter()
+        .filter(|record| matches!(record, Record::Block(_)));
+    assert!(requests.count() > 0);
+}
+
+#[test]
+fn a_recorder_that_costs_more_than_its_bound_ends() {
+    needs("x11perf", "x11-apps");
+    let (server, place) = (Server::xvfb(&[]), Place::new());
+    let mut perf = Command::new("x11perf");
+    perf.args([
+        "-display",
+        &server.display,
+        "-repeat",
+        "1",
+        "-time",
+        "30",
+        "-noop",
+    ]);
+    let perf = perf.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut perf = perf.spawn().expect("x11perf starts");
+    let ended = place.run([
+        "record",
+        "--attach",
+        "--display",
+        &server.display,
+        "--max-cost",
+        "0.001%",
+    ]);
+    perf.kill().expect("it ran");
+    perf.wait().expect("it ended");
+    assert_eq!(ended.status(), Some(1), "{ended}");
+    assert!(ended.stderr().contains("ended by --max-cost"), "{ended}");
 }
 
 #[test]

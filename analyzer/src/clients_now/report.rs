@@ -45,6 +45,8 @@ pub struct WatchingCost {
     pub server_ms_per_s: f64,
     /// The time that one report adds to a client's turn.
     pub report_us: f64,
+    /// The most bytes by which the server's memory has grown while reports waited; null where that is not known.
+    pub held_bytes: Option<u64>,
 }
 
 /// A client.

@@ -188,6 +188,11 @@ mod tests {
             Control::Trouble {
                 what: "writing /home/me/trace failed".into(),
             },
+            Control::Labels {
+                labels: [("user", "secret"), ("version", "5.1")]
+                    .map(|(name, text)| (name.to_owned(), text.to_owned()))
+                    .into(),
+            },
         ];
         let after = records.map(|record| format!("{:?}", scrub(record, &secrets)));
         for text in &after {
@@ -201,5 +206,10 @@ mod tests {
             r#"[":7", "-desktop", "…", "-fp", "…", "-screen", "0", "800x600x24", "…", "+iglx"]"#;
         assert!(after[1].contains(options), "{}", after[1]);
         assert!(after[4].contains("writing … failed"));
+        assert!(
+            after[5].contains("5.1") && !after[5].contains("user"),
+            "{}",
+            after[5]
+        );
     }
 }

@@ -41,6 +41,7 @@ pub(super) struct Attachment {
     garbled: u64,
     /// Garbled bytes that the recording has a hole for.
     marked: u64,
+    held: u64,
 }
 
 /// The clients and resources that exist when the server begins to report.
@@ -109,6 +110,7 @@ impl Attachment {
             left_out: 0,
             garbled: 0,
             marked: 0,
+            held: 0,
         };
         let beginning = attachment.look(ours, apart)?;
         Ok((attachment, beginning))
@@ -128,6 +130,7 @@ impl Attachment {
         std::thread::sleep(REST.saturating_sub(clock::now().since(self.since)));
         self.left_out += self.reader.left_out();
         self.garbled += self.reader.garbled();
+        self.held();
         // They are in the hole.
         self.marked = self.garbled;
         self.conversation.set_patience(PATIENCE);
@@ -182,6 +185,14 @@ impl Attachment {
     /// Bytes of answers that were left out, for they were not taken in time.
     pub(super) fn left_out(&self) -> u64 {
         self.left_out + self.reader.left_out()
+    }
+
+    /// The most bytes by which the server's memory has grown while reports waited for the recorder; `None` where the
+    /// server's memory is not known.
+    pub(super) fn held(&mut self) -> Option<u64> {
+        let watchdog = self.watchdog.as_mut().filter(|_| self.server.is_some());
+        self.held = self.held.max(watchdog?.held());
+        Some(self.held)
     }
 
     /// The hole of garbled bytes in which messages are missing.

@@ -238,6 +238,7 @@ impl CostMeter {
             recent: nanos(server - before.map_or(0.0, |(_, server)| server)),
             recent_of: now.since(before.map_or(self.since, |(time, _)| time)),
             report: nanos(self.prices.0[0] + self.prices.0[1]),
+            held: None,
         }
     }
 }

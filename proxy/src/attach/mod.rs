@@ -214,7 +214,8 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
             ReaderItem::End => false,
         };
         let meter = meter.as_mut();
-        if let Some(cost) = meter.and_then(|meter| meter.look(clock::now(), clients.reported)) {
+        if let Some(mut cost) = meter.and_then(|meter| meter.look(clock::now(), clients.reported)) {
+            cost.held = attachment.held();
             on(Notice::Cost(cost));
             dear = Some(cost).filter(|cost| cost.is_over(config.max_cost));
         }
@@ -253,7 +254,9 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     let garbled = Some(attachment.unmarked()).filter(|bytes| *bytes > 0);
     let behind = Some(attachment.left_out()).filter(|bytes| *bytes > 0);
     if let Some(meter) = &mut meter {
-        on(Notice::Cost(meter.at(clock::now(), clients.reported)));
+        let mut cost = meter.at(clock::now(), clients.reported);
+        cost.held = attachment.held();
+        on(Notice::Cost(cost));
     }
     let loss_summary = [
         ended,

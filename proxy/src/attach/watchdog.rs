@@ -34,6 +34,14 @@ const BEAT: Duration = Duration::from_millis(10);
 /// The least time between two pulses of the recorder.
 const PULSE: Duration = Duration::from_millis(20);
 
+/// Messages to the recorder: a byte, and a number of eight. Two are verdicts, with the time since which messages may be
+/// missing; the third has the server's growth.
+const SILENT: u8 = 0;
+const GROWN: u8 = 1;
+const HELD: u8 = 2;
+/// The recorder is told of a growth that is larger by this.
+const STEP: u64 = 1 << 20;
+
 /// The reason why a recorder was cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
@@ -57,7 +65,9 @@ impl Reason {
 #[derive(Debug)]
 pub(super) struct Watchdog {
     child: Child,
-    verdicts: UnixStream,
+    line: UnixStream,
+    verdict: Option<(Timestamp, Reason)>,
+    held: u64,
 }
 
 /// The recorder's end of the line to its watchdog.
@@ -101,7 +111,9 @@ impl Watchdog {
         Ok((
             Watchdog {
                 child,
-                verdicts: ours,
+                line: ours,
+                verdict: None,
+                held: 0,
             },
             Pulse { line, last },
         ))
@@ -109,21 +121,35 @@ impl Watchdog {
 
     /// The time since which messages may be missing, and the reason, where the watchdog has cut the recorder off.
     pub(super) fn verdict(&mut self) -> Option<(Timestamp, Reason)> {
-        let mut verdict = [0; 9];
-        self.verdicts.read_exact(&mut verdict).ok()?;
-        let [reason, since @ ..] = verdict;
-        let reason = match reason {
-            0 => Reason::Silent,
-            _ => Reason::Grown,
-        };
-        Some((Timestamp::from_nanos(u64::from_ne_bytes(since)), reason))
+        self.listen();
+        self.verdict
+    }
+
+    /// The most bytes by which the server's memory has grown while reports waited for the recorder.
+    pub(super) fn held(&mut self) -> u64 {
+        self.listen();
+        self.held
+    }
+
+    fn listen(&mut self) {
+        let mut message = [0; 9];
+        while self.line.read_exact(&mut message).is_ok() {
+            let [kind, number @ ..] = message;
+            let number = u64::from_ne_bytes(number);
+            let since = Timestamp::from_nanos(number);
+            match kind {
+                SILENT => self.verdict = Some((since, Reason::Silent)),
+                GROWN => self.verdict = Some((since, Reason::Grown)),
+                _ => self.held = number,
+            }
+        }
     }
 }
 
 impl Drop for Watchdog {
     fn drop(&mut self) {
         // The watchdog ends when the line ends.
-        let _ = self.verdicts.shutdown(std::net::Shutdown::Both);
+        let _ = self.line.shutdown(std::net::Shutdown::Both);
         let _ = self.child.wait();
     }
 }
@@ -143,6 +169,7 @@ pub fn attach_watchdog(server: Option<u32>) {
         ..Look::default()
     };
     let mut pulses = [0; 64];
+    let mut told = 0;
     loop {
         std::thread::sleep(BEAT);
         if line.set_nonblocking(true).is_err() {
@@ -160,14 +187,27 @@ pub fn attach_watchdog(server: Option<u32>) {
         let held = server.and_then(resident);
         look.stopped = is_stopped();
         if let Some(reason) = look.at(clock::now(), has_read, waiting, held) {
-            let mut verdict = vec![u8::from(reason == Reason::Grown)];
-            verdict.extend(look.last_read.as_nanos().to_ne_bytes());
+            let kind = match reason {
+                Reason::Silent => SILENT,
+                Reason::Grown => GROWN,
+            };
+            tell(&mut line, HELD, look.held);
             // The verdict is written before the shutdown, so that the recorder finds it when the connection ends.
-            let _ = line.write_all(&verdict);
+            tell(&mut line, kind, look.last_read.as_nanos());
             let _ = shutdown(&socket, Shutdown::Both);
             return;
         }
+        if look.held >= told + STEP {
+            told = look.held;
+            tell(&mut line, HELD, told);
+        }
     }
+}
+
+/// Tells the recorder. A recorder that is gone, or does not listen, needs no word.
+fn tell(line: &mut UnixStream, kind: u8, number: u64) {
+    let [a, b, c, d, e, f, g, h] = number.to_ne_bytes();
+    let _ = line.write(&[kind, a, b, c, d, e, f, g, h]);
 }
 
 /// True if the recorder, this process's parent, is stopped by a signal or a debugger (proc(5), `stat`).
@@ -193,6 +233,8 @@ struct Look {
     last_read: Timestamp,
     /// The server's memory when nothing waited for the recorder.
     base: Option<u64>,
+    /// The largest growth of that memory while bytes waited.
+    held: u64,
 }
 
 impl Look {
@@ -212,21 +254,21 @@ impl Look {
             self.base = held;
             return None;
         }
+        self.base = self.base.or(held);
+        let grown = held.zip(self.base);
+        let grown = grown.map_or(0, |(held, base)| held.saturating_sub(base));
+        self.held = self.held.max(grown);
         let silent = now.since(self.last_read);
         if silent > if self.stopped { SILENCE } else { STARVED } {
             return Some(Reason::Silent);
         }
-        self.base = self.base.or(held);
         // The server grows within milliseconds: who has not read for longer is no slow reader.
         let reason = match self.stopped || silent > 10 * BEAT {
             true => Reason::Silent,
             false => Reason::Grown,
         };
         let most = if self.stopped { GROWTH_STOPPED } else { GROWTH };
-        let grown = held
-            .zip(self.base)
-            .is_some_and(|(held, base)| held.saturating_sub(base) > most);
-        grown.then_some(reason)
+        (grown > most).then_some(reason)
     }
 }
 
@@ -280,5 +322,6 @@ mod tests {
             look.at(at(75), true, 9, Some(base + GROWTH + 1)),
             Some(Reason::Grown)
         );
+        assert_eq!(look.held, GROWTH + 1);
     }
 }

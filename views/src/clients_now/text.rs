@@ -6,7 +6,7 @@ use super::{By, Order, answer, headings, rows};
 use crate::page::{Page, Style};
 use crate::plain::plain;
 use crate::table::Table;
-use crate::units::{duration, number, share};
+use crate::units::{bytes, duration, number, share};
 
 /// The answer, then the rows; `of` is what was watched.
 pub fn text(report: &NowReport, of: &str, by: By, order: Order, page: &Page) -> String {
@@ -62,8 +62,12 @@ pub fn text(report: &NowReport, of: &str, by: By, order: Order, page: &Page) -> 
 /// The cost of watching to the display server, where it is known.
 pub fn watching(report: &NowReport) -> Option<String> {
     let cost = report.watching?;
+    let held = cost.held_bytes.filter(|held| *held > 0);
+    let held = held.map_or_else(String::new, |held| {
+        format!(", up to {} of memory", bytes(held))
+    });
     Some(format!(
-        "Watching costs the server {} of a processor, {} for each report",
+        "Watching costs the server {} of a processor, {} for each report{held}",
         share(cost.server_ms_per_s / 10.0),
         duration(cost.report_us / 1e3)
     ))

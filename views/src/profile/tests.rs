@@ -60,4 +60,11 @@ fn a_start_up_over_a_network_names_it_and_forecasts_none() {
         local.contains("server 95 %, 9 round trips; over DSL"),
         "{local}"
     );
+    // A server that had to wait for a processor is not slow.
+    start["processor_ms"] = 850.0.into();
+    let crowded = verdict(&start);
+    assert!(
+        crowded.contains("no free processor for the server 85 %"),
+        "{crowded}"
+    );
 }
