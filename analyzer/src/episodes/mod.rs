@@ -74,6 +74,7 @@ pub use report::{
 pub use thresholds::{ThresholdError, Thresholds};
 pub use user::definition::{EventDefinition, EventDefinitions};
 pub use user::file::EventFileError;
+pub(crate) use windows::shows;
 
 /// The user's choices.
 #[derive(Debug, Clone)]

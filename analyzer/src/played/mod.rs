@@ -4,9 +4,10 @@ mod report;
 
 use std::time::Duration;
 
+use x11prof_protocol::Message;
 use x11prof_trace::{Control, Timestamp};
 
-use crate::episodes::{EpisodeReport, EpisodesReport, PartsReport};
+use crate::episodes::{EpisodeReport, EpisodesReport, PartsReport, shows};
 use crate::pipeline::Observation;
 
 pub use report::{ActionReport, HistogramCell, PlaysReport, RunReport, SpreadReport};
@@ -17,6 +18,8 @@ const PLAY: &str = "play ";
 const END: &str = "play: end";
 /// An event has the server's time in whole milliseconds, which may be a little before the mark's.
 const EARLY: Duration = Duration::from_millis(1);
+/// Drawing this long after a response is no part of it, in milliseconds: half a frame.
+const LATER_MS: f64 = 8.0;
 /// Actions kept.
 const LIMIT: usize = 100_000;
 
@@ -37,23 +40,44 @@ pub struct PlayedAction {
     pub action: String,
     /// The latency and its parts; `None` where the program was not told of the action, or did nothing.
     pub latency: Option<(f64, PartsReport)>,
+    /// Milliseconds from the action to the last change of the screen before the next action, where that came after the
+    /// response: a timer's, which may show what the action did.
+    pub drew_later_ms: Option<f64>,
+}
+
+/// The mark of an action.
+#[derive(Debug)]
+struct ActionMark {
+    time: Timestamp,
+    number: usize,
+    action: String,
+    /// The last request since that changed the screen.
+    drawn: Option<Timestamp>,
 }
 
 /// Collects the actions of a recording.
 #[derive(Debug, Default)]
 pub struct Played {
-    marks: Vec<(Timestamp, usize, String)>,
+    marks: Vec<ActionMark>,
     end: Option<Timestamp>,
 }
 
 impl Played {
     /// Takes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
-        let Observation::Control(time, control) = observation else {
-            return;
-        };
-        let Control::Mark { text } = control else {
-            return;
+        let (time, text) = match observation {
+            Observation::Control(time, Control::Mark { text }) => (time, text),
+            Observation::Message(seen) => {
+                if let Message::Request(request) = seen.message
+                    && self.end.is_none()
+                    && let Some(last) = self.marks.last_mut()
+                    && shows(seen, request)
+                {
+                    last.drawn = Some(seen.at_server);
+                }
+                return;
+            }
+            _ => return,
         };
         let numbered = || text.strip_prefix(PLAY)?.split_once(": ");
         if text == END {
@@ -62,7 +86,12 @@ impl Played {
             && let Ok(number) = number.parse()
             && self.marks.len() < LIMIT
         {
-            self.marks.push((*time, number, action.to_owned()));
+            self.marks.push(ActionMark {
+                time: *time,
+                number,
+                action: action.to_owned(),
+                drawn: None,
+            });
         }
     }
 
@@ -73,7 +102,7 @@ impl Played {
             .marks
             .iter()
             .skip(1)
-            .map(|mark| since(mark.0))
+            .map(|mark| since(mark.time))
             .collect();
         ends.push(self.end.map_or(f64::INFINITY, since));
         let mut by_time: Vec<&EpisodeReport> = episodes
@@ -84,15 +113,22 @@ impl Played {
         by_time.sort_by(|a, b| a.start_ms.total_cmp(&b.start_ms));
         let actions = self.marks.into_iter().zip(ends);
         actions
-            .map(|((time, number, action), end)| {
-                let begin = since(time);
+            .map(|(mark, end)| {
+                let begin = since(mark.time);
                 let from = by_time.partition_point(|one| one.start_ms < begin);
                 let of = by_time[from..].iter().take_while(|one| one.start_ms < end);
                 let longest = of.max_by(|a, b| a.latency_ms.total_cmp(&b.latency_ms));
+                let drew = longest.zip(mark.drawn).map(|(one, drawn)| {
+                    let drawn = drawn.since(first).as_secs_f64() * 1e3 - one.start_ms;
+                    (drawn, one.latency_ms)
+                });
                 PlayedAction {
-                    number,
-                    action,
+                    number: mark.number,
+                    action: mark.action,
                     latency: longest.map(|one| (one.latency_ms, one.parts.clone())),
+                    drew_later_ms: drew
+                        .filter(|(drawn, latency)| *drawn > latency + LATER_MS)
+                        .map(|(drawn, _)| drawn),
                 }
             })
             .collect()

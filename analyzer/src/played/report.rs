@@ -70,6 +70,9 @@ pub struct RunReport {
     pub unanswered: usize,
     /// The latencies; null where there are none.
     pub latency: Option<SpreadReport>,
+    /// From an action to the last change of the screen before the next one, for the actions after whose response the
+    /// program drew; null where there are none.
+    pub drew_later: Option<SpreadReport>,
     /// The parts of the latencies, by owner as in [`PartsReport`], those that took any time.
     pub parts: Vec<(&'static str, SpreadReport)>,
     /// The latencies by size, two cells for each doubling.
@@ -154,6 +157,9 @@ impl RunReport {
             unanswered: actions.len() - answered.len(),
             histogram: histogram(&latencies),
             latency: SpreadReport::of(latencies),
+            drew_later: SpreadReport::of(
+                actions.iter().filter_map(|one| one.drew_later_ms).collect(),
+            ),
             parts: parts.into_iter().flatten().collect(),
         }
     }

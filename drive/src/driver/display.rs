@@ -10,8 +10,8 @@ use x11rb::errors::ReplyError;
 use x11rb::protocol::Event;
 use x11rb::protocol::res::{ClientIdMask, ClientIdSpec, ConnectionExt as _};
 use x11rb::protocol::xproto::{
-    AtomEnum, ConnectionExt as _, EventMask, GrabMode, GrabStatus, InputFocus, MapState, Screen,
-    Window,
+    AtomEnum, ClientMessageEvent, ConnectionExt as _, EventMask, GrabMode, GrabStatus, InputFocus,
+    MapState, Screen, Window,
 };
 use x11rb::protocol::xtest::ConnectionExt as _;
 use x11rb::rust_connection::RustConnection;
@@ -38,6 +38,10 @@ pub(super) struct Display {
     net_supporting: u32,
     net_state: u32,
     net_modal: u32,
+    protocols: u32,
+    take_focus: u32,
+    /// Windows that were given the focus.
+    focused: HashSet<Window>,
     /// Windows that were there before the program.
     before: HashSet<Window>,
 }
@@ -89,6 +93,8 @@ impl Display {
         let net_supporting = atom(b"_NET_SUPPORTING_WM_CHECK")?;
         let net_state = atom(b"_NET_WM_STATE")?;
         let net_modal = atom(b"_NET_WM_STATE_MODAL")?;
+        let protocols = atom(b"WM_PROTOCOLS")?;
+        let take_focus = atom(b"WM_TAKE_FOCUS")?;
         let keyboard = Keyboard::ask(&x)?;
         Ok(Display {
             x,
@@ -98,6 +104,9 @@ impl Display {
             net_supporting,
             net_state,
             net_modal,
+            protocols,
+            take_focus,
+            focused: HashSet::new(),
             before: HashSet::new(),
         })
     }
@@ -264,8 +273,9 @@ impl Display {
 
     /// Gives the focus to the window where no window manager does. Returns the name of the window that has it
     /// instead.
-    pub(super) fn focus(&self, window: Window) -> Result<Option<String>, DriveError> {
-        if self.has_focus(window)? {
+    pub(super) fn focus(&mut self, window: Window) -> Result<Option<String>, DriveError> {
+        // A program may have set the focus itself, and wait for a window manager's word all the same: Swing does.
+        if self.has_focus(window)? && self.focused.contains(&window) {
             return Ok(None);
         }
         let manager = ask!(self.x.get_property(
@@ -282,11 +292,32 @@ impl Display {
                 .set_input_focus(InputFocus::POINTER_ROOT, window, x11rb::CURRENT_TIME);
             // A window may have gone meanwhile.
             let _ = set.map_err(gone)?.check();
-            if self.has_focus(window)? {
-                return Ok(None);
-            }
+            self.tell_to_take_focus(window)?;
         }
-        self.focus_name().map(Some)
+        self.focused.insert(window);
+        match self.has_focus(window)? {
+            true => Ok(None),
+            false => self.focus_name().map(Some),
+        }
+    }
+
+    /// True if the window was given the focus before.
+    pub(super) fn was_focused(&self, window: Window) -> bool {
+        self.focused.contains(&window)
+    }
+
+    /// Tells a window that wants to set the focus itself to do so (ICCCM, section 4.1.7).
+    fn tell_to_take_focus(&self, window: Window) -> Result<(), DriveError> {
+        if self
+            .numbers(window, self.protocols)?
+            .contains(&self.take_focus)
+        {
+            let data = [self.take_focus, x11rb::CURRENT_TIME, 0, 0, 0];
+            let event = ClientMessageEvent::new(32, window, self.protocols, data);
+            let sent = self.x.send_event(false, window, EventMask::NO_EVENT, event);
+            let _ = sent.map_err(gone)?.check();
+        }
+        Ok(())
     }
 
     /// The name of a modal dialog of the window (EWMH, _NET_WM_STATE_MODAL): the program takes no input for the window

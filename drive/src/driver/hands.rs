@@ -204,11 +204,15 @@ impl Hands {
 
     fn focus(&mut self, window: u32) -> Result<(), Stop> {
         let until = Instant::now() + WINDOW;
+        let is_new = !self.display.was_focused(window);
         while let Some(other) = self.display.focus(window)? {
             if Instant::now() > until {
                 return Err(Stop::Because(format!("the focus is in {other}")));
             }
             std::thread::sleep(BEAT);
+        }
+        if is_new {
+            self.until_quiet(Instant::now() + RESTLESS)?;
         }
         Ok(())
     }

@@ -99,6 +99,18 @@ fn distribution(run: &RunReport, page: &Page) -> String {
     if run.unanswered > 0 {
         first.push_str(&format!("; {} more without an answer", run.unanswered));
     }
+    if let Some(later) = run
+        .drew_later
+        .as_ref()
+        .filter(|later| 2 * later.count >= latency.count)
+    {
+        let text = format!(
+            "; after {} of them the program drew later, at {} in the median: by a timer, which may be what the key shows",
+            later.count,
+            duration(later.median_ms)
+        );
+        first.push_str(&text);
+    }
     let mut text = heading(&first, page);
     let digits = decimals(latency.worst_ms);
     let mut table = Table::new(["ms", "Median", "95 %", "99 %", "Worst"]);

@@ -10,6 +10,7 @@ fn play(latencies: &[Option<f64>]) -> Vec<PlayedAction> {
     let list = actions.iter().zip(latencies).zip(1..);
     list.map(|((action, latency), number)| PlayedAction {
         number,
+        drew_later_ms: (number == 2).then_some(48.0),
         action: (*action).to_owned(),
         latency: latency.map(|latency| {
             let parts = PartsReport {
