@@ -1,6 +1,7 @@
-//! `cargo xtask validate guest [SECONDS] [KIND…]`: a server whose attached recorder is stopped, killed, starved or
-//! without room on the disk answers other clients as it does without a recorder, and keeps no more memory. In turns
-//! with and without, beside a client that sends images; a witness asks each 10 ms.
+//! `cargo xtask validate guest [desktop] [SECONDS] [KIND…]`: a server whose attached recorder is stopped, killed, starved
+//! or without room on the disk answers other clients as it does without a recorder, and keeps no more memory. In turns
+//! with and without, beside a client that sends images, or beside a desktop, of which no program may end; a witness asks
+//! each 10 ms.
 
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -13,6 +14,7 @@ use x11rb::protocol::xproto::ConnectionExt as _;
 use x11rb::rust_connection::{DefaultStream, RustConnection};
 
 use super::attach::{Ended, Recorder};
+use super::desktop::{self, Desktop};
 use super::{quantile, told};
 use xtask::packages::{DEMO, TEST, ensure};
 use xtask::run::{cargo, run};
@@ -21,10 +23,16 @@ use xtask::run::{cargo, run};
 /// its usual one.
 const MEMORY: u64 = 64 << 20;
 const LATER_MS: f64 = 20.0;
+/// No answer on a desktop may take longer than the worst usual one by this.
+const STALL_MS: f64 = 100.0;
 /// The kinds of server, without others named.
 const KINDS: [&str; 4] = ["xvfb", "xvnc", "xephyr", "xorg-dummy"];
 /// The time on each kind, without another one named.
 const SECONDS: u64 = 120;
+/// The word for a desktop.
+const DESKTOP: &str = "desktop";
+/// A desktop has started by then.
+const STARTED: Duration = Duration::from_secs(10);
 /// The length of one fault.
 const FAULT: Duration = Duration::from_secs(5);
 /// The time between two questions of the witness.
@@ -63,13 +71,14 @@ struct Seen {
 
 /// Tries the faults on each kind of server.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
-    ensure(&[DEMO, TEST])?;
+    ensure(&[DEMO, TEST, desktop::PROGRAMS])?;
     run(cargo().args(["build", "--release", "--locked", "--bin", "x11prof"]))?;
     let seconds = arguments.iter().find_map(|word| word.parse().ok());
     let seconds = Duration::from_secs(seconds.unwrap_or(SECONDS));
+    let has_desktop = arguments.iter().any(|word| word == DESKTOP);
     let named = arguments
         .iter()
-        .filter(|word| word.parse::<u64>().is_err())
+        .filter(|word| word.parse::<u64>().is_err() && *word != DESKTOP)
         .map(String::as_str);
     let mut kinds: Vec<&str> = named.collect();
     if kinds.is_empty() {
@@ -78,7 +87,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     let mut failed = Vec::new();
     for kind in kinds {
         let of = ServerKind::from_name(kind).ok_or_else(|| format!("{kind}: no such kind"))?;
-        if !on(of, seconds)? {
+        if !on(of, seconds, has_desktop)? {
             failed.push(kind);
         }
     }
@@ -89,9 +98,18 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
 }
 
 /// True where one kind of server is within the bounds.
-fn on(kind: ServerKind, seconds: Duration) -> Result<bool, String> {
+fn on(kind: ServerKind, seconds: Duration, has_desktop: bool) -> Result<bool, String> {
     let server = PrivateServer::start(kind).map_err(told)?;
     let folder = tempfile::tempdir().map_err(told)?;
+    let programs = tempfile::tempdir().map_err(told)?;
+    let desktop = has_desktop.then(|| {
+        let display = server.display().to_string();
+        Desktop::start(&display, Some(server.authority_file()), programs.path())
+    });
+    let desktop = desktop.transpose()?;
+    if desktop.is_some() {
+        std::thread::sleep(STARTED);
+    }
     let mut seen = [Seen::default(), Seen::default()];
     let until = Instant::now() + seconds;
     let mut turns = 0;
@@ -99,6 +117,7 @@ fn on(kind: ServerKind, seconds: Duration) -> Result<bool, String> {
         for attached in [turns % 2 == 0, turns % 2 != 0] {
             turn(
                 &server,
+                desktop.is_none(),
                 attached.then_some(folder.path()),
                 &mut seen[usize::from(attached)],
             )?;
@@ -114,10 +133,21 @@ fn on(kind: ServerKind, seconds: Duration) -> Result<bool, String> {
         with.memory >> 20
     );
     let mut within = grown <= MEMORY;
+    let ended = desktop.map_or_else(String::new, |desktop| desktop.ended());
+    if !ended.is_empty() {
+        within = false;
+        println!(
+            "  programs of the desktop ended: {}",
+            ended.trim().replace('\n', ", ")
+        );
+    }
     for (fault, (usual, now)) in FAULTS.iter().zip(without.answers.iter().zip(&with.answers)) {
         let of = |answers: &[f64]| [0.5, 0.99, 1.0].map(|part| quantile(answers, part));
         let ([median, late, worst], [median_now, late_now, worst_now]) = (of(usual), of(now));
         within &= late_now <= late + LATER_MS;
+        if has_desktop {
+            within &= worst_now <= worst + STALL_MS;
+        }
         println!(
             "  {:<8} an answer takes {median:.2} ms, 99 % {late:.2}, worst {worst:.1}; attached {median_now:.2}, \
              {late_now:.2}, {worst_now:.1}",
@@ -128,10 +158,18 @@ fn on(kind: ServerKind, seconds: Duration) -> Result<bool, String> {
 }
 
 /// Tries the faults, one after the other, with a recorder that writes to a folder or without one.
-fn turn(server: &PrivateServer, folder: Option<&Path>, seen: &mut Seen) -> Result<(), String> {
+fn turn(
+    server: &PrivateServer,
+    sends_images: bool,
+    folder: Option<&Path>,
+    seen: &mut Seen,
+) -> Result<(), String> {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let load = scope.spawn(|| send_images(server, &over));
+        let load = scope.spawn(|| match sends_images {
+            true => send_images(server, &over),
+            false => Ok(()),
+        });
         let faults = FAULTS.iter().zip(&mut seen.answers);
         let done = faults.into_iter().try_for_each(|(fault, answers)| {
             let ask = |answers: &mut Vec<f64>| watch(server, answers, &mut seen.memory);

@@ -8,6 +8,7 @@ mod audit;
 mod calibration;
 mod carried;
 mod coverage;
+mod desktop;
 mod diff;
 mod division;
 mod episodes;

@@ -4,13 +4,13 @@
 //! Arguments: for how many seconds.
 
 use std::fs;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
+use super::desktop::{self, Desktop};
 use super::told;
 use crate::bench::x_server::XServer;
-use xtask::packages::{DEMO, Needed, TEST, ensure};
+use xtask::packages::{DEMO, TEST, ensure};
 use xtask::run::{cargo, run, target};
 
 /// The default duration of the desktop's work.
@@ -21,59 +21,9 @@ const RING: &str = "60";
 const MEMORY_KB: u64 = 100 << 10;
 const DISK: u64 = 300_000_000;
 
-/// The desktop's work, repeated.
-const DESKTOP: &str = "
-    seq -f 'Line %g: the quick brown fox jumps over the lazy dog' 3000 >text
-    printf '%%!PS\\n' >f.ps
-    openbox & sleep 1
-    gtk3-widget-factory & mousepad text & xterm -e 'while true; do ls -laR /usr/share/doc | head -3000; sleep 0.5; done' &
-    [ -e page.pdf ] && mupdf page.pdf &
-    sleep 3
-    while true; do
-      for w in $(xdotool search --onlyvisible --name .); do
-        xdotool windowactivate $w 2>/dev/null; xdotool windowsize $w 700 500 2>/dev/null
-        for x in 80 240 400 560; do xdotool mousemove $x 200 click 1 sleep 0.02 click 5 click 4 key Tab; done
-        xdotool key --delay 10 Next Next Prior Prior; xdotool type --delay 10 'The quick brown fox.'
-        xdotool windowmove $w $((RANDOM % 400)) $((RANDOM % 300)) 2>/dev/null
-      done
-    done";
-
-/// A group of processes that ends when it is dropped.
-struct Desktop(Child);
-
-impl Drop for Desktop {
-    fn drop(&mut self) {
-        let group = format!("-{}", self.0.id());
-        let _ = Command::new("kill").args(["-TERM", "--", &group]).status();
-        let _ = self.0.wait();
-    }
-}
-
 /// Runs the ring beside a busy desktop.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
-    const PROGRAMS: &[Needed] = &[
-        Needed {
-            program: "openbox",
-            package: "openbox",
-        },
-        Needed {
-            program: "mousepad",
-            package: "mousepad",
-        },
-        Needed {
-            program: "mupdf",
-            package: "mupdf",
-        },
-        Needed {
-            program: "xdotool",
-            package: "xdotool",
-        },
-        Needed {
-            program: "gs",
-            package: "ghostscript",
-        },
-    ];
-    ensure(&[DEMO, TEST, PROGRAMS])?;
+    ensure(&[DEMO, TEST, desktop::PROGRAMS])?;
     run(cargo().args(["build", "--release", "--locked", "--bin", "x11prof"]))?;
     let length = match arguments.first() {
         Some(seconds) => Duration::from_secs(seconds.parse().map_err(told)?),
@@ -84,7 +34,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     fs::create_dir_all(&folder).map_err(told)?;
     let cpus = std::thread::available_parallelism().map_err(told)?;
     let server = XServer::start(&format!("0-{}", cpus.get() - 1))?;
-    let desktop = desktop(&server, &folder)?;
+    let desktop = Desktop::start(&server.display(), None, &folder)?;
     let mut recorder = Command::new(target().join("release/x11prof"))
         .args([
             "record",
@@ -148,28 +98,6 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         true => Ok(()),
         false => Err(format!("it took too much, or it failed: {status}")),
     }
-}
-
-fn desktop(server: &XServer, folder: &Path) -> Result<Desktop, String> {
-    use std::os::unix::process::CommandExt;
-    let page = folder.join("page.pdf");
-    // A page to show; without it mupdf is left out.
-    let _ = Command::new("gs")
-        .args(["-q", "-dNOPAUSE", "-dBATCH", "-sDEVICE=pdfwrite"])
-        .arg(format!("-sOutputFile={}", page.display()))
-        .args(["-c", "/Helvetica findfont 30 scalefont setfont 1 1 20 { 72 700 moveto 20 string cvs show showpage } for"])
-        .status();
-    Command::new("bash")
-        .args(["-c", DESKTOP])
-        .env("DISPLAY", server.display())
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .process_group(0)
-        .spawn()
-        .map(Desktop)
-        .map_err(told)
 }
 
 /// The most memory in kB and disk in bytes that a process takes until `length` has passed.
