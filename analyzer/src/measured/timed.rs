@@ -27,6 +27,8 @@ struct Client<K> {
     waits: u64,
     /// The handlers' times, each with the nanoseconds of one of its requests.
     times: VecDeque<(HandlerTime, f64)>,
+    /// The last request that met a time. The server may put a client to sleep and handle the request again.
+    met: Option<(u16, K)>,
 }
 
 /// Equal requests, one after the other.
@@ -134,6 +136,7 @@ impl<K: Copy> Client<K> {
             requests: VecDeque::new(),
             waits: 0,
             times: VecDeque::new(),
+            met: None,
         }
     }
 
@@ -142,6 +145,16 @@ impl<K: Copy> Client<K> {
         while let (Some(waiting), Some((time, each))) =
             (self.requests.front_mut(), self.times.front_mut())
         {
+            if let Some((sequence, key)) = self.met
+                && sequence == time.sequence
+                && waiting.first != sequence
+            {
+                on(Match::Timed(key, *each));
+                time.sequence = time.sequence.wrapping_add(1);
+                time.count -= 1;
+                self.times.pop_front_if(|(time, _)| time.count == 0);
+                continue;
+            }
             // Numbers wrap round: fewer than half of them are on their way.
             let after = waiting.first.wrapping_sub(time.sequence).cast_signed();
             let lost = match after < 0 {
@@ -162,6 +175,8 @@ impl<K: Copy> Client<K> {
             };
             if met > 0 {
                 on(Match::Timed(waiting.key, *each * met as f64));
+                let last = waiting.first.wrapping_add((met - 1) as u16);
+                self.met = Some((last, waiting.key));
             }
             waiting.pass(lost + met);
             self.waits -= lost + met;
@@ -192,7 +207,11 @@ impl<K: Copy> Client<K> {
             on(Match::Untimed(waiting.key, waiting.count));
         }
         for (time, each) in self.times {
-            on(Match::Unclaimed(each * f64::from(time.count)));
+            let nanos = each * f64::from(time.count);
+            on(match self.met {
+                Some((sequence, key)) if sequence == time.sequence => Match::Timed(key, nanos),
+                _ => Match::Unclaimed(nanos),
+            });
         }
     }
 }
@@ -248,6 +267,22 @@ mod tests {
         timed.requests((CLIENT, SequenceNumber(0x1_0001)), 1, 'b', on);
         timed.requests((CLIENT, SequenceNumber(0x1_0002)), 1, 'c', on);
         assert_eq!(all, "a5 ?10 b10 c10 ");
+    }
+
+    #[test]
+    fn a_request_that_is_handled_again_has_both_times() {
+        let (mut timed, mut all) = (timed(), String::new());
+        let on = &mut |happened| told(&mut all, happened);
+        timed.requests((CLIENT, SequenceNumber(7)), 2, 'a', on);
+        timed.handled(&time(7, 2), 10, on);
+        // The second of the two slept, and was handled again twice.
+        timed.handled(&time(8, 1), 3, on);
+        timed.handled(&time(8, 1), 4, on);
+        timed.handled(&time(9, 1), 6, on);
+        timed.requests((CLIENT, SequenceNumber(9)), 1, 'b', on);
+        timed.handled(&time(9, 1), 2, on);
+        timed.end(on);
+        assert_eq!(all, "a10 a3 a4 b6 b2 ");
     }
 
     #[test]
