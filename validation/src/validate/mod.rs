@@ -30,6 +30,7 @@ mod resources;
 mod ring;
 mod roundtrips;
 mod thin;
+mod timed;
 
 use std::path::Path;
 use std::process::Command;
@@ -67,6 +68,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("ring") => ring::validate(&arguments[1..]),
         Some("roundtrips") => roundtrips::validate(&arguments[1..]),
         Some("thin") => thin::validate(&arguments[1..]),
+        Some("timed") => timed::validate(&arguments[1..]),
         _ => Err("usage: cargo xtask validate ablate\n       \
              cargo xtask validate attach [LOAD…|user|ways]\n       \
              cargo xtask validate audit [TRACE|FOLDER…]\n       \
@@ -77,18 +79,19 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate episodes [truth [BENCHMARK…]|toolkits [TOOLKIT…]|programs [PROGRAM…]|idle|screen]\n       \
              cargo xtask validate exports\n       \
              cargo xtask validate figures [TRACE…]\n       \
-             cargo xtask validate guest [SECONDS] [KIND…]\n       \
+             cargo xtask validate guest [desktop] [SECONDS] [KIND…]\n       \
              cargo xtask validate killed\n       \
              cargo xtask validate measure [quick|FILE] [again|between|x11perf]\n       \
              cargo xtask validate memory [MB [WORD…]]\n       \
              cargo xtask validate page [MB]\n       \
              cargo xtask validate nesting\n       \
-             cargo xtask validate play [plays|delays|same]\n       \
+             cargo xtask validate play [plays|delays|screen|same]\n       \
              cargo xtask validate replay [PROGRAM…]\n       \
              cargo xtask validate resources\n       \
              cargo xtask validate ring [SECONDS]\n       \
              cargo xtask validate roundtrips [PROGRAM…]\n       \
-             cargo xtask validate thin FILE…"
+             cargo xtask validate thin FILE…\n       \
+             cargo xtask validate timed [KIND…]"
             .to_owned()),
     }
 }
