@@ -61,7 +61,9 @@ pub use clients_now::report::{
     ClientNow, GrabNow, HeldNow, NowReport, RateNow, RowNow, WaitNow, WatchingCost,
 };
 pub use clients_now::{ClientsNow, NowOptions};
-pub use comparison::{ComparedRequest, ComparedServer, Comparison, RequestOnServer, share};
+pub use comparison::{
+    ComparedRequest, ComparedServer, Comparison, RecordedTime, RequestOnServer, share,
+};
 pub use difference::{
     Difference, DifferenceRow, Figures, FiguresOfRun, LEVEL, Quantity, Sample, SideReport,
     ValuesReport, chances,

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use x11prof_analyzer::{Blocking, Comparison, Profile, ProfileReport, Scales, TraceSummary};
+use x11prof_cost_model::Network;
 use x11prof_views::comparison as views;
 
 use crate::args::{Compare, TableFormat};
@@ -81,8 +82,9 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
         }
     })?;
     profiles.iter_mut().for_each(Profile::end);
-    if let Some(here) = carries.then(|| profiles.pop()).flatten() {
-        profiles.iter_mut().for_each(|profile| profile.carry(&here));
+    let here = carries.then(|| profiles.pop()).flatten();
+    if let Some(here) = &here {
+        profiles.iter_mut().for_each(|profile| profile.carry(here));
     }
     let name = path.to_string_lossy();
     let reports: Vec<ProfileReport> = profiles
@@ -98,7 +100,11 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
             arguments.net.iter().map(on)
         })
         .collect();
-    let comparison = Comparison::new(&reports);
+    let mut comparison = Comparison::new(&reports);
+    if let Some(here) = &here {
+        let here = ProfileReport::new(&name, &summary, here, &Network::NONE);
+        comparison = comparison.with_recorded(&here.of_part(span.from, span.to));
+    }
     names::unmatched(
         comparison
             .scaled

@@ -182,7 +182,7 @@ fn attached(mut config: AttachConfig, path: &Path, consumer: Consumer) -> Outcom
             format!(", up to {} of memory", bytes(held))
         });
         say!(
-            "it cost the server {} ({} of a processor), {} for each report{held}",
+            "it cost the server at least {} ({} of a processor), {} for each report{held}",
             ms(cost.server),
             share(cost.percent()[0]),
             ms(cost.report)

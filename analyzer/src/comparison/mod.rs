@@ -26,6 +26,9 @@ pub struct Comparison {
     /// The recording.
     #[serde(default)]
     pub trace: Option<TraceReport>,
+    /// The recorded server's own time for the recording, where that is known.
+    #[serde(default)]
+    pub recorded: Option<RecordedTime>,
     /// The servers, in the order asked for; each once for each network.
     pub servers: Vec<ComparedServer>,
     /// Each kind of request, the most time on the first server first.
@@ -35,6 +38,15 @@ pub struct Comparison {
     /// Reasons to doubt the figures: of each kind and subject the one that counts most among the servers.
     #[serde(default)]
     pub warnings: Vec<Warning>,
+}
+
+/// The time that the recorded server took.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecordedTime {
+    /// The source of the time.
+    pub basis: Basis,
+    /// The server's time for all requests and transport.
+    pub server_ms: f64,
 }
 
 /// A server of the comparison, on a network.
@@ -113,6 +125,15 @@ pub struct RequestOnServer {
 }
 
 impl Comparison {
+    /// The comparison, with the time that the server of `report` took: the recorded one.
+    pub fn with_recorded(self, report: &ProfileReport) -> Comparison {
+        let recorded = report.server.basis.is_measured().then_some(RecordedTime {
+            basis: report.server.basis,
+            server_ms: report.total.server_ms,
+        });
+        Comparison { recorded, ..self }
+    }
+
     /// The `reports` of one trace side by side.
     pub fn new(reports: &[ProfileReport]) -> Comparison {
         let mut requests = requests(reports);
@@ -154,6 +175,7 @@ impl Comparison {
         Comparison {
             format: FORMAT,
             trace: reports.first().map(|report| report.trace.clone()),
+            recorded: None,
             servers,
             requests,
             scaled: reports

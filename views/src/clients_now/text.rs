@@ -67,7 +67,7 @@ pub fn watching(report: &NowReport) -> Option<String> {
         format!(", up to {} of memory", bytes(held))
     });
     Some(format!(
-        "Watching costs the server {} of a processor, {} for each report{held}",
+        "Watching costs the server at least {} of a processor, {} for each report{held}",
         share(cost.server_ms_per_s / 10.0),
         duration(cost.report_us / 1e3)
     ))

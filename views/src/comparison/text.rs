@@ -4,7 +4,7 @@ use x11prof_analyzer::{ComparedRequest, ComparedServer, Comparison, share};
 
 use crate::page::{Page, Style};
 use crate::plain::plain;
-use crate::profile::{doubts_of, network_words, scaled_text};
+use crate::profile::{basis_word, doubts_of, network_words, scaled_text};
 use crate::table::Table;
 use crate::units::{counted, decimals, duration};
 
@@ -16,6 +16,15 @@ const COLUMN: usize = 15;
 /// The comparison for people.
 pub fn text(comparison: &Comparison, page: &Page) -> String {
     let mut text = verdict(comparison, page);
+    if let Some(recorded) = &comparison.recorded {
+        let line = format!(
+            "The recorded server took {} ({}); where a server can be started here, `x11prof replay` measures instead of \
+             forecasting",
+            duration(recorded.server_ms),
+            basis_word(recorded.basis)
+        );
+        text.push_str(&page.wrap(&line, 2));
+    }
     for line in scaled_text(&comparison.scaled).lines() {
         text.push_str(&page.wrap(line, 2));
     }
@@ -284,7 +293,7 @@ fn legend(comparison: &Comparison, page: &Page) -> String {
     if !page.all {
         text.push_str(" --all shows every request.");
     }
-    if several_servers(comparison) {
+    if several_servers(comparison) && comparison.recorded.is_none() {
         text.push_str(" `x11prof replay` measures servers that can be started here.");
     }
     let lines = page.wrap(&text, 0);
