@@ -36,7 +36,7 @@ const SCRIPT: &str = "
     runs picom --backend xrender &
     runs gtk3-widget-factory & runs mousepad text & runs featherpad --standalone text &
     runs xterm -e 'while true; do ls -laR /usr/share/doc | head -3000; sleep 0.5; done' &
-    [ -e page.pdf ] && runs mupdf page.pdf &
+    while [ -e page.pdf ]; do mupdf page.pdf; sleep 1; done & # a typed q ends it
     while true; do xwd -root -silent >/dev/null; sleep 0.5; done &
     sleep 3
     while true; do

@@ -1,0 +1,16 @@
+//! The stack of a thread that waits, unwound, and the names of its functions.
+//!
+//! A thread is not stopped: the kernel tells where it sleeps (proc(5), `syscall`), and its memory is read. So an ordinary user can look at
+//! the programs that he started, and a thread that runs has no stack. Without the frame pointer a function that needs it ends
+//! the stack early: Debian's programs do without, Rust's and many of other distributions do not.
+//!
+//! This crate stops no thread, reads nothing but processes and program files, and knows nothing of X11.
+
+mod frames;
+mod memory;
+mod names;
+mod waiter;
+
+pub use frames::{Frame, Unwinder, Unwound};
+pub use names::{Function, Names};
+pub use waiter::{StackCopy, Waiter};

@@ -1,0 +1,81 @@
+//! A process's memory, and the files that are mapped there as code.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+
+/// A part of the memory that holds code.
+#[derive(Debug)]
+pub(crate) struct Mapping {
+    pub(crate) range: Range<u64>,
+    /// The place in the file.
+    pub(crate) offset: u64,
+    /// The file's name, or the kernel's name for the part.
+    pub(crate) path: String,
+}
+
+/// A process's code.
+#[derive(Debug)]
+pub(crate) struct Mappings(Vec<Mapping>);
+
+impl Mappings {
+    pub(crate) fn of(pid: u32) -> io::Result<Mappings> {
+        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"))?;
+        Ok(Mappings(maps.lines().filter_map(executable).collect()))
+    }
+
+    pub(crate) fn same_as(&self, other: &Mappings) -> bool {
+        let starts = |all: &Mappings| all.0.iter().map(|one| one.range.start).collect::<Vec<_>>();
+        starts(self) == starts(other)
+    }
+
+    pub(crate) fn at(&self, address: u64) -> Option<&Mapping> {
+        let place = self.0.partition_point(|one| one.range.end <= address);
+        self.0.get(place).filter(|one| one.range.contains(&address))
+    }
+}
+
+/// A line of `maps` (proc(5)): `7f00-7f10 r-xp 00026000 fe:00 1234   /usr/lib/libc.so.6`. A path may have spaces, memory
+/// without a file has none.
+fn executable(line: &str) -> Option<Mapping> {
+    let mut fields = line.splitn(6, ' ');
+    let (range, rights, offset) = (fields.next()?, fields.next()?, fields.next()?);
+    let path = fields.nth(2).unwrap_or_default().trim_start().to_owned();
+    let hex = |text| u64::from_str_radix(text, 16).ok();
+    let (start, end) = range.split_once('-')?;
+    rights.as_bytes().get(2).filter(|right| **right == b'x')?;
+    Some(Mapping {
+        range: hex(start)?..hex(end)?,
+        offset: hex(offset)?,
+        path,
+    })
+}
+
+/// Reads from a process's memory file; less where the memory ends.
+pub(crate) fn read(memory: &File, from: u64, length: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; length];
+    let got = memory.read_at(&mut bytes, from)?;
+    bytes.truncate(got);
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::executable;
+
+    #[test]
+    fn lines_of_code_are_read() {
+        let of = |line| executable(line).map(|one| (one.range, one.offset, one.path));
+        assert_eq!(
+            of("7f00-7f10 r-xp 00026000 fe:00 1234                       /usr/lib/a b.so"),
+            Some((0x7f00..0x7f10, 0x26000, "/usr/lib/a b.so".to_owned()))
+        );
+        assert_eq!(
+            of("10-20 r-xp 00000000 00:00 0"),
+            Some((0x10..0x20, 0, String::new()))
+        );
+        assert_eq!(of("7f00-7f10 rw-p 00026000 fe:00 1234   /a.so"), None);
+        assert_eq!(of("nonsense"), None);
+    }
+}
