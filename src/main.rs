@@ -5,6 +5,7 @@
 mod say;
 
 mod args;
+mod callers;
 mod commands;
 mod error;
 mod input;

@@ -7,6 +7,7 @@
 
 mod activity;
 mod budget;
+mod callers;
 mod checkpoint;
 mod clients_now;
 mod comparison;
@@ -57,6 +58,7 @@ pub use activity::figures::ActivityFigures;
 pub use activity::run_times::ServerRuns;
 pub use activity::threads::Step;
 pub use budget::{Budget, BudgetCounts, BudgetError, BudgetLine, BudgetVerdict, Found};
+pub use callers::{CallerReport, Callers, CallersReport, FunctionReport, RequestCount};
 pub use clients_now::report::{
     ClientNow, GrabNow, HeldNow, NowReport, RateNow, RowNow, WaitNow, WatchingCost,
 };

@@ -28,6 +28,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         filter: None,
         mark_key: None,
         collect: None,
+        stacks: false,
     };
     let recorded = record(&config, |notice| eprintln!("{notice:?}"))?;
     eprintln!("{recorded:?}");

@@ -33,6 +33,7 @@ use crate::slow_link::{Lines, SlowLink};
 use crate::socket::{Socket, Wait};
 use crate::tap::Tap;
 use crate::tcp_peer;
+use crate::wait_stacks::{ClientStacks, WaitStacks};
 
 /// Connections that are cut off may take this long to end. A client that connects to a server which does not answer is
 /// not waited for.
@@ -64,6 +65,10 @@ pub(crate) struct Display {
     pub(crate) tried: TriedRewrites,
     pub(crate) notices: mpsc::UnboundedSender<Notice>,
     pub(crate) connections: Connections,
+    /// The stacks of clients that wait, where they are wanted.
+    pub(crate) stacks: Option<WaitStacks>,
+    /// True once the user has been told of a client that cannot be looked into.
+    pub(crate) no_stacks: AtomicBool,
 }
 
 /// The user reads this sentence once when clients are refused.
@@ -202,6 +207,21 @@ impl Display {
         }
     }
 
+    fn stacks_of(&self, arrival: &Arrival) -> Option<ClientStacks> {
+        match self.stacks.as_ref()?.of(arrival.connection, arrival.pid) {
+            Ok(stacks) => Some(stacks),
+            Err(why) => {
+                if !self.no_stacks.swap(true, Ordering::Relaxed) {
+                    let client = arrival.connection.0;
+                    self.tell(Notice::Trouble(format!(
+                        "no stacks of client {client}: {why}"
+                    )));
+                }
+                None
+            }
+        }
+    }
+
     fn note_closed(&self, connection: ConnectionId, by: &str, why: Option<String>) {
         let by = by.to_owned();
         let closed = Control::Closed {
@@ -277,6 +297,7 @@ impl Display {
             tap: &tap,
             buffers: &self.buffers,
             connections: &self.connections,
+            stacks: self.stacks_of(arrival),
         };
         let tried = &self.tried;
         let end = match tried.is_none() {

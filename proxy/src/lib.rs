@@ -59,6 +59,7 @@ mod tcp_peer;
 mod trace_file;
 mod viewer;
 mod viewers;
+mod wait_stacks;
 mod watch;
 
 pub use attach::{AttachConfig, WATCHDOG, attach, attach_watchdog, running_clients};

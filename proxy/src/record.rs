@@ -39,6 +39,7 @@ use crate::server_link::ServerLink;
 use crate::slow_link::Lines;
 use crate::tap::{Tap, tap};
 use crate::trace_file::TraceFile;
+use crate::wait_stacks::WaitStacks;
 use crate::watch::Watch;
 use crate::{clock, link, process_info};
 
@@ -97,6 +98,8 @@ pub struct RecordConfig {
     /// A copy of the command's terminal output, which then goes to the recorder alone. The command's standard input is
     /// empty if it would be the terminal.
     pub collect: Option<Arc<File>>,
+    /// Record the stacks on which clients wait for replies.
+    pub stacks: bool,
 }
 
 /// The outcome of a recording.
@@ -206,6 +209,8 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         None => server_pid.and_then(HandlerTimes::of_server),
     };
     let timer = timer.and_then(|timer| told_timer(&tap, server_pid, timer));
+    let stacks = config.stacks.then(|| WaitStacks::start(tap.clone()));
+    let stacks = stacks.transpose().map_err(system("a thread"))?;
     let display = Arc::new(Display {
         link,
         cookie,
@@ -221,6 +226,8 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         tried,
         notices,
         connections: Connections::default(),
+        stacks,
+        no_stacks: AtomicBool::new(false),
     });
     if let Some(pid) = server_pid {
         display.scheduling.watch(pid);
@@ -249,6 +256,11 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     let relayed = display.connections.bytes.load(Ordering::Relaxed);
     // The capture hands over its last records before the queue closes.
     display.scheduling.end();
+    let lost = display.stacks.as_ref().map_or(0, WaitStacks::end);
+    if lost > 0 {
+        let what = format!("{lost} stacks are left out: unwinding them took too long");
+        on(Notice::Trouble(what));
+    }
     let ServeOutcome { exit_status } = match served {
         Ok(served) => served,
         Err(error) => {

@@ -16,6 +16,7 @@ use crate::connection_tap::ConnectionTap;
 use crate::connections::Connections;
 use crate::socket::{Socket, Wait};
 use crate::spin_wait::SpinWait;
+use crate::wait_stacks::ClientStacks;
 
 /// A peer that does not take bytes for this long is noted; below, a full socket buffer is
 /// how every fast sender is slowed down.
@@ -29,6 +30,8 @@ pub(crate) struct Relay<'a> {
     pub(crate) buffers: &'a LargeBuffers,
     /// The connections' counts of relayed bytes.
     pub(crate) connections: &'a Connections,
+    /// The stacks on which the client waits, where they are wanted.
+    pub(crate) stacks: Option<ClientStacks>,
 }
 
 /// The side that ended a connection.
@@ -193,6 +196,7 @@ impl Relay<'_> {
             });
         }
         *bytes += len as u64;
+        self.look(time, direction, received.bytes());
         // The block goes to the trace before it is sent, so that no answer can precede it.
         let fds = received.fds.len();
         self.tap
@@ -203,6 +207,16 @@ impl Relay<'_> {
         }
         self.await_queue();
         Ok(true)
+    }
+
+    /// Looks at the client's stack before an answer is sent, where stacks are wanted.
+    pub(crate) fn look(&self, time: Timestamp, direction: Direction, bytes: &[u8]) {
+        if let Some(stacks) = &self.stacks {
+            match direction {
+                Direction::ToServer => stacks.asks(time),
+                Direction::ToClient => stacks.answered(time, bytes),
+            }
+        }
     }
 
     /// Waits while the recorder's queue is full.

@@ -140,6 +140,7 @@ pub(super) fn relay(
             tap: &connection,
             buffers: &LargeBuffers::default(),
             connections: &connections,
+            stacks: None,
         };
         let end = relay.run(|| ());
         tap.close();

@@ -89,6 +89,7 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         filter,
         mark_key: arguments.mark_key,
         collect: consumer.view().and_then(Live::collect),
+        stacks: arguments.stacks,
     };
     let recorded = record(&config, |notice| tell(consumer.view(), &notice, serves));
     config.watch = None;

@@ -4,6 +4,7 @@ use x11prof_analyzer::{EpisodeOptions, Episodes, RoundTripOptions, RoundTrips};
 use x11prof_views::roundtrips as views;
 
 use crate::args::{RoundTrips as Arguments, TableFormat};
+use crate::callers::NamedCallers;
 use crate::error::{CommandError, Outcome};
 use crate::output::{Access, page, refuse_input, write_json, write_text};
 use crate::pass::Pass;
@@ -22,11 +23,14 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         worst: Some(0),
         ..EpisodeOptions::default()
     });
+    let mut callers = NamedCallers::default();
     pass.run(|observation| {
+        callers.observe(observation);
         episodes.observe_early(observation, |episode| round_trips.episode(episode));
         round_trips.observe(observation);
     })?;
-    let report = round_trips.finish(&path.to_string_lossy());
+    let mut report = round_trips.finish(&path.to_string_lossy());
+    report.callers = callers.report();
     if let Some(client) = &arguments.client
         && report.clients.is_empty()
     {

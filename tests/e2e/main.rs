@@ -47,6 +47,7 @@ mod safety_attacks;
 mod screens;
 mod scrub;
 mod stability;
+mod stacks;
 mod stats;
 mod timed;
 mod top;

@@ -109,6 +109,15 @@ pub struct HandlerTime {
     pub count: u32,
 }
 
+/// A call of a stack.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StackFrame {
+    /// The file of the code; empty where there is none.
+    pub file: String,
+    /// The address in the file, of the call and not of the return.
+    pub address: u64,
+}
+
 /// A control record: JSON in the file, so that it can grow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -192,6 +201,26 @@ pub enum Control {
         since_ns: u64,
         /// Why, in words.
         why: String,
+    },
+    /// A stack of a client, before the first record that names it.
+    Stack {
+        /// The number.
+        stack: u32,
+        /// The calls, the innermost first.
+        frames: Vec<StackFrame>,
+        /// True if the last frame is the thread's first.
+        whole: bool,
+    },
+    /// The stack on which a client waited for a reply.
+    WaitStack {
+        /// The connection.
+        connection: ConnectionId,
+        /// The time of the block that began with the reply, in monotonic nanoseconds.
+        at_ns: u64,
+        /// The stack's number.
+        stack: u32,
+        /// The time by which copying the stack delayed the reply, in nanoseconds.
+        took_ns: u64,
     },
     /// The server's state from before the trace.
     Existing(Existing),

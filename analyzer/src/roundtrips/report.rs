@@ -8,6 +8,7 @@ use super::RoundTrips;
 use super::insights::Finding;
 use super::round_trip::{Kind, Waited};
 use super::together::{Beyond, Together};
+use crate::callers::CallersReport;
 use crate::label::Label;
 use crate::start_up::StartUpReport;
 
@@ -31,6 +32,8 @@ pub struct RoundTripsReport {
     pub start_up_only: bool,
     /// Round trips by request, the most first.
     pub blocking: Vec<BlockingRequest>,
+    /// Where in the programs the waits began; null without `record --stacks`.
+    pub callers: Option<CallersReport>,
     /// Round trips by place, the most first.
     pub places: Vec<Place>,
     /// Questions asked ahead, which nobody waited for.
@@ -242,6 +245,7 @@ impl RoundTrips {
             rtt_ms: rtt,
             start_up_only: self.options.start_up,
             blocking: by_request(&counted, rtt),
+            callers: None,
             places: by_place(&counted, rtt),
             ahead,
             duplicates: duplicates(&suggestions, rtt),

@@ -70,6 +70,20 @@ pub(super) fn scrub(control: Control, secrets: &Secrets) -> Control {
         Control::Trouble { what } => Control::Trouble {
             what: without_paths(&what),
         },
+        Control::Stack {
+            stack,
+            mut frames,
+            whole,
+        } => {
+            for frame in &mut frames {
+                frame.file = file_name(&frame.file).to_owned();
+            }
+            Control::Stack {
+                stack,
+                frames,
+                whole,
+            }
+        }
         other => other,
     }
 }

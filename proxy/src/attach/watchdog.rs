@@ -26,9 +26,9 @@ const SILENCE: Duration = Duration::from_millis(250);
 /// The patience with a recorder that is ready to run while other processes have the processors. Until then only the
 /// server's growth counts.
 const STARVED: Duration = Duration::from_secs(1);
-/// The bytes by which the server's memory may grow while bytes wait for a recorder that runs, and for a stopped one.
-const GROWTH: u64 = 32 << 20;
-const GROWTH_STOPPED: u64 = 16 << 20;
+/// The bytes by which the server's memory may grow while bytes wait for the recorder. The server holds up to twice as
+/// much while it moves the bytes to a larger buffer, and grows on until the watchdog looks.
+const GROWTH: u64 = 16 << 20;
 /// The time between two looks.
 const BEAT: Duration = Duration::from_millis(10);
 /// The least time between two pulses of the recorder.
@@ -267,8 +267,7 @@ impl Look {
             true => Reason::Silent,
             false => Reason::Grown,
         };
-        let most = if self.stopped { GROWTH_STOPPED } else { GROWTH };
-        (grown > most).then_some(reason)
+        (grown > GROWTH).then_some(reason)
     }
 }
 

@@ -159,7 +159,7 @@ impl<'a> RelayState<'a> {
     /// Sends the waiting bytes of a way (0 from the client, 1 from the server). If its receiver has taken all, reads
     /// from its sender. True if any bytes moved.
     fn pass(&mut self, way: usize) -> Result<bool, DirectionEnd> {
-        let Relay { client, server, .. } = self.of.relay;
+        let &Relay { client, server, .. } = &self.of.relay;
         let sent = self.to_server.send(server);
         let mut any = sent.map_err(|error| DirectionEnd::broken(EndedBy::Server, error))?;
         let sent = self.to_client.send(client);
@@ -193,6 +193,7 @@ impl<'a> RelayState<'a> {
         let mut fds_for = [Vec::new(), Vec::new()];
         match way {
             0 => {
+                self.of.relay.look(time, Direction::ToServer, bytes);
                 tap.crossed(time, Direction::ToServer, bytes, fds.len(), &(0..0));
                 self.rewriter
                     .client_says(bytes, &mut for_server, &mut for_client);
@@ -205,6 +206,7 @@ impl<'a> RelayState<'a> {
         }
         let [server_fds, client_fds] = fds_for;
         if !for_client.is_empty() {
+            self.of.relay.look(time, Direction::ToClient, &for_client);
             let fds = client_fds.len() + self.to_client.fds.len();
             tap.crossed(time, Direction::ToClient, &for_client, fds, &(0..0));
         }
@@ -259,7 +261,7 @@ impl<'a> RelayState<'a> {
 
     /// The condition for more work.
     fn awaits(&self) -> [Option<(&'a Socket, PollFlags)>; 4] {
-        let Relay { client, server, .. } = self.of.relay;
+        let &Relay { client, server, .. } = &self.of.relay;
         let reads = |way: usize| (!self.over[way] && self.takes(way)).then_some(PollFlags::IN);
         [
             (!self.to_server.is_empty()).then_some((server, PollFlags::OUT)),

@@ -68,6 +68,10 @@ pub fn text(report: &RoundTripsReport, page: &Page) -> String {
         out.push('\n');
     }
     suggested(report, &mut out, page);
+    if let Some(callers) = &report.callers {
+        out.push('\n');
+        out.push_str(&crate::callers::text(callers, page));
+    }
     requests(report, &mut out, page);
     start_up_lines(report, &mut out, page);
     out

@@ -1,0 +1,102 @@
+//! Callers of synthetic traces.
+
+use x11prof_trace::{ConnectionId, Control, Direction, StackFrame};
+
+use super::{Callers, CallersReport, FunctionReport};
+use crate::pipeline::Pipeline;
+use crate::testing::*;
+
+fn named(frame: &StackFrame) -> Vec<FunctionReport> {
+    vec![FunctionReport {
+        name: Some(format!("f{}", frame.address)),
+        module: frame.file.clone(),
+        line: None,
+        inlined: false,
+    }]
+}
+
+fn report(trace: &Synthetic) -> Option<CallersReport> {
+    let mut callers = Callers::default();
+    Pipeline::new().run_records(trace.records.iter().cloned(), |observation| {
+        callers.observe(observation);
+    });
+    callers.report(named)
+}
+
+/// The stack with this number: in the library, in a function of the program, in its first one.
+fn stack(number: u32, function: u64) -> Control {
+    let frames = [
+        ("/lib/libxcb.so.1", 5),
+        ("/bin/app", function),
+        ("/bin/app", 1),
+    ];
+    let frames = frames.map(|(file, address)| StackFrame {
+        file: file.to_owned(),
+        address,
+    });
+    Control::Stack {
+        stack: number,
+        frames: frames.into(),
+        whole: number > 0,
+    }
+}
+
+#[test]
+fn waits_have_their_callers_whichever_comes_first() {
+    let mut trace = Synthetic::new();
+    trace.control(stack(0, 20)).control(stack(1, 30));
+    let on_stack = |trace: &mut Synthetic, stack: u32, at_ns: u64| {
+        trace.control(Control::WaitStack {
+            connection: ConnectionId(1),
+            at_ns,
+            stack,
+            took_ns: 2000,
+        });
+    };
+    for (sequence, number, is_before) in [
+        (1_u16, 0, true),
+        (2, 1, false),
+        (3, 1, false),
+        (4, 9, false),
+    ] {
+        trace.client_sends(&[get_input_focus()]).wait(500);
+        let at = 1_000_000_000 + 501_000 * u64::from(sequence);
+        if is_before {
+            on_stack(&mut trace, number, at);
+        }
+        trace.wait(1).block(Direction::ToClient, &reply(sequence));
+        if !is_before {
+            on_stack(&mut trace, number, at);
+        }
+    }
+    trace.end();
+    let report = report(&trace).unwrap();
+    assert_eq!(
+        (report.round_trips, report.looked_at, report.whole),
+        (4, 3, 2)
+    );
+    assert_eq!(report.looking_ms, 0.008);
+    let callers = report.callers.iter();
+    let callers: Vec<_> = callers
+        .map(|one| {
+            (
+                one.waits,
+                one.functions[0].name.clone().unwrap(),
+                one.functions.len(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        callers,
+        [(2, "f30".to_owned(), 2), (1, "f20".to_owned(), 2)]
+    );
+    assert_eq!(report.callers[0].requests[0].request, "GetInputFocus");
+}
+
+#[test]
+fn a_recording_without_stacks_has_no_callers() {
+    let mut trace = Synthetic::new();
+    trace.client_sends(&[get_input_focus()]).wait(500);
+    trace.server_sends(&[reply(1)]).end();
+    assert_eq!(report(&trace), None);
+}

@@ -1,0 +1,79 @@
+//! The names of the functions on which a recording's waits began, from the programs' files.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use x11prof_analyzer::{Callers, CallersReport, FunctionReport, Observation};
+use x11prof_stacks::{Frame, Names};
+use x11prof_trace::{Control, StackFrame};
+
+/// Collects callers, and the time of the recording.
+#[derive(Debug, Default)]
+pub(crate) struct NamedCallers {
+    callers: Callers,
+    recorded: Option<SystemTime>,
+}
+
+impl NamedCallers {
+    /// Takes the next observation of a pass.
+    pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
+        if let Observation::Control(_, Control::Started(started)) = observation {
+            self.recorded = UNIX_EPOCH.checked_add(Duration::from_nanos(started.wall_clock_ns));
+        }
+        self.callers.observe(observation);
+    }
+
+    /// The report; `None` of a recording without stacks. A program's file that has changed since the recording names
+    /// nothing.
+    pub(crate) fn report(&self) -> Option<CallersReport> {
+        let mut names = Names::default();
+        let mut old: HashMap<String, bool> = HashMap::new();
+        let report = self.callers.report(|frame| {
+            let is_old = old.entry(frame.file.clone());
+            let is_old = *is_old.or_insert_with(|| self.is_unchanged(&frame.file));
+            functions(frame, is_old.then_some(&mut names))
+        });
+        let mut changed: Vec<_> = old
+            .into_iter()
+            .filter(|(file, is_old)| !is_old && file.starts_with('/'))
+            .collect();
+        changed.sort();
+        for (file, _) in changed {
+            say!("no names from {file}: it is not there, or has changed since the recording");
+        }
+        report
+    }
+
+    fn is_unchanged(&self, file: &str) -> bool {
+        let modified = Path::new(file).metadata().and_then(|file| file.modified());
+        modified.is_ok_and(|modified| self.recorded.is_none_or(|recorded| modified <= recorded))
+    }
+}
+
+fn functions(frame: &StackFrame, names: Option<&mut Names>) -> Vec<FunctionReport> {
+    let module = frame.file.rsplit('/').next().unwrap_or_default();
+    let place = Frame {
+        file: frame.file.as_str().into(),
+        address: frame.address,
+    };
+    let found = names.map(|names| names.of(&place)).unwrap_or_default();
+    let named = found.into_iter().map(|one| FunctionReport {
+        name: Some(one.name),
+        module: module.to_owned(),
+        line: one
+            .line
+            .map(|(file, line)| format!("{}:{line}", file.display())),
+        inlined: one.is_inlined,
+    });
+    let named: Vec<FunctionReport> = named.collect();
+    if !named.is_empty() {
+        return named;
+    }
+    vec![FunctionReport {
+        name: None,
+        module: format!("{module}+{:#x}", frame.address),
+        line: None,
+        inlined: false,
+    }]
+}

@@ -1,0 +1,78 @@
+//! Where in the programs the waits for replies began.
+
+use x11prof_analyzer::{CallerReport, CallersReport, FunctionReport};
+
+use crate::page::{Page, Style};
+use crate::plain::plain;
+use crate::table::Table;
+use crate::units::{counted, decimals, share};
+
+/// Rows unless all are wanted.
+const ROWS: usize = 12;
+/// Functions of a place that are shown, and with all.
+const NAMED: usize = 2;
+const ALL: usize = 40;
+
+/// A table of the callers, after the round trips.
+pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
+    let more = report.looking_ms / (report.round_trips_ms - report.looking_ms).max(1e-6);
+    let first = format!(
+        "Waits by caller: {} of {} were looked at, which made the waits {} longer",
+        report.looked_at,
+        counted(report.round_trips, "round trip"),
+        share(100.0 * more.max(0.0))
+    );
+    let mut text = page.paint(Style::Bold, page.wrap(&first, 2).trim_end());
+    text.push('\n');
+    let rows = if page.all { report.callers.len() } else { ROWS };
+    let most = report.callers.first().map_or(0.0, |one| one.waited_ms);
+    let digits = decimals(most);
+    let mut table = Table::new(["Caller", "Waits", "ms", "Mostly"]).spare([0]);
+    for caller in report.callers.iter().take(rows) {
+        let request = caller.requests.first().map(|one| one.request.clone());
+        table.row([
+            chain(caller, if page.all { ALL } else { NAMED }),
+            caller.waits.to_string(),
+            format!("{:.digits$}", caller.waited_ms),
+            request.unwrap_or_default(),
+        ]);
+    }
+    text.push_str(&table.on(page));
+    let mut legend =
+        "The function outside of the X libraries and libc that asked, and its callers (<)."
+            .to_owned();
+    let part = report.looked_at - report.whole;
+    if part > 0 {
+        legend.push_str(&format!(
+            " {part} stacks end early: a function needs the frame pointer, which is not known."
+        ));
+    }
+    if rows < report.callers.len() {
+        legend.push_str(" --all shows every caller and its whole stack.");
+    }
+    let legend = page.wrap(&legend, 0);
+    text.push_str(&page.paint(Style::Faint, legend.trim_end()));
+    text.push('\n');
+    text
+}
+
+/// The first function of a stack, and the next that have names.
+fn chain(caller: &CallerReport, most: usize) -> String {
+    let named = (0..).zip(&caller.functions);
+    let named = named.filter(|(at, one)| *at == 0 || one.name.is_some());
+    let named: Vec<String> = named.take(most).map(|(_, one)| function(one)).collect();
+    plain(&named.join(" < ")).into_owned()
+}
+
+/// `main (app.c:12)`, `gdk_init [libgdk-3]`, `[app]`.
+fn function(of: &FunctionReport) -> String {
+    let module = of.module.split(".so").next().unwrap_or_default();
+    let place = match &of.line {
+        Some(line) => format!("({})", line.rsplit('/').next().unwrap_or_default()),
+        None => format!("[{module}]"),
+    };
+    match &of.name {
+        Some(name) => format!("{name} {place}"),
+        None => place,
+    }
+}
