@@ -33,6 +33,7 @@ mod tests {
             "cost-model",
             "proxy",
             "drive",
+            "stacks",
             "replay",
             "analyzer",
             "views",

@@ -47,6 +47,11 @@ pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
             " {part} stacks end early: a function needs the frame pointer, which is not known."
         ));
     }
+    if 2 * report.looked_at < report.round_trips {
+        legend.push_str(
+            " Short waits go by; over a slower network (record --net lan) all are looked at.",
+        );
+    }
     if rows < report.callers.len() {
         legend.push_str(" --all shows every caller and its whole stack.");
     }
@@ -72,7 +77,45 @@ fn function(of: &FunctionReport) -> String {
         None => format!("[{module}]"),
     };
     match &of.name {
-        Some(name) => format!("{name} {place}"),
+        Some(name) => format!("{} {place}", without_parameters(name)),
         None => place,
+    }
+}
+
+/// `A::f` of `A::f(int, B const&) const`.
+fn without_parameters(name: &str) -> &str {
+    let mut depth = 0;
+    let end = name.rfind(')').map_or(0, |at| at + 1);
+    for (at, letter) in name[..end].char_indices().rev() {
+        match letter {
+            ')' => depth += 1,
+            '(' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return if at > 0 { &name[..at] } else { name };
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_parameters;
+
+    #[test]
+    fn names_lose_their_parameters() {
+        for (name, short) in [
+            ("gdk_init", "gdk_init"),
+            ("A::f(int, B const&) const", "A::f"),
+            (
+                "(anonymous namespace)::f(void (*)(int))",
+                "(anonymous namespace)::f",
+            ),
+            ("A::operator()(int)", "A::operator()"),
+            ("(odd)", "(odd)"),
+        ] {
+            assert_eq!(without_parameters(name), short);
+        }
     }
 }

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-const CRATES: &str = "analyzer collection cost-model drive protocol proxy replay server-model session trace views xmeasure .";
+const CRATES: &str = "analyzer collection cost-model drive protocol proxy replay server-model session stacks trace views xmeasure .";
 /// Openings that name no noun.
 const OPENINGS: [&str; 5] = ["What ", "How ", "Whether ", "It ", "The same "];
 

@@ -1,4 +1,4 @@
-//! What the recorder could not do, and the times of which it has nothing.
+//! Missing parts of a recording: what the recorder could not do, and times of which it has nothing.
 
 use x11prof_trace::{Control, Timestamp};
 

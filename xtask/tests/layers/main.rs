@@ -16,10 +16,11 @@ use sources::Crate;
 
 /// The crates, with their layers: a crate imports those of lower layers; what starts tasks imports none of
 /// the product.
-const CRATES: [(&str, &str, u8); 15] = [
+const CRATES: [(&str, &str, u8); 16] = [
     ("xtask", "xtask", 0),
     ("protocol", "x11prof_protocol", 1),
     ("trace", "x11prof_trace", 1),
+    ("stacks", "x11prof_stacks", 1),
     ("session", "x11prof_session", 2),
     ("drive", "x11prof_drive", 2),
     ("cost-model", "x11prof_cost_model", 3),
