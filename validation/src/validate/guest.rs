@@ -65,8 +65,8 @@ const FAULTS: [Fault; 5] = [
 struct Seen {
     /// The times of the answers by fault, in milliseconds.
     answers: [Vec<f64>; FAULTS.len()],
-    /// The largest memory of the server, in bytes.
-    memory: u64,
+    /// The largest memory of the server by fault, in bytes.
+    memory: [u64; FAULTS.len()],
 }
 
 /// Tries the faults on each kind of server.
@@ -125,12 +125,15 @@ fn on(kind: ServerKind, seconds: Duration, has_desktop: bool) -> Result<bool, St
         turns += 1;
     }
     let [without, with] = &seen;
-    let grown = with.memory.saturating_sub(without.memory);
+    let most = |seen: &Seen| seen.memory.iter().copied().max().unwrap_or(0);
+    let (usual, now) = (most(without), most(with));
+    let grown = now.saturating_sub(usual);
     println!(
-        "{}: {turns} turns; memory at most {} MB, attached {} MB",
+        "{}: {turns} turns; memory at most {} MB, attached {} MB (by fault: {:?})",
         kind.name(),
-        without.memory >> 20,
-        with.memory >> 20
+        usual >> 20,
+        now >> 20,
+        with.memory.map(|bytes| bytes >> 20)
     );
     let mut within = grown <= MEMORY;
     let ended = desktop.map_or_else(String::new, |desktop| desktop.ended());
@@ -170,9 +173,9 @@ fn turn(
             true => send_images(server, &over),
             false => Ok(()),
         });
-        let faults = FAULTS.iter().zip(&mut seen.answers);
-        let done = faults.into_iter().try_for_each(|(fault, answers)| {
-            let ask = |answers: &mut Vec<f64>| watch(server, answers, &mut seen.memory);
+        let mut faults = FAULTS.iter().zip(&mut seen.answers).zip(&mut seen.memory);
+        let done = faults.try_for_each(|((fault, answers), memory)| {
+            let ask = |answers: &mut Vec<f64>| watch(server, answers, memory);
             during(*fault, server, folder, answers, ask)
         });
         over.store(true, Ordering::Relaxed);
