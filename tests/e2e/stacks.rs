@@ -63,6 +63,7 @@ fn each_wait_has_the_function_that_asked() {
 
     let page = place.ok(["roundtrips", "x11prof.mcap"]);
     assert!(page.contains("Waits by caller: "), "{page}");
+    assert!(page.contains("Asked by ask_for_atoms"), "{page}");
     assert!(page.contains("ask_for_atoms (asker.c:18) <"), "{page}");
     // A program that was made anew names nothing.
     compiled(&place, &["-O2", "-g"]);

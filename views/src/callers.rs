@@ -9,6 +9,8 @@ use crate::units::{counted, decimals, share};
 
 /// Rows unless all are wanted.
 const ROWS: usize = 12;
+/// Functions named for a suggestion.
+const ASKERS: usize = 2;
 /// Functions of a place that are shown, and with all.
 const NAMED: usize = 2;
 const ALL: usize = 40;
@@ -59,6 +61,25 @@ pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
     text.push_str(&page.paint(Style::Faint, legend.trim_end()));
     text.push('\n');
     text
+}
+
+/// The functions that asked a request most often, with how often; `None` where no wait for it was looked at.
+pub(crate) fn askers(report: &CallersReport, request: &str) -> Option<String> {
+    let of = |one: &CallerReport| {
+        let mut requests = one.requests.iter();
+        requests.find(|of| of.request == request).map(|of| of.waits)
+    };
+    let mut askers: Vec<(u64, String)> = report
+        .callers
+        .iter()
+        .filter_map(|one| Some((of(one)?, chain(one, NAMED))))
+        .collect();
+    askers.sort_by(|a, b| b.cmp(a));
+    let named = askers.iter().take(ASKERS);
+    let named: Vec<String> = named
+        .map(|(waits, name)| format!("{name} ({waits})"))
+        .collect();
+    (!named.is_empty()).then(|| named.join(", "))
 }
 
 /// The first function of a stack, and the next that have names.

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use x11prof_analyzer::{RoundTripsReport, StartUpReport, Suggestion};
 
+use crate::callers::askers;
 use crate::page::Style;
 use crate::page::{Page, WIDTH, name};
 use crate::plain::plain;
@@ -105,6 +106,10 @@ fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
         let line = format!("{}. {}.", number + 1, line(report, one));
         out.push_str(&page.wrap(&plain(&line), 3));
         out.push_str(&indented(&sentence(&one.why), page));
+        let callers = report.callers.as_ref();
+        if let Some(askers) = callers.and_then(|callers| askers(callers, &one.request)) {
+            out.push_str(&indented(&format!("Asked by {askers}."), page));
+        }
         if one.round_trips > 0 {
             if let Some(fix) = &one.fix {
                 out.push_str(&indented(&format!("Try it: record --try {fix}."), page));
