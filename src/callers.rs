@@ -46,8 +46,11 @@ impl NamedCallers {
     }
 
     fn is_unchanged(&self, file: &str) -> bool {
-        let modified = Path::new(file).metadata().and_then(|file| file.modified());
-        modified.is_ok_and(|modified| self.recorded.is_none_or(|recorded| modified <= recorded))
+        // A pipe or a device that a trace names is not opened.
+        let about = Path::new(file).metadata().ok();
+        let about = about.filter(std::fs::Metadata::is_file);
+        let modified = about.and_then(|about| about.modified().ok());
+        modified.is_some_and(|modified| self.recorded.is_none_or(|recorded| modified <= recorded))
     }
 }
 

@@ -1,4 +1,4 @@
-//! A copy of the stack of the thread that waits for one descriptor: a library that waits for a reply does.
+//! A copy of the stack of the thread that waits for a connection's bytes: a library that waits for a reply does.
 
 use std::fs::File;
 use std::io;
@@ -13,6 +13,8 @@ const STACK_BYTES: usize = 64 << 10;
 const THREADS: usize = 16;
 /// The time between two looks for new threads.
 const NEW_THREADS: Duration = Duration::from_millis(100);
+/// The same where no known thread waits.
+const SOON: Duration = Duration::from_millis(2);
 
 /// The stack of a sleeping thread.
 #[derive(Debug)]
@@ -33,10 +35,31 @@ pub struct Waiter {
     /// The `syscall` file of each thread, the first thread's first.
     threads: Vec<(u32, File)>,
     looked: Instant,
+    /// The connection, once a thread was seen to wait for it.
+    connection: Option<u32>,
+}
+
+/// A thread that waits.
+#[derive(Debug, PartialEq, Eq)]
+struct Stand {
+    sp: u64,
+    pc: u64,
+    descriptor: Descriptor,
+}
+
+/// The descriptor that a thread waits for.
+#[derive(Debug, PartialEq, Eq)]
+enum Descriptor {
+    Number(u64),
+    /// The number is at this address (poll(2), `struct pollfd`).
+    At(u64),
+    /// None: the thread waits for another one (futex(2)).
+    OfAnother,
 }
 
 impl Waiter {
-    /// Opens the process's files.
+    /// Opens the process's files. The process has a connection whose bytes it awaits now, so that the first
+    /// [`Waiter::copy`] sees which of its descriptors that is.
     ///
     /// # Errors
     /// The process is gone, or this user may not look into it (ptrace(2), "access mode checking").
@@ -47,18 +70,26 @@ impl Waiter {
             memory,
             threads: Vec::new(),
             looked: Instant::now(),
+            connection: None,
         };
         waiter.find_threads()?;
         Ok(waiter)
     }
 
-    /// Copies the stack of the thread that waits for one descriptor; `None` where none does.
+    /// Copies the stack of the thread that waits for the connection's bytes; `None` where none does.
     pub fn copy(&mut self) -> Option<StackCopy> {
         if self.looked.elapsed() > NEW_THREADS {
             self.find_threads().ok()?;
         }
-        let mut waits = self.threads.iter().filter_map(|(_, file)| waits(file));
-        let (sp, pc) = waits.next()?;
+        let (sp, pc) = match self.stand() {
+            Some(stand) => stand,
+            // The thread that reads may be new.
+            None if self.looked.elapsed() > SOON => {
+                self.find_threads().ok()?;
+                self.stand()?
+            }
+            None => return None,
+        };
         let bytes = memory::read(&self.memory, sp, STACK_BYTES).ok()?;
         Some(StackCopy {
             pid: self.pid,
@@ -66,6 +97,45 @@ impl Waiter {
             sp,
             bytes,
         })
+    }
+
+    /// Stack pointer and instruction of the thread that waits for the connection's bytes.
+    fn stand(&mut self) -> Option<(u64, u64)> {
+        let mut waits = self.threads.iter().map(|(_, file)| waits(file));
+        let first = waits.next()?;
+        // Where another thread reads all events, the first one waits for that thread to read its reply (libxcb).
+        let handed = match &first {
+            Some(stand) if stand.descriptor == Descriptor::OfAnother => Some((stand.sp, stand.pc)),
+            _ => None,
+        };
+        let mut waits = first.into_iter().chain(waits.flatten());
+        let (stand, connection) = waits.find_map(|stand| {
+            let descriptor = self.descriptor(&stand.descriptor)?;
+            let is_it = match self.connection {
+                Some(connection) => connection == descriptor,
+                // Other threads wait for pipes and events.
+                None => self.is_socket(descriptor),
+            };
+            is_it.then_some((stand, descriptor))
+        })?;
+        self.connection = Some(connection);
+        Some(handed.unwrap_or((stand.sp, stand.pc)))
+    }
+
+    fn descriptor(&self, of: &Descriptor) -> Option<u32> {
+        match of {
+            Descriptor::Number(number) => u32::try_from(*number).ok(),
+            Descriptor::At(address) => {
+                let bytes = memory::read(&self.memory, *address, 4).ok()?;
+                Some(u32::from_ne_bytes(bytes.try_into().ok()?))
+            }
+            Descriptor::OfAnother => None,
+        }
+    }
+
+    fn is_socket(&self, descriptor: u32) -> bool {
+        let link = std::fs::read_link(format!("/proc/{}/fd/{descriptor}", self.pid));
+        link.is_ok_and(|link| link.to_string_lossy().starts_with("socket:"))
     }
 
     fn find_threads(&mut self) -> io::Result<()> {
@@ -88,8 +158,8 @@ impl Waiter {
     }
 }
 
-/// Stack pointer and instruction of a thread that waits for one descriptor.
-fn waits(file: &File) -> Option<(u64, u64)> {
+/// The stand of a thread that waits for one descriptor.
+fn waits(file: &File) -> Option<Stand> {
     let mut buffer = [0; 256];
     let length = file.read_at(&mut buffer, 0).ok()?;
     let text = std::str::from_utf8(buffer.get(..length)?).ok()?;
@@ -97,39 +167,77 @@ fn waits(file: &File) -> Option<(u64, u64)> {
 }
 
 /// Reads the line (proc(5), `syscall`): the call's number, six arguments, stack pointer and instruction.
-fn stands(line: &str) -> Option<(u64, u64)> {
+fn stands(line: &str) -> Option<Stand> {
     /// read, recvfrom, recvmsg, readv (x86-64).
     const READS: [u64; 4] = [0, 45, 47, 19];
     /// poll, ppoll: the second argument is the number of descriptors.
     const POLLS: [u64; 2] = [7, 271];
+    const FUTEX: u64 = 202;
     let hex = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
     let mut words = line.split_ascii_whitespace();
     let number: u64 = words.next()?.parse().ok()?;
-    let count = words.nth(1).and_then(hex)?;
-    let is_wait = READS.contains(&number) || POLLS.contains(&number) && count == 1;
+    let (first, second) = (hex(words.next()?)?, hex(words.next()?)?);
+    let descriptor = match (READS.contains(&number), POLLS.contains(&number)) {
+        (true, _) => Descriptor::Number(first),
+        (_, true) if second == 1 => Descriptor::At(first),
+        _ if number == FUTEX => Descriptor::OfAnother,
+        _ => return None,
+    };
     let sp = words.nth(4).and_then(hex)?;
     let pc = words.next().and_then(hex)?;
-    is_wait.then_some((sp, pc))
+    Some(Stand { sp, pc, descriptor })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::stands;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    use super::{Descriptor, Stand, Waiter, stands};
 
     #[test]
     fn waits_for_one_descriptor_are_told_from_others() {
+        let stand = |descriptor| {
+            Some(Stand {
+                sp: 0x7ffd00,
+                pc: 0x7f42,
+                descriptor,
+            })
+        };
         let poll = |count: u32| {
             stands(&format!(
                 "7 0x7ffd10 {count:#x} 0xffffffff 0x0 0x0 0x0 0x7ffd00 0x7f42"
             ))
         };
-        assert_eq!(poll(1), Some((0x7ffd00, 0x7f42)));
+        assert_eq!(poll(1), stand(Descriptor::At(0x7ffd10)));
         assert_eq!(poll(3), None, "an event loop");
         let receives = "47 0x5 0x7ffd10 0x0 0x0 0x0 0x0 0x7ffd00 0x7f42";
-        assert_eq!(stands(receives), Some((0x7ffd00, 0x7f42)));
+        assert_eq!(stands(receives), stand(Descriptor::Number(5)));
         let sleeps = "230 0x0 0x0 0x7ffd10 0x0 0x0 0x0 0x7ffd00 0x7f42";
         assert_eq!(stands(sleeps), None);
         assert_eq!(stands("running"), None);
         assert_eq!(stands("-1 0x7ffd00 0x7f42"), None);
+    }
+
+    #[test]
+    fn a_process_that_waits_for_a_pipe_waits_for_no_connection() {
+        let waiting = |input: Stdio| {
+            let mut cat = Command::new("cat").stdin(input).spawn().unwrap();
+            let mut waiter = Waiter::open(cat.id()).unwrap();
+            let until = Instant::now() + Duration::from_millis(500);
+            let mut copy = None;
+            while copy.is_none() && Instant::now() < until {
+                copy = waiter.copy();
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            cat.kill().unwrap();
+            cat.wait().unwrap();
+            copy.is_some()
+        };
+        let (_ours, theirs) = UnixStream::pair().unwrap();
+        assert!(waiting(OwnedFd::from(theirs).into()));
+        assert!(!waiting(Stdio::piped()));
     }
 }

@@ -16,13 +16,47 @@ pub use report::{CallerReport, CallersReport, FunctionReport, RequestCount};
 /// Waits, and stacks, that have not met, at most: a stack comes soon before or after its reply.
 const WAITING: usize = 4096;
 
+/// Stacks kept at most, and frames of each.
+const STACKS: usize = 50_000;
+const FRAMES: usize = 256;
+
+/// The client of a wait, and the time at which the reply's first byte was read, in nanoseconds.
+type WaitId = (ConnectionId, u64);
+
 /// A wait for a reply.
 #[derive(Debug, Clone, Copy)]
 struct Wait {
-    /// The client, and the time at which the reply's first byte was read, in nanoseconds.
-    of: (ConnectionId, u64),
     request: Symbol,
     nanos: u64,
+}
+
+/// Things that wait for their partner, the oldest first; the oldest are forgotten.
+#[derive(Debug)]
+struct Partners<T> {
+    waiting: FxHashMap<WaitId, T>,
+    order: VecDeque<WaitId>,
+}
+
+impl<T> Default for Partners<T> {
+    fn default() -> Partners<T> {
+        Partners {
+            waiting: FxHashMap::default(),
+            order: VecDeque::new(),
+        }
+    }
+}
+
+impl<T> Partners<T> {
+    fn add(&mut self, id: WaitId, of: T) {
+        if self.waiting.insert(id, of).is_none() {
+            self.order.push_back(id);
+        }
+        if self.order.len() > WAITING
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.waiting.remove(&oldest);
+        }
+    }
 }
 
 /// A stack of the recording.
@@ -39,9 +73,9 @@ struct CallStack {
 #[derive(Debug, Default)]
 pub struct Callers {
     stacks: FxHashMap<u32, CallStack>,
-    /// Waits without their stack so far, and stacks without their wait: when, which, and the time of copying.
-    waits: VecDeque<Wait>,
-    unmet: VecDeque<((ConnectionId, u64), u32)>,
+    /// Waits without their stack so far, and stacks without their wait.
+    waits: Partners<Wait>,
+    unmet: Partners<u32>,
     /// All round trips.
     round_trips: u64,
     nanos: u64,
@@ -59,11 +93,11 @@ impl Callers {
                     let nanos = answer.waited();
                     self.round_trips += 1;
                     self.nanos = self.nanos.saturating_add(nanos);
-                    self.waited(Wait {
-                        of: (answer.client, answer.began),
+                    let wait = Wait {
                         request: answer.question.name,
                         nanos,
-                    });
+                    };
+                    self.waited((answer.client, answer.began), wait);
                 }
             }
             Observation::Control(_, control) => self.control(control),
@@ -78,8 +112,11 @@ impl Callers {
                 frames,
                 whole,
             } => {
+                if self.stacks.len() >= STACKS {
+                    return;
+                }
                 let stands = CallStack {
-                    frames: frames.clone(),
+                    frames: frames.iter().take(FRAMES).cloned().collect(),
                     is_whole: *whole,
                     waits: 0,
                     nanos: 0,
@@ -94,42 +131,32 @@ impl Callers {
                 took_ns,
             } => {
                 self.looking = self.looking.saturating_add(*took_ns);
-                let of = (*connection, *at_ns);
-                // Of several replies in one block the longest wait began on the stack.
-                let met = self.waits.iter().filter(|wait| wait.of == of);
-                match met.max_by_key(|wait| wait.nanos).copied() {
-                    Some(wait) => self.met(*stack, &wait),
-                    None => {
-                        self.unmet.push_back((of, *stack));
-                        limit(&mut self.unmet);
-                    }
+                let id = (*connection, *at_ns);
+                match self.waits.waiting.get(&id).copied() {
+                    Some(wait) => self.met(*stack, wait),
+                    None => self.unmet.add(id, *stack),
                 }
             }
             _ => {}
         }
     }
 
-    fn waited(&mut self, wait: Wait) {
-        let place = self.unmet.iter().position(|(of, _)| *of == wait.of);
-        if let Some((_, stack)) = place.and_then(|place| self.unmet.remove(place)) {
-            return self.met(stack, &wait);
+    fn waited(&mut self, id: WaitId, wait: Wait) {
+        if let Some(stack) = self.unmet.waiting.remove(&id) {
+            return self.met(stack, wait);
         }
-        self.waits.push_back(wait);
-        limit(&mut self.waits);
+        // Of several replies in one block the longest wait began on the stack.
+        let known = self.waits.waiting.get(&id);
+        if known.is_none_or(|known| known.nanos < wait.nanos) {
+            self.waits.add(id, wait);
+        }
     }
 
-    fn met(&mut self, stack: u32, wait: &Wait) {
+    fn met(&mut self, stack: u32, wait: Wait) {
         if let Some(stack) = self.stacks.get_mut(&stack) {
             stack.waits += 1;
             stack.nanos = stack.nanos.saturating_add(wait.nanos);
             *stack.requests.entry(wait.request).or_default() += 1;
         }
-    }
-}
-
-/// Forgets the oldest entries beyond the limit.
-fn limit<T>(queue: &mut VecDeque<T>) {
-    while queue.len() > WAITING {
-        queue.pop_front();
     }
 }
