@@ -26,11 +26,15 @@ const SILENCE: Duration = Duration::from_millis(250);
 /// The patience with a recorder that is ready to run while other processes have the processors. Until then only the
 /// server's growth counts.
 const STARVED: Duration = Duration::from_secs(1);
-/// The bytes by which the server's memory may grow while bytes wait for the recorder. The server holds up to twice as
-/// much while it moves the bytes to a larger buffer, and grows on until the watchdog looks.
+/// The bytes by which the server's memory may grow while bytes wait for a recorder that runs, and for a stopped one. The
+/// server grows by a megabyte and more in each millisecond until the watchdog looks, and keeps what it had for later.
 const GROWTH: u64 = 16 << 20;
-/// The time between two looks.
-const BEAT: Duration = Duration::from_millis(10);
+const GROWTH_STOPPED: u64 = 4 << 20;
+/// The time between two looks, and while bytes wait.
+const BEAT: Duration = Duration::from_millis(5);
+const BEAT_WAITING: Duration = Duration::from_millis(2);
+/// A recorder that has not read for this long is no slow reader.
+const SLOW: Duration = Duration::from_millis(100);
 /// The least time between two pulses of the recorder.
 const PULSE: Duration = Duration::from_millis(20);
 
@@ -170,8 +174,9 @@ pub fn attach_watchdog(server: Option<u32>) {
     };
     let mut pulses = [0; 64];
     let mut told = 0;
+    let mut beat = BEAT;
     loop {
-        std::thread::sleep(BEAT);
+        std::thread::sleep(beat);
         if line.set_nonblocking(true).is_err() {
             return;
         }
@@ -184,6 +189,7 @@ pub fn attach_watchdog(server: Option<u32>) {
         let Ok(waiting) = ioctl_fionread(&socket) else {
             return;
         };
+        beat = if waiting > 0 { BEAT_WAITING } else { BEAT };
         let held = server.and_then(resident);
         look.stopped = is_stopped();
         if let Some(reason) = look.at(clock::now(), has_read, waiting, held) {
@@ -262,12 +268,13 @@ impl Look {
         if silent > if self.stopped { SILENCE } else { STARVED } {
             return Some(Reason::Silent);
         }
-        // The server grows within milliseconds: who has not read for longer is no slow reader.
-        let reason = match self.stopped || silent > 10 * BEAT {
+        // The server grows within milliseconds.
+        let reason = match self.stopped || silent > SLOW {
             true => Reason::Silent,
             false => Reason::Grown,
         };
-        (grown > GROWTH).then_some(reason)
+        let most = if self.stopped { GROWTH_STOPPED } else { GROWTH };
+        (grown > most).then_some(reason)
     }
 }
 
