@@ -250,7 +250,7 @@ pub(crate) struct Record {
     /// grabbed on the server's root windows: no program gets it meanwhile
     #[arg(long, value_name = "KEY")]
     pub(crate) mark_key: Option<Chord>,
-    /// Record where in the program each wait for a reply began: `roundtrips` and `report` name the functions
+    /// Record where in the program each wait for a reply began: `roundtrips` names the functions
     #[arg(long, conflicts_with_all = ["attach", "ring", "episodes_only"])]
     pub(crate) stacks: bool,
     /// First measure the connection to the server, which takes some seconds, and keep the result in the trace
