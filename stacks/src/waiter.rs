@@ -13,7 +13,7 @@ const STACK_BYTES: usize = 64 << 10;
 const THREADS: usize = 16;
 /// The time between two looks for new threads.
 const NEW_THREADS: Duration = Duration::from_millis(100);
-/// The same where no known thread waits.
+/// The time between two looks where no known thread waits.
 const SOON: Duration = Duration::from_millis(2);
 
 /// The stack of a sleeping thread.
