@@ -44,6 +44,8 @@ pub(super) struct Heard {
 pub(super) struct Garbled {
     /// The time of the last answers before them.
     pub(super) since: Timestamp,
+    /// The time at which the first of them came.
+    came: Timestamp,
     /// The number of bytes.
     pub(super) bytes: u64,
 }
@@ -191,6 +193,7 @@ fn read(
             came.advance(bytes);
             let before = Garbled {
                 since: last,
+                came: time,
                 bytes: 0,
             };
             garbled.get_or_insert(before).bytes += bytes as u64;
@@ -198,7 +201,7 @@ fn read(
                 break;
             }
         }
-        if garbled.is_some_and(|garbled| time.since(garbled.since) > READABLE_WITHIN) {
+        if garbled.is_some_and(|garbled| time.since(garbled.came) > READABLE_WITHIN) {
             shared.gave_up.store(true, Ordering::Relaxed);
             return;
         }
