@@ -8,6 +8,11 @@ use x11prof_analyzer::{Callers, CallersReport, FunctionReport, Observation};
 use x11prof_stacks::{Frame, Names};
 use x11prof_trace::{Control, StackFrame};
 
+use crate::error::shown;
+
+/// Files without names that the user is told of.
+const TOLD: usize = 5;
+
 /// Collects callers, and the time of the recording.
 #[derive(Debug, Default)]
 pub(crate) struct NamedCallers {
@@ -28,19 +33,23 @@ impl NamedCallers {
     /// nothing.
     pub(crate) fn report(&self) -> Option<CallersReport> {
         let mut names = Names::default();
-        let mut old: HashMap<String, bool> = HashMap::new();
+        let mut files: HashMap<String, bool> = HashMap::new();
         let report = self.callers.report(|frame| {
-            let is_old = old.entry(frame.file.clone());
-            let is_old = *is_old.or_insert_with(|| self.is_unchanged(&frame.file));
-            functions(frame, is_old.then_some(&mut names))
+            let known = files.entry(frame.file.clone());
+            let is_unchanged = *known.or_insert_with(|| self.is_unchanged(&frame.file));
+            functions(frame, is_unchanged.then_some(&mut names))
         });
-        let mut changed: Vec<_> = old
+        let mut changed: Vec<String> = files
             .into_iter()
-            .filter(|(file, is_old)| !is_old && file.starts_with('/'))
+            .filter(|(file, is_unchanged)| !is_unchanged && file.starts_with('/'))
+            .map(|(file, _)| shown(Path::new(&file)))
             .collect();
         changed.sort();
-        for (file, _) in changed {
+        for file in changed.iter().take(TOLD) {
             say!("no names from {file}: it is not there, or has changed since the recording");
+        }
+        if changed.len() > TOLD {
+            say!("no names from {} more files", changed.len() - TOLD);
         }
         report
     }

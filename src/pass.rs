@@ -11,6 +11,7 @@ use x11prof_analyzer::{EpisodesReport, MissingParts, Observation, Pipeline};
 use x11prof_session::Session;
 use x11prof_trace::{Reader, Timestamp};
 use x11prof_views::episodes::Timeline;
+use x11prof_views::plain;
 
 use crate::error::{CommandError, shown};
 use crate::input;
@@ -193,19 +194,21 @@ impl Pass {
         mut on: impl FnMut(&Observation<'_>) -> ControlFlow<()>,
     ) -> Result<(), CommandError> {
         let (mut pipeline, path) = (self.pipeline, self.path);
-        let failed = |error| CommandError::file(&path, error);
-        let Some(mut missing) = self.missing else {
-            return read_ahead(self.reader, |next| pipeline.run_until(next, on)).map_err(failed);
-        };
+        let mut missing = self.missing;
         read_ahead(self.reader, |next| {
             pipeline.run_until(next, |observation| {
-                missing.observe(observation);
+                if let Some(missing) = &mut missing {
+                    missing.observe(observation);
+                }
                 on(observation)
             })
         })
-        .map_err(failed)?;
-        for sentence in missing.sentences(MISSING) {
-            say!("warning: {}: {sentence}", shown(&path));
+        .map_err(|error| CommandError::file(&path, error))?;
+        let sentences = missing
+            .iter()
+            .flat_map(|missing| missing.sentences(MISSING));
+        for sentence in sentences {
+            say!("warning: {}: {}", shown(&path), plain(&sentence));
         }
         Ok(())
     }

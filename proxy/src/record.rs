@@ -258,7 +258,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     display.scheduling.end();
     let lost = display.stacks.as_ref().map_or(0, WaitStacks::end);
     if lost > 0 {
-        let what = format!("{lost} stacks are left out: unwinding them took too long");
+        let what = format!("{lost} stacks are left out: unwinding them took too long, or failed");
         on(Notice::Trouble(what));
     }
     let ServeOutcome { exit_status } = match served {

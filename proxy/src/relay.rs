@@ -1,6 +1,6 @@
 //! The relay of one connection: bytes and descriptors, both ways, as they come.
 //!
-//! The relay decodes nothing and never waits for the disk. One thread carries both directions, and neither waits for
+//! The relay decodes nothing (`wait_stacks` looks for a reply's first byte) and never waits for the disk. One thread carries both directions, and neither waits for
 //! the other. Bytes that a peer does not take are kept until it does; only then is more read for it.
 
 use std::io;

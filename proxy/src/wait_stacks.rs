@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -142,7 +142,8 @@ impl ClientStacks {
             took,
             copy,
         });
-        if let Err(TrySendError::Full(_)) = sent {
+        // Too many wait, or the thread has ended.
+        if sent.is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
     }

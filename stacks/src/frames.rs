@@ -169,16 +169,20 @@ fn add_module<'d>(
     data: impl ReadRef<'d>,
 ) -> Option<u64> {
     let elf = object::File::parse(data).ok()?;
-    let end = mapping.offset + (mapping.range.end - mapping.range.start);
+    // A file may say anything of itself.
+    let length = mapping.range.end.saturating_sub(mapping.range.start);
+    let end = mapping.offset.saturating_add(length);
     let segment = elf.segments().find(|segment| {
         let (offset, size) = segment.file_range();
-        segment.permissions().executable() && offset < end && offset + size > mapping.offset
+        segment.permissions().executable()
+            && offset < end
+            && offset.saturating_add(size) > mapping.offset
     })?;
     let start = mapping.range.start.wrapping_sub(mapping.offset);
     let base = start.wrapping_sub(segment.address().wrapping_sub(segment.file_range().0));
     let range = |name| {
         let section = elf.section_by_name(name)?;
-        Some(section.address()..section.address() + section.size())
+        Some(section.address()..section.address().saturating_add(section.size()))
     };
     let bytes = |name| {
         let data = elf.section_by_name(name)?.data().ok();

@@ -46,7 +46,8 @@ pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
     let part = report.looked_at - report.whole;
     if part > 0 {
         legend.push_str(&format!(
-            " {part} stacks end early: a function needs the frame pointer, which is not known."
+            " {} cut short: a function needs the frame pointer, which is not known.",
+            counted(part, "stack")
         ));
     }
     if 2 * report.looked_at < report.round_trips {
