@@ -68,8 +68,13 @@ impl SinceReading {
         let read_at = self.read_at(pid);
         let threads = self.running.iter().filter(|((of, _), _)| *of == pid);
         let goes_on = threads.map(|(_, since)| now.saturating_sub((*since).max(read_at)));
-        let over = self.sums.get(&pid).copied().unwrap_or_default();
-        Duration::from_nanos(goes_on.fold(over, u64::saturating_add))
+        let goes_on = goes_on.fold(0, u64::saturating_add);
+        self.over(pid).saturating_add(Duration::from_nanos(goes_on))
+    }
+
+    /// The part of this run time that is over: a thread that runs has had it before.
+    pub(crate) fn over(&self, pid: u32) -> Duration {
+        Duration::from_nanos(self.sums.get(&pid).copied().unwrap_or_default())
     }
 
     fn read_at(&self, pid: u32) -> u64 {
@@ -122,6 +127,7 @@ mod tests {
         let mut since_reading = SinceReading::default();
         since_reading.step(&Step::run(7, 100, 150)[0]);
         assert_eq!(since_reading.of(7, 130), Duration::from_nanos(30));
+        assert_eq!(since_reading.over(7), Duration::ZERO);
         since_reading.read(7, 120);
         assert_eq!(since_reading.of(7, 130), Duration::from_nanos(10));
     }

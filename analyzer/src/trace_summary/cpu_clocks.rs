@@ -76,15 +76,17 @@ impl CpuClocks {
         }
     }
 
-    /// Processor time of clients and of the `server` by their clocks, and by the switches `since` the last
-    /// reading until `now`.
+    /// Processor time of clients and of the `server` by their clocks, and by the switches since the last
+    /// reading until `now`; the server's until its last run was over.
     pub(super) fn figures(
         &self,
         server: Option<u32>,
-        since: Option<&SinceReading>,
+        since_reading: Option<&SinceReading>,
         now: Timestamp,
     ) -> CpuFigures {
-        let since = |pid: u32| Some(since?.of(pid, now.as_nanos())).filter(|ran| !ran.is_zero());
+        let since =
+            |pid: u32| Some(since_reading?.of(pid, now.as_nanos())).filter(|ran| !ran.is_zero());
+        let over = |pid: u32| Some(since_reading?.over(pid));
         let clients = self.0.iter();
         let clients = clients
             .filter(|(pid, clock)| clock.client && Some(**pid) != server)
@@ -93,7 +95,9 @@ impl CpuClocks {
             .reduce(Duration::saturating_add);
         let server = server.and_then(|pid| {
             let used = self.0.get(&pid).and_then(CpuClock::used);
-            let both = [used, since(pid)].into_iter().flatten();
+            // The server's time is divided among requests when its runs are over.
+            let over = over(pid).filter(|ran| !ran.is_zero());
+            let both = [used, over].into_iter().flatten();
             both.reduce(Duration::saturating_add)
         });
         CpuFigures { clients, server }

@@ -2,12 +2,15 @@
  *
  * It wraps the server's exported table of handlers once the extensions have filled it in. It shares no
  * code with x11prof. Counts and nanoseconds go to the file that
- * DISPATCH_TIMES names, which is mapped, so that nothing has to be written at the end. */
+ * DISPATCH_TIMES names, which is mapped, so that nothing has to be written at the end. A server
+ * of DISPATCH_HOST's name is left alone: a nested server has it as its host. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -21,8 +24,9 @@ static handler *table;
 static handler original[256];
 static struct cell (*cells)[256];
 
-/* A handler that takes longer may have been interrupted by another program. */
-enum { LONG = 50000 };
+/* A handler that takes longer may have been interrupted by another program: one that writes a long reply wakes the
+ * client, which may take the processor at once. */
+enum { LONG = 5000 };
 
 /* The thread's processor time and the moment, in nanoseconds, when both were read last. */
 static int64_t cpu_then, then;
@@ -78,7 +82,9 @@ static void wrap(void)
 
 __attribute__((constructor)) static void begin(void)
 {
-    const char *path = getenv("DISPATCH_TIMES");
+    const char *path = getenv("DISPATCH_TIMES"), *host = getenv("DISPATCH_HOST");
+    if (host && !strcmp(host, program_invocation_short_name))
+        return;
     table = dlsym(RTLD_DEFAULT, "ProcVector");
     if (!table || !path)
         return;

@@ -14,7 +14,7 @@ use x11prof_protocol::{Extension, Extensions, Symbol, request_name};
 use x11prof_proxy::ServerKind;
 use x11prof_trace::{Control, Reader, Record};
 
-use super::programs::{PROGRAMS, Program, packages};
+use super::programs::{DRAWN, PROGRAMS, Program, packages, packages_of};
 use super::told;
 use xtask::packages::{DEMO, ensure};
 use xtask::run::{cargo, root, run, target};
@@ -25,10 +25,10 @@ pub(super) type Recorded<'a> = (&'a Program, ServerKind);
 /// The number of the most expensive requests that are compared.
 pub(super) const SHOWN: usize = 5;
 
-/// Runs the programs whose names hold one of `arguments`, or all. After `again` it takes the last recordings;
+/// Runs the programs whose names hold one of `arguments`, or all, those that a rule drew among them. After `again` it takes the last recordings;
 /// a parameter file among them takes the place of the default one, a kind of server that of Xvfb.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
-    ensure(&[DEMO, &packages()])?;
+    ensure(&[DEMO, &packages(), &packages_of(DRAWN)])?;
     run(cargo().args(["build", "--release", "--locked"]))?;
     let folder = target().join("validate/division");
     fs::create_dir_all(&folder).map_err(told)?;
@@ -60,7 +60,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
                 .iter()
                 .any(|name| program.name.contains(name.as_str()))
     };
-    for program in PROGRAMS.iter().filter(chosen) {
+    for program in PROGRAMS.iter().chain(DRAWN).filter(chosen) {
         match row((program, kind), &folder, &library, (again, parameters)) {
             Ok(row) => println!("{row}"),
             Err(error) => eprintln!("{}: {error}", program.name),
@@ -163,12 +163,18 @@ fn record(
 ) -> Result<(), String> {
     let _ = fs::remove_file(times);
     let home = tempfile::tempdir().map_err(told)?;
+    let host = if kind == ServerKind::Xephyr {
+        "Xvfb"
+    } else {
+        ""
+    };
     Command::new(target().join("release/x11prof"))
         .args(["record", "--server", kind.name(), "-o"])
         .arg(trace)
         .args(["--", "timeout", "-k", "5", "60", "sh", "-c", program.shell])
         .env("LD_PRELOAD", library)
         .env("DISPATCH_TIMES", times)
+        .env("DISPATCH_HOST", host)
         .env("HOME", home.path())
         .env("XDG_RUNTIME_DIR", home.path())
         .current_dir(home.path())

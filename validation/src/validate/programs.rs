@@ -36,7 +36,12 @@ impl Program {
 
 /// The packages of all programs.
 pub(crate) fn packages() -> Vec<Needed> {
-    let own = PROGRAMS.iter().map(|program| Needed { ..program.needed });
+    packages_of(PROGRAMS)
+}
+
+/// The packages of `programs`, and of what drives them.
+pub(crate) fn packages_of(programs: &[Program]) -> Vec<Needed> {
+    let own = programs.iter().map(|program| Needed { ..program.needed });
     let xdotool = Needed {
         program: "xdotool",
         package: "xdotool",
@@ -129,6 +134,31 @@ timeout -k 1 12 gnuplot p.gp"),
 for i in 1 2 3; do xdotool type --delay 30 '123+456='; done; sleep 0.5; kill $!; wait"),
     program("xzgv (GTK 2)", "xzgv", "xzgv", concat!(picture!(), "\n timeout -k 1 8 xzgv picture.ppm & sleep 1.5
 for k in z z d d s s; do xdotool key $k sleep 0.2; done; sleep 0.5; kill $!; wait")),
+];
+
+/// A program that a rule chose, where a person does the same in each.
+macro_rules! drawn {
+    ($name:literal, $path:literal, $package:literal) => {
+        program($name, $path, $package, pointed!("", $path))
+    };
+}
+
+/// Programs that a rule drew from Debian 12's packages, so that nobody chose them: those that depend on libx11-6, are no libraries,
+/// bindings or drivers, and take at most 20 MB; in the order of the SHA-256 of their names, the first twelve with
+/// a program of the package's name that shows a window within 5 s and runs for 4 s more, without an argument or settings.
+pub(crate) const DRAWN: &[Program] = &[
+    drawn!("bubblefishymon (Xlib)", "bubblefishymon", "bubblefishymon"),
+    drawn!("nemo (GTK 3)", "nemo", "nemo"),
+    drawn!("surf (WebKit)", "surf", "surf"),
+    drawn!("gtklp (GTK 2)", "gtklp", "gtklp"),
+    drawn!("wmusic (Xlib)", "wmusic", "wmusic"),
+    drawn!("eureka (FLTK)", "eureka", "eureka"),
+    drawn!("xkeycaps (Xaw)", "xkeycaps", "xkeycaps"),
+    drawn!("tgif (Xlib)", "tgif", "tgif"),
+    drawn!("smplayer (Qt 5)", "smplayer", "smplayer"),
+    drawn!("gtimer (GTK 2)", "gtimer", "gtimer"),
+    drawn!("minetest (GL)", "/usr/games/minetest", "minetest"),
+    drawn!("gromit-mpx (GTK 3)", "gromit-mpx", "gromit-mpx"),
 ];
 
 #[cfg(test)]
