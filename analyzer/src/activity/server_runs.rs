@@ -75,6 +75,7 @@ pub(crate) struct Runs {
     /// and the last of the part that counts, where that is over.
     first: Option<Reading>,
     last: Option<Reading>,
+    read_at: u64,
     since: Option<Reading>,
     until: Option<Option<Reading>>,
 }
@@ -200,6 +201,7 @@ impl Runs {
     pub(crate) fn clock(&mut self, time: u64, clock: u64) {
         let told = self.told_by(time);
         let reading = Reading { clock, told };
+        self.read_at = time;
         self.first.get_or_insert(reading);
         self.last = Some(reading);
     }
@@ -266,8 +268,19 @@ impl Runs {
         passed(self.since.or(self.first)?, self.until.unwrap_or(self.last)?)
     }
 
-    /// The trace is over: so is a run that goes on.
+    /// The trace is over: so is a run that goes on. A reading of the clock within the run tells that the server still ran
+    /// then, as it does for a client that is gone.
     pub(crate) fn end(&mut self) {
+        if self.until.is_none()
+            && let Some(since) = self.running.get(&self.server).copied()
+            && self.read_at > since
+            && let Some(run) = self.runs.back_mut().filter(|run| run.to.is_none())
+        {
+            run.nanos += self.read_at - since;
+            run.stretches += 1;
+            self.running.remove(&self.server);
+            self.stretch(since, self.read_at);
+        }
         let last = self.stretches.back().map(|(_, until)| *until);
         if let Some(run) = self.runs.back_mut().filter(|run| run.to.is_none()) {
             run.to = Some(last.unwrap_or(run.from).max(run.from));
@@ -409,6 +422,19 @@ mod tests {
         };
         assert_eq!(doubt(55), None);
         assert_eq!(doubt(45), Some((Micros(60_000.0), Micros(45_000.0))));
+    }
+
+    #[test]
+    fn a_run_goes_on_until_the_last_reading_of_the_clock() {
+        use SwitchKind::{Blocked, In};
+        let mut runs = with(&[(7, 10, In), (7, 20, Blocked), (7, 30, In)]);
+        runs.clock(5_000, 1_000);
+        runs.clock(42_000, 23_000);
+        runs.end();
+        runs.pop();
+        let (run, _) = runs.front().unwrap();
+        assert_eq!((run.to, run.share().time), (Some(42_000), Micros(12.0)));
+        assert_eq!(runs.told_until(), 42_000);
     }
 
     #[test]

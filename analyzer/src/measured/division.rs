@@ -504,12 +504,12 @@ impl<K: Divided> Division<K> {
     }
 
     /// The trace is over, or the part of the trace, and so is the run that goes on. What the server did since its last
-    /// switch is not known, or of the next part.
+    /// switch or reading is not known, or of the next part.
     pub(crate) fn end(&mut self) {
+        self.runs.end();
         if self.source == Source::Switches {
             self.handled_until = self.handled_until.min(self.runs.told_until());
         }
-        self.runs.end();
         self.over = true;
     }
 
