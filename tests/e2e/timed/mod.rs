@@ -116,8 +116,17 @@ fn a_server_of_the_users_own_is_timed_for_every_recorder() {
     let place = Place::new();
     let server = Server::timed(&place, &slow_handlers(&place));
     let trace = place.path("trace.mcap");
-    let mut record = place.x11prof(["record", "--display", &server.display, "-o"]);
-    let mut recording = Recording::of(record.arg(&trace), &trace);
+    let record = |trace: &Path| {
+        let mut record = place.x11prof(["record", "--display", &server.display, "-o"]);
+        Recording::of(record.arg(trace), trace)
+    };
+    // A recorder that is killed leaves the server as it was, and the times to the next one.
+    let mut killed = record(&place.path("killed.mcap"));
+    let mut cut_off = killed.raw(Order::Little);
+    cut_off.request(SLOW, 200, &[]);
+    cut_off.sync();
+    killed.signal(Signal::KILL);
+    let mut recording = record(&trace);
     let mut recorded = clients(|order| recording.raw(order));
     spin(&mut recorded);
     assert!(recording.signal(Signal::INT).success());

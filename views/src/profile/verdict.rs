@@ -199,6 +199,10 @@ pub(crate) fn basis_word(of: Basis) -> &'static str {
     }
 }
 
+/// The percentage points by which a share that prices made is off: the largest of a program's five most expensive requests, in the
+/// median of 28 programs on each of four kinds of server (docs/ACCURACY.md).
+const SHARES_OFF: u32 = 10;
+
 /// The source of the server's time.
 fn basis(report: &ProfileReport) -> String {
     let name = plain(&report.server.name);
@@ -209,7 +213,9 @@ fn basis(report: &ProfileReport) -> String {
                 Some(why) => format!("; not timed: {}", plain(why)),
                 None => String::new(),
             };
-            format!("Server time: by the kernel's clock, divided by prices of {name}{not_timed}")
+            format!(
+                "Server time: the kernel's, divided by prices of {name} (shares ± {SHARES_OFF} points){not_timed}"
+            )
         }
         Basis::Carried => {
             let bounds = bounds(report);
