@@ -79,6 +79,7 @@ impl WaitStacks {
                 asked: clock::now(),
                 waited: Duration::ZERO,
                 spent: Duration::ZERO,
+                last: Duration::ZERO,
             }),
         })
     }
@@ -112,6 +113,8 @@ struct ClientState {
     /// The sum of the waits, and that of the copying.
     waited: Duration,
     spent: Duration,
+    /// The time of the last copying.
+    last: Duration,
 }
 
 impl ClientStacks {
@@ -129,12 +132,14 @@ impl ClientStacks {
         state.waited += time.since(state.asked);
         // The next answer without a request in between is waited for from here on.
         state.asked = time;
-        if state.spent * SHARE > state.waited {
+        // The next look takes about as long as the last one. The first one is free: it finds the connection.
+        if (state.spent + state.last) * SHARE > state.waited {
             return;
         }
         let copy = state.waiter.copy();
         let took = clock::now().since(time);
         state.spent += took;
+        state.last = took;
         let Some(copy) = copy else { return };
         let sent = self.copies.try_send(WaitCopy {
             connection: self.connection,

@@ -1,15 +1,17 @@
 //! Stacks unwound by the programs' own tables (DWARF, `.eh_frame`). A file's tables are read when a stack first passes
 //! through the file.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{ExplicitModuleSectionInfo, FrameAddress, Module, Unwinder as _};
+use gimli::BaseAddresses;
 use object::{Object, ObjectSection, ObjectSegment, ReadCache, ReadRef};
 
+use crate::frame_pointer::{self, Bytes, Tables};
 use crate::memory::{self, Mapping, Mappings};
 use crate::waiter::StackCopy;
 
@@ -18,8 +20,6 @@ const DEEPEST: usize = 256;
 /// The value of a register that is not known. framehop takes a frame pointer of 0 for the end of the stack, so with 0 a
 /// stack that needed the register would pass for a whole one.
 const UNKNOWN: u64 = 1;
-
-type Bytes = Arc<[u8]>;
 
 /// A function's call.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -46,8 +46,22 @@ pub struct Unwinder {
     mappings: Mappings,
     unwinder: UnwinderX86_64<Bytes>,
     cache: CacheX86_64,
-    /// By a mapping's start: the file, and the difference between an address and that in the file.
-    modules: HashMap<u64, (Arc<str>, u64)>,
+    /// By a mapping's start.
+    modules: HashMap<u64, Arc<CodeFile>>,
+    /// By a call's address: the bytes from the stack pointer up to the frame pointer.
+    below: HashMap<u64, u64>,
+    /// Return addresses that follow a call.
+    after_calls: HashSet<u64>,
+}
+
+/// A file whose code is in the process.
+#[derive(Debug)]
+struct CodeFile {
+    /// Empty for code that was made at run time.
+    name: Arc<str>,
+    /// The difference between an address and that in the file.
+    base: u64,
+    tables: Option<Tables>,
 }
 
 impl Unwinder {
@@ -63,6 +77,8 @@ impl Unwinder {
             unwinder: UnwinderX86_64::default(),
             cache: CacheX86_64::default(),
             modules: HashMap::new(),
+            below: HashMap::new(),
+            after_calls: HashSet::new(),
         })
     }
 
@@ -92,30 +108,21 @@ impl Unwinder {
         let mut frames = Vec::new();
         loop {
             let lookup = address.address_for_lookup();
-            let Some((file, base)) = self.module(lookup) else {
+            let Some(file) = self.module(lookup) else {
                 return Unwound {
                     frames,
                     is_whole: false,
                 };
             };
             frames.push(Frame {
-                file,
-                address: lookup.wrapping_sub(base),
+                file: Arc::clone(&file.name),
+                address: lookup.wrapping_sub(file.base),
             });
-            let mut word = |at: u64| word(copy, at).ok_or(());
-            let next =
-                self.unwinder
-                    .unwind_frame(address, &mut registers, &mut self.cache, &mut word);
-            let next = match next {
-                Ok(next) => next,
-                Err(_) => {
-                    // framehop keeps its fallback where a rule fails; a wrong register would spoil later stacks.
-                    self.cache = CacheX86_64::default();
-                    return Unwound {
-                        frames,
-                        is_whole: false,
-                    };
-                }
+            let Some(next) = self.step(address, &mut registers, copy, &file) else {
+                return Unwound {
+                    frames,
+                    is_whole: false,
+                };
             };
             match next.and_then(FrameAddress::from_return_address) {
                 Some(next) if frames.len() < DEEPEST => address = next,
@@ -129,12 +136,82 @@ impl Unwinder {
         }
     }
 
-    fn module(&mut self, address: u64) -> Option<(Arc<str>, u64)> {
+    /// Goes to the caller; its address is `None` for the thread's first function.
+    fn step(
+        &mut self,
+        address: FrameAddress,
+        registers: &mut UnwindRegsX86_64,
+        copy: &StackCopy,
+        file: &CodeFile,
+    ) -> Option<Option<u64>> {
+        let mut word = |at: u64| word(copy, at).ok_or(());
+        let mut unwind = |this: &mut Unwinder, registers: &mut UnwindRegsX86_64| {
+            let cache = &mut this.cache;
+            let next = this
+                .unwinder
+                .unwind_frame(address, registers, cache, &mut word);
+            if next.is_err() {
+                // framehop keeps its fallback where a rule fails; a wrong register would spoil later stacks.
+                *cache = CacheX86_64::default();
+            }
+            next.ok()
+        };
+        let next = unwind(self, registers);
+        if next.is_some() || registers.bp() != UNKNOWN {
+            return next;
+        }
+        registers.set_bp(self.frame_pointer(
+            address.address_for_lookup(),
+            registers.sp(),
+            copy,
+            file,
+        )?);
+        unwind(self, registers)
+    }
+
+    /// The frame pointer of a function, by its prologue. What was read once is kept: a program that ends is gone before its
+    /// last stacks are unwound.
+    fn frame_pointer(
+        &mut self,
+        at: u64,
+        sp: u64,
+        copy: &StackCopy,
+        file: &CodeFile,
+    ) -> Option<u64> {
+        let below = match self.below.get(&at) {
+            Some(below) => *below,
+            None => {
+                let code = |from: u64, length: usize| {
+                    let bytes =
+                        memory::read(&self.memory, from.wrapping_add(file.base), length).ok()?;
+                    (bytes.len() == length).then_some(bytes)
+                };
+                let tables = file.tables.as_ref()?;
+                let below = tables.below(at.wrapping_sub(file.base), code)?;
+                self.below.insert(at, below);
+                below
+            }
+        };
+        let pointer = sp.checked_add(below)?;
+        let returns = word(copy, pointer.checked_add(8)?)?;
+        if !self.after_calls.contains(&returns) {
+            self.mappings.at(returns)?;
+            let before = returns.checked_sub(frame_pointer::BEFORE as u64)?;
+            let before = memory::read(&self.memory, before, frame_pointer::BEFORE).ok()?;
+            if !frame_pointer::ends_with_call(&before) {
+                return None;
+            }
+            self.after_calls.insert(returns);
+        }
+        Some(pointer)
+    }
+
+    fn module(&mut self, address: u64) -> Option<Arc<CodeFile>> {
         let mapping = self.mappings.at(address)?;
         if let Some(known) = self.modules.get(&mapping.range.start) {
-            return Some(known.clone());
+            return Some(Arc::clone(known));
         }
-        let base = if mapping.path.starts_with('/') {
+        let file = if mapping.path.starts_with('/') {
             // By the process's own root: it may be in a container.
             let inside = format!("/proc/{}/root{}", self.pid, mapping.path);
             let file = File::open(inside).ok();
@@ -146,12 +223,13 @@ impl Unwinder {
         } else {
             None
         };
-        let known: (Arc<str>, u64) = match base {
-            Some(base) => (mapping.path.as_str().into(), base),
-            None => ("".into(), 0),
-        };
-        self.modules.insert(mapping.range.start, known.clone());
-        Some(known)
+        let file = Arc::new(file.unwrap_or_else(|| CodeFile {
+            name: "".into(),
+            base: 0,
+            tables: None,
+        }));
+        self.modules.insert(mapping.range.start, Arc::clone(&file));
+        Some(file)
     }
 }
 
@@ -162,12 +240,12 @@ fn word(copy: &StackCopy, address: u64) -> Option<u64> {
     Some(u64::from_le_bytes(*word))
 }
 
-/// Adds a file's tables. Returns the difference between an address in memory and that in the file.
+/// Adds a file's tables.
 fn add_module<'d>(
     unwinder: &mut UnwinderX86_64<Bytes>,
     mapping: &Mapping,
     data: impl ReadRef<'d>,
-) -> Option<u64> {
+) -> Option<CodeFile> {
     let elf = object::File::parse(data).ok()?;
     // A file may say anything of itself.
     let length = mapping.range.end.saturating_sub(mapping.range.start);
@@ -188,20 +266,36 @@ fn add_module<'d>(
         let data = elf.section_by_name(name)?.data().ok();
         data.filter(|data| !data.is_empty()).map(Bytes::from)
     };
+    let at = |name| range(name).map_or(0, |range| range.start);
+    let (eh_frame, eh_frame_hdr) = (bytes(".eh_frame"), bytes(".eh_frame_hdr"));
+    let both = eh_frame.clone().zip(eh_frame_hdr.clone());
+    let tables = both.map(|(eh_frame, eh_frame_hdr)| Tables {
+        bases: BaseAddresses::default()
+            .set_text(at(".text"))
+            .set_got(at(".got"))
+            .set_eh_frame(at(".eh_frame"))
+            .set_eh_frame_hdr(at(".eh_frame_hdr")),
+        eh_frame,
+        eh_frame_hdr,
+    });
     let sections = ExplicitModuleSectionInfo {
         base_svma: 0,
         text_svma: range(".text"),
         got_svma: range(".got"),
         eh_frame_svma: range(".eh_frame"),
-        eh_frame: bytes(".eh_frame"),
+        eh_frame,
         eh_frame_hdr_svma: range(".eh_frame_hdr"),
-        eh_frame_hdr: bytes(".eh_frame_hdr"),
+        eh_frame_hdr,
         debug_frame: bytes(".debug_frame"),
         ..Default::default()
     };
     let module = Module::new(mapping.path.clone(), mapping.range.clone(), base, sections);
     unwinder.add_module(module);
-    Some(base)
+    Some(CodeFile {
+        name: mapping.path.as_str().into(),
+        base,
+        tables,
+    })
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! The stack of a thread that waits, unwound, and the names of its functions.
 //!
 //! A thread is not stopped: the kernel tells where it sleeps (proc(5), `syscall`), and its memory is read. So an ordinary user can look at
-//! the programs that he started, and a thread that runs has no stack. Without the frame pointer a function that needs it ends
-//! the stack early: Debian's programs do without, Rust's and many of other distributions do not.
+//! the programs that he started, and a thread that runs has no stack. The frame pointer, which the kernel does not tell, follows from a
+//! function's prologue (`frame_pointer.rs`); where it does not, the stack ends early.
 //!
 //! This crate stops no thread, reads nothing but processes and program files, and knows nothing of X11.
 
+mod frame_pointer;
 mod frames;
 mod memory;
 mod names;

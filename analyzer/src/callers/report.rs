@@ -27,6 +27,17 @@ const LIBRARIES: [&str; 15] = [
     "libpthread",
 ];
 
+/// Rust's crates that do the same as part of the program.
+const CRATES: [&str; 7] = [
+    "x11rb",
+    "x11rb_protocol",
+    "xcb",
+    "rustix",
+    "std",
+    "core",
+    "alloc",
+];
+
 /// A function of a stack.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FunctionReport {
@@ -58,7 +69,8 @@ pub struct CallerReport {
     pub waited_ms: f64,
     /// Their requests, the most frequent first.
     pub requests: Vec<RequestCount>,
-    /// The functions of the stack that waited most, from the innermost one outside of the X libraries and libc outwards.
+    /// The functions of the stack that waited most, from the innermost one outside of the X libraries, libc and Rust's own
+    /// crates outwards.
     pub functions: Vec<FunctionReport>,
     /// True if that stack ends with the thread's first function.
     pub whole: bool,
@@ -105,7 +117,9 @@ impl Callers {
                 .position(|frame| !is_library(&frame.file));
             // A stack that ends within the libraries is theirs.
             let frames = &stack.frames[outside.unwrap_or(0)..];
-            let functions: Vec<FunctionReport> = frames.iter().flat_map(&mut name).collect();
+            let mut functions: Vec<FunctionReport> = frames.iter().flat_map(&mut name).collect();
+            let of_program = functions.iter().position(|one| !is_of_crate(one));
+            functions.drain(..of_program.unwrap_or(0));
             let Some(first) = functions.first().cloned() else {
                 continue;
             };
@@ -152,6 +166,14 @@ impl Callers {
             callers,
         })
     }
+}
+
+/// True for a function of [`CRATES`]: `x11rb::…::flush`, `<x11rb::… as …>::flush`.
+fn is_of_crate(function: &FunctionReport) -> bool {
+    let name = function.name.as_deref().unwrap_or_default();
+    let path = name.trim_start_matches(['<', '&']);
+    path.split_once("::")
+        .is_some_and(|(first, _)| CRATES.contains(&first))
 }
 
 /// True for the X libraries and libc.

@@ -7,12 +7,17 @@ use crate::pipeline::Pipeline;
 use crate::testing::*;
 
 fn named(frame: &StackFrame) -> Vec<FunctionReport> {
-    vec![FunctionReport {
-        name: Some(format!("f{}", frame.address)),
+    let function = |name, inlined| FunctionReport {
+        name: Some(name),
         module: frame.file.clone(),
         line: None,
-        inlined: false,
-    }]
+        inlined,
+    };
+    let inlined = "<x11rb::Connection as core::Any>::wait".to_owned();
+    vec![
+        function(inlined, true),
+        function(format!("f{}", frame.address), false),
+    ]
 }
 
 fn report(trace: &Synthetic) -> Option<CallersReport> {
@@ -88,7 +93,7 @@ fn waits_have_their_callers_whichever_comes_first() {
         .collect();
     assert_eq!(
         callers,
-        [(2, "f30".to_owned(), 2), (1, "f20".to_owned(), 2)]
+        [(2, "f30".to_owned(), 3), (1, "f20".to_owned(), 3)]
     );
     assert_eq!(report.callers[0].requests[0].request, "GetInputFocus");
 }
