@@ -195,15 +195,21 @@ impl Pass {
     ) -> Result<(), CommandError> {
         let (mut pipeline, path) = (self.pipeline, self.path);
         let mut missing = self.missing;
+        let mut is_whole = true;
         read_ahead(self.reader, |next| {
             pipeline.run_until(next, |observation| {
                 if let Some(missing) = &mut missing {
                     missing.observe(observation);
                 }
-                on(observation)
+                let next = on(observation);
+                is_whole &= next.is_continue();
+                next
             })
         })
         .map_err(|error| CommandError::file(&path, error))?;
+        if let Some(missing) = missing.as_mut().filter(|_| is_whole) {
+            missing.end();
+        }
         let sentences = missing
             .iter()
             .flat_map(|missing| missing.sentences(MISSING));

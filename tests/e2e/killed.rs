@@ -101,6 +101,8 @@ fn kill(load: Load, moments: impl Iterator<Item = Duration>) -> Duration {
         recording.signal(Signal::KILL);
         let (there, complete) = requested(&trace);
         assert!(!complete && there > 0, "{there} bytes after {moment:?}");
+        let page = place.run([Path::new("episodes"), &trace]);
+        assert!(page.stderr().contains("was cut off"), "{page}");
         let missing = sent.iter().find(|&&(_, bytes)| bytes > there);
         longest = longest.max(missing.map_or(Duration::ZERO, |&(at, _)| killed - at));
         let whole = place.path("whole.mcap");

@@ -12,6 +12,7 @@ const LIMIT: usize = 100;
 pub struct MissingParts {
     told: Vec<String>,
     more: u64,
+    ended: bool,
 }
 
 impl MissingParts {
@@ -22,6 +23,13 @@ impl MissingParts {
         }
     }
 
+    /// The recording was read to its last record.
+    pub fn end(&mut self) {
+        if !self.ended {
+            self.tell("the recording was cut off; its last moments may be missing".to_owned());
+        }
+    }
+
     pub(super) fn control(&mut self, time: Timestamp, control: &Control) {
         let what = match control {
             Control::Trouble { what } => what.clone(),
@@ -29,8 +37,16 @@ impl MissingParts {
                 let missing = time.since(Timestamp::from_nanos(*since_ns)).as_secs_f64();
                 format!("{missing:.1} s are missing: {why}")
             }
+            Control::Ended { .. } => {
+                self.ended = true;
+                return;
+            }
             _ => return,
         };
+        self.tell(what);
+    }
+
+    fn tell(&mut self, what: String) {
         if self.told.len() < LIMIT {
             self.told.push(what);
         } else {
@@ -74,5 +90,19 @@ mod tests {
         let few: Vec<String> = missing.sentences(1).collect();
         assert_eq!(few[1], "and 150 more such parts");
         assert_eq!(MissingParts::default().sentences(1).count(), 0);
+    }
+
+    #[test]
+    fn a_recording_without_an_end_was_cut_off() {
+        let sentences = |ended: bool| {
+            let mut missing = MissingParts::default();
+            if ended {
+                let end = Control::Ended { exit_status: None };
+                missing.control(Timestamp::default(), &end);
+            }
+            missing.end();
+            missing.sentences(1).count()
+        };
+        assert_eq!((sentences(true), sentences(false)), (0, 1));
     }
 }
