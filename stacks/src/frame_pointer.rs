@@ -60,7 +60,7 @@ impl Tables {
                 X86_64::RBP if set.is_none() => {
                     set = Some(Set {
                         at: row.start_address(),
-                        below: by_stack? - offset,
+                        below: by_stack?.checked_sub(offset)?,
                     });
                 }
                 _ => {}
