@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use x11prof_analyzer::{Callers, CallersReport, FunctionReport, Observation};
+use x11prof_analyzer::{Callers, CallersReport, EpisodeReport, FunctionReport, Observation};
 use x11prof_stacks::{Frame, Names};
-use x11prof_trace::{Control, StackFrame};
+use x11prof_trace::{ConnectionId, Control, StackFrame, Timestamp};
 
 use crate::error::shown;
 
@@ -32,9 +32,28 @@ impl NamedCallers {
     /// The report; `None` of a recording without stacks. A program's file that has changed since the recording names
     /// nothing.
     pub(crate) fn report(&self) -> Option<CallersReport> {
+        self.named(|callers, name| callers.report(name))
+    }
+
+    /// Names for the `episodes` of a trace the places from which their clients waited. `first` is the trace's first time.
+    pub(crate) fn name_in(&self, episodes: &mut [EpisodeReport], first: Timestamp) {
+        let nanos = |ms: f64| first.as_nanos().saturating_add((ms * 1e6).max(0.0) as u64);
+        self.named(|callers, name| {
+            for one in episodes {
+                let span = (nanos(one.start_ms), nanos(one.start_ms + one.latency_ms));
+                one.callers = callers.between(ConnectionId(one.client), span, &mut *name);
+            }
+        });
+    }
+
+    /// Does something with names, and tells the user of files that name nothing.
+    fn named<R>(
+        &self,
+        act: impl FnOnce(&Callers, &mut dyn FnMut(&StackFrame) -> Vec<FunctionReport>) -> R,
+    ) -> R {
         let mut names = Names::default();
         let mut files: HashMap<String, bool> = HashMap::new();
-        let report = self.callers.report(|frame| {
+        let result = act(&self.callers, &mut |frame| {
             let known = files.entry(frame.file.clone());
             let is_unchanged = *known.or_insert_with(|| self.is_unchanged(&frame.file));
             functions(frame, is_unchanged.then_some(&mut names))
@@ -51,7 +70,7 @@ impl NamedCallers {
         if changed.len() > TOLD {
             say!("no names from {} more files", changed.len() - TOLD);
         }
-        report
+        result
     }
 
     fn is_unchanged(&self, file: &str) -> bool {

@@ -10,6 +10,7 @@ use x11prof_cost_model::{Network, Substitutions};
 use x11prof_views::episodes::{self as views, Show, Timeline};
 
 use crate::args::{Episodes as Arguments, EpisodesFormat};
+use crate::callers::NamedCallers;
 use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::names;
@@ -107,6 +108,7 @@ fn report(
     let prices = input::likely_parameters(path)?;
     let mut stalls = Stalls::new(&prices, &Substitutions::default(), options.frame_ms);
     let mut marks = Marks::default();
+    let mut callers = NamedCallers::default();
     let mut pass = Pass::open(path, None)?.tell_missing();
     // The user's own events begin and end with each request.
     if arguments.events.is_none() {
@@ -117,6 +119,7 @@ fn report(
         episodes.observe(observation);
         stalls.observe(observation);
         marks.observe(observation);
+        callers.observe(observation);
     })?;
     if !span.is_all() {
         let start = summary.first().unwrap_or_default();
@@ -138,6 +141,9 @@ fn report(
     let stalls = StallsReport::new(&stalls, &summary);
     stalls.name_in(&mut report);
     marks.name_in(&mut report, &summary, &stalls);
+    if arguments.worst.is_some() {
+        callers.name_in(&mut report.episodes, summary.first().unwrap_or_default());
+    }
     let messages = match arguments.format {
         EpisodesFormat::Text => arguments.all,
         EpisodesFormat::Json => true,

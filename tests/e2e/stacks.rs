@@ -107,6 +107,40 @@ fn each_wait_is_told(options: &[&str]) {
 }
 
 #[test]
+fn the_slowest_actions_name_the_functions_that_waited() {
+    needs("xclock", "x11-apps");
+    let place = Place::new();
+    place.ok([
+        "record",
+        "--server",
+        "xvfb",
+        "--net",
+        SLOW,
+        "--stacks",
+        "--",
+        "sh",
+        "-c",
+        "timeout 4 xclock; true",
+    ]);
+    let page = place.ok(["episodes", "x11prof.mcap", "--worst", "1"]);
+    assert!(page.contains("Start-up, xclock"), "{page}");
+    assert!(page.contains("Waited in "), "{page}");
+    let report = place.json([
+        "episodes",
+        "x11prof.mcap",
+        "--worst",
+        "1",
+        "--format",
+        "json",
+    ]);
+    let all = report["episodes"][0]["callers"]
+        .as_array()
+        .expect("callers");
+    let waits: u64 = all.iter().filter_map(|one| one["waits"].as_u64()).sum();
+    assert!(waits > 10, "{report:#}");
+}
+
+#[test]
 fn looking_at_stacks_takes_a_twentieth_of_the_waits() {
     let place = Place::new();
     let program = compiled(&place, &["-O2", "-s"]);

@@ -46,7 +46,7 @@ pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
     let part = report.looked_at - report.whole;
     if part > 0 {
         legend.push_str(&format!(
-            " {} cut short: a function needs the frame pointer, which is not known.",
+            " {} cut short: a function's frame is not known.",
             counted(part, "stack")
         ));
     }
@@ -81,6 +81,25 @@ pub(crate) fn askers(report: &CallersReport, request: &str) -> Option<String> {
         .map(|(waits, name)| format!("{name} ({waits})"))
         .collect();
     (!named.is_empty()).then(|| named.join(", "))
+}
+
+/// The places from which an episode's client waited longest; `None` where no wait was looked at.
+pub(crate) fn waited_in(callers: &[CallerReport]) -> Option<String> {
+    let one = |one: &CallerReport| {
+        let request = one
+            .requests
+            .first()
+            .map(|of| format!(", mostly {}", of.request));
+        let trips = counted(one.waits, "round trip");
+        format!(
+            "{} ({trips}, {:.1} ms{})",
+            chain(one, NAMED),
+            one.waited_ms,
+            request.unwrap_or_default()
+        )
+    };
+    let named: Vec<String> = callers.iter().take(ASKERS).map(one).collect();
+    (!named.is_empty()).then(|| format!("Waited in {}", named.join(", in ")))
 }
 
 /// The first function of a stack, and the next that have names.

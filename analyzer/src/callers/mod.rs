@@ -20,6 +20,9 @@ const WAITING: usize = 4096;
 const STACKS: usize = 50_000;
 const FRAMES: usize = 256;
 
+/// Waits that are kept one by one, for the times of episodes.
+const MET: usize = 200_000;
+
 /// The client of a wait, and the time at which the reply's first byte was read, in nanoseconds.
 type WaitId = (ConnectionId, u64);
 
@@ -64,9 +67,31 @@ impl<T> Partners<T> {
 struct CallStack {
     frames: Vec<StackFrame>,
     is_whole: bool,
+    waits: Waits,
+}
+
+/// The waits on one stack.
+#[derive(Debug, Default)]
+struct Waits {
     waits: u64,
     nanos: u64,
     requests: BTreeMap<Symbol, u64>,
+}
+
+impl Waits {
+    fn add(&mut self, wait: Wait) {
+        self.waits += 1;
+        self.nanos = self.nanos.saturating_add(wait.nanos);
+        *self.requests.entry(wait.request).or_default() += 1;
+    }
+}
+
+/// A wait that has met its stack.
+#[derive(Debug)]
+struct Met {
+    id: WaitId,
+    stack: u32,
+    wait: Wait,
 }
 
 /// Collects the stacks of a recording's waits.
@@ -76,6 +101,8 @@ pub struct Callers {
     /// Waits without their stack so far, and stacks without their wait.
     waits: Partners<Wait>,
     unmet: Partners<u32>,
+    /// The first [`MET`] waits with stacks.
+    met: Vec<Met>,
     /// All round trips.
     round_trips: u64,
     nanos: u64,
@@ -118,9 +145,7 @@ impl Callers {
                 let stands = CallStack {
                     frames: frames.iter().take(FRAMES).cloned().collect(),
                     is_whole: *whole,
-                    waits: 0,
-                    nanos: 0,
-                    requests: BTreeMap::new(),
+                    waits: Waits::default(),
                 };
                 self.stacks.insert(*stack, stands);
             }
@@ -133,7 +158,7 @@ impl Callers {
                 self.looking = self.looking.saturating_add(*took_ns);
                 let id = (*connection, *at_ns);
                 match self.waits.waiting.get(&id).copied() {
-                    Some(wait) => self.met(*stack, wait),
+                    Some(wait) => self.meet(*stack, id, wait),
                     None => self.unmet.add(id, *stack),
                 }
             }
@@ -143,7 +168,7 @@ impl Callers {
 
     fn waited(&mut self, id: WaitId, wait: Wait) {
         if let Some(stack) = self.unmet.waiting.remove(&id) {
-            return self.met(stack, wait);
+            return self.meet(stack, id, wait);
         }
         // Of several replies in one block the longest wait began on the stack.
         let known = self.waits.waiting.get(&id);
@@ -152,11 +177,12 @@ impl Callers {
         }
     }
 
-    fn met(&mut self, stack: u32, wait: Wait) {
-        if let Some(stack) = self.stacks.get_mut(&stack) {
-            stack.waits += 1;
-            stack.nanos = stack.nanos.saturating_add(wait.nanos);
-            *stack.requests.entry(wait.request).or_default() += 1;
+    fn meet(&mut self, stack: u32, id: WaitId, wait: Wait) {
+        if let Some(known) = self.stacks.get_mut(&stack) {
+            known.waits.add(wait);
+            if self.met.len() < MET {
+                self.met.push(Met { id, stack, wait });
+            }
         }
     }
 }

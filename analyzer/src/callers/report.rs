@@ -1,12 +1,11 @@
 //! Callers of waits as data (docs/JSON.md).
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 
 use serde::{Deserialize, Serialize};
-use x11prof_trace::StackFrame;
+use x11prof_trace::{ConnectionId, StackFrame};
 
-use super::{CallStack, Callers};
+use super::{Callers, Met, Waits};
 
 /// Libraries that ask for others: their callers are of interest.
 const LIBRARIES: [&str; 15] = [
@@ -103,14 +102,56 @@ impl Callers {
         if self.stacks.is_empty() {
             return None;
         }
+        let waits = self
+            .stacks
+            .iter()
+            .map(|(number, stack)| (*number, &stack.waits));
+        let waits: Vec<(u32, &Waits)> = waits.filter(|(_, waits)| waits.waits > 0).collect();
+        let looked_at = waits.iter().map(|(_, waits)| waits.waits).sum();
+        let whole = waits
+            .iter()
+            .filter(|(stack, _)| self.stacks[stack].is_whole);
+        let whole = whole.map(|(_, waits)| waits.waits).sum();
+        let callers = self.places(waits, &mut name);
+        Some(CallersReport {
+            round_trips: self.round_trips,
+            round_trips_ms: self.nanos as f64 / 1e6,
+            looked_at,
+            whole,
+            looking_ms: self.looking as f64 / 1e6,
+            callers,
+        })
+    }
+
+    /// The places from which a client waited between two times of the trace, in nanoseconds; the longest waits first.
+    pub fn between(
+        &self,
+        client: ConnectionId,
+        (from, to): (u64, u64),
+        mut name: impl FnMut(&StackFrame) -> Vec<FunctionReport>,
+    ) -> Vec<CallerReport> {
+        let mut waits: BTreeMap<u32, Waits> = BTreeMap::new();
+        let within = |met: &&Met| met.id.0 == client && (from..=to).contains(&met.id.1);
+        for met in self.met.iter().filter(within) {
+            waits.entry(met.stack).or_default().add(met.wait);
+        }
+        let waits = waits.iter().map(|(stack, waits)| (*stack, waits));
+        self.places(waits.collect(), &mut name)
+    }
+
+    /// The places of stacks, the longest waits first.
+    fn places(
+        &self,
+        mut stacks: Vec<(u32, &Waits)>,
+        mut name: &mut dyn FnMut(&StackFrame) -> Vec<FunctionReport>,
+    ) -> Vec<CallerReport> {
         let mut places: BTreeMap<FunctionReport, CallerReport> = BTreeMap::new();
-        let mut stacks: Vec<(&u32, &CallStack)> = self.stacks.iter().collect();
         // The stack that waited most stands for its place.
         stacks.sort_by(|(a, first), (b, second)| second.nanos.cmp(&first.nanos).then(a.cmp(b)));
-        let (mut looked_at, mut whole) = (0, 0);
-        for (_, stack) in stacks.into_iter().filter(|(_, stack)| stack.waits > 0) {
-            looked_at += stack.waits;
-            whole += u64::from(stack.is_whole) * stack.waits;
+        for (stack, waits) in stacks {
+            let Some(stack) = self.stacks.get(&stack) else {
+                continue;
+            };
             let outside = stack
                 .frames
                 .iter()
@@ -123,29 +164,26 @@ impl Callers {
             let Some(first) = functions.first().cloned() else {
                 continue;
             };
-            let caller = match places.entry(first) {
-                Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(room) => room.insert(CallerReport {
-                    waits: 0,
-                    waited_ms: 0.0,
-                    requests: Vec::new(),
-                    functions,
-                    whole: stack.is_whole,
-                }),
-            };
-            caller.waits += stack.waits;
-            caller.waited_ms += stack.nanos as f64 / 1e6;
-            for (request, waits) in &stack.requests {
+            let caller = places.entry(first).or_insert_with(|| CallerReport {
+                waits: 0,
+                waited_ms: 0.0,
+                requests: Vec::new(),
+                functions,
+                whole: stack.is_whole,
+            });
+            caller.waits += waits.waits;
+            caller.waited_ms += waits.nanos as f64 / 1e6;
+            for (request, count) in &waits.requests {
                 let request = request.as_str();
                 let known = caller
                     .requests
                     .iter_mut()
                     .find(|one| one.request == request);
                 match known {
-                    Some(known) => known.waits += waits,
+                    Some(known) => known.waits += count,
                     None => caller.requests.push(RequestCount {
                         request: request.to_owned(),
-                        waits: *waits,
+                        waits: *count,
                     }),
                 }
             }
@@ -157,14 +195,7 @@ impl Callers {
                 .requests
                 .sort_by_key(|one| std::cmp::Reverse(one.waits));
         }
-        Some(CallersReport {
-            round_trips: self.round_trips,
-            round_trips_ms: self.nanos as f64 / 1e6,
-            looked_at,
-            whole,
-            looking_ms: self.looking as f64 / 1e6,
-            callers,
-        })
+        callers
     }
 }
 

@@ -20,12 +20,16 @@ fn named(frame: &StackFrame) -> Vec<FunctionReport> {
     ]
 }
 
-fn report(trace: &Synthetic) -> Option<CallersReport> {
+fn observed(trace: &Synthetic) -> Callers {
     let mut callers = Callers::default();
     Pipeline::new().run_records(trace.records.iter().cloned(), |observation| {
         callers.observe(observation);
     });
-    callers.report(named)
+    callers
+}
+
+fn report(trace: &Synthetic) -> Option<CallersReport> {
+    observed(trace).report(named)
 }
 
 /// The stack with this number: in the library, in a function of the program, in its first one.
@@ -96,6 +100,16 @@ fn waits_have_their_callers_whichever_comes_first() {
         [(2, "f30".to_owned(), 3), (1, "f20".to_owned(), 3)]
     );
     assert_eq!(report.callers[0].requests[0].request, "GetInputFocus");
+    // The second wait alone.
+    let at = 1_000_000_000 + 501_000 * 2;
+    let second = observed(&trace).between(ConnectionId(1), (at - 5, at), named);
+    let second: Vec<_> = second
+        .iter()
+        .map(|one| (one.waits, one.waited_ms))
+        .collect();
+    assert_eq!(second, [(1, 0.501)]);
+    let other = observed(&trace).between(ConnectionId(2), (0, u64::MAX), named);
+    assert_eq!(other, []);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use x11prof_analyzer::{
 };
 
 use super::words::{brief, causes, fit, latency, location};
+use crate::callers::waited_in;
 use crate::page::Page;
 use crate::plain::plain;
 
@@ -31,6 +32,9 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
         let shares = causes(&indent, &of.parts, &of.causes, page.columns());
         let line = format!("{shares}{}", mostly.unwrap_or_default());
         text.push_str(&page.wrap(&plain(&line), indent.len()));
+        if let Some(waited) = waited_in(&of.callers) {
+            text.push_str(&page.wrap(&format!("{indent}{waited}"), indent.len()));
+        }
         if let Some(blame) = &of.blame {
             chain(blame, of, page, &mut text);
         }

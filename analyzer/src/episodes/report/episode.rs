@@ -8,6 +8,7 @@ use super::landmark::{PhasesReport, phase_report};
 use super::modal::ModalReport;
 use super::parts::{CausesReport, PartsReport, causes, parts};
 use super::pattern::LocationReport;
+use crate::callers::CallerReport;
 use crate::episodes::episode::{Child, Episode, Unsure};
 use crate::episodes::findings::Findings;
 use crate::episodes::landmarks::phases;
@@ -70,6 +71,10 @@ pub struct EpisodeReport {
     pub children: Vec<ChildReport>,
     /// The modal phases that it began, which are no part of it.
     pub modal: Vec<ModalReport>,
+    /// The places in the program from which it waited for replies, the longest waits first, where the user asks for the worst
+    /// episodes of a recording with stacks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub callers: Vec<CallerReport>,
     /// A line for each message, where the user asks for the worst episodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<String>,
@@ -144,6 +149,7 @@ pub(super) fn episode(of: &Episode, findings: &Findings, first: Timestamp) -> Ep
         held_up: None,
         children: children(&of.children, findings, first),
         modal: ModalReport::of(of, findings, first),
+        callers: Vec::new(),
         messages: Vec::new(),
     }
 }
