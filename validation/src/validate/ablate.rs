@@ -14,8 +14,9 @@ use x11prof_cost_model::{Deferred, ServerParameters, Substitutions, built_in};
 use x11prof_proxy::ServerKind;
 use x11prof_trace::Reader;
 
-use super::division::{self, Recorded, SHOWN};
+use super::division::{self, Recorded};
 use super::programs::PROGRAMS;
+use super::refit::SHOWN;
 use super::{median, told};
 use xtask::run::target;
 

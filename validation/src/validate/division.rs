@@ -4,7 +4,6 @@
 //! of requests in reports of the same run, by prices and by the recorder's own timer, are held against it. Nothing is pinned, parameters are the
 //! default ones, and each program is recorded once.
 
-use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,6 +14,7 @@ use x11prof_proxy::ServerKind;
 use x11prof_trace::{Control, Reader, Record};
 
 use super::programs::{DRAWN, PROGRAMS, Program, packages, packages_of};
+use super::refit::{Compared, Times, held_against, summary};
 use super::told;
 use xtask::packages::{DEMO, ensure};
 use xtask::run::{cargo, root, run, target};
@@ -22,10 +22,7 @@ use xtask::run::{cargo, root, run, target};
 /// A program on a private server of that kind.
 pub(super) type Recorded<'a> = (&'a Program, ServerKind);
 
-/// The number of the most expensive requests that are compared.
-pub(super) const SHOWN: usize = 5;
-
-/// Runs the programs whose names hold one of `arguments`, or all, those that a rule drew among them. After `again` it takes the last recordings;
+/// Runs the programs whose names hold one of `arguments`, or all. After `again` it takes the last recordings;
 /// a parameter file among them takes the place of the default one, a kind of server that of Xvfb.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, &packages(), &packages_of(DRAWN)])?;
@@ -60,22 +57,27 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
                 .iter()
                 .any(|name| program.name.contains(name.as_str()))
     };
+    let mut all = Vec::new();
     for program in PROGRAMS.iter().chain(DRAWN).filter(chosen) {
         match row((program, kind), &folder, &library, (again, parameters)) {
-            Ok(row) => println!("{row}"),
+            Ok((row, compared)) => {
+                println!("{row}");
+                all.push(compared);
+            }
             Err(error) => eprintln!("{}: {error}", program.name),
         }
     }
+    println!("\n{}", summary(&all));
     Ok(())
 }
 
-/// A line of the table.
+/// A line of the table, and its times.
 fn row(
     (program, kind): (&Program, ServerKind),
     folder: &Path,
     library: &Path,
     (again, parameters): (bool, Option<&String>),
-) -> Result<String, String> {
+) -> Result<(String, Compared), String> {
     let (trace, times) = (
         trace((program, kind), folder),
         times((program, kind), folder),
@@ -92,51 +94,37 @@ fn row(
         number(&total["server_ms"]) / number(&total["server_cpu_ms"])
     };
     let own = number(&divided["transport"]["own"]["ms"]) / number(&divided["total"]["server_ms"]);
-    let (shares, apart, first) = held_against(&truth, &divided)?;
-    let (_, timed_apart, timed_first) = held_against(&truth, &timed)?;
+    let compared = Compared {
+        truth,
+        divided: by_request(&divided)?,
+        timed: by_request(&timed)?,
+        is_drawn: DRAWN.iter().any(|drawn| drawn.name == program.name),
+    };
+    let (shown, apart, first) = held_against(&compared.truth, &compared.divided);
+    let (_, timed_apart, timed_first) = held_against(&compared.truth, &compared.timed);
+    let words = shown.iter();
+    let words = words.map(|(name, told, share)| format!("{name} {told:.1} {share:.1}"));
+    let words: Vec<String> = words.collect();
     let other = |is_first| if is_first { "" } else { ", another first" };
-    Ok(format!(
-        "| {} | {} | {:.3} | {:.1} | {shares} | {apart:.1}{} | {:.3} | {timed_apart:.1}{} |",
+    let row = format!(
+        "| {} | {} | {:.3} | {:.1} | {} | {apart:.1}{} | {:.3} | {timed_apart:.1}{} |",
         program.name,
         if program.new { "yes" } else { "" },
         total(&divided),
         100.0 * own,
+        words.join(", "),
         other(first),
         total(&timed),
         other(timed_first),
-    ))
+    );
+    Ok((row, compared))
 }
 
-/// The most expensive requests in words, the largest difference of their shares, and whether the report names the
-/// first one rightly.
-fn held_against(
-    truth: &HashMap<String, f64>,
-    report: &Value,
-) -> Result<(String, f64, bool), String> {
+/// The server's time for each kind of request, in ms.
+fn by_request(report: &Value) -> Result<Times, String> {
     let requests = report["requests"].as_array().ok_or("no requests")?;
-    let times: HashMap<&str, f64> = requests
-        .iter()
-        .filter_map(|request| Some((request["name"].as_str()?, request["server_ms"].as_f64()?)))
-        .collect();
-    let all: f64 = times.values().sum();
-    let of = |name: &str| 100.0 * times.get(name).copied().unwrap_or_default() / all;
-    let mut shares: Vec<(&str, f64)> = truth
-        .iter()
-        .map(|(name, share)| (name.as_str(), *share))
-        .collect();
-    shares.sort_by(|a, b| b.1.total_cmp(&a.1));
-    shares.truncate(SHOWN);
-    let apart = shares
-        .iter()
-        .map(|(name, share)| (of(name) - share).abs())
-        .fold(0.0, f64::max);
-    let most = times.iter().max_by(|a, b| a.1.total_cmp(b.1));
-    let is_first = most.map(|(name, _)| *name) == shares.first().map(|(name, _)| *name);
-    let words: Vec<String> = shares
-        .iter()
-        .map(|(name, share)| format!("{name} {:.1} {share:.1}", of(name)))
-        .collect();
-    Ok((words.join(", "), apart, is_first))
+    let one = |of: &Value| Some((of["name"].as_str()?.to_owned(), of["server_ms"].as_f64()?));
+    Ok(requests.iter().filter_map(one).collect())
 }
 
 fn name((program, kind): Recorded<'_>) -> String {
@@ -186,10 +174,10 @@ fn record(
 }
 
 /// The share of each request in the time of all, in per cent, by the watcher.
-pub(super) fn truth(trace: &Path, times: &Path) -> Result<HashMap<String, f64>, String> {
+pub(super) fn truth(trace: &Path, times: &Path) -> Result<Times, String> {
     let extensions = extensions(trace)?;
     let bytes = fs::read(times).map_err(|error| format!("{}: {error}", times.display()))?;
-    let mut nanos: HashMap<String, f64> = HashMap::new();
+    let mut nanos = Times::new();
     for (cell, bytes) in bytes.chunks_exact(16).enumerate() {
         let word = |at: usize| bytes[at..at + 8].try_into().map_or(0, u64::from_ne_bytes);
         if word(0) > 0 {

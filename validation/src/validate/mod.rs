@@ -25,6 +25,7 @@ mod page;
 mod play;
 mod programs;
 mod rates;
+mod refit;
 mod replay;
 mod resources;
 mod ring;
