@@ -108,7 +108,7 @@ fn report(
     let prices = input::likely_parameters(path)?;
     let mut stalls = Stalls::new(&prices, &Substitutions::default(), options.frame_ms);
     let mut marks = Marks::default();
-    let mut callers = NamedCallers::default();
+    let mut callers = arguments.worst.map(|_| NamedCallers::default());
     let mut pass = Pass::open(path, None)?.tell_missing();
     // The user's own events begin and end with each request.
     if arguments.events.is_none() {
@@ -119,7 +119,9 @@ fn report(
         episodes.observe(observation);
         stalls.observe(observation);
         marks.observe(observation);
-        callers.observe(observation);
+        if let Some(callers) = &mut callers {
+            callers.observe(observation);
+        }
     })?;
     if !span.is_all() {
         let start = summary.first().unwrap_or_default();
@@ -141,7 +143,7 @@ fn report(
     let stalls = StallsReport::new(&stalls, &summary);
     stalls.name_in(&mut report);
     marks.name_in(&mut report, &summary, &stalls);
-    if arguments.worst.is_some() {
+    if let Some(callers) = callers {
         callers.name_in(&mut report.episodes, summary.first().unwrap_or_default());
     }
     let messages = match arguments.format {

@@ -23,6 +23,11 @@ impl MissingParts {
         }
     }
 
+    /// True where the recording ended properly.
+    pub(super) fn is_ended(&self) -> bool {
+        self.ended
+    }
+
     /// The recording was read to its last record.
     pub fn end(&mut self) {
         if !self.ended {

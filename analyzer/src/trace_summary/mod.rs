@@ -75,7 +75,6 @@ pub struct TraceSummary {
     missing: MissingParts,
     /// The changes that the recorder tried, with the number of changed requests.
     tried: BTreeMap<String, u64>,
-    ended: bool,
     attached: bool,
     /// The link that the recorder emulated.
     network: Option<EmulatedNetwork>,
@@ -152,12 +151,13 @@ impl TraceSummary {
                 self.present = self.present.saturating_sub(1);
             }
             Control::CpuTime(reading) => self.cpu_clocks.read(reading),
-            Control::Trouble { .. } | Control::Hole { .. } => self.missing.control(time, control),
+            Control::Trouble { .. } | Control::Hole { .. } | Control::Ended { .. } => {
+                self.missing.control(time, control);
+            }
             Control::Tried { fix, requests } if self.tried.len() < MAX_TRIED => {
                 let count = self.tried.entry(fix.clone()).or_default();
                 *count = count.saturating_add(requests.unwrap_or(0));
             }
-            Control::Ended { .. } => self.ended = true,
             _ => {}
         }
     }
@@ -302,7 +302,7 @@ impl TraceSummary {
 
     /// True where the recording ended properly.
     pub fn is_complete(&self) -> bool {
-        self.ended
+        self.missing.is_ended()
     }
 
     /// The connections, in the order of their opening; the first 10,000 of them.
@@ -375,7 +375,7 @@ impl TraceSummary {
             (WarningKind::LostBytes, self.lost_bytes),
             (WarningKind::Attached, u64::from(self.attached)),
             (WarningKind::Joined, self.joined),
-            (WarningKind::Incomplete, u64::from(!self.ended)),
+            (WarningKind::Incomplete, u64::from(!self.missing.is_ended())),
         ];
         let counts = counts.into_iter().filter(|(_, count)| *count > 0);
         let tried = self

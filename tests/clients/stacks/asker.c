@@ -31,12 +31,14 @@ __attribute__((noinline)) static void start(void *x)
     __asm__ volatile("");
 }
 
-int main(void)
+/* An argument is the number of times. */
+int main(int count, char **words)
 {
     void *x = xcb_connect(0, 0);
     if (xcb_connection_has_error(x))
         return 1;
-    start(x);
+    for (int times = count > 1 ? atoi(words[1]) : 1; times > 0; times--)
+        start(x);
     xcb_disconnect(x);
     return 0;
 }

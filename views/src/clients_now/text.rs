@@ -5,6 +5,7 @@ use x11prof_analyzer::{Basis, NowReport};
 use super::{By, Order, answer, headings, rows};
 use crate::page::{Page, Style};
 use crate::plain::plain;
+use crate::profile::server_time;
 use crate::table::Table;
 use crate::units::{bytes, duration, number, share};
 
@@ -73,16 +74,11 @@ pub fn watching(report: &NowReport) -> Option<String> {
     ))
 }
 
-/// The source of the server's times.
+/// The source of the server's times. What is not measured now is modelled.
 pub fn basis(report: &NowReport) -> String {
-    let prices = plain(&report.prices);
-    match report.basis {
-        Basis::Timed => "Server time: timed in the server, request by request".to_owned(),
-        Basis::Measured => {
-            format!("Server time: by the kernel's clock, divided by prices of {prices}")
-        }
-        Basis::Carried | Basis::Modelled => {
-            format!("Server time: modelled, from prices of {prices} alone")
-        }
-    }
+    let basis = match report.basis {
+        Basis::Carried => Basis::Modelled,
+        basis => basis,
+    };
+    server_time(basis, &plain(&report.prices))
 }

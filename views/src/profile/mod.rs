@@ -18,7 +18,7 @@ pub use crate::csv_tables::profile as csv;
 pub(crate) use doubts::of_warnings as doubts_of;
 pub(crate) use scales::scaled_text;
 pub use text::text;
-pub(crate) use verdict::{basis_word, network_words};
+pub(crate) use verdict::{basis_word, network_words, server_time};
 
 /// A page that breaks no line, for what is laid out elsewhere.
 fn endless() -> Page {

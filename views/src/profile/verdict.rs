@@ -199,33 +199,36 @@ pub(crate) fn basis_word(of: Basis) -> &'static str {
     }
 }
 
-/// The percentage points by which a share that prices made is off: the largest of a program's five most expensive requests, in the
+/// The percentage points by which prices put a program's shares off: the largest of its five most expensive requests, in the
 /// median of 28 programs on each of four kinds of server (docs/ACCURACY.md).
 const SHARES_OFF: u32 = 10;
 
-/// The source of the server's time.
+/// The source of the server's time, of any page.
+pub(crate) fn server_time(basis: Basis, prices: &str) -> String {
+    let source = match basis {
+        Basis::Timed => "timed in the server, request by request".to_owned(),
+        Basis::Measured => format!("the kernel's, divided by prices of {prices}"),
+        Basis::Carried => format!("measured when recorded, carried over to {prices}"),
+        Basis::Modelled => format!("modelled, from prices of {prices} alone"),
+    };
+    format!("Server time: {source}")
+}
+
+/// The source of the report's server time, and how sure its figures are.
 fn basis(report: &ProfileReport) -> String {
-    let name = plain(&report.server.name);
-    match report.server.basis {
-        Basis::Timed => "Server time: timed in the server, request by request".to_owned(),
+    let of = server_time(report.server.basis, &plain(&report.server.name));
+    let sure = match report.server.basis {
+        Basis::Timed => String::new(),
         Basis::Measured => {
             let not_timed = match &report.server.not_timed {
                 Some(why) => format!("; not timed: {}", plain(why)),
                 None => String::new(),
             };
-            format!(
-                "Server time: the kernel's, divided by prices of {name} (shares ± {SHARES_OFF} points){not_timed}"
-            )
+            format!(" (shares ± {SHARES_OFF} points){not_timed}")
         }
-        Basis::Carried => {
-            let bounds = bounds(report);
-            format!("Server time: measured when recorded, carried over to {name}{bounds}")
-        }
-        Basis::Modelled => {
-            let bounds = bounds(report);
-            format!("Server time: modelled, from prices of {name} alone{bounds}")
-        }
-    }
+        Basis::Carried | Basis::Modelled => bounds(report),
+    };
+    format!("{of}{sure}")
 }
 
 /// The bounds by the calibration, where they are more than a hundredth apart.
