@@ -293,7 +293,7 @@ fn memory_does_not_follow_the_length_of_the_trace() {
 }
 
 /// A kept recording whose records are changed, with random numbers.
-fn changed(
+pub(crate) fn changed(
     place: &Place,
     name: &str,
     mut seed: u64,
@@ -324,7 +324,7 @@ fn changed(
 }
 
 /// Changes about one of `of` bytes of what was said.
-fn garble(record: &mut Record, random: &mut dyn FnMut() -> u64, of: u64) {
+pub(crate) fn garble(record: &mut Record, random: &mut dyn FnMut() -> u64, of: u64) {
     if let Record::Block(block) = record {
         let mut bytes = block.bytes.to_vec();
         for byte in &mut bytes {
@@ -337,7 +337,7 @@ fn garble(record: &mut Record, random: &mut dyn FnMut() -> u64, of: u64) {
 }
 
 /// Changes the record's times.
-fn shift(record: &mut Record, mut shifted: impl FnMut(Timestamp) -> Timestamp) {
+pub(crate) fn shift(record: &mut Record, mut shifted: impl FnMut(Timestamp) -> Timestamp) {
     match record {
         Record::Block(block) => block.time = shifted(block.time),
         Record::Control(time, _) => *time = shifted(*time),

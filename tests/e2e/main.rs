@@ -39,6 +39,7 @@ mod profile;
 mod profile_views;
 mod record;
 mod replay;
+mod replay_attacks;
 mod resources;
 mod ring;
 mod roundtrips;

@@ -11,6 +11,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::time::Duration;
 
 use x11prof_protocol::{ByteOrder, Extensions, Symbol};
 use x11prof_session::Input;
@@ -81,6 +82,14 @@ impl Script {
     /// Fails if the trace cannot be read, begins in the middle of a session, has no client, or is too long for memory.
     pub fn read<R: Read>(trace: &mut Reader<R>) -> Result<Script, ReplayError> {
         reader::read(trace)
+    }
+
+    /// The longest time from the first step to another.
+    pub fn lasts(&self) -> Duration {
+        let first = self.steps.first().map(|step| step.time);
+        let times = self.steps.iter().map(|step| step.time);
+        let since = first.and_then(|first| times.map(|time| time.since(first)).max());
+        since.unwrap_or_default()
     }
 
     /// Requests that cannot be played anywhere: their names and numbers.

@@ -6,6 +6,7 @@ pub(crate) mod player;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use x11prof_analyzer::{Comparison, ProfileReport};
 use x11prof_proxy::Target;
@@ -22,6 +23,8 @@ use crate::output::{emit_json, emit_text, page, refuse_input};
 
 /// The share of the server's time whose requests may be left out: with more, a replay is another program.
 const MOST_LEFT_OUT: f64 = 0.05;
+/// The longest recording that is played at its own pace.
+const LONGEST: Duration = Duration::from_hours(24);
 
 /// A replay that was recorded.
 struct Replayed {
@@ -44,6 +47,14 @@ fn replayed(arguments: &Replay) -> Outcome {
     let reading = |error| CommandError::file(path, error);
     let script = Script::read(&mut input::trace(path)?).map_err(reading)?;
     let recorded = measured::report(path, "recorded")?;
+    if arguments.pace == PaceChoice::Recorded && script.lasts() > LONGEST {
+        let days = script.lasts().as_secs() / LONGEST.as_secs();
+        let why = format!(
+            "it lasts {}; --pace full leaves the pauses out",
+            counted(days, "day")
+        );
+        return Err(CommandError::file(path, why));
+    }
     refuse(path, &script, &recorded)?;
     let servers = servers(arguments);
     let mut all = Vec::with_capacity(servers.len());
@@ -132,7 +143,8 @@ fn refuse(path: &Path, script: &Script, recorded: &ProfileReport) -> Result<(), 
     Err(CommandError::file(
         path,
         format_args!(
-            "{:.0} % of the server's time needs a GPU's buffers or descriptors; record it with --full --try no-sharing",
+            "{:.0} % of the server's time is in requests that cannot be played, such as those with a GPU's buffers or \
+             descriptors; record it with --full --try no-sharing",
             100.0 * share
         ),
     ))

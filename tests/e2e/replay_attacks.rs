@@ -1,0 +1,203 @@
+//! `x11prof replay` of recordings that nobody made, of clients that die, and to servers that fail: one line of error or a
+//! played session, no hang, no panic.
+
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::Value;
+use x11prof_trace::Timestamp;
+
+use crate::harness::raw::{Client, Order};
+use crate::harness::{Finished, Place, Recording};
+use crate::hostile::{changed, garble, shift};
+
+/// Core opcodes.
+const CREATE_PIXMAP: u8 = 53;
+const FREE_PIXMAP: u8 = 54;
+const NO_OPERATION: u8 = 127;
+/// The longest time for a replay of a short recording, whatever its bytes are.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// Plays `x11prof.mcap`, which must be played, or be refused in one line.
+fn played(place: &Place, words: &[&str]) -> Finished {
+    let began = Instant::now();
+    let played = place.run(["replay", "x11prof.mcap"].iter().chain(words));
+    let said = played.stderr();
+    assert!(!said.contains("panicked"), "{played}");
+    match played.status() {
+        Some(0) => assert!(said.contains("of a processor"), "{played}"),
+        _ => drop(played.failed_with_one_line(1)),
+    }
+    assert!(began.elapsed() < LONGEST, "{:?}: {played}", began.elapsed());
+    played
+}
+
+/// Requests by kind, but for those that a player adds.
+fn counts(place: &Place, trace: &str) -> Vec<(String, u64)> {
+    let report = place.json(["report", trace, "--params", "sun4-ipc", "--format", "json"]);
+    let requests = report["requests"].as_array().expect("requests");
+    let count = |one: &Value| {
+        let name = one["name"].as_str().expect("a name").to_owned();
+        (name, one["count"].as_u64().expect("a count"))
+    };
+    let mut counts: Vec<(String, u64)> = requests.iter().map(count).collect();
+    counts.retain(|(name, _)| name != "GetInputFocus");
+    counts.sort();
+    counts
+}
+
+#[test]
+fn garbled_recordings_are_played_or_refused_in_one_line() {
+    let place = Place::new();
+    for (name, seed, of) in [
+        ("xset.mcap", 1, 50),
+        ("xset.mcap", 2, 2000),
+        ("xclock.mcap", 3, 500),
+        ("xclock.mcap", 4, 5000),
+        ("xterm.mcap", 5, 2000),
+        ("xterm.mcap", 6, 20_000),
+        ("gtk3-widget-factory.mcap", 7, 20_000),
+    ] {
+        changed(&place, name, seed, |record, random| {
+            garble(record, random, of);
+        });
+        played(&place, &["--server", "xvfb", "--pace", "full"]);
+    }
+}
+
+#[test]
+fn a_recording_that_was_cut_off_is_played_to_where_it_ends() {
+    let place = Place::new();
+    let whole = std::fs::read(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/data/xterm.mcap"
+    ));
+    let whole = whole.expect("a kept trace");
+    for part in [1, 3, 5, 7] {
+        place.write("x11prof.mcap", &whole[..whole.len() * part / 8]);
+        played(&place, &["--server", "xvfb", "--pace", "full"]);
+    }
+}
+
+#[test]
+fn a_recording_of_weeks_is_not_played_at_its_pace() {
+    let place = Place::new();
+    changed(&place, "xset.mcap", 1, |record, random| {
+        shift(record, |time| {
+            Timestamp::from_nanos(time.as_nanos() + (random() << 20))
+        });
+    });
+    let refused = played(&place, &["--server", "xvfb"]).failed_with_one_line(1);
+    assert!(refused.contains("--pace full"), "{refused}");
+    played(&place, &["--server", "xvfb", "--pace", "full"]);
+}
+
+/// Makes a recording of a client that sends a request each 50 ms for four seconds.
+fn slow_session(place: &Place) {
+    let mut recording = Recording::at(
+        place,
+        &place.path("x11prof.mcap"),
+        &["--full", "--server", "xvfb"],
+    );
+    let mut client = recording.raw(Order::Little);
+    for _ in 0..80 {
+        client.request(NO_OPERATION, 0, &[]);
+        client.sync();
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    drop(client);
+    assert!(recording.signal(Signal::INT).success());
+}
+
+#[test]
+fn a_server_that_ends_or_falls_silent_is_told_of_in_one_line() {
+    let place = Place::new();
+    slow_session(&place);
+    for signal in ["KILL", "STOP"] {
+        // Two seconds are enough for the start, and less than the session takes.
+        let server = format!(
+            "Xvfb -screen 0 1280x1024x24 \"$@\" &\nsleep 2\nkill -{signal} $!\nsleep 60\nkill -KILL $!\n"
+        );
+        place.write("server", server.as_bytes());
+        let refused = played(&place, &["--server-command", "sh ./server"]);
+        refused.failed_with_one_line(1);
+    }
+}
+
+#[test]
+fn a_thousand_clients_are_played() {
+    let place = Place::new();
+    let mut recording = Recording::at(
+        &place,
+        &place.path("x11prof.mcap"),
+        &["--full", "--server", "xvfb"],
+    );
+    for _ in 0..10 {
+        let mut clients: Vec<Client> = (0..100).map(|_| recording.raw(Order::Little)).collect();
+        for client in &mut clients {
+            let (pixmap, root) = (client.id(1), client.root());
+            client.request(CREATE_PIXMAP, 24, &[pixmap, root, 8 | 8 << 16]);
+            client.sync();
+        }
+    }
+    assert!(recording.signal(Signal::INT).success());
+    let said = played(&place, &["--server", "xvfb"]);
+    said.succeeded();
+    assert!(said.stderr().contains("of 1000 clients"), "{said}");
+    assert_eq!(
+        counts(&place, "x11prof.mcap"),
+        counts(&place, "replay-xvfb.mcap")
+    );
+}
+
+#[test]
+fn requests_that_fail_and_clients_that_die_are_played_alike() {
+    let place = Place::new();
+    let mut recording = Recording::at(
+        &place,
+        &place.path("x11prof.mcap"),
+        &["--full", "--server", "xvfb"],
+    );
+    let mut first = recording.raw(Order::Little);
+    // Nobody has such a pixmap.
+    (0..7).for_each(|n| first.request(FREE_PIXMAP, 0, &[0x00ff_ff00 | n]));
+    let mut second = recording.raw(Order::Little);
+    let pixmap = second.id(1);
+    let root = second.root();
+    second.request(CREATE_PIXMAP, 24, &[pixmap, root, 8 | 8 << 16]);
+    second.sync();
+    // The second dies within a request of 400 bytes.
+    let half = [NO_OPERATION, 0, 100, 0, 0, 0, 0, 0];
+    second.socket.write_all(&half).expect("half a request");
+    drop(second);
+    first.request(NO_OPERATION, 0, &[]);
+    assert!(recording.signal(Signal::INT).success());
+    let said = played(&place, &["--server", "xvfb", "--format", "json"]);
+    said.succeeded();
+    assert!(!said.stderr().contains("that failed"), "{said}");
+    assert!(said.stderr().contains("of 2 clients"), "{said}");
+    assert_eq!(
+        counts(&place, "x11prof.mcap"),
+        counts(&place, "replay-xvfb.mcap")
+    );
+}
+
+#[test]
+fn a_recording_of_which_too_much_cannot_be_played_is_refused() {
+    let place = Place::new();
+    let mut recording = Recording::at(
+        &place,
+        &place.path("x11prof.mcap"),
+        &["--full", "--server", "xvfb"],
+    );
+    let mut client = recording.raw(Order::Little);
+    // RECORD shows other clients' messages: a replay sends none of its requests.
+    let record = client.extension("RECORD");
+    (0..500).for_each(|_| client.request(record, 0, &[0x000d_0001]));
+    (0..500).for_each(|_| drop(client.reply()));
+    drop(client);
+    assert!(recording.signal(Signal::INT).success());
+    let refused = played(&place, &["--server", "xvfb"]).failed_with_one_line(1);
+    assert!(refused.contains("% of the server's time"), "{refused}");
+}
