@@ -1,11 +1,11 @@
 //! `cargo xtask validate replay`: does a replay show the same pictures, send the same requests, and take the same time?
 //!
 //! Each program is recorded three times. Once on a server of ours, where pictures of the screen are taken at moments at
-//! which the screen rests; the replay's pictures at those moments are held against them, pixel by pixel, and its requests
-//! counted. And twice as a user records, on a private server that times its requests: a replay's time of the server is
+//! which the screen rests, up to the end; the replay's pictures at those moments are held against them, pixel by pixel, and
+//! its requests, replies, errors and events are counted. And twice as a user records, on a private server that times its requests: a replay's time of the server is
 //! held against the recorded one, beside how far the two recordings are apart.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -22,8 +22,6 @@ use super::{median, told};
 use xtask::packages::{DEMO, TEST, ensure};
 use xtask::run::{cargo, run, target};
 
-/// Pictures of a program beside the last one.
-const MOMENTS: usize = 3;
 /// The screen rests if it stays for so long.
 const REST: Duration = Duration::from_millis(30);
 /// The time between two moments.
@@ -35,7 +33,10 @@ const RUNS: usize = 2;
 struct Row {
     equal: usize,
     pictures: usize,
+    /// Kinds of request, reply and error whose numbers differ.
     counts: Vec<String>,
+    /// Kinds of event whose numbers differ.
+    events: Vec<String>,
     said: Vec<String>,
     /// Replayed over recorded.
     ratio: f64,
@@ -50,9 +51,9 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     let folder = target().join("validate/replay");
     fs::create_dir_all(&folder).map_err(told)?;
     println!(
-        "| program | equal pictures | requests that differ in number | replayed / recorded, ms of the server | recorded again / recorded | said |"
+        "| program | equal pictures | requests, replies and errors that differ in number | events that do | replayed / recorded, ms of the server | recorded again / recorded | said |"
     );
-    println!("|---|---:|---|---:|---:|---|");
+    println!("|---|---:|---|---|---:|---:|---|");
     let mut rows = Vec::new();
     for program in PROGRAMS {
         let named = |name: &String| program.name.contains(name.as_str());
@@ -62,11 +63,12 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         match row(program, &folder) {
             Ok(row) => {
                 println!(
-                    "| {} | {} of {} | {} | {:.2} | {:.2} | {} |",
+                    "| {} | {} of {} | {} | {} | {:.2} | {:.2} | {} |",
                     program.name,
                     row.equal,
                     row.pictures,
                     row.counts.join(", "),
+                    row.events.join(", "),
                     row.ratio,
                     row.again,
                     row.said.join("; ")
@@ -102,7 +104,10 @@ fn row(program: &Program, folder: &Path) -> Result<Row, String> {
         let here = fs::read(shown.join(format!("xvfb/{name}.ppm"))).unwrap_or_default();
         equal += usize::from(here == *recorded);
     }
-    let counts = differing(&trace, &folder.join("replay-xvfb.mcap"), &said)?;
+    let played = folder.join("replay-xvfb.mcap");
+    let counts = ["Requests", "Replies", "Errors"].map(|of| differing(&trace, &played, of, &said));
+    let counts: Result<Vec<Vec<String>>, String> = counts.into_iter().collect();
+    let events = differing(&trace, &played, "Events", &said)?;
     let (mut times, mut replays) = (Vec::new(), Vec::new());
     for run in 0..RUNS {
         let timed = folder.join(format!("{name}-timed-{run}.mcap"));
@@ -116,7 +121,8 @@ fn row(program: &Program, folder: &Path) -> Result<Row, String> {
     Ok(Row {
         equal,
         pictures: pictures.len(),
-        counts,
+        counts: counts?.concat(),
+        events,
         said: said.lines().map(short).collect(),
         ratio: median(ratios),
         again: times[1] / times[0],
@@ -154,7 +160,7 @@ fn record_with_pictures(program: &Program, trace: &Path) -> Result<Vec<(String, 
     let mut next = Instant::now();
     while recorder.try_wait().map_err(told)?.is_none() {
         std::thread::sleep(Duration::from_millis(20));
-        if pictures.len() >= MOMENTS || Instant::now() < next {
+        if Instant::now() < next {
             continue;
         }
         let Some(before) = screen.at_rest()? else {
@@ -237,30 +243,41 @@ fn replayed(
     }
 }
 
-/// Kinds of request whose numbers differ, but for those that the player says it added.
-fn differing(trace: &Path, replay: &Path, said: &str) -> Result<Vec<String>, String> {
-    let counts = |trace: &Path| -> Result<BTreeMap<String, i64>, String> {
-        let report = super::report(trace, None)?;
-        let requests = report["requests"].as_array().into_iter().flatten();
-        let count = |one: &Value| Some((one["name"].as_str()?.to_owned(), one["count"].as_i64()?));
-        Ok(requests.filter_map(count).collect())
-    };
-    let (recorded, mut replayed) = (counts(trace)?, counts(replay)?);
+/// Kinds of message of a category whose numbers differ, but for the round trips that the player says it added.
+fn differing(
+    trace: &Path,
+    replay: &Path,
+    category: &str,
+    said: &str,
+) -> Result<Vec<String>, String> {
+    let (recorded, mut replayed) = (counts(trace, category)?, counts(replay, category)?);
     let added = said
         .lines()
         .find(|line| line.contains("GetInputFocus request"));
     let added = added.and_then(|line| line.split(' ').nth(2)?.parse::<i64>().ok());
-    *replayed.entry("GetInputFocus".to_owned()).or_default() -= added.unwrap_or(0);
+    if let Some(count) = replayed.get_mut("GetInputFocus") {
+        *count -= added.unwrap_or(0);
+    }
     replayed.retain(|_, count| *count != 0);
-    let names = recorded.keys().chain(replayed.keys());
-    let mut differ: Vec<String> = names
-        .filter(|name| recorded.get(*name) != replayed.get(*name))
-        .map(|name| {
-            let of = |counts: &BTreeMap<String, i64>| counts.get(name).copied().unwrap_or(0);
-            format!("{name} {} → {}", of(&recorded), of(&replayed))
-        })
-        .collect();
-    differ.sort();
-    differ.dedup();
-    Ok(differ)
+    let names: BTreeSet<&String> = recorded.keys().chain(replayed.keys()).collect();
+    let of = |counts: &BTreeMap<String, i64>, name| counts.get(name).copied().unwrap_or(0);
+    let differ = names.into_iter().filter_map(|name| {
+        let (there, here) = (of(&recorded, name), of(&replayed, name));
+        (there != here).then(|| format!("{name} {there} → {here}"))
+    });
+    Ok(differ.collect())
+}
+
+/// The numbers of messages of a category, by name.
+fn counts(trace: &Path, category: &str) -> Result<BTreeMap<String, i64>, String> {
+    let mut command = Command::new(target().join("release/x11prof"));
+    command.arg("stats").arg(trace).args(["--format", "json"]);
+    let stats = command.output().map_err(told)?.stdout;
+    let stats: Value = serde_json::from_slice(&stats).map_err(told)?;
+    let categories = stats["categories"].as_array().into_iter().flatten();
+    let mut categories = categories.filter(|one| one["name"] == category);
+    let kinds = categories.next().map(|one| &one["by_message"]);
+    let kinds = kinds.and_then(Value::as_array).into_iter().flatten();
+    let count = |one: &Value| Some((one["name"].as_str()?.to_owned(), one["count"].as_i64()?));
+    Ok(kinds.filter_map(count).collect())
 }
