@@ -1,10 +1,14 @@
-//! Compiles the library that times an X server's handlers (src/handler_times). The library is a part of the program.
+//! Compiles the libraries that are parts of the program: one times an X server's handlers (src/handler_times), one tells the
+//! stacks of a client's requests (src/request_stacks).
 
 use std::path::PathBuf;
 use std::process::Command;
 use std::{env, fs};
 
-const SOURCE: &str = "src/handler_times/server_timer.c";
+const LIBRARIES: [(&str, &str); 2] = [
+    ("src/handler_times/server_timer.c", "server_timer.so"),
+    ("src/request_stacks/client_stacks.c", "client_stacks.so"),
+];
 const OPTIONS: [&str; 11] = [
     "-O2",
     "-Wall",
@@ -22,12 +26,18 @@ const OPTIONS: [&str; 11] = [
 ];
 
 fn main() -> Result<(), String> {
-    println!("cargo::rerun-if-changed={SOURCE}");
     println!("cargo::rerun-if-env-changed=CC");
     let out = env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?;
-    let out = PathBuf::from(out).join("server_timer.so");
+    for (source, library) in LIBRARIES {
+        println!("cargo::rerun-if-changed={source}");
+        compile(source, PathBuf::from(&out).join(library))?;
+    }
+    Ok(())
+}
+
+fn compile(source: &str, out: PathBuf) -> Result<(), String> {
     if env::var("CARGO_CFG_TARGET_ARCH").as_deref() != Ok("x86_64") {
-        // The library reads the processor's counter: elsewhere no handlers are timed.
+        // The libraries read the processor's counter and its stack: elsewhere nothing is preloaded.
         return fs::write(&out, []).map_err(|error| format!("{}: {error}", out.display()));
     }
     let compiler = env::var("CC").unwrap_or_else(|_| "cc".to_owned());
@@ -36,11 +46,11 @@ fn main() -> Result<(), String> {
         .args(OPTIONS)
         .arg("-o")
         .arg(&out)
-        .arg(SOURCE)
+        .arg(source)
         .status();
     match status {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{compiler} on {SOURCE}: {status}")),
+        Ok(status) => Err(format!("{compiler} on {source}: {status}")),
         Err(error) => Err(format!(
             "{compiler}, which a C compiler's package has: {error}"
         )),

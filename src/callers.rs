@@ -4,9 +4,14 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use x11prof_analyzer::{Callers, CallersReport, EpisodeReport, FunctionReport, Observation};
+use x11prof_analyzer::{
+    By, Callers, CallersReport, EpisodeReport, FunctionReport, Observation, Profile,
+    program_functions,
+};
 use x11prof_stacks::{Frame, Names};
 use x11prof_trace::{ConnectionId, Control, StackFrame, Timestamp};
+
+use x11prof_views::callers::group_name;
 
 use crate::error::shown;
 
@@ -17,43 +22,68 @@ const TOLD: usize = 5;
 #[derive(Debug, Default)]
 pub(crate) struct NamedCallers {
     callers: Callers,
+    names: FunctionNames,
+}
+
+/// Names functions by the programs' files, as far as these are those of the time of the recording.
+#[derive(Debug, Default)]
+pub(crate) struct FunctionNames {
     recorded: Option<SystemTime>,
 }
 
 impl NamedCallers {
     /// Takes the next observation of a pass.
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
-        if let Observation::Control(_, Control::Started(started)) = observation {
-            self.recorded = UNIX_EPOCH.checked_add(Duration::from_nanos(started.wall_clock_ns));
-        }
+        self.names.observe(observation);
         self.callers.observe(observation);
     }
 
     /// The report; `None` of a recording without stacks. A program's file that has changed since the recording names
     /// nothing.
     pub(crate) fn report(&self) -> Option<CallersReport> {
-        self.named(|callers, name| callers.report(name))
+        self.names.named(|name| self.callers.report(name))
     }
 
     /// Names for the `episodes` of a trace the places from which their clients waited. `first` is the trace's first time.
     pub(crate) fn name_in(&self, episodes: &mut [EpisodeReport], first: Timestamp) {
         let nanos = |ms: f64| first.as_nanos().saturating_add((ms * 1e6).max(0.0) as u64);
-        self.named(|callers, name| {
+        self.names.named(|name| {
             for one in episodes {
                 let span = (nanos(one.start_ms), nanos(one.start_ms + one.latency_ms));
-                one.callers = callers.between(ConnectionId(one.client), span, &mut *name);
+                one.callers = self
+                    .callers
+                    .between(ConnectionId(one.client), span, &mut *name);
             }
+        });
+    }
+}
+
+impl FunctionNames {
+    /// Takes the next observation of a pass.
+    pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
+        if let Observation::Control(_, Control::Started(started)) = observation {
+            self.recorded = UNIX_EPOCH.checked_add(Duration::from_nanos(started.wall_clock_ns));
+        }
+    }
+
+    /// Names the groups of a profile by functions, lines or stacks.
+    pub(crate) fn name_groups(&self, profile: &mut Profile, by: By) {
+        self.named(|name| {
+            profile.name_stacks(|frames| {
+                let functions = program_functions(frames, &mut *name);
+                group_name(&functions, by)
+            });
         });
     }
 
     /// Does something with names, and tells the user of files that name nothing.
     fn named<R>(
         &self,
-        act: impl FnOnce(&Callers, &mut dyn FnMut(&StackFrame) -> Vec<FunctionReport>) -> R,
+        act: impl FnOnce(&mut dyn FnMut(&StackFrame) -> Vec<FunctionReport>) -> R,
     ) -> R {
         let mut names = Names::default();
         let mut files: HashMap<String, bool> = HashMap::new();
-        let result = act(&self.callers, &mut |frame| {
+        let result = act(&mut |frame| {
             let known = files.entry(frame.file.clone());
             let is_unchanged = *known.or_insert_with(|| self.is_unchanged(&frame.file));
             functions(frame, is_unchanged.then_some(&mut names))

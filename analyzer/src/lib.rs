@@ -32,6 +32,7 @@ mod played;
 mod profile;
 mod recorded_server;
 mod reorder;
+mod request_stacks;
 mod resources;
 mod roundtrips;
 mod scrub;
@@ -58,7 +59,9 @@ pub use activity::figures::ActivityFigures;
 pub use activity::run_times::ServerRuns;
 pub use activity::threads::Step;
 pub use budget::{Budget, BudgetCounts, BudgetError, BudgetLine, BudgetVerdict, Found};
-pub use callers::{CallerReport, Callers, CallersReport, FunctionReport, RequestCount};
+pub use callers::{
+    CallerReport, Callers, CallersReport, FunctionReport, RequestCount, program_functions,
+};
 pub use clients_now::report::{
     ClientNow, GrabNow, HeldNow, NowReport, RateNow, RowNow, WaitNow, WatchingCost,
 };

@@ -17,6 +17,7 @@ use crate::emulated_link::EmulatedLink;
 use crate::facts::Facts;
 pub use crate::observation::Observation;
 use crate::reorder::ReorderBuffer;
+use crate::request_stacks::RequestStacks;
 pub use crate::seen::Seen;
 
 /// Connections followed at once, at most. An X server takes 2048 clients at most
@@ -56,6 +57,7 @@ pub struct Pipeline {
     session: Session,
     link: EmulatedLink,
     facts: Facts,
+    stacks: RequestStacks,
     /// True once the trace has no more records.
     over: bool,
     follows_changes: bool,
@@ -85,6 +87,7 @@ impl Pipeline {
             session,
             link: EmulatedLink::default(),
             facts: Facts::default(),
+            stacks: RequestStacks::default(),
             over: false,
             follows_changes: false,
             takes_together: false,
@@ -259,6 +262,7 @@ impl Pipeline {
             Control::Opened(opened) => self.open(opened.connection),
             Control::Joined(joined) => self.join(joined),
             Control::Existing(existing) => checkpoint::tell(&mut self.session, existing),
+            Control::RequestStacks { runs } => self.stacks.take(runs),
             _ => {}
         }
     }
@@ -336,8 +340,10 @@ impl Pipeline {
         facts.round_trips.read(block, at_server);
         facts.hand_on(&Observation::BlockStart(block), on);
         let (session, follows) = (&mut self.session, self.follows_changes);
-        // The changes of the screen, and the requests of a starting client, are followed one by one.
-        let together = self.takes_together && !follows && !facts.start_ups.is_any_starting();
+        let stacks = &mut self.stacks;
+        // The changes of the screen, the requests of a starting client, and those with stacks, are followed one by one.
+        let one_by_one = follows || facts.start_ups.is_any_starting() || stacks.any();
+        let together = self.takes_together && !one_by_one;
         let together = together.then_some(x11prof_session::only_draws as fn(u8) -> bool);
         client.connection.take_together(together);
         let id = ClientId(block.connection.0);
@@ -370,6 +376,12 @@ impl Pipeline {
                     let observed = session.observe(id, &message, extensions);
                     let priced = matches!(observed, Observed::Operation(_));
                     let session = &*session;
+                    let stack = match &message {
+                        Message::Request(request) if stacks.any() => session
+                            .ids_of(id)
+                            .and_then(|ids| stacks.of(ids.first, request.sequence)),
+                        _ => None,
+                    };
                     let answer = facts.round_trips.message(block, at_server, &message, times);
                     let seen = Observation::Message(Seen {
                         connection: block.connection,
@@ -379,6 +391,7 @@ impl Pipeline {
                         times,
                         operation: priced.then(|| session.operation()),
                         target,
+                        stack,
                         answer: answer.as_ref(),
                         starting: facts.start_ups.is_starting(block.connection),
                         changed: changed.as_ref(),

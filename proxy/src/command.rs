@@ -20,6 +20,8 @@ pub(crate) struct CommandLine<'a> {
     pub(crate) words: &'a [OsString],
     /// The longest duration of the recording, with or without a command.
     pub(crate) time: Option<Duration>,
+    /// Variables of its environment.
+    pub(crate) environment: &'a [(&'static str, OsString)],
     /// A copy of the command's terminal output. The command then reads nothing from the terminal.
     pub(crate) collect: Option<&'a File>,
 }
@@ -52,7 +54,8 @@ impl Command {
         command
             .args(arguments)
             .env("DISPLAY", display)
-            .env("XAUTHORITY", authority);
+            .env("XAUTHORITY", authority)
+            .envs(line.environment.iter().map(|(name, value)| (name, value)));
         if let Some(file) = line.collect {
             if io::stdin().is_terminal() {
                 command.stdin(Stdio::null());

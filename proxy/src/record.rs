@@ -30,6 +30,7 @@ use crate::private_server::PrivateServer;
 use crate::record_error::RecordError;
 use crate::record_filter::MakeFilter;
 use crate::recorder::Recorder;
+use crate::request_stacks::{self, RequestStacks};
 use crate::rewrites::{Opcodes, Rewrite, TriedRewrites};
 use crate::scheduling::Scheduling;
 use crate::serve::{self, ServeOutcome};
@@ -98,8 +99,17 @@ pub struct RecordConfig {
     /// A copy of the command's terminal output, which then goes to the recorder alone. The command's standard input is
     /// empty if it would be the terminal.
     pub collect: Option<Arc<File>>,
-    /// Record the stacks on which clients wait for replies.
-    pub stacks: bool,
+    /// The stacks to record.
+    pub stacks: Option<Stacks>,
+}
+
+/// Moments of a client at which its stack is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stacks {
+    /// The waits for replies.
+    Waits,
+    /// Each request. The command loads a library for that.
+    Requests,
 }
 
 /// The outcome of a recording.
@@ -209,8 +219,13 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         None => server_pid.and_then(HandlerTimes::of_server),
     };
     let timer = timer.and_then(|timer| told_timer(&tap, server_pid, timer));
-    let stacks = config.stacks.then(|| WaitStacks::start(tap.clone()));
+    let of = |wanted| config.stacks.filter(|stacks| *stacks == wanted);
+    let stacks = of(Stacks::Waits).map(|_| WaitStacks::start(tap.clone()));
     let stacks = stacks.transpose().map_err(system("a thread"))?;
+    let requests = of(Stacks::Requests).map(|_| RequestStacks::start(dir.path(), tap.clone()));
+    let requests = requests
+        .transpose()
+        .map_err(|why| system("stacks of requests")(std::io::Error::other(why)))?;
     let display = Arc::new(Display {
         link,
         cookie,
@@ -236,6 +251,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     let command = CommandLine {
         time: config.time,
         words: &config.command,
+        environment: requests.as_ref().map_or(&[], RequestStacks::environment),
         collect: config.collect.as_deref(),
     };
     let listening = LocalSet::new();
@@ -259,6 +275,10 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     let lost = display.stacks.as_ref().map_or(0, WaitStacks::end);
     if lost > 0 {
         let what = format!("{lost} stacks are left out: unwinding them took too long, or failed");
+        on(Notice::Trouble(what));
+    }
+    let read = requests.map(|requests| request_stacks::tell(requests.end(), accepted));
+    if let Some(what) = read.flatten() {
         on(Notice::Trouble(what));
     }
     let ServeOutcome { exit_status } = match served {

@@ -30,8 +30,8 @@ pub(crate) use replay::{PaceChoice, Replay};
 pub(crate) use roundtrips::RoundTrips;
 pub(crate) use top::Top;
 pub(crate) use values::{
-    BasisChoice, DEFAULT_TRACE, EpisodesFormat, ExportFormat, Format, ReportFormat, TableArguments,
-    TableFormat, seconds,
+    BasisChoice, DEFAULT_TRACE, EpisodesFormat, ExportFormat, Format, ReportFormat, StacksOf,
+    TableArguments, TableFormat, seconds,
 };
 use values::{NetworkParser, ParametersParser, ServerParser, label, rewrite};
 
@@ -250,9 +250,18 @@ pub(crate) struct Record {
     /// grabbed on the server's root windows: no program gets it meanwhile
     #[arg(long, value_name = "KEY")]
     pub(crate) mark_key: Option<Chord>,
-    /// Record where in the program each wait for a reply began: `roundtrips` names the functions
-    #[arg(long, conflicts_with_all = ["attach", "ring", "episodes_only"])]
-    pub(crate) stacks: bool,
+    /// Record where in the program each wait for a reply began (waits, the default): `roundtrips` names the functions. Or where
+    /// each request was made (requests), for programs that use libX11 or libxcb: `report --by function` adds up by them
+    #[arg(
+        long,
+        value_name = "OF",
+        value_enum,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "waits",
+        conflicts_with_all = ["attach", "ring", "episodes_only"]
+    )]
+    pub(crate) stacks: Option<StacksOf>,
     /// First measure the connection to the server, which takes some seconds, and keep the result in the trace
     #[arg(long)]
     pub(crate) link: bool,

@@ -95,6 +95,12 @@ pub(crate) enum GroupBy {
     Drawable,
     /// The property, selection or message type of a request
     Atom,
+    /// The program's function that made the request (record --stacks=requests)
+    Function,
+    /// The line of the program's source that made the request
+    Line,
+    /// The function with its callers
+    Stack,
 }
 
 impl GroupBy {
@@ -106,8 +112,20 @@ impl GroupBy {
             GroupBy::Window => Some(By::Window),
             GroupBy::Drawable => Some(By::Drawable),
             GroupBy::Atom => Some(By::Atom),
+            GroupBy::Function => Some(By::Function),
+            GroupBy::Line => Some(By::Line),
+            GroupBy::Stack => Some(By::Stack),
         }
     }
+}
+
+/// The moments of a program at which its stack is recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StacksOf {
+    /// Each wait for a reply, while the recorder holds the reply
+    Waits,
+    /// Each request, by a library that the program loads
+    Requests,
 }
 
 /// The trace where the user names none.

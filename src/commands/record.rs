@@ -11,14 +11,14 @@ use std::time::Duration;
 use x11prof_cost_model::Network;
 use x11prof_proxy::{
     AttachConfig, DEFAULT_QUEUE_BYTES, MakeFilter, Notice, RecordConfig, RecordError, Recorded,
-    Rewrite, Target, attach, record,
+    Rewrite, Stacks, Target, attach, record,
 };
 
 use x11prof_trace::EmulatedNetwork;
 use x11prof_views::units::{bytes, counted, duration, share};
 
 use super::scrub;
-use crate::args::{DEFAULT_TRACE, Record};
+use crate::args::{DEFAULT_TRACE, Record, StacksOf};
 use crate::error::{CommandError, Outcome, shown};
 use crate::live::Live;
 use consumer::Consumer;
@@ -89,7 +89,10 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         filter,
         mark_key: arguments.mark_key,
         collect: consumer.view().and_then(Live::collect),
-        stacks: arguments.stacks,
+        stacks: arguments.stacks.map(|of| match of {
+            StacksOf::Waits => Stacks::Waits,
+            StacksOf::Requests => Stacks::Requests,
+        }),
     };
     let recorded = record(&config, |notice| tell(consumer.view(), &notice, serves));
     config.watch = None;

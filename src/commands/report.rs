@@ -11,6 +11,7 @@ use x11prof_views::html::Sweep;
 use x11prof_views::profile as views;
 
 use crate::args::{BasisChoice, Report, ReportFormat};
+use crate::callers::FunctionNames;
 use crate::commands::{compare, html};
 use crate::error::{CommandError, Outcome};
 use crate::input;
@@ -58,6 +59,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     }
     .map(|prices| Profile::new(&prices.parameters, &substitutions, Blocking::default()));
     let mut summary = TraceSummary::default();
+    let mut functions = FunctionNames::default();
     let wanted =
         arguments.resources || arguments.all || is_html || arguments.format == ReportFormat::Json;
     let mut page_parts = (is_html && span.is_all()).then(html::PageParts::new);
@@ -88,6 +90,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
             Step::Before(observation) | Step::Within(observation) => observation,
         };
         summary.observe(observation);
+        functions.observe(observation);
         profile.observe(observation);
         if let Some(here) = &mut here {
             here.observe(observation);
@@ -121,6 +124,9 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
             "the recorded server's time is not in the trace (a remote server, or a kernel that does not \
              tell); use --basis model",
         ));
+    }
+    if let Some(by) = arguments.by.by().filter(|by| by.is_of_code()) {
+        functions.name_groups(&mut profile, by);
     }
     let name = path.to_string_lossy();
     let mut report =

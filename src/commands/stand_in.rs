@@ -64,7 +64,7 @@ impl StandIn<'_> {
             filter: Some(without_its_own),
             mark_key: None,
             collect: None,
-            stacks: false,
+            stacks: None,
         };
         let recorded = record(&config, |_| {}).map_err(why)?;
         self.end(&outcome, &recorded, trace)

@@ -166,3 +166,107 @@ fn looking_at_stacks_takes_a_twentieth_of_the_waits() {
         "{callers:#}"
     );
 }
+
+/// Requests by the function that made them: count and the server's milliseconds.
+fn by_function(place: &Place, by: &str) -> Vec<(String, u64, f64)> {
+    let report = place.json(["report", "x11prof.mcap", "--by", by, "--format", "json"]);
+    let groups = report["groups"]["lines"].as_array().expect("groups");
+    let group = |one: &Value| {
+        let name = one["name"].as_str()?.to_owned();
+        Some((name, one["count"].as_u64()?, one["server_ms"].as_f64()?))
+    };
+    groups.iter().filter_map(group).collect()
+}
+
+#[test]
+fn each_request_has_the_function_that_made_it() {
+    let place = Place::new();
+    needs("cc", "gcc");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/stacks/drawer.c");
+    let program = place.path("drawer");
+    for options in [
+        &["-DXLIB", "-l:libX11.so.6", "-O2", "-g"][..],
+        &["-l:libxcb.so.1", "-O2", "-g", "-fno-omit-frame-pointer"][..],
+    ] {
+        let mut compiler = Command::new("cc");
+        compiler.arg(source).args(options).arg("-o").arg(&program);
+        assert!(compiler.status().expect("cc").success());
+        let program = program.to_str().expect("a plain path");
+        place.ok([
+            "record",
+            "--server",
+            "xvfb",
+            "--stacks=requests",
+            "--",
+            program,
+        ]);
+        let functions = by_function(&place, "function");
+        let of = |name: &str| {
+            let mut all = functions.iter();
+            all.find(|(one, ..)| one.starts_with(&format!("{name} [")))
+                .unwrap_or_else(|| panic!("{name}: {functions:?}"))
+        };
+        for (name, count) in [
+            ("clear_areas", 300),
+            ("copy_areas", 200),
+            ("leak_pixmaps", 7),
+            ("ask_for_atoms", 5),
+        ] {
+            assert_eq!(of(name).1, count, "{name}: {functions:?}");
+        }
+        // One function makes all requests of a kind, so its time is theirs.
+        let report = place.json(["report", "x11prof.mcap", "--format", "json"]);
+        for (request, function) in [("ClearArea", "clear_areas"), ("CopyArea", "copy_areas")] {
+            let requests = report["requests"].as_array().expect("requests");
+            let mut requests = requests.iter();
+            let request = requests.find(|one| one["name"] == request).expect(request);
+            let (time, ours) = (
+                request["server_ms"].as_f64().expect("a time"),
+                of(function).2,
+            );
+            assert!(
+                (ours / time - 1.0).abs() < 0.05,
+                "{function}: {ours} of {time}"
+            );
+        }
+        let lines = by_function(&place, "line");
+        let line = lines
+            .iter()
+            .find(|(name, ..)| name.starts_with("clear_areas (drawer.c:"));
+        assert_eq!(line.expect("a line").1, 300, "{lines:?}");
+        // The same requests have three stacks.
+        let stacks = by_function(&place, "stack");
+        let cleared = stacks
+            .iter()
+            .filter(|(name, ..)| name.starts_with("clear_areas "));
+        let cleared: Vec<u64> = cleared.map(|(_, count, _)| *count).collect();
+        assert_eq!(cleared, [100, 100, 100], "{stacks:?}");
+        // The waits have the stacks of their requests, all of them.
+        let waits = place.json(["roundtrips", "x11prof.mcap", "--format", "json"]);
+        let waits = callers(&waits);
+        assert!(
+            waits.contains(&("ask_for_atoms", 5, "InternAtom")),
+            "{waits:?}"
+        );
+        let page = place.ok(["report", "x11prof.mcap", "--by", "function"]);
+        assert!(page.contains("Function "), "{page}");
+    }
+}
+
+#[test]
+fn a_program_whose_requests_have_no_stacks_is_told_of() {
+    let place = Place::new();
+    let ours = env!("CARGO_BIN_EXE_x11prof");
+    let record = place.run([
+        "record",
+        "--server",
+        "xvfb",
+        "--stacks=requests",
+        "--",
+        ours,
+        "link",
+    ]);
+    let said = record.stderr();
+    record.succeeded();
+    assert!(said.contains("no request has a stack"), "{said}");
+}

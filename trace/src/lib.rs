@@ -37,8 +37,8 @@ pub use parts::cut;
 pub use reader::Reader;
 pub use record::{
     Block, Control, CpuTime, Direction, EmulatedNetwork, ExtensionOpcodes, Gap, HandlerTime, Link,
-    Opened, Part, Record, RoundTrip, Server, StackFrame, Started, Switch, SwitchKind, Transfer,
-    Waiting,
+    Opened, Part, Record, RequestRun, RoundTrip, Server, StackFrame, Started, Switch, SwitchKind,
+    Transfer, Waiting,
 };
 pub use recovery::{Recovery, recover};
 pub use time::Timestamp;

@@ -110,12 +110,43 @@ pub struct HandlerTime {
 }
 
 /// A call of a stack.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct StackFrame {
     /// The file of the code; empty where there is none.
     pub file: String,
     /// The address in the file, of the call and not of the return.
     pub address: u64,
+}
+
+/// Requests in a row that a client made on one stack; `[ids, sequence, count, stack]` in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "[u32; 4]", into = "[u32; 4]")]
+pub struct RequestRun {
+    /// The first resource id of the client's connection, which tells the connection.
+    pub ids: u32,
+    /// The low bits of the first request's sequence number.
+    pub sequence: u32,
+    /// The number of requests.
+    pub count: u32,
+    /// The stack's number.
+    pub stack: u32,
+}
+
+impl From<[u32; 4]> for RequestRun {
+    fn from([ids, sequence, count, stack]: [u32; 4]) -> RequestRun {
+        RequestRun {
+            ids,
+            sequence,
+            count,
+            stack,
+        }
+    }
+}
+
+impl From<RequestRun> for [u32; 4] {
+    fn from(run: RequestRun) -> [u32; 4] {
+        [run.ids, run.sequence, run.count, run.stack]
+    }
 }
 
 /// A control record: JSON in the file, so that it can grow.
@@ -221,6 +252,11 @@ pub enum Control {
         stack: u32,
         /// The time by which copying the stack delayed the reply, in nanoseconds.
         took_ns: u64,
+    },
+    /// The stacks on which clients made requests. The record stands at a time before it.
+    RequestStacks {
+        /// Requests in a row.
+        runs: Vec<RequestRun>,
     },
     /// The server's state from before the trace.
     Existing(Existing),

@@ -1,6 +1,6 @@
-//! Where in the programs the waits for replies began.
+//! Where in the programs the waits for replies began, and requests were made.
 
-use x11prof_analyzer::{CallerReport, CallersReport, FunctionReport};
+use x11prof_analyzer::{By, CallerReport, CallersReport, FunctionReport};
 
 use crate::page::{Page, Style};
 use crate::plain::plain;
@@ -14,6 +14,8 @@ const ASKERS: usize = 2;
 /// Functions of a place that are shown, and with all.
 const NAMED: usize = 2;
 const ALL: usize = 40;
+/// Functions in the name of a group of stacks.
+const CALLERS: usize = 8;
 
 /// A table of the callers, after the round trips.
 pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
@@ -33,7 +35,7 @@ pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
     for caller in report.callers.iter().take(rows) {
         let request = caller.requests.first().map(|one| one.request.clone());
         table.row([
-            chain(caller, if page.all { ALL } else { NAMED }),
+            chain(&caller.functions, if page.all { ALL } else { NAMED }),
             caller.waits.to_string(),
             format!("{:.digits$}", caller.waited_ms),
             request.unwrap_or_default(),
@@ -73,7 +75,7 @@ pub(crate) fn askers(report: &CallersReport, request: &str) -> Option<String> {
     let mut askers: Vec<(u64, String)> = report
         .callers
         .iter()
-        .filter_map(|one| Some((of(one)?, chain(one, NAMED))))
+        .filter_map(|one| Some((of(one)?, chain(&one.functions, NAMED))))
         .collect();
     askers.sort_by(|a, b| b.cmp(a));
     let named = askers.iter().take(ASKERS);
@@ -93,7 +95,7 @@ pub(crate) fn waited_in(callers: &[CallerReport]) -> Option<String> {
         let trips = counted(one.waits, "round trip");
         format!(
             "{} ({trips}, {:.1} ms{})",
-            chain(one, NAMED),
+            chain(&one.functions, NAMED),
             one.waited_ms,
             request.unwrap_or_default()
         )
@@ -102,9 +104,27 @@ pub(crate) fn waited_in(callers: &[CallerReport]) -> Option<String> {
     (!named.is_empty()).then(|| format!("Waited in {}", named.join(", in ")))
 }
 
+/// The name of a group of requests, by the program's functions that made them, the innermost first.
+pub fn group_name(functions: &[FunctionReport], by: By) -> String {
+    match (functions.first(), by) {
+        (None, _) => "(not known)".to_owned(),
+        (Some(first), By::Line) if first.line.is_some() => plain(&function(first)).into_owned(),
+        (Some(_), By::Stack) => chain(functions, CALLERS),
+        (Some(first), _) => {
+            // A function without a name has its first caller with one.
+            let named = if first.name.is_some() { 1 } else { 2 };
+            let without_lines = functions.iter().map(|one| FunctionReport {
+                line: None,
+                ..one.clone()
+            });
+            chain(&without_lines.collect::<Vec<_>>(), named)
+        }
+    }
+}
+
 /// The first function of a stack, and the next that have names.
-fn chain(caller: &CallerReport, most: usize) -> String {
-    let named = (0..).zip(&caller.functions);
+fn chain(functions: &[FunctionReport], most: usize) -> String {
+    let named = (0..).zip(functions);
     let named = named.filter(|(at, one)| *at == 0 || one.name.is_some());
     let named: Vec<String> = named.take(most).map(|(_, one)| function(one)).collect();
     plain(&named.join(" < ")).into_owned()

@@ -6,7 +6,7 @@
 
 pub mod audit;
 pub mod budget;
-mod callers;
+pub mod callers;
 pub mod clients_now;
 pub mod collection;
 pub mod comparison;

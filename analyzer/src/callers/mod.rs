@@ -1,4 +1,5 @@
-//! Where in the programs the waits for replies began: stacks that `record --stacks` copied, joined with the round trips.
+//! Where in the programs the waits for replies began: stacks that `record --stacks` copied, or those of the requests, joined
+//! with the round trips.
 
 mod report;
 #[cfg(test)]
@@ -7,11 +8,11 @@ mod tests;
 use std::collections::{BTreeMap, VecDeque};
 
 use rustc_hash::FxHashMap;
-use x11prof_protocol::Symbol;
+use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, StackFrame};
 
 use crate::pipeline::Observation;
-pub use report::{CallerReport, CallersReport, FunctionReport, RequestCount};
+pub use report::{CallerReport, CallersReport, FunctionReport, RequestCount, program_functions};
 
 /// Waits, and stacks, that have not met, at most: a stack comes soon before or after its reply.
 const WAITING: usize = 4096;
@@ -19,6 +20,9 @@ const WAITING: usize = 4096;
 /// Stacks kept at most, and frames of each.
 const STACKS: usize = 50_000;
 const FRAMES: usize = 256;
+
+/// Questions without their answers whose stacks are kept.
+const ASKED: usize = 100_000;
 
 /// Waits that are kept one by one, for the times of episodes.
 const MET: usize = 200_000;
@@ -101,6 +105,8 @@ pub struct Callers {
     /// Waits without their stack so far, and stacks without their wait.
     waits: Partners<Wait>,
     unmet: Partners<u32>,
+    /// The stacks of questions that were made on a known one.
+    asked: FxHashMap<(ConnectionId, SequenceNumber), u32>,
     /// The first [`MET`] waits with stacks.
     met: Vec<Met>,
     /// All round trips.
@@ -115,8 +121,17 @@ impl Callers {
     pub fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Message(seen) => {
-                let answer = seen.answer.filter(|answer| answer.how.is_round_trip());
-                if let Some(answer) = answer {
+                if let (Message::Request(request), Some(stack)) = (seen.message, seen.stack)
+                    && request.has_reply
+                    && self.asked.len() < ASKED
+                {
+                    let question = (seen.connection, request.sequence);
+                    self.asked.insert(question, stack);
+                }
+                let Some(answer) = seen.answer else { return };
+                let asked = (answer.client, answer.question.sequence);
+                let stack = self.asked.remove(&asked);
+                if answer.how.is_round_trip() {
                     let nanos = answer.waited();
                     self.round_trips += 1;
                     self.nanos = self.nanos.saturating_add(nanos);
@@ -124,7 +139,11 @@ impl Callers {
                         request: answer.question.name,
                         nanos,
                     };
-                    self.waited((answer.client, answer.began), wait);
+                    let id = (answer.client, answer.began);
+                    match stack {
+                        Some(stack) => self.meet(stack, id, wait),
+                        None => self.waited(id, wait),
+                    }
                 }
             }
             Observation::Control(_, control) => self.control(control),

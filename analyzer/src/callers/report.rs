@@ -8,7 +8,7 @@ use x11prof_trace::{ConnectionId, StackFrame};
 use super::{Callers, Met, Waits};
 
 /// Libraries that ask for others: their callers are of interest.
-const LIBRARIES: [&str; 15] = [
+const LIBRARIES: [&str; 19] = [
     "libX11",
     "libX11-xcb",
     "libxcb",
@@ -22,6 +22,10 @@ const LIBRARIES: [&str; 15] = [
     "libXdamage",
     "libXcomposite",
     "libXtst",
+    "libXft",
+    "libXpm",
+    "libcairo",
+    "libxkbcommon-x11",
     "libc",
     "libpthread",
 ];
@@ -152,15 +156,7 @@ impl Callers {
             let Some(stack) = self.stacks.get(&stack) else {
                 continue;
             };
-            let outside = stack
-                .frames
-                .iter()
-                .position(|frame| !is_library(&frame.file));
-            // A stack that ends within the libraries is theirs.
-            let frames = &stack.frames[outside.unwrap_or(0)..];
-            let mut functions: Vec<FunctionReport> = frames.iter().flat_map(&mut name).collect();
-            let of_program = functions.iter().position(|one| !is_of_crate(one));
-            functions.drain(..of_program.unwrap_or(0));
+            let functions = program_functions(&stack.frames, &mut name);
             let Some(first) = functions.first().cloned() else {
                 continue;
             };
@@ -199,6 +195,21 @@ impl Callers {
     }
 }
 
+/// The functions of a stack, from the innermost one outside of the X libraries, libc and Rust's own crates outwards. `name`
+/// gives those of a frame, the innermost first.
+pub fn program_functions(
+    frames: &[StackFrame],
+    name: impl FnMut(&StackFrame) -> Vec<FunctionReport>,
+) -> Vec<FunctionReport> {
+    let outside = frames.iter().position(|frame| !is_library(&frame.file));
+    // A stack that ends within the libraries is theirs.
+    let frames = &frames[outside.unwrap_or(0)..];
+    let mut functions: Vec<FunctionReport> = frames.iter().flat_map(name).collect();
+    let of_program = functions.iter().position(|one| !is_of_crate(one));
+    functions.drain(..of_program.unwrap_or(0));
+    functions
+}
+
 /// True for a function of [`CRATES`]: `x11rb::…::flush`, `<x11rb::… as …>::flush`.
 fn is_of_crate(function: &FunctionReport) -> bool {
     let name = function.name.as_deref().unwrap_or_default();
@@ -207,9 +218,10 @@ fn is_of_crate(function: &FunctionReport) -> bool {
         .is_some_and(|(first, _)| CRATES.contains(&first))
 }
 
-/// True for the X libraries and libc.
+/// True for the X libraries, those that draw by them, and libc.
 fn is_library(file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or_default();
     let name = name.split(".so").next().unwrap_or_default();
-    LIBRARIES.contains(&name) || name.starts_with("ld-linux")
+    let prefixes = ["libxcb-", "ld-linux"];
+    LIBRARIES.contains(&name) || prefixes.iter().any(|prefix| name.starts_with(prefix))
 }

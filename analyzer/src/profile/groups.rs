@@ -9,9 +9,10 @@ use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
 use x11prof_session::{
     ClientId, DrawableKind, IdRange, ResourceChange, ResourceKind, Session, Target, event_window,
 };
-use x11prof_trace::{ConnectionId, Control};
+use x11prof_trace::{ConnectionId, Control, StackFrame};
 
 use crate::pipeline::{Observation, Seen};
+use crate::profile::code_stacks::CodeStacks;
 use crate::profile::copies::{Copies, DrawableKey, PixmapGeneration, copied};
 use crate::profile::tally::{Line, Tally};
 use x11prof_server_model::Charge;
@@ -34,6 +35,12 @@ pub enum By {
     Drawable,
     /// The property, selection or message type that it is about.
     Atom,
+    /// The program's function that made the request (`record --stacks=requests`).
+    Function,
+    /// The line of the program's source.
+    Line,
+    /// The functions with their callers.
+    Stack,
 }
 
 impl By {
@@ -44,7 +51,15 @@ impl By {
             By::Window => "window",
             By::Drawable => "drawable",
             By::Atom => "atom",
+            By::Function => "function",
+            By::Line => "line",
+            By::Stack => "stack",
         }
+    }
+
+    /// True where stacks of requests tell the group.
+    pub fn is_of_code(self) -> bool {
+        matches!(self, By::Function | By::Line | By::Stack)
     }
 }
 
@@ -57,6 +72,8 @@ pub(crate) enum GroupKey {
     Drawable(DrawableKey),
     /// An atom by its name.
     Atom(Symbol),
+    /// A stack by its number in the trace.
+    Stack(u32),
     /// A pixmap in its generation, whose time is that of the window to which it is copied.
     Pixmap(PixmapGeneration),
     /// Requests that have none.
@@ -86,6 +103,7 @@ pub(crate) struct Groups {
     recent: HashMap<ConnectionId, VecDeque<([SequenceNumber; 2], GroupKey)>>,
     current: GroupKey,
     copies: Copies,
+    stacks: CodeStacks,
 }
 
 impl Groups {
@@ -99,6 +117,7 @@ impl Groups {
             recent: HashMap::new(),
             current: GroupKey::None,
             copies: Copies::default(),
+            stacks: CodeStacks::default(),
         }
     }
 
@@ -139,6 +158,11 @@ impl Groups {
             Observation::Control(_, Control::Closed { connection, .. }) => {
                 self.recent.remove(connection);
             }
+            Observation::Control(_, Control::Stack { stack, frames, .. })
+                if self.by.is_of_code() =>
+            {
+                self.stacks.add(*stack, frames);
+            }
             _ => {}
         }
     }
@@ -173,6 +197,7 @@ impl Groups {
                 let window = self.copies.window(generation);
                 window.map_or(key, GroupKey::Drawable)
             }
+            GroupKey::Stack(stack) => GroupKey::Stack(self.stacks.first_alike(stack)),
             _ => key,
         }
     }
@@ -209,9 +234,13 @@ impl Groups {
                 .session
                 .subject_atom(request)
                 .map_or(GroupKey::None, GroupKey::Atom),
+            Message::Request(_) if self.by.is_of_code() => {
+                seen.stack.map_or(GroupKey::None, GroupKey::Stack)
+            }
             Message::Request(request) => self.of_request(seen, request),
             Message::Reply(reply) => self.of_answered(seen.connection, reply.sequence),
             Message::Error(error) => self.of_answered(seen.connection, error.sequence),
+            Message::Event(_) if self.by.is_of_code() => GroupKey::None,
             Message::Event(event) if self.by != By::Atom => {
                 event_window(event).map_or(GroupKey::None, |id| self.of_drawable(seen.session, id))
             }
@@ -344,6 +373,11 @@ impl Groups {
         self.descriptions.insert(key, description);
     }
 
+    /// Names the stacks; those of one name are one group from then on.
+    pub(crate) fn name_stacks(&mut self, name: impl FnMut(&[StackFrame]) -> String) {
+        self.stacks.name_all(name);
+    }
+
     /// The groups with their lines, in no order.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (GroupKey, Line)> {
         let settled = self.settled(|key| match key {
@@ -358,6 +392,7 @@ impl Groups {
         match key {
             GroupKey::Client(connection) => client(connection),
             GroupKey::Atom(name) => name.to_string(),
+            GroupKey::Stack(stack) => self.stacks.name(stack),
             GroupKey::Drawable(drawable) => {
                 let label = self.drawable_label(drawable);
                 match drawable {

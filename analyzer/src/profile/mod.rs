@@ -1,6 +1,7 @@
 //! The execution profile: charges added up by request name, beside the transport's.
 
 mod carrying;
+mod code_stacks;
 mod copies;
 pub(crate) mod groups;
 mod measuring;
@@ -26,7 +27,7 @@ use x11prof_cost_model::{
 };
 use x11prof_protocol::{Message, Symbol};
 use x11prof_server_model::{ClientId, TransportPart};
-use x11prof_trace::{Reader, Timestamp, TraceError};
+use x11prof_trace::{Reader, StackFrame, Timestamp, TraceError};
 
 use crate::measured::{Basis, Rate, Share};
 use crate::pipeline::{Observation, Pipeline, Seen};
@@ -317,6 +318,13 @@ impl Profile {
         match (self.measuring.rate(), &self.carried) {
             (None, Some(carried)) => carried.line(name, line),
             (rate, _) => line.at(rate),
+        }
+    }
+
+    /// Names the stacks of a profile by functions, lines or stacks. To be asked before a report.
+    pub fn name_stacks(&mut self, name: impl FnMut(&[StackFrame]) -> String) {
+        if let Some(groups) = &mut self.sums.groups {
+            groups.name_stacks(name);
         }
     }
 

@@ -18,6 +18,8 @@ use ring::{Ring, State};
 use rustix::fs::{MemfdFlags, memfd_create};
 use x11prof_trace::HandlerTime;
 
+use crate::preload::preloaded;
+
 /// The library as the build made it; empty where it is not for this processor.
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/server_timer.so"));
 /// The kernel's clock as which the processor's counter is trusted.
@@ -79,14 +81,8 @@ fn possible() -> Result<(), String> {
 
 /// The server that `command` starts loads the library, and writes to `times`.
 fn preload(command: &mut Command, library: &Path, times: &Path) {
-    // What the user preloads into servers stays.
-    let mut preload = library.to_owned().into_os_string();
-    if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
-        preload.push(":");
-        preload.push(others);
-    }
     command
-        .env("LD_PRELOAD", preload)
+        .env("LD_PRELOAD", preloaded(library))
         .env("X11PROF_TIMES", times);
 }
 

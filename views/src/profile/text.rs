@@ -109,6 +109,9 @@ fn table(report: &ProfileReport, page: &Page) -> Table {
         Some("client") => "Client",
         Some("window") => "Window",
         Some("drawable") => "Drawable",
+        Some("function") => "Function",
+        Some("line") => "Line",
+        Some("stack") => "Stack",
         Some(_) => "Atom",
     };
     let network = has_network(report);

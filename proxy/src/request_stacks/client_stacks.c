@@ -1,0 +1,325 @@
+/* Preloaded into a program that x11prof starts (record --stacks=requests): tells the stack on which each request was
+ * made.
+ *
+ * libX11 makes every request in _XGetRequest, libxcb in xcb_send_request_with_fds64. The library puts a function of its own
+ * before each, and writes one entry for each request into memory that the recorder shares: the connection, by its first
+ * resource id, the request's number, and the stack's. A stack is unwound when it is new. One that was seen before at the
+ * same depth is known by its return addresses, which are still where they were: that takes some reads. The library waits for
+ * nobody. The oldest entries are written over.
+ *
+ * proxy/src/request_stacks/ring.rs reads the memory; its layout is here and there. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <unwind.h>
+
+enum { PAGE = 4096, REQUESTS = 1 << 19, DEFINITIONS = 32 << 20, MOST_STACKS = 50000 };
+enum { DEPTH = 200, BUCKETS = 1 << 14, CHAIN = 16, KNOWN = 32 << 20, MODULES = 512 };
+enum { A_MODULE = 1, A_STACK = 2, IS_WHOLE = 1u << 31, NO_MODULE = 0 };
+
+struct request {
+    uint32_t base, sequence, stack;
+    uint32_t turn; /* of the ring, from 1 on; written last */
+};
+
+struct frame {
+    uint32_t module, unused;
+    uint64_t address; /* in the file, of the call */
+};
+
+struct definition {
+    uint32_t length; /* of all, a multiple of 8; written last */
+    uint32_t kind, number, count; /* bytes of a name, frames of a stack */
+};
+
+struct shared {
+    uint64_t written, defined; /* requests, bytes of definitions */
+    uint32_t stacks, modules;  /* numbers that were given out */
+    struct request requests[REQUESTS] __attribute__((aligned(PAGE)));
+    unsigned char definitions[DEFINITIONS];
+};
+
+/* A stack that was unwound: the places of its return addresses, and their values. */
+struct known {
+    struct known *next;
+    uint64_t *at, pc;
+    uint32_t stack, depth;
+    struct {
+        uint64_t *at, value;
+    } returns[];
+};
+
+struct walk {
+    uint64_t *from, *at[DEPTH], pc[DEPTH];
+    int depth, ended;
+};
+
+/* Xlibint.h, struct _XDisplay: its beginning has not changed since X11R6. */
+struct display {
+    void *ext_data, *free_funcs;
+    int fd, conn_checker, major, minor;
+    char *vendor;
+    unsigned long resource_base, resource_mask, resource_id;
+    int resource_shift;
+    void *resource_alloc;
+    int byte_order, bitmap_unit, bitmap_pad, bitmap_bit_order, nformats;
+    void *pixmap_format;
+    int vnumber, release;
+    void *head, *tail;
+    int qlen;
+    unsigned long last_request_read, request;
+};
+_Static_assert(offsetof(struct display, request) == 152, "Xlib's own layout on x86-64");
+
+/* xproto.h, xcb_setup_t. */
+struct setup {
+    uint8_t status, unused;
+    uint16_t major, minor, length;
+    uint32_t release, resource_id_base;
+};
+
+static void *(*get_request)(struct display *, uint8_t, size_t);
+static uint64_t (*send_request)(void *, int, void *, const void *, unsigned, int *);
+static const struct setup *(*get_setup)(void *);
+static _Unwind_Reason_Code (*backtrace_by)(_Unwind_Trace_Fn, void *);
+static _Unwind_Ptr (*ip_of)(struct _Unwind_Context *);
+static _Unwind_Word (*cfa_of)(struct _Unwind_Context *);
+
+static struct shared *shared;
+static struct known *buckets[BUCKETS];
+static unsigned char *known_memory;
+static uint64_t known_used;
+static struct {
+    struct link_map *map;
+    uint32_t number;
+} modules[MODULES];
+static int module_count, began;
+/* The process whose thread learns a stack; a child has its parent's. */
+static int learner;
+static __thread int busy __attribute__((tls_model("initial-exec")));
+
+/* The function of a library, which may be visible to its users only. */
+static void *real(const char *library, const char *name, void *caller)
+{
+    void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD), *found = handle ? dlsym(handle, name) : 0;
+    Dl_info info;
+    if (!found && dladdr(caller, &info) && (handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)))
+        found = dlsym(handle, name);
+    return found ? found : dlsym(RTLD_NEXT, name);
+}
+
+static void begin(void)
+{
+    int no = 0;
+    if (!__atomic_compare_exchange_n(&began, &no, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return;
+    const char *path = getenv("X11PROF_STACKS");
+    void *unwinder = path ? dlopen("libgcc_s.so.1", RTLD_LAZY) : 0;
+    if (!unwinder)
+        return;
+    backtrace_by = dlsym(unwinder, "_Unwind_Backtrace");
+    ip_of = dlsym(unwinder, "_Unwind_GetIP");
+    cfa_of = dlsym(unwinder, "_Unwind_GetCFA");
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    if (!backtrace_by || !ip_of || !cfa_of || file < 0)
+        return;
+    void *memory = mmap(0, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    void *known = mmap(0, KNOWN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    close(file);
+    if (memory == MAP_FAILED || known == MAP_FAILED)
+        return;
+    known_memory = known;
+    __atomic_store_n(&shared, memory, __ATOMIC_RELEASE);
+}
+
+/* Room for a definition; null where there is no more. */
+static struct definition *define(uint32_t kind, uint32_t number, uint32_t count, uint64_t bytes, uint32_t *length)
+{
+    uint64_t all = (sizeof(struct definition) + bytes + 7) & ~7ULL;
+    uint64_t at = __atomic_load_n(&shared->defined, __ATOMIC_RELAXED);
+    do {
+        if (at + all > DEFINITIONS)
+            return 0;
+    } while (!__atomic_compare_exchange_n(&shared->defined, &at, at + all, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    struct definition *room = (void *)(shared->definitions + at);
+    room->kind = kind;
+    room->number = number;
+    room->count = count;
+    *length = all;
+    return room;
+}
+
+static void defined(struct definition *room, uint32_t length)
+{
+    __atomic_store_n(&room->length, length, __ATOMIC_RELEASE);
+}
+
+/* The file of an address. */
+static uint32_t module_of(uint64_t pc, uint64_t *base)
+{
+    Dl_info info;
+    struct link_map *map = 0;
+    if (!dladdr1((void *)pc, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
+        return NO_MODULE;
+    *base = map->l_addr;
+    for (int i = 0; i < module_count; i++)
+        if (modules[i].map == map)
+            return modules[i].number;
+    char own[PATH_MAX];
+    const char *name = map->l_name;
+    if (!*name) {
+        ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+        own[length < 0 ? 0 : length] = 0;
+        name = own;
+    }
+    uint32_t count = strlen(name), length, number = __atomic_add_fetch(&shared->modules, 1, __ATOMIC_RELAXED);
+    struct definition *room = define(A_MODULE, number, count, count, &length);
+    if (!room || module_count == MODULES)
+        return NO_MODULE;
+    memcpy(room + 1, name, count);
+    defined(room, length);
+    modules[module_count].map = map;
+    modules[module_count++].number = number;
+    return number;
+}
+
+static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *to)
+{
+    struct walk *walk = to;
+    uint64_t pc = ip_of(context), *at = (uint64_t *)cfa_of(context) - 1;
+    if (!pc) {
+        walk->ended = 1;
+        return _URC_NO_REASON;
+    }
+    /* The library's own frames. */
+    if (at < walk->from)
+        return _URC_NO_REASON;
+    /* Without its place an address cannot be looked at again: the stack ends early. */
+    if (walk->depth == DEPTH || *at != pc)
+        return _URC_END_OF_STACK;
+    walk->at[walk->depth] = at;
+    walk->pc[walk->depth++] = pc;
+    return _URC_NO_REASON;
+}
+
+static uint32_t add_stack(const struct walk *walk)
+{
+    uint32_t number = __atomic_add_fetch(&shared->stacks, 1, __ATOMIC_RELAXED), length;
+    if (number > MOST_STACKS)
+        return 0;
+    struct frame frames[DEPTH] = {0};
+    for (int i = 0; i < walk->depth; i++) {
+        uint64_t base = 0, call = walk->pc[i] - 1;
+        frames[i].module = module_of(call, &base);
+        frames[i].address = call - base;
+    }
+    uint64_t bytes = sizeof frames[0] * walk->depth;
+    struct definition *room = define(A_STACK, number, walk->depth | (walk->ended ? IS_WHOLE : 0), bytes, &length);
+    if (!room)
+        return 0;
+    memcpy(room + 1, frames, bytes);
+    defined(room, length);
+    return number;
+}
+
+/* Unwinds a stack, and keeps the places of its return addresses. */
+static uint32_t learn(uint64_t *at, uint64_t pc, struct known **bucket)
+{
+    int nobody = 0, self = getpid(), other = learner;
+    /* Another thread learns, or did when this process was forked off. */
+    if (!__atomic_compare_exchange_n(&learner, &nobody, self, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        if (other && other != self)
+            __atomic_compare_exchange_n(&learner, &other, 0, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+        return 0;
+    }
+    struct walk walk = {.from = at};
+    uint32_t stack = 0;
+    backtrace_by(step, &walk);
+    uint64_t size = sizeof(struct known) + sizeof((struct known *)0)->returns[0] * walk.depth;
+    if (walk.depth && known_used + size <= KNOWN && (stack = add_stack(&walk))) {
+        struct known *known = (void *)(known_memory + known_used);
+        known_used += size;
+        *known = (struct known){*bucket, at, pc, stack, walk.depth};
+        for (int i = 0; i < walk.depth; i++) {
+            known->returns[i].at = walk.at[i];
+            known->returns[i].value = walk.pc[i];
+        }
+        __atomic_store_n(bucket, known, __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&learner, 0, __ATOMIC_RELEASE);
+    return stack;
+}
+
+/* The innermost addresses come first: where a stack is another one, it is not looked at beyond the difference. */
+static inline int holds(const struct known *known)
+{
+    for (uint32_t i = 0; i < known->depth; i++)
+        if (*known->returns[i].at != known->returns[i].value)
+            return 0;
+    return 1;
+}
+
+static uint32_t stack_of(uint64_t *at, uint64_t pc)
+{
+    uint64_t hash = (pc ^ (uint64_t)at << 13) * 0x9E3779B97F4A7C15ULL;
+    struct known **bucket = &buckets[hash >> 50];
+    struct known *known = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
+    for (int i = 0; known && i < CHAIN; i++, known = known->next)
+        if (known->at == at && known->pc == pc && holds(known))
+            return known->stack;
+    return learn(at, pc, bucket);
+}
+
+static inline void note(uint32_t base, uint32_t sequence, uint64_t *at)
+{
+    if (busy || !shared)
+        return;
+    busy = 1;
+    uint32_t stack = stack_of(at, *at);
+    if (stack) {
+        uint64_t place = __atomic_fetch_add(&shared->written, 1, __ATOMIC_RELAXED);
+        struct request *request = &shared->requests[place % REQUESTS];
+        request->base = base;
+        request->sequence = sequence;
+        request->stack = stack;
+        __atomic_store_n(&request->turn, (uint32_t)(place / REQUESTS) + 1, __ATOMIC_RELEASE);
+    }
+    busy = 0;
+}
+
+/* The place of the function's return address. */
+#define RETURNS ((uint64_t *)__builtin_dwarf_cfa() - 1)
+
+void *_XGetRequest(struct display *display, uint8_t type, size_t length)
+{
+    if (!get_request) {
+        begin();
+        get_request = real("libX11.so.6", "_XGetRequest", __builtin_return_address(0));
+    }
+    void *request = get_request(display, type, length);
+    note(display->resource_base, display->request, RETURNS);
+    return request;
+}
+
+uint64_t xcb_send_request_with_fds64(void *c, int flags, void *vector, const void *request, unsigned count, int *fds)
+{
+    if (!send_request) {
+        begin();
+        get_setup = real("libxcb.so.1", "xcb_get_setup", __builtin_return_address(0));
+        send_request = real("libxcb.so.1", "xcb_send_request_with_fds64", __builtin_return_address(0));
+    }
+    uint64_t sequence = send_request(c, flags, vector, request, count, fds);
+    const struct setup *setup = get_setup(c);
+    /* The number of a request is 0 where the connection is broken. */
+    if (sequence && setup)
+        note(setup->resource_id_base, sequence, RETURNS);
+    return sequence;
+}

@@ -1,0 +1,266 @@
+//! The stacks on which a program made its requests (`record --stacks=requests`).
+//!
+//! The program loads a library (client_stacks.c), which is a part of this one. The library writes to a file that the recorder
+//! reads every few milliseconds: nothing is asked of the program, and nothing waits.
+
+mod ring;
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use x11prof_trace::{Control, RequestRun, StackFrame, Timestamp};
+
+use crate::clock;
+use crate::preload::preloaded;
+use crate::tap::Tap;
+use ring::{Definition, Request, Ring};
+
+/// The library as the build made it; empty where it is not for this processor.
+const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/client_stacks.so"));
+/// The time between two readings. The file has room for the fastest client's requests of 50 ms.
+const BEAT: Duration = Duration::from_millis(5);
+/// Runs of one record.
+const RUNS: usize = 1 << 14;
+
+/// The thread that reads what clients write.
+pub(crate) struct RequestStacks {
+    environment: [(&'static str, OsString); 2],
+    over: Arc<AtomicBool>,
+    thread: JoinHandle<Result<ReadStacks, String>>,
+}
+
+/// The number of requests whose stacks were read, and of those that were lost.
+#[derive(Debug, Default)]
+pub(crate) struct ReadStacks {
+    pub(crate) told: u64,
+    pub(crate) lost: u64,
+}
+
+impl RequestStacks {
+    /// Puts the library and the file into `dir`, and starts the thread.
+    ///
+    /// # Errors
+    /// Fails, with a reason for people, where programs cannot load the library.
+    pub(crate) fn start(dir: &Path, tap: Tap) -> Result<RequestStacks, String> {
+        if LIBRARY.is_empty() {
+            return Err("x11prof tells the stacks of requests on x86_64 only".to_owned());
+        }
+        let (library, file) = (dir.join("stacks.so"), dir.join("stacks"));
+        let failed = |error| format!("{}: {error}", dir.display());
+        fs::write(&library, LIBRARY).map_err(failed)?;
+        let mut reader = Reader {
+            ring: Ring::create(&file).map_err(failed)?,
+            tap,
+            since: clock::now(),
+            files: HashMap::new(),
+            library: library.to_string_lossy().into_owned(),
+            numbers: HashMap::new(),
+            known: HashMap::new(),
+            read: ReadStacks::default(),
+        };
+        let over = Arc::new(AtomicBool::new(false));
+        let is_over = Arc::clone(&over);
+        let thread = std::thread::Builder::new().name("x11prof-stacks".to_owned());
+        let thread = thread.spawn(move || {
+            loop {
+                // The flag is read before the last reading.
+                let last = is_over.load(Ordering::Acquire);
+                reader.read().map_err(|error| error.to_string())?;
+                if last {
+                    return Ok(reader.read);
+                }
+                std::thread::park_timeout(BEAT);
+            }
+        });
+        Ok(RequestStacks {
+            environment: [
+                ("LD_PRELOAD", preloaded(&library)),
+                ("X11PROF_STACKS", file.into_os_string()),
+            ],
+            over,
+            thread: thread.map_err(failed)?,
+        })
+    }
+
+    /// The variables with which a program tells its stacks.
+    pub(crate) fn environment(&self) -> &[(&'static str, OsString)] {
+        &self.environment
+    }
+
+    /// Reads the last stacks.
+    pub(crate) fn end(self) -> Result<ReadStacks, String> {
+        self.over.store(true, Ordering::Release);
+        self.thread.thread().unpark();
+        let read = self.thread.join();
+        read.unwrap_or_else(|_| Err("the thread that reads them broke off".to_owned()))
+    }
+}
+
+/// The trouble with the stacks of a recording with so many connections, where there was any.
+pub(crate) fn tell(read: Result<ReadStacks, String>, connections: u32) -> Option<String> {
+    match read {
+        Err(why) => Some(format!("stacks of requests are missing: {why}")),
+        Ok(ReadStacks { told: 0, .. }) if connections > 0 => Some(
+            "no request has a stack: the program loads no library (it is static, or runs as another user), or uses \
+             neither libX11 nor libxcb; --stacks=waits needs none of these"
+                .to_owned(),
+        ),
+        Ok(ReadStacks { lost, .. }) if lost > 0 => Some(format!(
+            "{lost} requests have no stack: they came faster than the recorder could read"
+        )),
+        Ok(_) => None,
+    }
+}
+
+/// The thread's own state.
+struct Reader {
+    ring: Ring,
+    tap: Tap,
+    /// The time of the last reading: what comes now was made later, and was not sent before.
+    since: Timestamp,
+    /// Files of code by the clients' numbers.
+    files: HashMap<u32, String>,
+    /// The file of the library itself.
+    library: String,
+    /// The trace's numbers of stacks by the clients' numbers, and by their frames.
+    numbers: HashMap<u32, u32>,
+    known: HashMap<(Vec<StackFrame>, bool), u32>,
+    read: ReadStacks,
+}
+
+impl Reader {
+    fn read(&mut self) -> std::io::Result<()> {
+        let now = clock::now();
+        let mut requests = Vec::new();
+        self.read.lost += self.ring.requests(&mut requests)?;
+        // A stack is defined before its first request.
+        for definition in self.ring.definitions()? {
+            self.define(definition);
+        }
+        // The relay waits for a full queue.
+        if self.tap.is_for_headers() {
+            self.read.lost += requests.len() as u64;
+            requests.clear();
+        }
+        let runs = runs(requests, &self.numbers);
+        let told: u64 = runs.iter().map(|run| u64::from(run.count)).sum();
+        self.read.told += told;
+        for runs in runs.chunks(RUNS) {
+            let runs = runs.to_vec();
+            self.tap
+                .control(self.since, Control::RequestStacks { runs });
+        }
+        self.since = now;
+        Ok(())
+    }
+
+    fn define(&mut self, definition: Definition) {
+        let (number, frames, is_whole) = match definition {
+            Definition::Module { number, file } => {
+                self.files.insert(number, file);
+                return;
+            }
+            Definition::Stack {
+                number,
+                frames,
+                is_whole,
+            } => (number, frames, is_whole),
+        };
+        let frames = frames.into_iter().map(|(module, address)| StackFrame {
+            file: self.files.get(&module).cloned().unwrap_or_default(),
+            address,
+        });
+        // A request may be sent within another one.
+        let frames = frames.filter(|frame| frame.file != self.library);
+        let frames: Vec<StackFrame> = frames.collect();
+        let next = self.known.len() as u32;
+        // Clients number a stack anew at each depth of the thread's memory.
+        let stack = *self.known.entry((frames.clone(), is_whole)).or_insert(next);
+        if stack == next {
+            let whole = is_whole;
+            self.tap.control(
+                self.since,
+                Control::Stack {
+                    stack,
+                    frames,
+                    whole,
+                },
+            );
+        }
+        self.numbers.insert(number, stack);
+    }
+}
+
+/// Requests in a row as runs, with the trace's numbers of stacks.
+fn runs(requests: Vec<Request>, numbers: &HashMap<u32, u32>) -> Vec<RequestRun> {
+    let mut runs: Vec<RequestRun> = Vec::new();
+    // The last run of each connection.
+    let mut last: HashMap<u32, usize> = HashMap::new();
+    for request in requests {
+        let Some(stack) = numbers.get(&request.stack).copied() else {
+            continue;
+        };
+        let at = last.entry(request.ids).or_insert(usize::MAX);
+        match runs.get_mut(*at) {
+            Some(run)
+                if run.stack == stack
+                    && run.sequence.wrapping_add(run.count) == request.sequence =>
+            {
+                run.count += 1;
+            }
+            _ => {
+                *at = runs.len();
+                runs.push(RequestRun {
+                    ids: request.ids,
+                    sequence: request.sequence,
+                    count: 1,
+                    stack,
+                });
+            }
+        }
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_in_a_row_on_one_stack_are_a_run() {
+        let request = |ids, sequence, stack| Request {
+            ids,
+            sequence,
+            stack,
+        };
+        let numbers = HashMap::from([(5, 0), (6, 1), (8, 0)]);
+        let requests = vec![
+            request(1, u32::MAX, 5),
+            request(2, 1, 6),
+            request(1, 0, 8),
+            request(1, 1, 6),
+            // Its stack had no room.
+            request(1, 2, 9),
+            request(1, 3, 6),
+        ];
+        let runs: Vec<[u32; 4]> = runs(requests, &numbers)
+            .into_iter()
+            .map(Into::into)
+            .collect();
+        assert_eq!(
+            runs,
+            [
+                [1, u32::MAX, 2, 0],
+                [2, 1, 1, 1],
+                [1, 1, 1, 1],
+                [1, 3, 1, 1]
+            ]
+        );
+    }
+}

@@ -1,0 +1,263 @@
+//! The file that clients write the stacks of their requests into (struct shared of client_stacks.c).
+//!
+//! The recorder reads the file by system calls: the kernel keeps a file and its mappings one.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+
+use bytes::Buf;
+use rustix::fs::{FallocateFlags, fallocate};
+
+const REQUESTS: u64 = 1 << 19;
+const REQUEST: u64 = 16;
+const DEFINITIONS: u64 = 32 << 20;
+/// Offsets of the fields.
+const WRITTEN: u64 = 0;
+const DEFINED: u64 = 8;
+const FIRST_REQUEST: u64 = 4096;
+const FIRST_DEFINITION: u64 = FIRST_REQUEST + REQUESTS * REQUEST;
+/// The length, in whole pages.
+const LENGTH: u64 = FIRST_DEFINITION + DEFINITIONS;
+/// A definition's length, kind, number and count.
+const HEAD: usize = 16;
+/// Bytes of a stack's frame.
+const FRAME: usize = 16;
+/// The bit of a stack's count that says that the stack is whole.
+const IS_WHOLE: u32 = 1 << 31;
+/// Requests of one reading.
+const AT_ONCE: u64 = 1 << 16;
+/// An entry that is not finished by so many readings belongs to a client that was killed.
+const LATE: u32 = 100;
+
+/// A request of a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Request {
+    pub(super) ids: u32,
+    pub(super) sequence: u32,
+    pub(super) stack: u32,
+}
+
+/// A definition that clients have written.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Definition {
+    Module {
+        number: u32,
+        file: String,
+    },
+    Stack {
+        number: u32,
+        /// Modules and addresses in their files, the innermost first.
+        frames: Vec<(u32, u64)>,
+        is_whole: bool,
+    },
+}
+
+/// The recorder's end of the file.
+#[derive(Debug)]
+pub(super) struct Ring {
+    file: File,
+    /// Requests that were taken or lost, and bytes of definitions that were read.
+    taken: u64,
+    defined: u64,
+    /// Readings that ended at one unfinished entry.
+    late: u32,
+}
+
+impl Ring {
+    /// Makes the file. Its blocks are there from the beginning: a client that writes where the disk is full would end.
+    pub(super) fn create(path: &Path) -> io::Result<Ring> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true).mode(0o600);
+        let file = options.open(path)?;
+        fallocate(&file, FallocateFlags::empty(), 0, LENGTH)?;
+        Ok(Ring {
+            file,
+            taken: 0,
+            defined: 0,
+            late: 0,
+        })
+    }
+
+    /// A field. Clients write its eight aligned bytes at once.
+    fn field(&self, at: u64) -> io::Result<u64> {
+        let mut bytes = [0; 8];
+        self.file.read_exact_at(&mut bytes, at)?;
+        Ok(u64::from_ne_bytes(bytes))
+    }
+
+    /// Adds the requests that were written since the last call. Returns the number of those that were written over before.
+    pub(super) fn requests(&mut self, requests: &mut Vec<Request>) -> io::Result<u64> {
+        let written = self.field(WRITTEN)?;
+        let oldest = written.saturating_sub(REQUESTS);
+        let mut lost = oldest.saturating_sub(self.taken);
+        self.taken = self.taken.max(oldest);
+        let mut bytes = Vec::new();
+        while self.taken < written {
+            let place = self.taken % REQUESTS;
+            let count = (written - self.taken).min(REQUESTS - place).min(AT_ONCE);
+            bytes.resize((count * REQUEST) as usize, 0);
+            let at = FIRST_REQUEST + place * REQUEST;
+            self.file.read_exact_at(&mut bytes, at)?;
+            // Clients may have written over the first of these meanwhile.
+            let gone = self.field(WRITTEN)?.saturating_sub(REQUESTS);
+            let mut rest = &bytes[..];
+            while rest.has_remaining() {
+                let request = Request {
+                    ids: rest.get_u32_ne(),
+                    sequence: rest.get_u32_ne(),
+                    stack: rest.get_u32_ne(),
+                };
+                let turn = (self.taken / REQUESTS) as u32 + 1;
+                let is_here = rest.get_u32_ne() == turn && self.taken >= gone;
+                if is_here {
+                    requests.push(request);
+                } else if self.taken < gone || self.late == LATE {
+                    lost += 1;
+                } else {
+                    // The client is at it.
+                    self.late += 1;
+                    return Ok(lost);
+                }
+                self.late = 0;
+                self.taken += 1;
+            }
+        }
+        Ok(lost)
+    }
+
+    /// Reads the definitions that were written since the last call.
+    pub(super) fn definitions(&mut self) -> io::Result<Vec<Definition>> {
+        let all = self.field(DEFINED)?.min(DEFINITIONS);
+        let mut bytes = vec![0; (all - self.defined) as usize];
+        self.file
+            .read_exact_at(&mut bytes, FIRST_DEFINITION + self.defined)?;
+        let mut rest = &bytes[..];
+        let mut definitions = Vec::new();
+        while let Some((definition, length)) = definition(rest) {
+            definitions.extend(definition);
+            self.defined += length as u64;
+            rest.advance(length);
+        }
+        Ok(definitions)
+    }
+}
+
+/// The first definition with its length; `None` where none is finished.
+fn definition(bytes: &[u8]) -> Option<(Option<Definition>, usize)> {
+    let mut head = bytes.get(..HEAD)?;
+    let length = head.get_u32_ne() as usize;
+    let (kind, number, count) = (head.get_u32_ne(), head.get_u32_ne(), head.get_u32_ne());
+    // A length of 0 is still to be written.
+    let mut body = bytes.get(HEAD..length)?;
+    let definition = match kind {
+        1 => body.get(..count as usize).map(|file| Definition::Module {
+            number,
+            file: String::from_utf8_lossy(file).into_owned(),
+        }),
+        2 => {
+            let depth = (count & !IS_WHOLE) as usize;
+            (body.len() >= depth * FRAME).then(|| Definition::Stack {
+                number,
+                frames: (0..depth)
+                    .map(|_| {
+                        let module = body.get_u32_ne();
+                        body.advance(4);
+                        (module, body.get_u64_ne())
+                    })
+                    .collect(),
+                is_whole: count & IS_WHOLE != 0,
+            })
+        }
+        _ => None,
+    };
+    Some((definition, length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ring() -> (tempfile::TempDir, Ring) {
+        let dir = tempfile::tempdir().unwrap();
+        let ring = Ring::create(&dir.path().join("stacks")).unwrap();
+        (dir, ring)
+    }
+
+    fn put(ring: &Ring, at: u64, words: &[u32]) {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        ring.file.write_all_at(&bytes, at).unwrap();
+    }
+
+    fn request(ring: &Ring, place: u64) {
+        let at = FIRST_REQUEST + place % REQUESTS * REQUEST;
+        let turn = (place / REQUESTS) as u32 + 1;
+        put(ring, at, &[0x20_0000, place as u32, 7, turn]);
+    }
+
+    #[test]
+    fn requests_come_in_order_up_to_the_first_unfinished_one() {
+        let (_dir, mut ring) = ring();
+        let mut requests = Vec::new();
+        ring.taken = REQUESTS - 1;
+        request(&ring, REQUESTS - 1);
+        request(&ring, REQUESTS);
+        // The next two are promised; one of them is there.
+        request(&ring, REQUESTS + 2);
+        put(&ring, WRITTEN, &[REQUESTS as u32 + 3, 0]);
+        assert_eq!(ring.requests(&mut requests).unwrap(), 0);
+        let numbers = |requests: &[Request]| -> Vec<u64> {
+            requests.iter().map(|one| one.sequence.into()).collect()
+        };
+        assert_eq!(numbers(&requests), [REQUESTS - 1, REQUESTS]);
+        request(&ring, REQUESTS + 1);
+        assert_eq!(ring.requests(&mut requests).unwrap(), 0);
+        assert_eq!(numbers(&requests[2..]), [REQUESTS + 1, REQUESTS + 2]);
+    }
+
+    #[test]
+    fn requests_that_were_written_over_are_counted() {
+        let (_dir, mut ring) = ring();
+        let mut requests = Vec::new();
+        request(&ring, REQUESTS + 4);
+        put(&ring, WRITTEN, &[REQUESTS as u32 + 5, 0]);
+        // Those before it are unfinished for ever: their clients were killed.
+        let mut lost = 0;
+        while requests.is_empty() {
+            ring.taken = ring.taken.max(REQUESTS + 3);
+            lost += ring.requests(&mut requests).unwrap();
+        }
+        assert_eq!(lost, 1);
+        assert_eq!(requests.len(), 1);
+        let (_dir, mut other) = self::ring();
+        put(&other, WRITTEN, &[REQUESTS as u32 + 5, 0]);
+        other.late = LATE;
+        assert_eq!(other.requests(&mut Vec::new()).unwrap(), 6);
+    }
+
+    #[test]
+    fn definitions_are_read_once_and_whole() {
+        let (_dir, mut ring) = ring();
+        let name = u32::from_ne_bytes(*b"/a/b");
+        put(&ring, FIRST_DEFINITION, &[24, 1, 3, 4, name, 0]);
+        let stack = [48, 2, 9, IS_WHOLE | 2, 3, 0, 0x10, 0, 0, 0, 0x20, 1];
+        put(&ring, FIRST_DEFINITION + 24, &stack);
+        put(&ring, DEFINED, &[24 + 48 + 24, 0]);
+        let module = Definition::Module {
+            number: 3,
+            file: "/a/b".to_owned(),
+        };
+        let stack = Definition::Stack {
+            number: 9,
+            frames: vec![(3, 0x10), (0, 0x1_0000_0020)],
+            is_whole: true,
+        };
+        assert_eq!(ring.definitions().unwrap(), [module, stack]);
+        // The last one is not finished.
+        assert_eq!(ring.definitions().unwrap(), []);
+        put(&ring, FIRST_DEFINITION + 72, &[24, 9, 1, 1, 0, 0]);
+        assert_eq!(ring.definitions().unwrap(), []);
+        assert_eq!(ring.defined, 96);
+    }
+}
