@@ -16,8 +16,25 @@ const CONNECTIONS: usize = 4096;
 /// A connection that ends leaves its id to another one, whose numbers begin anew.
 #[derive(Debug, Default)]
 pub(crate) struct RequestStacks {
-    waiting: FxHashMap<u32, VecDeque<RequestRun>>,
+    waiting: FxHashMap<u32, VecDeque<WaitingRun>>,
     any: bool,
+}
+
+/// A run, with the number of connections that had the id before.
+#[derive(Debug)]
+struct WaitingRun {
+    run: RequestRun,
+    before: u32,
+}
+
+/// The number after a run's last.
+fn after(run: &RequestRun) -> u32 {
+    run.sequence.wrapping_add(run.count)
+}
+
+/// True where `number` is not before `other`; numbers go on beyond 32 bits.
+fn is_from(number: u32, other: u32) -> bool {
+    number.wrapping_sub(other) <= u32::MAX / 2
 }
 
 impl RequestStacks {
@@ -34,7 +51,12 @@ impl RequestStacks {
                 continue;
             }
             let waiting = self.waiting.entry(run.ids).or_default();
-            waiting.push_back(*run);
+            let before = match waiting.back() {
+                Some(last) if is_from(run.sequence, after(&last.run)) => last.before,
+                Some(last) => last.before.wrapping_add(1),
+                None => 0,
+            };
+            waiting.push_back(WaitingRun { run: *run, before });
             if waiting.len() > WAITING {
                 waiting.pop_front();
             }
@@ -45,21 +67,14 @@ impl RequestStacks {
     pub(crate) fn of(&mut self, ids: u32, sequence: SequenceNumber) -> Option<u32> {
         let waiting = self.waiting.get_mut(&ids)?;
         let sequence = sequence.0 as u32;
-        let holds = |run: &RequestRun| sequence.wrapping_sub(run.sequence) < run.count;
-        let is_over = |run: &RequestRun| {
-            let beyond = sequence.wrapping_sub(run.sequence.wrapping_add(run.count));
-            beyond < u32::MAX / 2
-        };
-        while let Some(run) = waiting.front() {
-            if holds(run) {
+        let newest = waiting.back()?.before;
+        while let Some(WaitingRun { run, before }) = waiting.front() {
+            if sequence.wrapping_sub(run.sequence) < run.count {
                 return Some(run.stack);
             }
-            // What an earlier connection has left has higher numbers than what follows.
-            let is_left = waiting.get(1).is_some_and(|next| {
-                let after = run.sequence.wrapping_add(run.count);
-                next.sequence.wrapping_sub(after) > u32::MAX / 2
-            });
-            if !is_over(run) && !is_left {
+            // An earlier connection may have made requests that it never sent.
+            let is_left = *before != newest;
+            if !is_left && !is_from(sequence, after(run)) {
                 return None;
             }
             waiting.pop_front();
