@@ -6,6 +6,7 @@ mod instructions;
 mod made_trace;
 mod plain_relay;
 mod proxy;
+mod stacks;
 mod start_up;
 mod timed;
 mod trace_size;
@@ -24,11 +25,12 @@ pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
         },
         Some("growth") => growth::bench(&arguments[1..]),
         Some("proxy") => proxy::bench(&arguments[1..]),
+        Some("stacks") => stacks::bench(&arguments[1..]),
         Some("timed") => timed::bench(&arguments[1..]),
         // Not for people: the relay that `bench proxy` compares with, as a process of its own.
         Some("plain-relay") => plain_relay::serve(&arguments[1..]),
         _ => Err(
-            "usage: cargo xtask bench analyze [--check|--write] | growth [LARGEST] | proxy [ROUNDS [TEST…]] | timed [PROGRAM…]"
+            "usage: cargo xtask bench analyze [--check|--write] | growth [LARGEST] | proxy [ROUNDS [TEST…]] | stacks [PROGRAM…] | timed [PROGRAM…]"
                 .to_owned(),
         ),
     }

@@ -14,7 +14,7 @@ use super::x_server::XServer;
 /// Pairs of runs of each program.
 const ROUNDS: usize = 5;
 /// A program of Xaw's.
-const XFIG: &[Needed] = &[Needed {
+pub(super) const XFIG: &[Needed] = &[Needed {
     program: "xfig",
     package: "xfig",
 }];
@@ -22,7 +22,7 @@ const XFIG: &[Needed] = &[Needed {
 const ANY_CPU: &str = "0-1";
 
 /// The programs, each of which ends by itself.
-const PROGRAMS: &[(&str, &str)] = &[
+pub(super) const PROGRAMS: &[(&str, &str)] = &[
     ("noop", "x11perf -repeat 1 -time 1 -reps 1000000 -noop"),
     ("rect10", "x11perf -repeat 1 -time 1 -reps 10000 -rect10"),
     ("ftext", "x11perf -repeat 1 -time 1 -reps 10000 -ftext"),
