@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use x11prof_analyzer::{
-    By, Callers, CallersReport, EpisodeReport, FunctionReport, Observation, Profile,
+    By, Callers, CallersReport, EpisodeReport, FunctionReport, Observation, Profile, Resources,
     program_functions,
 };
 use x11prof_stacks::{Frame, Names};
@@ -66,13 +66,23 @@ impl FunctionNames {
         }
     }
 
-    /// Names the groups of a profile by functions, lines or stacks.
-    pub(crate) fn name_groups(&self, profile: &mut Profile, by: By) {
+    /// Names the stacks of a profile's groups, where these are of the program's code, and of resources.
+    pub(crate) fn name_stacks(
+        &self,
+        groups: Option<(&mut Profile, By)>,
+        held: Option<&mut Resources>,
+    ) {
         self.named(|name| {
-            profile.name_stacks(|frames| {
+            let mut of = |frames: &[StackFrame], by| {
                 let functions = program_functions(frames, &mut *name);
                 group_name(&functions, by)
-            });
+            };
+            if let Some((profile, by)) = groups.filter(|(_, by)| by.is_of_code()) {
+                profile.name_stacks(|frames| of(frames, by));
+            }
+            if let Some(held) = held {
+                held.name_stacks(|frames| of(frames, By::Function));
+            }
         });
     }
 

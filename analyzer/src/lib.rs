@@ -10,6 +10,7 @@ mod budget;
 mod callers;
 mod checkpoint;
 mod clients_now;
+mod code_stacks;
 mod comparison;
 mod device_grabs;
 mod difference;

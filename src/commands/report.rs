@@ -125,9 +125,8 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
              tell); use --basis model",
         ));
     }
-    if let Some(by) = arguments.by.by().filter(|by| by.is_of_code()) {
-        functions.name_groups(&mut profile, by);
-    }
+    let groups = arguments.by.by().map(|by| (&mut profile, by));
+    functions.name_stacks(groups, held.as_mut());
     let name = path.to_string_lossy();
     let mut report =
         ProfileReport::new(&name, &summary, &profile, &arguments.net).of_part(span.from, span.to);

@@ -248,6 +248,16 @@ fn each_request_has_the_function_that_made_it() {
             waits.contains(&("ask_for_atoms", 5, "InternAtom")),
             "{waits:?}"
         );
+        // What the program leaves in the server has the function that made it.
+        let held = &report["resources"]["clients"][0]["kinds"];
+        let kinds = held.as_array().expect("kinds").iter();
+        let mut pixmaps = kinds.filter(|one| one["kind"] == "pixmap");
+        let left = &pixmaps.next().expect("pixmaps")["remained"];
+        assert_eq!(left[0]["function"], "leak_pixmaps [drawer]", "{left:#}");
+        assert_eq!(
+            (&left[0]["count"], &left[1]),
+            (&Value::from(7), &Value::Null)
+        );
         let page = place.ok(["report", "x11prof.mcap", "--by", "function"]);
         assert!(page.contains("Function "), "{page}");
     }

@@ -119,10 +119,13 @@ fn remainder(of: &KindResources, group: &RemainderReport) -> String {
     } else {
         String::new()
     };
+    let function = group.function.as_deref();
+    let function = function.map(|name| format!(" in {}", plain(name)));
     format!(
-        "{}{size} by {}, {} bytes, created from {:.3} s to {:.3} s",
+        "{}{size} by {}{}, {} bytes, created from {:.3} s to {:.3} s",
         counted(group.count, &of.kind),
         plain(&group.request),
+        function.unwrap_or_default(),
         group.bytes,
         group.first_ms / 1e3,
         group.last_ms / 1e3

@@ -11,8 +11,8 @@ use x11prof_session::{
 };
 use x11prof_trace::{ConnectionId, Control, StackFrame};
 
+use crate::code_stacks::CodeStacks;
 use crate::pipeline::{Observation, Seen};
-use crate::profile::code_stacks::CodeStacks;
 use crate::profile::copies::{Copies, DrawableKey, PixmapGeneration, copied};
 use crate::profile::tally::{Line, Tally};
 use x11prof_server_model::Charge;
@@ -392,7 +392,10 @@ impl Groups {
         match key {
             GroupKey::Client(connection) => client(connection),
             GroupKey::Atom(name) => name.to_string(),
-            GroupKey::Stack(stack) => self.stacks.name(stack),
+            GroupKey::Stack(stack) => {
+                let name = self.stacks.name(stack);
+                name.unwrap_or_else(|| format!("stack {stack}"))
+            }
             GroupKey::Drawable(drawable) => {
                 let label = self.drawable_label(drawable);
                 match drawable {

@@ -1,7 +1,6 @@
 //! The execution profile: charges added up by request name, beside the transport's.
 
 mod carrying;
-mod code_stacks;
 mod copies;
 pub(crate) mod groups;
 mod measuring;

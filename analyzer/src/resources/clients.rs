@@ -23,8 +23,18 @@ pub(crate) struct Remainder {
     pub(crate) last: Timestamp,
 }
 
-/// The key of remaining resources: kind, creating request, width, height and depth.
-pub(crate) type RemainderKey = (ResourceKind, Symbol, u16, u16, u8);
+impl Remainder {
+    /// Takes another group into this one.
+    pub(crate) fn join(&mut self, other: &Remainder) {
+        self.count += other.count;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.first = self.first.min(other.first);
+        self.last = self.last.max(other.last);
+    }
+}
+
+/// The key of remaining resources: kind, creating request, width, height, depth and the creating request's stack.
+pub(crate) type RemainderKey = (ResourceKind, Symbol, u16, u16, u8, Option<u32>);
 
 /// The resources of a client.
 #[derive(Debug)]

@@ -22,6 +22,8 @@ pub(crate) type Size = (u16, u16, u8);
 pub(crate) struct Held {
     pub(crate) resource: Resource,
     pub(crate) created: Timestamp,
+    /// The stack on which it was created, where the trace tells.
+    pub(crate) stack: Option<u32>,
 }
 
 /// A client's resources of one kind.

@@ -16,8 +16,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use x11prof_protocol::Message;
 use x11prof_session::{ClientId, PixmapFormat, Resource, ResourceChange, Session};
-use x11prof_trace::{ConnectionId, Control, Timestamp};
+use x11prof_trace::{ConnectionId, Control, StackFrame, Timestamp};
 
+use crate::code_stacks::CodeStacks;
 use crate::elapsed::Elapsed;
 use crate::pipeline::{Observation, Seen};
 use clients::{ClientUse, Clients, Remainder, RemainderKey};
@@ -31,6 +32,7 @@ pub struct Resources {
     /// Existing resources, with the time of their creation.
     held: HashMap<u32, Held>,
     pub(crate) elapsed: Elapsed,
+    stacks: CodeStacks,
 }
 
 impl Resources {
@@ -40,7 +42,10 @@ impl Resources {
         match observation {
             Observation::Message(seen) => self.message(seen),
             Observation::Control(_, Control::Closed { connection, .. }) => self.closed(*connection),
-            Observation::Closed { session, .. } => self.changed(session),
+            Observation::Control(_, Control::Stack { stack, frames, .. }) => {
+                self.stacks.add(*stack, frames);
+            }
+            Observation::Closed { session, .. } => self.changed(session, None),
             _ => {}
         }
     }
@@ -60,14 +65,14 @@ impl Resources {
                 client.id_base = ids.map(|ids| ids.first);
             }
         }
-        self.changed(seen.session);
+        self.changed(seen.session, seen.stack);
     }
 
     /// Counts what the last message, or the end of a connection, did to resources.
-    fn changed(&mut self, session: &Session) {
+    fn changed(&mut self, session: &Session, stack: Option<u32>) {
         for change in session.resource_changes() {
             match change {
-                ResourceChange::Created(resource) => self.created(*resource),
+                ResourceChange::Created(resource) => self.created(*resource, stack),
                 ResourceChange::Freed(resource) => {
                     self.end(resource, |of_kind, now, held| of_kind.freed(now, held));
                 }
@@ -87,9 +92,13 @@ impl Resources {
         self.clients.entry(id, self.elapsed.now())
     }
 
-    fn created(&mut self, resource: Resource) {
+    fn created(&mut self, resource: Resource, stack: Option<u32>) {
         let created = self.elapsed.now();
-        let held = Held { resource, created };
+        let held = Held {
+            resource,
+            created,
+            stack,
+        };
         let Some(client) = self.client(owner(&resource)) else {
             return;
         };
@@ -137,19 +146,56 @@ impl Resources {
         for held in self.held.values().filter(of_client) {
             let resource = &held.resource;
             let (width, height, depth) = size(resource);
-            let key = (resource.kind, resource.request, width, height, depth);
-            let group = groups.entry(key).or_insert(Remainder {
-                count: 0,
-                bytes: 0,
+            let (kind, request) = (resource.kind, resource.request);
+            let one = Remainder {
+                count: 1,
+                bytes: resource.bytes,
                 first: held.created,
                 last: held.created,
-            });
-            group.count += 1;
-            group.bytes = group.bytes.saturating_add(resource.bytes);
-            group.first = group.first.min(held.created);
-            group.last = group.last.max(held.created);
+            };
+            join(
+                &mut groups,
+                (kind, request, width, height, depth, held.stack),
+                &one,
+            );
         }
         groups
+    }
+
+    /// The groups with those of one function joined.
+    pub(crate) fn by_function(
+        &self,
+        remained: BTreeMap<RemainderKey, Remainder>,
+    ) -> BTreeMap<RemainderKey, Remainder> {
+        let mut groups = BTreeMap::new();
+        for ((kind, request, width, height, depth, stack), one) in remained {
+            // Where nobody named stacks, they tell nothing.
+            let stack = stack.filter(|stack| self.stacks.name(*stack).is_some());
+            let stack = stack.map(|stack| self.stacks.first_alike(stack));
+            join(
+                &mut groups,
+                (kind, request, width, height, depth, stack),
+                &one,
+            );
+        }
+        groups
+    }
+
+    /// The name of a stack.
+    pub(crate) fn function(&self, stack: u32) -> Option<String> {
+        self.stacks.name(stack)
+    }
+
+    /// Names the stacks on which resources were created; resources that remained are told of by these names.
+    pub fn name_stacks(&mut self, name: impl FnMut(&[StackFrame]) -> String) {
+        self.stacks.name_all(name);
+    }
+}
+
+fn join(groups: &mut BTreeMap<RemainderKey, Remainder>, key: RemainderKey, other: &Remainder) {
+    match groups.get_mut(&key) {
+        Some(group) => group.join(other),
+        None => drop(groups.insert(key, other.clone())),
     }
 }
 

@@ -141,6 +141,8 @@ pub struct SizeReport {
 pub struct RemainderReport {
     /// The request that created them.
     pub request: String,
+    /// The program's function that made the request; null without stacks of requests.
+    pub function: Option<String>,
     /// The width, of resources that have one.
     pub width: u16,
     /// The height, of resources that have one.
@@ -165,16 +167,16 @@ impl ResourceReport {
             .clients
             .iter()
             .map(|(id, of)| {
-                let remained = if of.closed.is_some() {
-                    of.remained.clone()
-                } else {
-                    resources.remaining(id)
-                };
+                let remained = resources.by_function(match of.closed {
+                    Some(_) => of.remained.clone(),
+                    None => resources.remaining(id),
+                });
                 let kinds =
                     of.kinds.iter().map(|(kind, used)| {
                         let remained = remained.iter().filter(|((of, ..), _)| of == kind).map(
                             |(key, group)| RemainderReport {
                                 request: key.1.to_string(),
+                                function: key.5.and_then(|stack| resources.function(stack)),
                                 width: key.2,
                                 height: key.3,
                                 depth: key.4,

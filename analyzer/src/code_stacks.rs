@@ -1,4 +1,4 @@
-//! The stacks of a program's code as groups of a profile.
+//! The stacks of a program's code, those of one name taken together.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ const FRAMES: usize = 256;
 
 /// The stacks of a recording, and their names once they are asked for.
 #[derive(Debug, Default)]
-pub(super) struct CodeStacks {
+pub(crate) struct CodeStacks {
     frames: HashMap<u32, Vec<StackFrame>>,
     /// The name of each stack that is the first of its name.
     names: HashMap<u32, String>,
@@ -19,7 +19,7 @@ pub(super) struct CodeStacks {
 }
 
 impl CodeStacks {
-    pub(super) fn add(&mut self, stack: u32, frames: &[StackFrame]) {
+    pub(crate) fn add(&mut self, stack: u32, frames: &[StackFrame]) {
         if self.frames.len() < STACKS {
             let frames = frames.iter().take(FRAMES).cloned();
             self.frames.insert(stack, frames.collect());
@@ -27,7 +27,7 @@ impl CodeStacks {
     }
 
     /// Names all stacks.
-    pub(super) fn name_all(&mut self, mut name: impl FnMut(&[StackFrame]) -> String) {
+    pub(crate) fn name_all(&mut self, mut name: impl FnMut(&[StackFrame]) -> String) {
         let mut stacks: Vec<(&u32, &Vec<StackFrame>)> = self.frames.iter().collect();
         stacks.sort_unstable_by_key(|(stack, _)| **stack);
         let mut known: HashMap<String, u32> = HashMap::new();
@@ -40,12 +40,12 @@ impl CodeStacks {
     }
 
     /// The first stack of the same name: a stack itself before it has a name.
-    pub(super) fn first_alike(&self, stack: u32) -> u32 {
+    pub(crate) fn first_alike(&self, stack: u32) -> u32 {
         self.first.get(&stack).copied().unwrap_or(stack)
     }
 
-    pub(super) fn name(&self, stack: u32) -> String {
-        let name = self.names.get(&stack).cloned();
-        name.unwrap_or_else(|| format!("stack {stack}"))
+    /// The name of a stack, once it has one.
+    pub(crate) fn name(&self, stack: u32) -> Option<String> {
+        self.names.get(&self.first_alike(stack)).cloned()
     }
 }
