@@ -11,7 +11,7 @@ use x11prof_analyzer::{
 use x11prof_stacks::{Frame, Names};
 use x11prof_trace::{ConnectionId, Control, StackFrame, Timestamp};
 
-use x11prof_views::callers::group_name;
+use x11prof_views::callers::{group_name, stack_lines};
 
 use crate::error::shown;
 
@@ -83,6 +83,13 @@ impl FunctionNames {
             if let Some(held) = held {
                 held.name_stacks(|frames| of(frames, By::Function));
             }
+        });
+    }
+
+    /// Names the stacks of a profile's groups by all functions, a line for each.
+    pub(crate) fn name_by_line(&self, profile: &mut Profile) {
+        self.named(|name| {
+            profile.name_stacks(|frames| stack_lines(&program_functions(frames, &mut *name)));
         });
     }
 

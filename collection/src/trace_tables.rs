@@ -145,7 +145,7 @@ fn request<'a>(session: &'a str, stack: &'a Stack, basis: Option<&'a str>) -> [C
     [
         Cell::Text(session),
         Cell::Text(&stack.client),
-        Cell::Text(&stack.window),
+        Cell::Text(stack.place.first().map_or("", String::as_str)),
         Cell::Text(&stack.request),
         Cell::number(stack.count),
         Cell::number(stack.sent),

@@ -9,8 +9,9 @@ use x11prof_cost_model::Network;
 use crate::span::SpanArguments;
 
 use super::values::{
-    BasisChoice, DEFAULT_TRACE, EpisodesFormat, ExportFormat, Format, GroupBy, NetworkParser,
-    ParametersParser, ReportFormat, TableArguments, grain, milliseconds, scale, thresholds,
+    BasisChoice, DEFAULT_TRACE, EpisodesFormat, ExportBy, ExportFormat, Format, GroupBy,
+    NetworkParser, ParametersParser, ReportFormat, TableArguments, grain, milliseconds, scale,
+    thresholds,
 };
 
 #[derive(Debug, Args)]
@@ -260,6 +261,9 @@ pub(crate) struct Export {
     /// The format (docs/EXPORTS.md)
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub(crate) to: ExportFormat,
+    /// The names between client and request, of pprof and collapsed
+    #[arg(long, value_enum, default_value = "window")]
+    pub(crate) by: ExportBy,
     /// The file to write; for parquet the folder of the tables, which may exist already
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,

@@ -119,6 +119,25 @@ impl GroupBy {
     }
 }
 
+/// The names between client and request in exported sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportBy {
+    /// The window that a request acts on
+    Window,
+    /// The program's functions that made the request (record --stacks=requests)
+    Stack,
+}
+
+impl ExportBy {
+    /// The analyzer's word for it.
+    pub(crate) fn by(self) -> By {
+        match self {
+            ExportBy::Window => By::Window,
+            ExportBy::Stack => By::Stack,
+        }
+    }
+}
+
 /// The moments of a program at which its stack is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StacksOf {

@@ -258,6 +258,26 @@ fn each_request_has_the_function_that_made_it() {
             (&left[0]["count"], &left[1]),
             (&Value::from(7), &Value::Null)
         );
+        place.ok([
+            "export",
+            "--to",
+            "collapsed",
+            "--by",
+            "stack",
+            "-o",
+            "flames",
+        ]);
+        let flames = std::fs::read_to_string(place.path("flames")).expect("stacks");
+        let main = "main (drawer.c";
+        let clear = flames
+            .lines()
+            .find(|line| line.contains(";clear_areas (drawer.c:"));
+        let clear = clear.unwrap_or_else(|| panic!("{flames}"));
+        assert!(
+            clear.contains(main) && clear.contains(";ClearArea "),
+            "{clear}"
+        );
+        assert!(clear.find(main) < clear.find("draw_again"), "{clear}");
         let page = place.ok(["report", "x11prof.mcap", "--by", "function"]);
         assert!(page.contains("Function "), "{page}");
     }

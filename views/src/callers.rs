@@ -122,6 +122,13 @@ pub fn group_name(functions: &[FunctionReport], by: By) -> String {
     }
 }
 
+/// The functions of a stack, a line for each, the innermost first.
+pub fn stack_lines(functions: &[FunctionReport]) -> String {
+    let named = functions.iter().map(function);
+    let named: Vec<String> = named.map(|name| plain(&name).into_owned()).collect();
+    named.join("\n")
+}
+
 /// The first function of a stack, and the next that have names.
 fn chain(functions: &[FunctionReport], most: usize) -> String {
     let named = (0..).zip(functions);

@@ -18,6 +18,7 @@ use x11prof_cost_model::{ServerParameters, Substitutions};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use crate::pipeline::Observation;
+use crate::profile::groups::By;
 use crate::profile::stacks::StackKey;
 use crate::profile::{BasisOption, Blocking, Profile};
 use crate::resources::Resources;
@@ -68,7 +69,7 @@ impl ClientsNow {
         ClientsNow {
             window: (options.seconds.clamp(0.1, 86_400.0) * 1e9) as u64,
             summary: TraceSummary::default(),
-            profile: profile.stacked().on(options.basis),
+            profile: profile.stacked(By::Window).on(options.basis),
             resources: Resources::default(),
             stalls: Stalls::new(parameters, substitutions, options.frame_ms),
             questions: Questions::default(),

@@ -142,10 +142,10 @@ impl Profile {
         self
     }
 
-    /// Adds a breakdown by client, window and request together.
-    pub fn stacked(mut self) -> Profile {
+    /// Adds a breakdown by client, `by` (a window, or a stack) and request together.
+    pub fn stacked(mut self, by: By) -> Profile {
         self.sums.stacks = Some(Stacks::default());
-        self.grouped(By::Window)
+        self.grouped(by)
     }
 
     /// Takes the next observation of a pass.

@@ -1,4 +1,4 @@
-//! Server time and bytes by client, window and request together: what flame graphs are made of.
+//! Server time and bytes by client, window (or the program's functions) and request together: what flame graphs are made of.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use x11prof_protocol::Symbol;
 use x11prof_server_model::{Alike, Charge, ClientId, TransportPart};
 use x11prof_trace::ConnectionId;
 
-use super::groups::{GroupKey, Groups};
+use super::groups::{By, GroupKey, Groups};
 use super::measuring::Key;
 use crate::measured::{Rate, Share};
 use crate::trace_summary::TraceSummary;
@@ -21,8 +21,8 @@ const STACKS_LIMIT: usize = 100_000;
 pub struct Stack {
     /// The client; what the server did for none has `(server)`.
     pub client: String,
-    /// The window, `(no window)` where there is none.
-    pub window: String,
+    /// The window, `(no window)` where there is none; or the program's functions, the outermost first.
+    pub place: Vec<String>,
     /// The request, the event, or the part of transport that is neither's.
     pub request: String,
     /// The number of requests.
@@ -233,7 +233,11 @@ impl Stacks {
             .into_iter()
             .map(|((client, window, request), stack)| Stack {
                 client,
-                window,
+                place: match groups.by() {
+                    // The name of a stack has a line for each function, the innermost first.
+                    By::Stack => window.lines().rev().map(str::to_owned).collect(),
+                    _ => vec![window],
+                },
                 request,
                 ..stack
             });
@@ -254,7 +258,7 @@ mod tests {
     use x11prof_cost_model::{Micros, ServerParameters, Substitutions};
 
     use crate::testing::{Synthetic, no_operation};
-    use crate::{Pipeline, Profile, TraceSummary};
+    use crate::{By, Pipeline, Profile, TraceSummary};
 
     #[test]
     fn a_request_is_under_its_client() {
@@ -267,7 +271,8 @@ mod tests {
         trace
             .client_sends(&[no_operation(1), no_operation(1)])
             .end();
-        let mut profile = Profile::new(&parameters, &rules, Blocking::default()).stacked();
+        let mut profile =
+            Profile::new(&parameters, &rules, Blocking::default()).stacked(By::Window);
         let (mut summary, mut pipeline) = (TraceSummary::default(), Pipeline::new());
         pipeline.run_records(trace.records.iter().cloned(), |observation| {
             summary.observe(observation);
@@ -277,7 +282,7 @@ mod tests {
         let stacks = profile.stacks(&summary);
         let found = stacks.iter().find(|stack| stack.request == "NoOperation");
         let found = found.unwrap();
-        assert_eq!(found.window, "(no window)");
+        assert_eq!(found.place, ["(no window)"]);
         assert_eq!((found.count, found.sent), (2, 8));
         assert_eq!(found.server, Micros(4.0));
     }

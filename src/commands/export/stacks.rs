@@ -1,11 +1,12 @@
-//! Exports of sums: whose the server's time was, client by client, window by window.
+//! Exports of sums: whose the server's time was, client by client, window by window or function by function.
 
-use x11prof_analyzer::{Basis, Blocking, Profile, Stack, TraceSummary};
+use x11prof_analyzer::{Basis, Blocking, By, Profile, Stack, TraceSummary};
 use x11prof_cost_model::Substitutions;
 use x11prof_views::export::collapsed::collapsed;
 use x11prof_views::export::pprof::pprof;
 
 use crate::args::{Export, ExportFormat};
+use crate::callers::FunctionNames;
 use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::output::{Access, emit_as};
@@ -17,11 +18,14 @@ pub(super) fn export(arguments: &Export) -> Outcome {
     let mut pass = Pass::open(path, None)?.tell_missing();
     let prices = input::matching_prices(path, false)?;
     let rules = Substitutions::default();
-    let mut profile = Profile::new(&prices.parameters, &rules, Blocking::default()).stacked();
+    let by = arguments.by.by();
+    let mut functions = FunctionNames::default();
+    let mut profile = Profile::new(&prices.parameters, &rules, Blocking::default()).stacked(by);
     let mut summary = TraceSummary::default();
     pass.follow_changes(profile.knows_updates());
     pass.run(|observation| {
         summary.observe(observation);
+        functions.observe(observation);
         profile.observe(observation);
     })?;
     profile.end();
@@ -35,6 +39,9 @@ pub(super) fn export(arguments: &Export) -> Outcome {
     say!("server time is {basis}");
     if let Some(why) = prices.elsewhere.filter(|_| !measured) {
         say!("warning: {why}");
+    }
+    if by == By::Stack {
+        functions.name_by_line(&mut profile);
     }
     let stacks = profile.stacks(&summary);
     let shows = |stack: &Stack| stack.server.0.round() >= 1.0;

@@ -17,9 +17,12 @@ pub fn collapsed(stacks: &[Stack], out: &mut dyn io::Write) -> io::Result<()> {
 pub(super) fn lines(stacks: &[Stack]) -> impl Iterator<Item = String> {
     stacks.iter().filter_map(|stack| {
         let micros = stack.server.0.round();
-        let [client, window, request] =
-            [&stack.client, &stack.window, &stack.request].map(|name| frame(name));
-        (micros >= 1.0).then(|| format!("{client};{window};{request} {}", micros as u64))
+        let names = [&stack.client].into_iter().chain(&stack.place);
+        let names: Vec<String> = names
+            .chain([&stack.request])
+            .map(|name| frame(name))
+            .collect();
+        (micros >= 1.0).then(|| format!("{} {}", names.join(";"), micros as u64))
     })
 }
 
@@ -39,7 +42,7 @@ mod tests {
     fn names_stay_in_their_frames_and_little_is_left_out() {
         let stack = |window: &str, server| Stack {
             client: "xterm".into(),
-            window: window.into(),
+            place: vec![window.into()],
             request: "PolyLine".into(),
             server: Micros(server),
             ..Stack::default()

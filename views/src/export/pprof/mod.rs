@@ -1,7 +1,7 @@
 //! Server time and bytes as pprof reads them: gzipped `profile.proto`.
 //!
-//! The format: github.com/google/pprof/blob/main/proto/profile.proto. A stack is client, window, request,
-//! which are functions there.
+//! The format: github.com/google/pprof/blob/main/proto/profile.proto. A stack is client, window
+//! or functions of the program, and request, which are functions there.
 
 mod proto;
 
@@ -64,9 +64,11 @@ fn profile(stacks: &[Stack], summary: &TraceSummary) -> Profile {
             })
         };
         // The leaf comes first.
-        let location_id = [&stack.request, &stack.window, &stack.client].map(|name| location(name));
+        let places = stack.place.iter().rev();
+        let names = [&stack.request].into_iter().chain(places);
+        let location_id = names.chain([&stack.client]).map(|name| location(name));
         profile.sample.push(Sample {
-            location_id: location_id.to_vec(),
+            location_id: location_id.collect(),
             value: vec![
                 // As a cast does it: what does not fit is the largest that does.
                 (stack.server.0 * 1000.0).round() as i64,
@@ -118,7 +120,7 @@ mod tests {
     fn samples_read_back_as_they_were() {
         let stack = |request: &str, server| Stack {
             client: "xterm".into(),
-            window: "(no window)".into(),
+            place: vec!["(no window)".into()],
             request: request.into(),
             count: 3,
             sent: 24,
