@@ -22,6 +22,8 @@ pub struct Played {
     pub added_round_trips: u64,
     /// Key presses, clicks and motions given to the display.
     pub inputs: u64,
+    /// Keycodes that have other symbols on the display than in the recording.
+    pub other_keys: u64,
     /// Events that the recording has and that did not come in time, by name.
     pub missed_events: BTreeMap<String, u64>,
     /// Errors, by the name of the request: in the recording and here.

@@ -10,14 +10,16 @@ use x11rb_protocol::protocol::render::{
     Pictforminfo, QueryPictFormatsReply, QueryPictFormatsRequest,
 };
 use x11rb_protocol::protocol::xproto::{
-    GetImageReply, GetImageRequest, GetInputFocusRequest, ImageFormat, InternAtomReply,
-    InternAtomRequest, QueryExtensionReply, QueryExtensionRequest, Screen, Setup,
+    GetImageReply, GetImageRequest, GetInputFocusRequest, GetKeyboardMappingReply,
+    GetKeyboardMappingRequest, ImageFormat, InternAtomReply, InternAtomRequest,
+    QueryExtensionReply, QueryExtensionRequest, Screen, Setup,
 };
 use x11rb_protocol::protocol::xtest::FakeInputRequest;
 use x11rb_protocol::x11_utils::{Request, TryParse};
 
 use super::patience::PATIENCE;
 use crate::ReplayError;
+use crate::script::trimmed;
 
 /// Questions that are asked before the first answer is read: their answers fit into a socket.
 const AT_ONCE: usize = 100;
@@ -130,6 +132,33 @@ impl Control {
     pub(super) fn formats(&mut self, render: u8) -> Result<Vec<Pictforminfo>, ReplayError> {
         let reply: QueryPictFormatsReply = self.one(QueryPictFormatsRequest, render)?;
         Ok(reply.formats)
+    }
+
+    /// The number of keycodes whose symbols are others on the display than in the recording.
+    pub(super) fn other_keys(
+        &mut self,
+        recorded: &BTreeMap<u8, Vec<u32>>,
+    ) -> Result<u64, ReplayError> {
+        let (Some((first, _)), Some((last, _))) =
+            (recorded.first_key_value(), recorded.last_key_value())
+        else {
+            return Ok(0);
+        };
+        // A display fails where it is asked for keycodes that it has not.
+        let first_keycode = (*first).max(self.setup.min_keycode);
+        let last = (*last).min(self.setup.max_keycode);
+        let question = GetKeyboardMappingRequest {
+            first_keycode,
+            count: last.saturating_sub(first_keycode).saturating_add(1),
+        };
+        let here: GetKeyboardMappingReply = self.one(question, 0)?;
+        let per_key = usize::from(here.keysyms_per_keycode).max(1);
+        let here = (first_keycode..=last).zip(here.keysyms.chunks(per_key));
+        let differ = here.filter(|(keycode, symbols)| {
+            let recorded = recorded.get(keycode);
+            recorded.is_some_and(|recorded| *recorded != trimmed(symbols.to_vec()))
+        });
+        Ok(differ.count() as u64)
     }
 
     /// Fails where the display has gone.

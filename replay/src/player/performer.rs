@@ -59,6 +59,10 @@ impl<'a> Player<'a> {
         {
             ids.formats = screens::formats(&script.formats, &control.formats(render.major)?);
         }
+        let played = Played {
+            other_keys: control.other_keys(&script.keys)?,
+            ..Played::default()
+        };
         let memory = script.segments.iter().map(|segment| {
             let made = match segment.by_descriptor {
                 true => shared_memory::file(segment.len).map(Memory::File),
@@ -78,7 +82,7 @@ impl<'a> Player<'a> {
                 .collect(),
             unreliable: HashMap::new(),
             grabbed: None,
-            played: Played::default(),
+            played,
             errors: BTreeMap::new(),
         })
     }

@@ -36,6 +36,8 @@ pub struct Script {
     pub(crate) atoms: BTreeMap<u32, Vec<u8>>,
     /// RENDER's picture formats, if a client asked for them.
     pub(crate) formats: Vec<Pictforminfo>,
+    /// The symbols of each keycode that a client asked for.
+    pub(crate) keys: BTreeMap<u8, Vec<u32>>,
     /// The segments of shared memory that clients attached, in that order.
     pub(crate) segments: Vec<SharedSegment>,
     pub(crate) steps: Vec<Step>,
@@ -73,6 +75,14 @@ pub(crate) enum Action {
     /// The user's mark: a moment to take a picture at.
     Mark(String),
     Close(usize),
+}
+
+/// A key's symbols without those that say nothing.
+pub(crate) fn trimmed(mut symbols: Vec<u32>) -> Vec<u32> {
+    while symbols.last() == Some(&0) {
+        symbols.pop();
+    }
+    symbols
 }
 
 impl Script {

@@ -20,6 +20,7 @@ use super::requests::{self, NO_OPERATION, Playable};
 use super::segments::{self, Segments};
 use super::{
     Action, Asked, AwaitedEvent, Batch, Passed, Patch, Script, ScriptClient, Step, key, time,
+    trimmed,
 };
 use crate::ReplayError;
 
@@ -33,6 +34,7 @@ const GRAB_SERVER: u8 = 36;
 const UNGRAB_SERVER: u8 = 37;
 const INTERN_ATOM: u8 = 16;
 const GET_ATOM_NAME: u8 = 17;
+const GET_KEYBOARD_MAPPING: u8 = 101;
 const QUERY_PICT_FORMATS: (&str, u8) = ("RENDER", 1);
 const XTEST_FAKE_INPUT: (&str, u8) = ("XTEST", 2);
 
@@ -45,6 +47,8 @@ struct Recorded {
     /// Names that the client asked the atoms of, and atoms that it asked the names of.
     names: FxHashMap<u64, Vec<u8>>,
     atoms: FxHashMap<u64, u32>,
+    /// First keycodes of the mappings that it asked for.
+    keycodes: FxHashMap<u64, u8>,
 }
 
 /// The script as far as it was read.
@@ -54,6 +58,7 @@ struct Reading {
     setup: Option<Setup>,
     atoms: BTreeMap<u32, Vec<u8>>,
     formats: Vec<Pictforminfo>,
+    keys: BTreeMap<u8, Vec<u32>>,
     segments: Segments,
     steps: Vec<Step>,
     left_out: BTreeMap<Symbol, u64>,
@@ -123,6 +128,7 @@ impl Recorded {
             batch: Batch::default(),
             names: FxHashMap::default(),
             atoms: FxHashMap::default(),
+            keycodes: FxHashMap::default(),
         }
     }
 }
@@ -143,6 +149,7 @@ impl Reading {
             batch,
             names,
             atoms,
+            keycodes,
         } = recorded;
         for part in block.parts() {
             let input = match part {
@@ -168,12 +175,19 @@ impl Reading {
                             && let Some(atom) = request.order.u32(request.bytes, 4)
                         {
                             atoms.insert(request.sequence.0, atom);
+                        } else if request.major == GET_KEYBOARD_MAPPING
+                            && let Some(first) = request.bytes.get(4)
+                        {
+                            keycodes.insert(request.sequence.0, *first);
                         }
                         self.request(&request, batch, extensions);
                     }
                     Message::Reply(reply) => {
                         batch.after_reply = batch.after_reply.max(reply.sequence.0);
                         let asked = reply.sequence.0;
+                        if let Some(first) = keycodes.remove(&asked) {
+                            self.keyboard(&reply, first);
+                        }
                         self.reply(
                             &reply,
                             names.remove(&asked),
@@ -338,6 +352,19 @@ impl Reading {
         }
     }
 
+    /// Keeps the meanings of the keys from `first` on.
+    fn keyboard(&mut self, reply: &Reply<'_>, first: u8) {
+        let per_key = reply.bytes.get(1).map_or(0, |count| usize::from(*count));
+        let symbols = reply.bytes.get(32..).unwrap_or_default();
+        let keys = symbols.chunks_exact((4 * per_key).max(4));
+        for (keycode, symbols) in (first..=u8::MAX).zip(keys) {
+            let symbols = (0..per_key).filter_map(|at| reply.order.u32(symbols, 4 * at));
+            self.keys
+                .entry(keycode)
+                .or_insert_with(|| trimmed(symbols.collect()));
+        }
+    }
+
     fn event(
         &mut self,
         event: &Event<'_>,
@@ -371,6 +398,7 @@ impl Reading {
             extensions,
             atoms: self.atoms,
             formats: self.formats,
+            keys: self.keys,
             segments: self.segments.finish(),
             steps: self.steps,
             left_out: self.left_out,

@@ -251,6 +251,12 @@ fn tell(played: &Played, server: &str) {
             counted(played.added_round_trips, "GetInputFocus request")
         );
     }
+    if played.other_keys > 0 && played.inputs > 0 {
+        say!(
+            "{server}: {} mean other keys there than in the recording",
+            counted(played.other_keys, "keycode")
+        );
+    }
     if !played.missed_events.is_empty() {
         say!(
             "{server}: events that did not come: {}",
