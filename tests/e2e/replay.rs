@@ -342,6 +342,61 @@ fn a_toolkit_with_render_looks_the_same() {
 }
 
 #[test]
+fn an_input_method_looks_the_same() {
+    let mut session = Session::new(&["--try", "no-sharing"]);
+    session.client("nabi", "nabi", &[]);
+    needs("xprop", "x11-utils");
+    until("the input method", || {
+        let mut xprop = session.server.client("xprop");
+        let property = Finished::of(xprop.args(["-root", "XIM_SERVERS"])).stdout();
+        property.contains("@server=nabi").then_some(())
+    });
+    needs("xterm", "xterm");
+    // The locale is one of both programs.
+    let words = "LC_ALL=C.UTF-8 XMODIFIERS=@im=nabi xterm +bc -geometry 60x10+0+300 -e cat";
+    let words: Vec<&str> = words.split(' ').collect();
+    session.client("env", "coreutils", &words);
+    session.window("XTerm");
+    session.xdotool(&["mousemove", "100", "360", "type", "hello "]);
+    session.mark("typed");
+    // Hangul, which the input method composes from letters.
+    session.xdotool(&["key", "shift+space"]);
+    session.xdotool(&["type", "dkssud "]);
+    session.mark("composed");
+    session.end();
+    session.is_the_same_on("xvfb", "recorded");
+}
+
+#[test]
+fn a_drag_from_one_client_to_another_looks_the_same() {
+    let mut session = Session::new(&["--try", "no-sharing"]);
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/dragged.py");
+    for side in ["from", "to"] {
+        session.client("/usr/bin/python3", "python3-gi", &[program, side]);
+        session.xdotool(&[
+            "search",
+            "--sync",
+            "--onlyvisible",
+            "--name",
+            &format!("Drag {side}"),
+        ]);
+    }
+    session.mark("begin");
+    let drag = "mousemove 120 90 mousedown 1 mousemove 180 95 mousemove 300 95";
+    session.xdotool(&drag.split(' ').collect::<Vec<_>>());
+    session.xdotool(&["mousemove", "480", "90", "mousemove", "490", "92"]);
+    session.mark("dragged");
+    session.xdotool(&["mouseup", "1"]);
+    session.mark("dropped");
+    let [.., before, after] = &session.pictures[..] else {
+        panic!("three pictures")
+    };
+    assert_ne!(before.1, after.1, "the text was dropped");
+    session.end();
+    session.is_the_same_on("xvfb", "recorded");
+}
+
+#[test]
 fn both_byte_orders_are_played() {
     let place = Place::new();
     let help = Command::new("Xvfb").arg("-help").output().expect("help");

@@ -52,6 +52,7 @@ pub const TEST: &[Needed] = &[
     needed("mupdf", "mupdf"),
     needed("featherpad", "featherpad"),
     needed("wish", "tk"),
+    needed("nabi", "nabi"),
     needed("chromium", "chromium"),
     needed("chromedriver", "chromium-driver"),
     needed("javac", "default-jdk-headless"),
