@@ -13,7 +13,7 @@ use x11prof_trace::{ConnectionId, Control, StackFrame, Timestamp};
 
 use x11prof_views::callers::{group_name, stack_lines};
 
-use crate::error::shown;
+use crate::error::{CommandError, shown};
 
 /// Files without names that the user is told of.
 const TOLD: usize = 5;
@@ -29,6 +29,8 @@ pub(crate) struct NamedCallers {
 #[derive(Debug, Default)]
 pub(crate) struct FunctionNames {
     recorded: Option<SystemTime>,
+    /// True where the recording has stacks of requests.
+    of_requests: bool,
 }
 
 impl NamedCallers {
@@ -63,6 +65,21 @@ impl FunctionNames {
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
         if let Observation::Control(_, Control::Started(started)) = observation {
             self.recorded = UNIX_EPOCH.checked_add(Duration::from_nanos(started.wall_clock_ns));
+        }
+        self.of_requests |= matches!(
+            observation,
+            Observation::Control(_, Control::RequestStacks { .. })
+        );
+    }
+
+    /// Fails where the recording at `path` does not tell which function made a request.
+    pub(crate) fn needed(&self, path: &Path) -> Result<(), CommandError> {
+        match self.of_requests {
+            true => Ok(()),
+            false => Err(CommandError::file(
+                path,
+                "it has no stacks of requests: record it with --stacks=requests",
+            )),
         }
     }
 

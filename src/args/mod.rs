@@ -30,8 +30,8 @@ pub(crate) use replay::{PaceChoice, Replay};
 pub(crate) use roundtrips::RoundTrips;
 pub(crate) use top::Top;
 pub(crate) use values::{
-    BasisChoice, DEFAULT_TRACE, EpisodesFormat, ExportFormat, Format, ReportFormat, StacksOf,
-    TableArguments, TableFormat, seconds,
+    BasisChoice, DEFAULT_TRACE, EpisodesFormat, ExportBy, ExportFormat, Format, ReportFormat,
+    StacksOf, TableArguments, TableFormat, seconds,
 };
 use values::{NetworkParser, ParametersParser, ServerParser, label, rewrite};
 

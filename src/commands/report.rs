@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use x11prof_analyzer::{
-    Basis, Blocking, FRAME_MS, GrabReport, Profile, ProfileReport, ResourceReport, Resources,
+    Basis, Blocking, By, FRAME_MS, GrabReport, Profile, ProfileReport, ResourceReport, Resources,
     Scales, Stalls, StallsReport, TraceSummary,
 };
 use x11prof_cost_model::{Micros, Network};
@@ -124,6 +124,9 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
             "the recorded server's time is not in the trace (a remote server, or a kernel that does not \
              tell); use --basis model",
         ));
+    }
+    if arguments.by.by().is_some_and(By::is_of_code) {
+        functions.needed(path)?;
     }
     let groups = arguments.by.by().map(|by| (&mut profile, by));
     functions.name_stacks(groups, held.as_mut());

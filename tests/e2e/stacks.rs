@@ -299,4 +299,25 @@ fn a_program_whose_requests_have_no_stacks_is_told_of() {
     let said = record.stderr();
     record.succeeded();
     assert!(said.contains("no request has a stack"), "{said}");
+    for words in [
+        &["report", "--by", "function"][..],
+        &[
+            "export",
+            "--to",
+            "collapsed",
+            "--by",
+            "stack",
+            "-o",
+            "flames",
+        ],
+    ] {
+        let refused = place.run(words);
+        assert_eq!(refused.status(), Some(1), "{refused}");
+        let said = refused.stderr();
+        assert!(said.contains("record it with --stacks=requests"), "{said}");
+    }
+    let timeline = [
+        "export", "--to", "perfetto", "--by", "stack", "-o", "timeline",
+    ];
+    place.run(timeline).failed_with_one_line(2);
 }

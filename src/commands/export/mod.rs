@@ -6,7 +6,7 @@ mod timeline;
 
 use x11prof_views::export::pcapng::PcapNg;
 
-use crate::args::{Export, ExportFormat};
+use crate::args::{Export, ExportBy, ExportFormat};
 use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::output::{Access, Emit, emit_as, refuse_input};
@@ -14,6 +14,12 @@ use crate::output::{Access, Emit, emit_as, refuse_input};
 /// Writes the recording in the format asked for.
 pub(crate) fn run(arguments: &Export) -> Outcome {
     refuse_input(Some(&arguments.output), [arguments.trace.as_path()])?;
+    let has_sums = matches!(arguments.to, ExportFormat::Pprof | ExportFormat::Collapsed);
+    if arguments.by == ExportBy::Stack && !has_sums {
+        return Err(CommandError::usage(
+            "--by stack is for --to pprof and collapsed",
+        ));
+    }
     match arguments.to {
         ExportFormat::Pcapng => pcapng(arguments),
         ExportFormat::Perfetto => timeline::perfetto(arguments),

@@ -41,6 +41,7 @@ pub(super) fn export(arguments: &Export) -> Outcome {
         say!("warning: {why}");
     }
     if by == By::Stack {
+        functions.needed(path)?;
         functions.name_by_line(&mut profile);
     }
     let stacks = profile.stacks(&summary);
