@@ -262,7 +262,7 @@ impl Pipeline {
             Control::Opened(opened) => self.open(opened.connection),
             Control::Joined(joined) => self.join(joined),
             Control::Existing(existing) => checkpoint::tell(&mut self.session, existing),
-            Control::RequestStacks { runs } => self.stacks.take(runs),
+            Control::RequestStacks { runs, .. } => self.stacks.take(runs),
             _ => {}
         }
     }

@@ -53,6 +53,10 @@ pub(crate) struct ReorderBuffer {
     until: u64,
     /// Switches of a process are recorded.
     captured: bool,
+    /// The time up to which clients have told the stacks of their requests, where they do.
+    stacks_until: Option<u64>,
+    /// The latest time of a record.
+    latest: u64,
 }
 
 impl ReorderBuffer {
@@ -72,10 +76,14 @@ impl ReorderBuffer {
             Record::Control(time, ref control) => {
                 self.captured |=
                     matches!(control, Control::Capture { capture, .. } if capture == "switches");
+                if let Control::RequestStacks { until_ns, .. } = control {
+                    self.stacks_until = self.stacks_until.max(Some(*until_ns));
+                }
                 time
             }
             Record::Block(ref block) => block.time,
         };
+        self.latest = self.latest.max(time.as_nanos());
         let turn = self.turn(time.as_nanos(), &record);
         self.bytes += size(&record);
         let place = place(&self.records, turn, |(other, _)| *other);
@@ -126,6 +134,11 @@ impl ReorderBuffer {
     }
 
     fn known(&mut self, until: u64) {
+        // A request waits for its stack, unless the recorder had no processor for very long.
+        let told = self.stacks_until.map_or(u64::MAX, |told| {
+            told.max(self.latest.saturating_sub(LATEST))
+        });
+        let until = until.min(told);
         self.until = self.until.max(until);
     }
 
@@ -289,6 +302,23 @@ mod tests {
     /// The batches after which everything before is told.
     fn later(from: u64) -> impl Iterator<Item = Record> {
         (0..BATCHES as u64 - 1).map(move |n| switches(&[from + n]))
+    }
+
+    #[test]
+    fn a_request_waits_for_its_stack() {
+        let stacks = |since: u64, until: u64| {
+            let told = Control::RequestStacks {
+                until_ns: until * 1_000_000,
+                runs: vec![],
+            };
+            Record::Control(Timestamp::from_nanos(since * 1_000_000), told)
+        };
+        assert_eq!(order(vec![at(10), at(70)]), "m10");
+        assert_eq!(order(vec![stacks(0, 5), at(10), at(70)]), "m0");
+        let told = vec![stacks(0, 5), at(10), at(70), stacks(5, 60), at(75)];
+        assert_eq!(order(told), "m0 m5 m10");
+        // The recorder had no processor.
+        assert_eq!(order(vec![stacks(0, 5), at(10), at(2100)]), "m0 m10");
     }
 
     #[test]

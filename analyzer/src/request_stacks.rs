@@ -51,11 +51,19 @@ impl RequestStacks {
                 continue;
             }
             let waiting = self.waiting.entry(run.ids).or_default();
-            let before = match waiting.back() {
-                Some(last) if is_from(run.sequence, after(&last.run)) => last.before,
-                Some(last) => last.before.wrapping_add(1),
-                None => 0,
-            };
+            let mut before = 0;
+            if let Some(WaitingRun {
+                run: last,
+                before: connections,
+            }) = waiting.back_mut()
+            {
+                let is_next = is_from(run.sequence, last.sequence);
+                before = connections.wrapping_add(u32::from(!is_next));
+                if is_next {
+                    // Xlib takes a request back that it did not need (UnGetReq): the next one has its number.
+                    last.count = last.count.min(run.sequence.wrapping_sub(last.sequence));
+                }
+            }
             waiting.push_back(WaitingRun { run: *run, before });
             if waiting.len() > WAITING {
                 waiting.pop_front();
@@ -106,6 +114,13 @@ mod tests {
         assert_eq!(first, [Some(7), Some(7), None, Some(8), None]);
         assert_eq!(of(&mut stacks, 2, 1), Some(9));
         assert_eq!(of(&mut stacks, 3, 1), None);
+    }
+
+    #[test]
+    fn a_request_that_was_taken_back_leaves_its_number_to_the_next() {
+        let mut stacks = stacks(&[[1, 1, 3, 7], [1, 3, 2, 8], [1, 4, 1, 9]]);
+        let found: Vec<_> = (1..6).map(|n| of(&mut stacks, 1, n)).collect();
+        assert_eq!(found, [Some(7), Some(7), Some(8), Some(9), None]);
     }
 
     #[test]

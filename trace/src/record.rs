@@ -255,6 +255,8 @@ pub enum Control {
     },
     /// The stacks on which clients made requests. The record stands at a time before it.
     RequestStacks {
+        /// All requests that were made by then are told, in monotonic nanoseconds.
+        until_ns: u64,
         /// Requests in a row.
         runs: Vec<RequestRun>,
     },

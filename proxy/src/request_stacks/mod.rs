@@ -25,6 +25,8 @@ use ring::{Definition, Request, Ring};
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/client_stacks.so"));
 /// The time between two readings. The file has room for the fastest client's requests of 50 ms.
 const BEAT: Duration = Duration::from_millis(5);
+/// The time after which a client's silence is told.
+const QUIET: Duration = Duration::from_millis(50);
 /// Runs of one record.
 const RUNS: usize = 1 << 14;
 
@@ -151,10 +153,22 @@ impl Reader {
         let runs = runs(requests, &self.numbers);
         let told: u64 = runs.iter().map(|run| u64::from(run.count)).sum();
         self.read.told += told;
-        for runs in runs.chunks(RUNS) {
-            let runs = runs.to_vec();
-            self.tap
-                .control(self.since, Control::RequestStacks { runs });
+        if runs.is_empty() && now.since(self.since) < QUIET {
+            return Ok(());
+        }
+        let mut parts = runs.chunks(RUNS).peekable();
+        loop {
+            let runs = parts.next().unwrap_or_default().to_vec();
+            let until = match parts.peek() {
+                Some(_) => self.since,
+                None => now,
+            };
+            let until_ns = until.as_nanos();
+            let told = Control::RequestStacks { until_ns, runs };
+            self.tap.control(self.since, told);
+            if parts.peek().is_none() {
+                break;
+            }
         }
         self.since = now;
         Ok(())
