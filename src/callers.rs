@@ -165,9 +165,13 @@ fn functions(frame: &StackFrame, names: Option<&mut Names>) -> Vec<FunctionRepor
     if !named.is_empty() {
         return named;
     }
+    let module = match module {
+        "" => String::new(),
+        module => format!("{module}+{:#x}", frame.address),
+    };
     vec![FunctionReport {
         name: None,
-        module: format!("{module}+{:#x}", frame.address),
+        module,
         line: None,
         inlined: false,
     }]

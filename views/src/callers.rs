@@ -141,6 +141,7 @@ fn chain(functions: &[FunctionReport], most: usize) -> String {
 fn function(of: &FunctionReport) -> String {
     let module = of.module.split(".so").next().unwrap_or_default();
     let place = match &of.line {
+        None if module.is_empty() => "[made at run time]".to_owned(),
         Some(line) => format!("({})", line.rsplit('/').next().unwrap_or_default()),
         None => format!("[{module}]"),
     };
