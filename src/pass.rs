@@ -210,13 +210,17 @@ impl Pass {
         if let Some(missing) = missing.as_mut().filter(|_| is_whole) {
             missing.end();
         }
-        let sentences = missing
-            .iter()
-            .flat_map(|missing| missing.sentences(MISSING));
-        for sentence in sentences {
-            say!("warning: {}: {}", shown(&path), plain(&sentence));
+        if let Some(missing) = &missing {
+            tell_missing(&path, missing);
         }
         Ok(())
+    }
+}
+
+/// Tells the user of the missing parts of the recording at `path`.
+pub(crate) fn tell_missing(path: &Path, missing: &MissingParts) {
+    for sentence in missing.sentences(MISSING) {
+        say!("warning: {}: {}", shown(path), plain(&sentence));
     }
 }
 

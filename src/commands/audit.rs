@@ -10,8 +10,8 @@ use x11prof_views::audit::{Pages, audit};
 
 use crate::args::Audit;
 use crate::error::{CommandError, Outcome};
-use crate::input;
 use crate::output::emit_text;
+use crate::pass::Pass;
 
 /// The pages: name, format, and the words that ask for them; `CUT` stands for the
 /// middle of the recording and `LENGTH` for its length, in seconds.
@@ -87,7 +87,9 @@ const EVENTS: &str = "format = 1\n\
 /// Makes all pages and says which figures do not agree; exit status 1 where some do not.
 pub(crate) fn run(arguments: &Audit) -> Outcome {
     let path = &arguments.trace;
-    drop(input::trace(path)?);
+    // The pages tell of missing parts as well, where nobody sees it.
+    let pass = Pass::open(path, None)?.take_together().tell_missing();
+    pass.run(|_| ())?;
     let mut pages = Pages::default();
     let (first, rest) = PAGES.split_at(1);
     add(&mut pages, path, first, 0.0)?;

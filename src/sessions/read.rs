@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use x11prof_analyzer::Thresholds;
+use x11prof_analyzer::{MissingParts, Thresholds};
 use x11prof_collection::{
     Cell, EpisodeRow, Gather, Issues, Latencies, LeftOut, Partition, Rows, Schema, Selection,
     Session, TableError, schema,
@@ -17,7 +17,7 @@ use super::files::{Found, TWICE};
 use super::in_order::in_order;
 use super::progress::Reading;
 use crate::error::{CommandError, shown};
-use crate::pass::Pass;
+use crate::pass::{Pass, tell_missing};
 
 /// The tables that issues are made of.
 const WANTED: [&Schema; 3] = [&schema::SESSIONS, &schema::EPISODES, &schema::LATENCIES];
@@ -59,6 +59,7 @@ pub(crate) fn read(found: Found, selection: Selection) -> (Issues, Vec<LeftOut>)
         }
     }
     std::panic::set_hook(hook);
+    let mut incomplete = 0;
     in_order(
         &found.traces,
         |path| trace(path, selection),
@@ -68,8 +69,12 @@ pub(crate) fn read(found: Found, selection: Selection) -> (Issues, Vec<LeftOut>)
                 Ok((session, ..)) if issues.known(&session.id).is_some() => {
                     leave(&mut left_out, path, TWICE);
                 }
-                Ok((session, rows, latencies)) => {
+                Ok((session, rows, latencies, missing)) => {
                     add_trace(&mut issues, &session, &rows, &latencies);
+                    incomplete += usize::from(missing.sentences(1).next().is_some());
+                    if incomplete <= INCOMPLETE {
+                        tell_missing(path, &missing);
+                    }
                 }
                 Err(error) => {
                     let message = error.message();
@@ -81,6 +86,12 @@ pub(crate) fn read(found: Found, selection: Selection) -> (Issues, Vec<LeftOut>)
             }
         },
     );
+    if incomplete > INCOMPLETE {
+        say!(
+            "warning: {} more recordings have missing parts",
+            incomplete - INCOMPLETE
+        );
+    }
     (issues, left_out)
 }
 
@@ -98,8 +109,11 @@ fn leave(left_out: &mut Vec<LeftOut>, path: &Path, why: impl ToString) {
     });
 }
 
-/// The session of a recording, its episodes that count, and how long all took.
-type Read = (Session, Vec<EpisodeRow>, Latencies);
+/// Recordings of which the missing parts are told.
+const INCOMPLETE: usize = 10;
+
+/// The session of a recording, its episodes that count, how long all took, and what is missing.
+type Read = (Session, Vec<EpisodeRow>, Latencies, MissingParts);
 
 fn trace(path: &Path, selection: Selection) -> Result<Read, CommandError> {
     let name = path.to_string_lossy();
@@ -110,9 +124,14 @@ fn trace(path: &Path, selection: Selection) -> Result<Read, CommandError> {
             rows.push(row.clone());
         }
     };
-    Pass::open(path, None)?.run(|observation| gather.observe(observation, &mut keep))?;
+    let mut missing = MissingParts::default();
+    Pass::open(path, None)?.run(|observation| {
+        missing.observe(observation);
+        gather.observe(observation, &mut keep);
+    })?;
+    missing.end();
     let (session, latencies) = gather.finish(&mut keep);
-    Ok((session, rows, latencies))
+    Ok((session, rows, latencies, missing))
 }
 
 fn add_trace(issues: &mut Issues, session: &Session, rows: &[EpisodeRow], latencies: &Latencies) {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::harness::raw::{Client, Order, setup};
-use crate::harness::{Place, Recording, Server};
+use crate::harness::{Place, Recording, Server, until};
 use rustix::process::Signal;
 use x11prof_trace::{Direction, Reader, Record};
 
@@ -134,6 +134,50 @@ fn killed_while_a_client_floods_what_is_there_is_whole() {
 #[test]
 fn killed_under_noise_what_is_there_is_whole() {
     kill(Load::Noise, moments(4, 500));
+}
+
+#[test]
+fn every_page_says_once_that_a_recording_was_cut_off() {
+    let place = Place::new();
+    let server = Server::xvfb(&[]);
+    let trace = place.path("trace.mcap");
+    let mut recording = Recording::at(&place, &trace, &["--display", &server.display]);
+    let mut client = recording.raw(Order::Little);
+    client.sync();
+    until("the client is in the trace", || {
+        let dumped = place.run(["dump", "trace.mcap"]);
+        dumped.stdout().contains("GetInputFocus").then_some(())
+    });
+    recording.signal(Signal::KILL);
+    place.ok(["recover", "trace.mcap", "-o", "whole.mcap"]);
+    let pages: [&[&str]; 9] = [
+        &["episodes"],
+        &["roundtrips"],
+        &["stats"],
+        &["dump"],
+        &["issues"],
+        &["audit"],
+        &["export", "--to", "pcapng", "-o", "capture"],
+        &["export", "--to", "pprof", "-o", "profile"],
+        &["export", "--to", "parquet", "-o", "tables"],
+    ];
+    for (trace, words) in [
+        ("trace.mcap", "the recording was cut off"),
+        ("whole.mcap", "the trace was cut off here"),
+    ] {
+        for page in pages {
+            let ran = place.run(page.iter().chain([&trace]));
+            ran.succeeded();
+            assert!(ran.stderr().contains(words), "{ran}");
+            assert_eq!(ran.stderr().matches("cut off").count(), 1, "{ran}");
+        }
+        let report = ["report", "--params", "xvfb-24", "--format", "json", trace];
+        let report = place.json(report);
+        assert_eq!(report["trace"]["complete"], false);
+        let kinds = report["warnings"].as_array().expect("warnings").iter();
+        let cut = kinds.filter(|one| one["kind"] == "incomplete" || one["kind"] == "trouble");
+        assert_eq!(cut.count(), 1, "{report:#}");
+    }
 }
 
 #[test]

@@ -40,6 +40,6 @@ pub use record::{
     Opened, Part, Record, RequestRun, RoundTrip, Server, StackFrame, Started, Switch, SwitchKind,
     Transfer, Waiting,
 };
-pub use recovery::{Recovery, recover};
+pub use recovery::{Recovery, recover, tells_recovery};
 pub use time::Timestamp;
 pub use writer::Writer;

@@ -10,6 +10,15 @@ use crate::reader::{begin, decode};
 use crate::writer::Container;
 use crate::{Control, Timestamp, TraceError};
 
+/// Words with which the `trouble` of a recovered trace begins.
+const CUT_OFF: &str = "the trace was cut off here";
+const DAMAGED: &str = "the trace was damaged from here on";
+
+/// True for the `trouble` that [`recover`] adds: the recording ended there, and it says so.
+pub fn tells_recovery(trouble: &str) -> bool {
+    trouble.starts_with(CUT_OFF) || trouble.starts_with(DAMAGED)
+}
+
 /// The result of the recovery of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recovery {
@@ -94,11 +103,10 @@ impl<W: Write> Copy<'_, W> {
     fn trouble(&mut self, recovery: &Recovery) -> Result<(), TraceError> {
         let records = recovery.records;
         let what = match &recovery.damage {
-            None => format!("the trace was cut off here; {records} whole records were recovered"),
-            Some(what) => format!(
-                "the trace was damaged from here on ({what}); {records} records before were \
-                 recovered"
-            ),
+            None => format!("{CUT_OFF}; {records} whole records were recovered"),
+            Some(what) => {
+                format!("{DAMAGED} ({what}); {records} records before were recovered")
+            }
         };
         let json = serde_json::to_vec(&Control::Trouble { what }).map_err(|error| {
             TraceError::Unwritable {

@@ -1,6 +1,6 @@
 //! Missing parts of a recording: what the recorder could not do, and times of which it has nothing.
 
-use x11prof_trace::{Control, Timestamp};
+use x11prof_trace::{Control, Timestamp, tells_recovery};
 
 use crate::pipeline::Observation;
 
@@ -13,6 +13,8 @@ pub struct MissingParts {
     told: Vec<String>,
     more: u64,
     ended: bool,
+    /// True where a trouble says that the recording was cut off.
+    recovered: bool,
 }
 
 impl MissingParts {
@@ -28,16 +30,25 @@ impl MissingParts {
         self.ended
     }
 
+    /// True where the recording was cut off, and no sentence says so.
+    pub(super) fn lacks_end(&self) -> bool {
+        !self.ended && !self.recovered
+    }
+
     /// The recording was read to its last record.
     pub fn end(&mut self) {
-        if !self.ended {
+        if self.lacks_end() {
             self.tell("the recording was cut off; its last moments may be missing".to_owned());
         }
     }
 
-    pub(super) fn control(&mut self, time: Timestamp, control: &Control) {
+    /// Takes the next control record of a trace.
+    pub fn control(&mut self, time: Timestamp, control: &Control) {
         let what = match control {
-            Control::Trouble { what } => what.clone(),
+            Control::Trouble { what } => {
+                self.recovered |= tells_recovery(what);
+                what.clone()
+            }
             Control::Hole { since_ns, why } => {
                 let missing = time.since(Timestamp::from_nanos(*since_ns)).as_secs_f64();
                 format!("{missing:.1} s are missing: {why}")

@@ -375,7 +375,7 @@ impl TraceSummary {
             (WarningKind::LostBytes, self.lost_bytes),
             (WarningKind::Attached, u64::from(self.attached)),
             (WarningKind::Joined, self.joined),
-            (WarningKind::Incomplete, u64::from(!self.missing.is_ended())),
+            (WarningKind::Incomplete, u64::from(self.missing.lacks_end())),
         ];
         let counts = counts.into_iter().filter(|(_, count)| *count > 0);
         let tried = self

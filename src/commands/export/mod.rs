@@ -4,12 +4,15 @@ mod parquet;
 mod stacks;
 mod timeline;
 
+use x11prof_analyzer::MissingParts;
+use x11prof_trace::Record;
 use x11prof_views::export::pcapng::PcapNg;
 
 use crate::args::{Export, ExportBy, ExportFormat};
 use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::output::{Access, Emit, emit_as, refuse_input};
+use crate::pass::tell_missing;
 
 /// Writes the recording in the format asked for.
 pub(crate) fn run(arguments: &Export) -> Outcome {
@@ -32,18 +35,23 @@ pub(crate) fn run(arguments: &Export) -> Outcome {
 fn pcapng(arguments: &Export) -> Outcome {
     let path = &arguments.trace;
     let mut reader = input::trace(path)?;
-    let mut holes = 0;
+    let (mut holes, mut missing) = (0, MissingParts::default());
     let written = emit_as(Access::Private, Some(&arguments.output), |out| {
         let mut capture = PcapNg::new(out)?;
         while let Some(record) = reader
             .next()
             .map_err(|error| Emit::Command(CommandError::file(path, error)))?
         {
+            if let Record::Control(time, control) = &record {
+                missing.control(*time, control);
+            }
             capture.record(&record, out)?;
         }
+        missing.end();
         holes = capture.holes();
         Ok(())
     })?;
+    tell_missing(path, &missing);
     if holes > 0 {
         say!("the capture has holes: {holes} bytes that the trace left out are missing, not zero");
     }
