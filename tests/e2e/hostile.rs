@@ -40,7 +40,7 @@ const ALIKE: [&str; 2] = ["json", "collapsed"];
 const SETUP: [u8; 12] = *b"l\0\x0b\0\0\0\0\0\0\0\0\0";
 
 /// A trace with these records after its beginning.
-fn trace(place: &Place, records: impl IntoIterator<Item = Record>) -> PathBuf {
+pub(crate) fn trace(place: &Place, records: impl IntoIterator<Item = Record>) -> PathBuf {
     let started = Started {
         format: 0,
         recorder: "test".to_owned(),
@@ -84,7 +84,7 @@ fn trace(place: &Place, records: impl IntoIterator<Item = Record>) -> PathBuf {
 const LAST: u64 = 1 << 40;
 
 /// Microseconds after the beginning.
-fn at(micros: u64) -> Timestamp {
+pub(crate) fn at(micros: u64) -> Timestamp {
     Timestamp::from_nanos(1_000_000_000 + micros * 1000)
 }
 

@@ -4,9 +4,12 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
 
+use crate::harness::browser::Browser;
 use crate::harness::{Finished, Place, Recording, Server, needs, until, wait};
+use crate::hostile::{at, trace};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use x11prof_trace::{Control, Record};
 
 /// The surroundings of each mark of a trace.
 fn marks(place: &Place, trace: &Path) -> Vec<Value> {
@@ -153,4 +156,30 @@ fn a_mark_that_cannot_be_made_is_said() {
             .ok(["episodes", "--marks", data])
             .contains("Nothing was marked")
     );
+}
+
+#[test]
+fn a_page_that_leaves_marks_out_says_how_many_there_are() {
+    needs("chromium", "chromium");
+    needs("chromedriver", "chromium-driver");
+    let place = Place::new();
+    let mark = |n: u64| {
+        let text = format!("number {n}");
+        Record::Control(at(n * 1000), Control::Mark { text })
+    };
+    trace(&place, (1..=1001).map(mark));
+    let text = place.ok(["episodes", "--marks"]);
+    let begin = "The first 1000 of 1001 marks of the user.";
+    assert!(text.starts_with(begin), "{text:.200}");
+    assert!(text.contains("number 1000") && !text.contains("number 1001"));
+    let json = place.json(["episodes", "--marks", "--format", "json"]);
+    assert_eq!(json["marks_omitted"], 1);
+    let page = ["report", "--params", "xvfb-24", "--format", "html"];
+    place.ok(page.iter().chain(&["-o", "page.html"]));
+    let browser = Browser::start();
+    browser.open(&place.path("page.html"));
+    let caption = browser.run("return document.querySelector('#marks caption').textContent");
+    let caption = caption.as_str().expect("a caption");
+    let begin = "The first 1,000 of 1,001 marks of the user, with";
+    assert!(caption.starts_with(begin), "{caption}");
 }

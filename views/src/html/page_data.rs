@@ -62,6 +62,7 @@ pub(super) struct Episodes<'a> {
     landmarks: Vec<Landmark<'a>>,
     episodes: Vec<Episode<'a>>,
     marks: &'a [MarkReport],
+    marks_omitted: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -185,6 +186,7 @@ impl<'a> Episodes<'a> {
             landmarks: report.landmarks.iter().map(Landmark::of).collect(),
             episodes: longest(report).map(Episode::of).collect(),
             marks: &report.marks,
+            marks_omitted: report.marks_omitted,
         }
     }
 }

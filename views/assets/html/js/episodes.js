@@ -125,8 +125,10 @@ function marks() {
   const near = (row) => [...row.episodes.map((one) => [one.start_ms, `${time(one.latency_ms)} ${one.landmark} (${one.client_name})`]),
     ...row.stalls.map((one) => [one.since_ms, `${time(one.held_ms)} stall by ${one.by}`])]
     .sort((a, b) => a[0] - b[0]).map(([, text]) => text).join("; ");
+  const omitted = DATA.episodes.marks_omitted;
+  const which = omitted ? `The first ${whole(rows.length)} of ${whole(rows.length + omitted)} marks` : "Marks";
   table(byId("marks"), {
-    caption: "Marks of the user, with what went on from 5 s before to 1 s after (choose one to see it in the timeline)", rows, sort: 0,
+    caption: which + " of the user, with what went on from 5 s before to 1 s after (choose one to see it in the timeline)", rows, sort: 0,
     pick: (row) => byId("timeline").show?.(row.from_ms, row.to_ms),
     columns: [
       { name: "At", of: (row) => row.at_ms, show: (row) => (row.at_ms / 1000).toFixed(3) + " s" },
