@@ -13,10 +13,17 @@ pub trait Follows {
     fn took(&mut self, record: &Record, pipeline: &Pipeline);
 }
 
-/// A pass that goes on.
-#[derive(Default)]
+/// A pass that goes on. Equal requests are taken together ([`Pipeline::take_together`]), to keep up with a recording.
 pub struct LivePass {
     pipeline: Pipeline,
+}
+
+impl Default for LivePass {
+    fn default() -> LivePass {
+        let mut pipeline = Pipeline::default();
+        pipeline.take_together();
+        LivePass { pipeline }
+    }
 }
 
 impl LivePass {

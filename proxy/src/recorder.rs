@@ -85,7 +85,7 @@ impl Recorder {
         let now = clock::now();
         if let Some(watch) = &watch {
             let started = started.clone();
-            watch.offer(0, || Record::Control(now, Control::Started(started)));
+            watch.offer(0, true, || Record::Control(now, Control::Started(started)));
         }
         let started = match &mut filter {
             Some(filter) => filter.begin(now, started),
@@ -224,7 +224,8 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
 
     fn entry(&mut self, entry: RecorderInput) {
         if let Some(watch) = &self.watch {
-            watch.offer(entry.cost(), || record(&entry));
+            let is_control = matches!(entry, RecorderInput::Control(..));
+            watch.offer(entry.cost(), is_control, || record(&entry));
         }
         match &entry {
             RecorderInput::Block(_) => self.take_name(),

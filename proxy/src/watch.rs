@@ -10,12 +10,14 @@ use std::time::Duration;
 
 use x11prof_trace::Record;
 
-/// Bytes of records that may wait for the watcher.
+/// Bytes of records that may wait for the watcher. Control records (a mark, a client that comes) have as much again:
+/// a flood of messages takes no room from them.
 const LIMIT: usize = 64 << 20;
 
 #[derive(Debug, Default)]
 struct WatchQueue {
     held: AtomicUsize,
+    came: AtomicU64,
     missed: AtomicU64,
 }
 
@@ -61,12 +63,15 @@ pub fn watch() -> (Watch, Watched) {
 
 impl Watch {
     /// Offers a record that costs N bytes of memory; `make` is called if there is room.
-    pub(crate) fn offer(&self, cost: usize, make: impl FnOnce() -> Record) {
+    pub(crate) fn offer(&self, cost: usize, is_control: bool, make: impl FnOnce() -> Record) {
         let held = self.shared.held.fetch_add(cost, Ordering::Relaxed);
+        let limit = if is_control { 2 * LIMIT } else { LIMIT };
         // A failed send means that nobody watches any more.
-        if held > LIMIT || self.records.send((cost, make())).is_err() {
+        if held > limit || self.records.send((cost, make())).is_err() {
             self.shared.held.fetch_sub(cost, Ordering::Relaxed);
             self.shared.missed.fetch_add(1, Ordering::Relaxed);
+        } else {
+            self.shared.came.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
@@ -82,6 +87,11 @@ impl Watched {
             Err(RecvTimeoutError::Timeout) => WatchEvent::Nothing,
             Err(RecvTimeoutError::Disconnected) => WatchEvent::End,
         }
+    }
+
+    /// Records that came so far: those that were taken, and those that wait.
+    pub fn came(&self) -> u64 {
+        self.shared.came.load(Ordering::Relaxed)
     }
 
     /// Records missed so far.
@@ -104,15 +114,19 @@ mod tests {
     #[test]
     fn a_watcher_that_is_behind_misses_records_and_the_recorder_goes_on() {
         let (watch, watched) = watch();
-        watch.offer(LIMIT, mark);
-        watch.offer(LIMIT, mark);
-        watch.offer(1, || panic!("there is no room"));
-        assert_eq!(watched.missed(), 1);
+        watch.offer(LIMIT, false, mark);
+        watch.offer(1, false, mark);
+        watch.offer(1, false, || panic!("there is no room"));
+        assert_eq!((watched.came(), watched.missed()), (2, 1));
         let next = || watched.next(Duration::ZERO);
+        watch.offer(LIMIT, true, mark);
+        watch.offer(1, true, || panic!("there is no room"));
+        assert_eq!(watched.missed(), 2);
+        assert!(matches!(next(), WatchEvent::Record(_)));
         assert!(matches!(next(), WatchEvent::Record(_)));
         assert!(matches!(next(), WatchEvent::Record(_)));
         assert!(matches!(next(), WatchEvent::Nothing));
-        watch.offer(1, mark);
+        watch.offer(1, false, mark);
         assert!(matches!(next(), WatchEvent::Record(_)));
         drop(watch);
         assert!(matches!(next(), WatchEvent::End));

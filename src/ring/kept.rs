@@ -45,6 +45,15 @@ const CUT_PATIENCE: Duration = Duration::from_secs(1);
 /// The most files of a recording.
 const MAX_FILES: usize = 100;
 
+/// A file to be written.
+struct Due {
+    when: Instant,
+    /// The number of records that had come by then: the file has them all.
+    came: Option<u64>,
+    /// The reason in words.
+    why: String,
+}
+
 /// The segments of the ring.
 pub(super) struct Kept {
     options: RingOptions,
@@ -56,8 +65,8 @@ pub(super) struct Kept {
     now: Timestamp,
     /// The time since when the segment waits for its end.
     cut_since: Option<Timestamp>,
-    /// The time of the next file, and its reason in words.
-    due: Option<(Instant, String)>,
+    /// The next file.
+    due: Option<Due>,
     shortened: bool,
     rung: Rung,
 }
@@ -118,20 +127,23 @@ impl Kept {
                 self.segment = None;
             }
         }
-        self.due = Some((Instant::now() + AFTER, why));
+        let (when, came) = (Instant::now() + AFTER, None);
+        self.due = Some(Due { when, came, why });
     }
 
-    /// Writes the file where its time has come.
-    pub(super) fn write_if_due(&mut self, pipeline: &Pipeline) {
-        if let Some((_, why)) = self.due.take_if(|(when, _)| Instant::now() >= *when) {
-            self.write(&why, pipeline);
+    /// Writes the file where its time has come, and the ring has `taken` all that `came` until then.
+    pub(super) fn write_if_due(&mut self, pipeline: &Pipeline, taken: u64, came: u64) {
+        let is_due =
+            |due: &mut Due| Instant::now() >= due.when && taken >= *due.came.get_or_insert(came);
+        if let Some(due) = self.due.take_if(is_due) {
+            self.write(&due.why, pipeline);
         }
     }
 
     /// Ends the ring. `missed` is the number of records that the ring did not get.
     pub(super) fn end(mut self, pipeline: &Pipeline, missed: u64) -> Rung {
-        if let Some((_, why)) = self.due.take() {
-            self.write(&why, pipeline);
+        if let Some(due) = self.due.take() {
+            self.write(&due.why, pipeline);
         }
         if missed > 0 {
             let what = format!("the ring fell behind: {missed} records are not in it");

@@ -71,17 +71,16 @@ impl Follows for RingFollower {
 
     fn took(&mut self, record: &Record, pipeline: &Pipeline) {
         self.kept.take(record, pipeline);
-        self.happened(pipeline);
+        self.happened();
     }
 }
 
 impl RingFollower {
-    /// Schedules a file where a condition was met, and writes the file that is due.
-    fn happened(&mut self, pipeline: &Pipeline) {
+    /// Schedules a file where a condition was met.
+    fn happened(&mut self) {
         if let Some(why) = self.waiting.take() {
             self.kept.wanted(why);
         }
-        self.kept.write_if_due(pipeline);
     }
 }
 
@@ -91,20 +90,33 @@ fn turn(options: &RingOptions, watched: &Watched, signal: &AtomicBool, over: &At
         waiting: Waiting::new(&options.when),
         kept: Kept::new(options),
     };
+    // The ring may be behind: a signal is of the moment after the records that had come by then.
+    let (mut taken, mut signalled) = (0, None);
     loop {
         match watched.next(PATIENCE) {
-            WatchEvent::Record(record) => pass.feed(record, &mut follower),
+            WatchEvent::Record(record) => {
+                taken += 1;
+                pass.feed(record, &mut follower);
+            }
             WatchEvent::Nothing if over.load(Ordering::Relaxed) => break,
             WatchEvent::Nothing => {}
             WatchEvent::End => break,
         }
         if signal.swap(false, Ordering::Relaxed) {
+            signalled.get_or_insert(watched.came());
+        }
+        if signalled.take_if(|came| taken >= *came).is_some() {
             follower.waiting.signalled();
         }
-        follower.happened(pass.pipeline());
+        follower.happened();
+        let kept = &mut follower.kept;
+        kept.write_if_due(pass.pipeline(), taken, watched.came());
     }
     pass.end(&mut follower);
+    if signalled.is_some() {
+        follower.waiting.signalled();
+    }
     follower.waiting.end();
-    follower.happened(pass.pipeline());
+    follower.happened();
     follower.kept.end(pass.pipeline(), watched.missed())
 }

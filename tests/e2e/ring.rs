@@ -2,13 +2,18 @@
 //! came before.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
-use crate::harness::{Place, Server, needs, until, wait};
+use crate::harness::raw::Order;
+use crate::harness::{Finished, Place, Recording, Server, needs, until, wait};
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::time::{ClockId, clock_gettime};
 use serde_json::Value;
+use x11prof_trace::{ConnectionId, Control, Direction, Reader, Record, Timestamp};
 
 /// An attached recorder.
 struct Recorder(Child);
@@ -174,6 +179,104 @@ fn a_long_episode_is_written_down_by_the_proxy_as_well() {
     assert!(dumped.contains("\"kind\":\"mark\""), "{dumped}");
     let report = place.json(["report", "--format", "json", path]);
     assert_eq!(report["server"]["basis"], "timed", "{report:#}");
+}
+
+#[test]
+fn under_full_load_a_mark_is_written_down_with_what_was_before_it() {
+    under_load("mark", 100_000, |place, recording| {
+        let mut mark = place.x11prof(["mark", "--display", &recording.display, "now"]);
+        Finished::of(&mut mark).succeeded();
+    });
+}
+
+#[test]
+fn under_full_load_a_signal_is_written_down_with_what_was_before_it() {
+    under_load("signal", 100_000, |_, recording| {
+        let recorder = Pid::from_child(&recording.child);
+        kill_process(recorder, Signal::USR1).expect("a signal is sent");
+    });
+}
+
+#[test]
+fn under_load_a_grab_is_written_down_with_what_was_before_it() {
+    under_load("stall > 200ms", 1, |_, recording| {
+        let mut client = recording.raw(Order::Little);
+        client.request(36, 0, &[]);
+        client.sync();
+        std::thread::sleep(Duration::from_millis(400));
+        client.request(37, 0, &[]);
+        client.sync();
+    });
+}
+
+/// Lets something happen while a client sends NoOperations without a pause, so many in a write: the ring's file has the
+/// moment and what was before it. At full load the ring may be behind the recording, which is said.
+fn under_load(when: &str, at_once: usize, happens: impl FnOnce(&Place, &Recording) + Send) {
+    let (server, place) = (Server::xvfb(&[]), Place::new());
+    let trace = place.path("ring.mcap");
+    let options = ["--display", &server.display, "--ring", "1", "--when", when];
+    let mut recording = Recording::at(&place, &trace, &options);
+    let mut client = recording.raw(Order::Little);
+    let written = place.path("ring-1.mcap");
+    let flood = [127, 0, 1, 0].repeat(at_once);
+    let now = || {
+        let time = clock_gettime(ClockId::Monotonic);
+        Timestamp::from_nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+    };
+    let (mut happens, start, mut moment) = (Some(happens), Instant::now(), None);
+    std::thread::scope(|scope| {
+        until("the ring is written", || {
+            // Long enough for what is written after the moment.
+            if moment.is_none_or(|moment| now().since(moment) < Duration::from_secs(3)) {
+                for _ in 0..100_000 / at_once {
+                    client.socket.write_all(&flood).expect("requests");
+                }
+                client.sync();
+            }
+            // More has happened by then than is kept.
+            if start.elapsed() > Duration::from_secs(3)
+                && let Some(happens) = happens.take()
+            {
+                moment = Some(now());
+                let (place, recording) = (&place, &recording);
+                scope.spawn(move || happens(place, recording));
+            }
+            written.exists().then_some(())
+        });
+    });
+    drop(client);
+    recording.signal(Signal::INT);
+    let is_behind = recording.said().contains("the ring fell behind");
+    let mut reader = Reader::new(File::open(&written).expect("a trace")).expect("a trace");
+    let (mut end, mut first, mut last, mut marks) = (None, None, Timestamp::default(), 0);
+    while let Some(record) = reader.next().expect("a record") {
+        match record {
+            Record::Block(block)
+                if block.connection == ConnectionId(1)
+                    && block.direction == Direction::ToServer =>
+            {
+                let is_next = end.is_none_or(|end| end == block.offset);
+                assert!(is_next || is_behind, "a hole at {end:?}");
+                end = Some(block.offset + u64::from(block.wire_len));
+                first.get_or_insert(block.time);
+                last = block.time;
+            }
+            Record::Control(_, Control::Mark { .. }) => marks += 1,
+            _ => {}
+        }
+    }
+    assert!(reader.is_complete() && marks > 0);
+    let (first, moment) = (first.expect("a request"), moment.expect("a time"));
+    let before = moment.since(first);
+    assert!(
+        before >= Duration::from_millis(400) && last > moment,
+        "{before:?}"
+    );
+    // It is a part of the recording.
+    assert!(
+        before < Duration::from_millis(2500) || is_behind,
+        "{before:?}"
+    );
 }
 
 #[test]
