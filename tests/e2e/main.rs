@@ -26,6 +26,7 @@ mod issues;
 mod killed;
 mod link;
 mod live;
+mod load;
 mod marks;
 mod measure;
 mod measured;
