@@ -8,7 +8,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use x11prof_trace::{Control, Reader, Record};
 
 use crate::harness::{Finished, Place, Server, needs, until, wait};
@@ -29,7 +29,11 @@ impl Recorder {
     fn attach(place: &Place, server: &Server, name: &str) -> Recorder {
         let trace = place.path(name);
         let mut command = place.x11prof(["record", "--attach", "--display", &server.display, "-o"]);
-        let command = command.arg(&trace).stderr(Stdio::piped());
+        Recorder::of(command.arg(&trace), trace)
+    }
+
+    fn of(command: &mut Command, trace: PathBuf) -> Recorder {
+        let command = command.stderr(Stdio::piped());
         let mut child = command.spawn().expect("x11prof starts");
         let lines = lines(child.stderr.take().expect("a pipe"));
         let recorder = Recorder {
@@ -165,6 +169,48 @@ fn a_stopped_recorder_leaves_memory(server: &Server, place: &Place) {
             "{page}: {said}"
         );
     }
+}
+
+/// Ctrl-Z goes to the recorder's process group, and its watchdog is in another.
+#[test]
+fn a_recorder_that_a_terminal_stops_is_cut_off_and_attaches_again() {
+    use std::os::unix::process::CommandExt;
+    let (server, place) = (Server::xvfb(&[]), Place::new());
+    let mut command = place.x11prof(["record", "--attach", "--display", &server.display, "-o"]);
+    command.arg(place.path("stopped.mcap")).process_group(0);
+    let recorder = Recorder::of(&mut command, place.path("stopped.mcap"));
+    let group = Pid::from_child(&recorder.child);
+    let state = format!("/proc/{}/stat", recorder.child.id());
+    let is_stopped = || {
+        let stat = std::fs::read_to_string(&state).ok()?;
+        stat.contains(") T ").then_some(())
+    };
+    let mut client = crate::attach::client(&server, crate::harness::raw::Order::Little);
+    let clients = server_clients(&server);
+    kill_process_group(group, Signal::TSTP).expect("a signal is sent");
+    until("the recorder stops", is_stopped);
+    let before = resident(server.pid());
+    until("the server closes the recorder's connection", || {
+        (0..100).for_each(|_| client.request(127, 0, &[0; 1000]));
+        client.sync();
+        (server_clients(&server) < clients).then_some(())
+    });
+    let grown = resident(server.pid()).saturating_sub(before);
+    assert!(grown < BOUND, "{} MB", grown >> 20);
+    assert!(is_stopped().is_some(), "it was closed by the watchdog");
+    kill_process_group(group, Signal::CONT).expect("a signal is sent");
+    recorder.says("the recorder was stopped, or had no processor");
+    asks(&server);
+    let records = recorder.end();
+    let (why, opened) = holes(&records);
+    assert_eq!(why, ["the recorder was stopped, or had no processor"]);
+    assert!(opened >= 1);
+}
+
+/// Descriptors that a server has: its clients', and some more.
+fn server_clients(server: &Server) -> usize {
+    let open = std::fs::read_dir(format!("/proc/{}/fd", server.pid()));
+    open.expect("a process").count()
 }
 
 #[test]
