@@ -257,3 +257,32 @@ fn options_that_do_not_go_together_are_refused() {
     let text = place.run(["report", "--open", data]);
     assert_eq!(text.output.status.code(), Some(2));
 }
+
+#[test]
+fn a_script_that_gets_into_a_page_does_not_run() {
+    needs("chromium", "chromium");
+    needs("chromedriver", "chromium-driver");
+    let place = Place::new();
+    let (page, other) = (page(&place), place.path("other.html"));
+    let written = std::fs::read_to_string(&page).expect("a page");
+    let planted = "<script>window.planted = 'inline'</script>\
+                   <script nonce=\"0000000000000000\">window.planted = 'nonce'</script>\
+                   <script src=\"data:text/javascript,window.planted='source'\"></script>\
+                   <img src=\"data:,\" onerror=\"window.planted = 'handler'\">\
+                   <a id=\"link\" href=\"javascript:window.planted='link'\">x</a>";
+    let (before, after) = written.split_once("<body>").expect("a body");
+    std::fs::write(&other, format!("{before}<body>{planted}{after}")).expect("a page");
+    let browser = Browser::start();
+    browser.open(&other);
+    let found = browser.run(
+        "document.getElementById('link').click();
+         return [document.documentElement.dataset.ready, window.planted ?? null]",
+    );
+    assert_eq!(found, json!(["yes", null]));
+    // A link is followed after the script that presses it.
+    assert_eq!(browser.run("return window.planted ?? null"), json!(null));
+    // The browser says what it refused: the three scripts, the handler and the link.
+    let refused = browser.log("browser").into_iter();
+    let refused = refused.filter(|line| line["message"].to_string().contains("script-src"));
+    assert_eq!(refused.count(), 5);
+}

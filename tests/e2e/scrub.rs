@@ -3,9 +3,10 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Write};
 use std::path::{Path, PathBuf};
 
+use crate::harness::raw::{Client, Order};
 use crate::harness::{Finished, Place, Recording, Server, needs, wait};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -287,4 +288,87 @@ fn a_recording_that_is_scrubbed_at_once_never_has_what_was_typed_and_shown() {
     ]);
     assert_eq!(report["trace"]["complete"], true);
     assert_eq!(report["trace"]["unpaired_replies"], 0);
+}
+
+/// Parts of what an input method and a program tell each other, and a picture of a letter.
+const PREVIEW: &str = "pomegranate blossom";
+const COMMITTED: &str = "cinnabar";
+const PICTURE: &str = "the ink of a tourmaline letter  ";
+
+/// A client that types through an input method, by messages and by a property, and makes a glyph.
+fn through_an_input_method(recording: &Recording) {
+    let mut client = recording.raw(Order::Little);
+    let (window, root) = (client.id(1), client.root());
+    client.request(1, 0, &[window, root, 0, 10 | 10 << 16, 1 << 16, 0, 0]);
+    let atom = |client: &mut Client, name: &str| {
+        let padded = name.len().next_multiple_of(4);
+        let mut bytes = vec![16, 0, (2 + padded / 4) as u8, 0, name.len() as u8, 0, 0, 0];
+        bytes.extend(name.as_bytes());
+        bytes.resize(8 + padded, 0);
+        client.socket.write_all(&bytes).expect("InternAtom");
+        client.order.read_u32(&client.reply().0, 8)
+    };
+    let protocol = atom(&mut client, "_XIM_PROTOCOL");
+    let property = atom(&mut client, "_client0");
+    let words = |bytes: &[u8]| -> Vec<u32> {
+        let words = bytes.chunks_exact(4);
+        words.map(|four| Order::Little.read_u32(four, 0)).collect()
+    };
+    // XIM_COMMIT in a message of 8-bit units, to the client itself: the event comes as well.
+    let mut packet = [63, 0, 4, 0, 1, 0, 1, 0, 2, 0, 8, 0].to_vec();
+    packet.extend(COMMITTED.as_bytes());
+    let message = [vec![33 | 8 << 8, window, protocol], words(&packet)].concat();
+    client.request(25, 0, &[vec![window, 0], message].concat());
+    // XIM_PREEDIT_DRAW is too long for one: it goes into a property, and the message has its length and atom.
+    let mut packet = vec![73, 0, 11, 0, 1, 0, 1, 0];
+    packet.extend([1, 0, 0, 0].repeat(4));
+    packet.extend([19, 0]);
+    packet.extend(PREVIEW.as_bytes());
+    packet.resize(packet.len().next_multiple_of(4), 0);
+    let length = packet.len() as u32;
+    let value = [vec![window, property, 31, 8, length], words(&packet)].concat();
+    client.request(18, 2, &value);
+    let message = vec![33 | 32 << 8, window, protocol, length, property, 0, 0, 0];
+    client.request(25, 0, &[vec![window, 0], message].concat());
+    client.request(20, 1, &[window, property, 31, 0, 1000]);
+    assert!(client.reply().0.ends_with(&packet));
+    // RENDER: the format of 8 bits of alpha is the one whose mask is 255, of depth 8.
+    let render = client.extension("RENDER");
+    client.request(render, 1, &[]);
+    let (formats, _) = client.reply();
+    let alpha = formats[32..].chunks_exact(28).find(|one| {
+        let masks = client.order.read_u16(one, 22);
+        one[5] == 8 && one[4] == 1 && masks == 255
+    });
+    let alpha = client.order.read_u32(alpha.expect("a format"), 0);
+    let set = client.id(2);
+    client.request(render, 17, &[set, alpha]);
+    let glyph = vec![set, 1, 65, 8 | 4 << 16, 0, 8];
+    let glyph = [glyph, words(PICTURE.as_bytes())].concat();
+    client.request(render, 20, &glyph);
+    client.sync();
+}
+
+#[test]
+fn what_an_input_method_commits_and_pictures_of_letters_are_gone() {
+    let place = Place::new();
+    let planted = [COMMITTED, PREVIEW, "blossom", PICTURE, "tourmaline"];
+    let trace = place.path("planted.mcap");
+    for options in [&["--server", "xvfb"][..], &["--server", "xvfb", "--scrub"]] {
+        let mut recording = Recording::at(&place, &trace, options);
+        through_an_input_method(&recording);
+        assert!(recording.signal(Signal::INT).success());
+        let scrubbed = options.contains(&"--scrub");
+        let found = Contents::of(&trace);
+        for word in planted {
+            assert_eq!(found.find(word).is_empty(), scrubbed, "{word}: {options:?}");
+        }
+        if !scrubbed {
+            let copy = Contents::of(&scrub(&place, &trace));
+            for word in planted {
+                assert_eq!(copy.find(word), [""; 0], "{word} in the copy");
+            }
+            std::fs::remove_file(&trace).expect("the trace");
+        }
+    }
 }
