@@ -294,6 +294,8 @@ fn a_recording_that_is_scrubbed_at_once_never_has_what_was_typed_and_shown() {
 const PREVIEW: &str = "pomegranate blossom";
 const COMMITTED: &str = "cinnabar";
 const PICTURE: &str = "the ink of a tourmaline letter  ";
+/// The beginnings of the same in requests with long lengths.
+const LONG: [&str; 2] = ["sassafras", "obsidian"];
 
 /// A client that types through an input method, by messages and by a property, and makes a glyph.
 fn through_an_input_method(recording: &Recording) {
@@ -346,13 +348,37 @@ fn through_an_input_method(recording: &Recording) {
     let glyph = vec![set, 1, 65, 8 | 4 << 16, 0, 8];
     let glyph = [glyph, words(PICTURE.as_bytes())].concat();
     client.request(render, 20, &glyph);
-    client.sync();
+    // The same with lengths of 32 bits.
+    let big_requests = client.extension("BIG-REQUESTS");
+    client.request(big_requests, 0, &[]);
+    client.reply();
+    let [text, ink] = LONG.map(|word| words(format!("{word:32}").as_bytes()));
+    let text = [vec![window, property, 31, 8, 32], text].concat();
+    let glyph = [vec![set, 1, 66, 8 | 4 << 16, 0, 8], ink].concat();
+    for (major, minor, fields) in [(18, 0, text), (render, 20, glyph)] {
+        let length = 2 + fields.len() as u32;
+        let head = [u32::from(major) | minor << 8, length];
+        for field in head.into_iter().chain(fields) {
+            client.socket.write_all(&field.to_le_bytes()).expect("it");
+        }
+    }
+    client.request(20, 1, &[window, property, 31, 0, 1000]);
+    client.reply();
 }
 
 #[test]
 fn what_an_input_method_commits_and_pictures_of_letters_are_gone() {
     let place = Place::new();
-    let planted = [COMMITTED, PREVIEW, "blossom", PICTURE, "tourmaline"];
+    let [text, ink] = LONG;
+    let planted = [
+        COMMITTED,
+        PREVIEW,
+        "blossom",
+        PICTURE,
+        "tourmaline",
+        text,
+        ink,
+    ];
     let trace = place.path("planted.mcap");
     for options in [&["--server", "xvfb"][..], &["--server", "xvfb", "--scrub"]] {
         let mut recording = Recording::at(&place, &trace, options);
