@@ -3,6 +3,7 @@
 //! The recorder hands them over without waiting. A watcher that falls too far behind misses
 //! some, which is counted; the trace has them all.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -24,15 +25,25 @@ struct WatchQueue {
 /// The recorder's end. The watcher's ends once all of them are dropped.
 #[derive(Debug, Clone)]
 pub struct Watch {
-    records: Sender<(usize, Record)>,
+    records: Sender<Offered>,
     shared: Arc<WatchQueue>,
 }
 
 /// The watcher's end.
 #[derive(Debug)]
 pub struct Watched {
-    records: Receiver<(usize, Record)>,
+    records: Receiver<Offered>,
     shared: Arc<WatchQueue>,
+    missed_before: Cell<u64>,
+}
+
+/// A record that waits.
+#[derive(Debug)]
+struct Offered {
+    cost: usize,
+    /// Records missed before it.
+    missed: u64,
+    record: Record,
 }
 
 /// An event for a watcher.
@@ -57,6 +68,7 @@ pub fn watch() -> (Watch, Watched) {
     let watched = Watched {
         records: receiver,
         shared,
+        missed_before: Cell::new(0),
     };
     (watch, watched)
 }
@@ -66,8 +78,14 @@ impl Watch {
     pub(crate) fn offer(&self, cost: usize, is_control: bool, make: impl FnOnce() -> Record) {
         let held = self.shared.held.fetch_add(cost, Ordering::Relaxed);
         let limit = if is_control { 2 * LIMIT } else { LIMIT };
+        let missed = self.shared.missed.load(Ordering::Relaxed);
+        let offered = |record| Offered {
+            cost,
+            missed,
+            record,
+        };
         // A failed send means that nobody watches any more.
-        if held > limit || self.records.send((cost, make())).is_err() {
+        if held > limit || self.records.send(offered(make())).is_err() {
             self.shared.held.fetch_sub(cost, Ordering::Relaxed);
             self.shared.missed.fetch_add(1, Ordering::Relaxed);
         } else {
@@ -80,9 +98,10 @@ impl Watched {
     /// Returns the next record, and waits for it at most `patience`.
     pub fn next(&self, patience: Duration) -> WatchEvent {
         match self.records.recv_timeout(patience) {
-            Ok((cost, record)) => {
-                self.shared.held.fetch_sub(cost, Ordering::Relaxed);
-                WatchEvent::Record(record)
+            Ok(offered) => {
+                self.shared.held.fetch_sub(offered.cost, Ordering::Relaxed);
+                self.missed_before.set(offered.missed);
+                WatchEvent::Record(offered.record)
             }
             Err(RecvTimeoutError::Timeout) => WatchEvent::Nothing,
             Err(RecvTimeoutError::Disconnected) => WatchEvent::End,
@@ -92,6 +111,11 @@ impl Watched {
     /// Records that came so far: those that were taken, and those that wait.
     pub fn came(&self) -> u64 {
         self.shared.came.load(Ordering::Relaxed)
+    }
+
+    /// Records missed before the last that was taken.
+    pub fn missed_before(&self) -> u64 {
+        self.missed_before.get()
     }
 
     /// Records missed so far.
@@ -121,10 +145,12 @@ mod tests {
         let next = || watched.next(Duration::ZERO);
         watch.offer(LIMIT, true, mark);
         watch.offer(1, true, || panic!("there is no room"));
-        assert_eq!(watched.missed(), 2);
+        assert_eq!((watched.missed(), watched.missed_before()), (2, 0));
         assert!(matches!(next(), WatchEvent::Record(_)));
         assert!(matches!(next(), WatchEvent::Record(_)));
+        assert_eq!(watched.missed_before(), 0);
         assert!(matches!(next(), WatchEvent::Record(_)));
+        assert_eq!(watched.missed_before(), 1);
         assert!(matches!(next(), WatchEvent::Nothing));
         watch.offer(1, false, mark);
         assert!(matches!(next(), WatchEvent::Record(_)));

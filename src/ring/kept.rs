@@ -67,6 +67,8 @@ pub(super) struct Kept {
     cut_since: Option<Timestamp>,
     /// The next file.
     due: Option<Due>,
+    /// Records missed so far.
+    missed: u64,
     shortened: bool,
     rung: Rung,
 }
@@ -86,6 +88,7 @@ impl Kept {
             now: Timestamp::default(),
             cut_since: None,
             due: None,
+            missed: 0,
             shortened: false,
             rung: Rung::default(),
         }
@@ -106,13 +109,22 @@ impl Kept {
             }
             Record::Schedule(_) | Record::HandlerTimes(_) => {}
         }
+        self.put(record);
+        self.turn(pipeline);
+    }
+
+    fn put(&mut self, record: &Record) {
         if let Some(segment) = &mut self.segment {
             let written = segment.write(record);
             if self.worked(written).is_none() {
                 self.segment = None;
             }
         }
-        self.turn(pipeline);
+    }
+
+    /// So many records are missing before the next.
+    pub(super) fn missed(&mut self, records: u64) {
+        self.missed = records;
     }
 
     /// Schedules a file, because a condition was met.
@@ -120,13 +132,8 @@ impl Kept {
         if self.due.is_some() {
             return;
         }
-        if let Some(segment) = &mut self.segment {
-            let text = why.clone();
-            let marked = segment.write(&Record::Control(self.now, Control::Mark { text }));
-            if self.worked(marked).is_none() {
-                self.segment = None;
-            }
-        }
+        let text = why.clone();
+        self.put(&Record::Control(self.now, Control::Mark { text }));
         let (when, came) = (Instant::now() + AFTER, None);
         self.due = Some(Due { when, came, why });
     }
@@ -206,6 +213,14 @@ impl Kept {
     fn write(&mut self, why: &str, pipeline: &Pipeline) {
         if self.rung.files.len() >= MAX_FILES {
             return;
+        }
+        if self.missed > 0 {
+            let what = format!(
+                "the ring fell behind: {} records are missing here or before, and what came on their connections \
+                 later cannot be read",
+                self.missed
+            );
+            self.put(&Record::Control(self.now, Control::Trouble { what }));
         }
         self.cut(pipeline.checkpoint());
         let parts = std::mem::take(&mut self.parts);

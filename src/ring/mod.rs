@@ -96,6 +96,7 @@ fn turn(options: &RingOptions, watched: &Watched, signal: &AtomicBool, over: &At
         match watched.next(PATIENCE) {
             WatchEvent::Record(record) => {
                 taken += 1;
+                follower.kept.missed(watched.missed_before());
                 pass.feed(record, &mut follower);
             }
             WatchEvent::Nothing if over.load(Ordering::Relaxed) => break,
