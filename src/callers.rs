@@ -66,10 +66,9 @@ impl FunctionNames {
         if let Observation::Control(_, Control::Started(started)) = observation {
             self.recorded = UNIX_EPOCH.checked_add(Duration::from_nanos(started.wall_clock_ns));
         }
-        self.of_requests |= matches!(
-            observation,
-            Observation::Control(_, Control::RequestStacks { .. })
-        );
+        if let Observation::Control(_, Control::RequestStacks { runs, .. }) = observation {
+            self.of_requests |= !runs.is_empty();
+        }
     }
 
     /// Fails where the recording at `path` does not tell which function made a request.

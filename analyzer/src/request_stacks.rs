@@ -45,7 +45,7 @@ impl RequestStacks {
 
     /// Takes runs, which come before their requests.
     pub(crate) fn take(&mut self, runs: &[RequestRun]) {
-        self.any = true;
+        self.any |= !runs.is_empty();
         for run in runs {
             if self.waiting.len() >= CONNECTIONS && !self.waiting.contains_key(&run.ids) {
                 continue;
