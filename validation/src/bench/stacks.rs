@@ -80,8 +80,11 @@ fn client_ms(
     let output = record.stdin(Stdio::null()).output();
     let output = output.map_err(|error| error.to_string())?;
     let mut report = Command::new(&x11prof);
-    report.args(["report", "--by", "stack", "--format", "json"]);
-    let report = report.arg(&trace).output();
+    report.args(["report", "--format", "json"]).arg(&trace);
+    if way == WAYS[2] {
+        report.args(["--by", "stack"]);
+    }
+    let report = report.output();
     let report = report.map_err(|error| error.to_string())?;
     let said = || String::from_utf8_lossy(&output.stderr).into_owned();
     let report: Value = serde_json::from_slice(&report.stdout).map_err(|_| said())?;
