@@ -79,6 +79,14 @@ struct display {
 };
 _Static_assert(offsetof(struct display, request) == 152, "Xlib's own layout on x86-64");
 
+/* dlfcn.h of glibc 2.35, struct dl_find_object, with room for later fields. */
+struct found {
+    unsigned long long flags;
+    void *begin, *end;
+    struct link_map *map;
+    void *eh_frame, *more[16];
+};
+
 /* xproto.h, xcb_setup_t. */
 struct setup {
     uint8_t status, unused;
@@ -93,12 +101,15 @@ static _Unwind_Reason_Code (*backtrace_by)(_Unwind_Trace_Fn, void *);
 static _Unwind_Ptr (*ip_of)(struct _Unwind_Context *);
 static _Unwind_Word (*cfa_of)(struct _Unwind_Context *);
 
+static int (*find_object)(void *, struct found *);
+
 static struct shared *shared;
 static struct known *buckets[BUCKETS];
 static unsigned char *known_memory;
 static uint64_t known_used;
 static struct {
     struct link_map *map;
+    uint64_t begin, end; /* of its addresses; 0 where that is not known */
     uint32_t number;
 } modules[MODULES];
 static int module_count, began;
@@ -128,6 +139,7 @@ static void begin(void)
     backtrace_by = dlsym(unwinder, "_Unwind_Backtrace");
     ip_of = dlsym(unwinder, "_Unwind_GetIP");
     cfa_of = dlsym(unwinder, "_Unwind_GetCFA");
+    find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
     int file = open(path, O_RDWR | O_CLOEXEC);
     if (!backtrace_by || !ip_of || !cfa_of || file < 0)
         return;
@@ -162,12 +174,22 @@ static void defined(struct definition *room, uint32_t length)
     __atomic_store_n(&room->length, length, __ATOMIC_RELEASE);
 }
 
-/* The file of an address. */
+/* The file of an address. dladdr1 looks the nearest symbol up as well, which takes longer than all the rest: glibc has had
+ * _dl_find_object since 2.35. */
 static uint32_t module_of(uint64_t pc, uint64_t *base)
 {
+    for (int i = 0; i < module_count; i++)
+        if (pc >= modules[i].begin && pc < modules[i].end) {
+            *base = modules[i].map->l_addr;
+            return modules[i].number;
+        }
+    struct found found = {0};
     Dl_info info;
-    struct link_map *map = 0;
-    if (!dladdr1((void *)pc, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
+    if (find_object ? find_object((void *)pc, &found) != 0
+                    : !dladdr1((void *)pc, &info, (void **)&found.map, RTLD_DL_LINKMAP))
+        return NO_MODULE;
+    struct link_map *map = found.map;
+    if (!map)
         return NO_MODULE;
     *base = map->l_addr;
     for (int i = 0; i < module_count; i++)
@@ -187,6 +209,8 @@ static uint32_t module_of(uint64_t pc, uint64_t *base)
     memcpy(room + 1, name, count);
     defined(room, length);
     modules[module_count].map = map;
+    modules[module_count].begin = (uint64_t)found.begin;
+    modules[module_count].end = (uint64_t)found.end;
     modules[module_count++].number = number;
     return number;
 }

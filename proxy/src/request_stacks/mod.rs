@@ -23,8 +23,10 @@ use ring::{Definition, Request, Ring};
 
 /// The library as the build made it; empty where it is not for this processor.
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/client_stacks.so"));
-/// The time between two readings. The file has room for the fastest client's requests of 50 ms.
+/// The time between two readings, and the one while requests come: an analysis holds messages of some milliseconds until their
+/// stacks are told.
 const BEAT: Duration = Duration::from_millis(5);
+const BUSY_BEAT: Duration = Duration::from_millis(1);
 /// The time after which a client's silence is told.
 const QUIET: Duration = Duration::from_millis(50);
 /// Runs of one record.
@@ -70,6 +72,7 @@ impl RequestStacks {
         let is_over = Arc::clone(&over);
         let thread = std::thread::Builder::new().name("x11prof-stacks".to_owned());
         let thread = thread.spawn(move || {
+            let mut told = 0;
             loop {
                 // The flag is read before the last reading.
                 let last = is_over.load(Ordering::Acquire);
@@ -77,7 +80,9 @@ impl RequestStacks {
                 if last {
                     return Ok(reader.read);
                 }
-                std::thread::park_timeout(BEAT);
+                let is_busy = reader.read.told > told;
+                told = reader.read.told;
+                std::thread::park_timeout(if is_busy { BUSY_BEAT } else { BEAT });
             }
         });
         Ok(RequestStacks {
