@@ -126,7 +126,8 @@ fn xdpyinfo_leaves_a_whole_trace() {
             })
             .collect();
         assert!(clocks.len() >= 2, "{pid}: {clocks:?}");
-        assert!(clocks.is_sorted() && clocks.first() < clocks.last());
+        // Two threads read clocks, and may hand their readings on in either order.
+        assert!(clocks.iter().max() > clocks.first(), "{pid}: {clocks:?}");
     }
     // Bytes both ways without a hole, of as many as were relayed.
     let mut offsets = [0_u64; 2];
