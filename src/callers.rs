@@ -5,29 +5,30 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use x11prof_analyzer::{
-    By, Callers, CallersReport, EpisodeReport, FunctionReport, Observation, Profile, Resources,
-    program_functions,
+    By, Callers, CallersReport, CodeStacks, EpisodeReport, FunctionReport, Observation, Profile,
+    Resources, program_functions,
 };
 use x11prof_stacks::{Frame, Names};
 use x11prof_trace::{ConnectionId, Control, StackFrame, Timestamp};
 
-use x11prof_views::callers::{group_name, stack_lines};
+use x11prof_views::callers::{function_names, group_names};
 
 use crate::error::{CommandError, shown};
 
 /// Files without names that the user is told of.
 const TOLD: usize = 5;
 
-/// Collects callers, and the time of the recording.
+/// Collects callers, and their names.
 #[derive(Debug, Default)]
 pub(crate) struct NamedCallers {
     callers: Callers,
     names: FunctionNames,
 }
 
-/// Names functions by the programs' files, as far as these are those of the time of the recording.
+/// Names the functions of a recording's stacks by the programs' files, as far as these are those of the time of the recording.
 #[derive(Debug, Default)]
 pub(crate) struct FunctionNames {
+    stacks: CodeStacks,
     recorded: Option<SystemTime>,
     /// True where the recording has stacks of requests.
     of_requests: bool,
@@ -43,7 +44,8 @@ impl NamedCallers {
     /// The report; `None` of a recording without stacks. A program's file that has changed since the recording names
     /// nothing.
     pub(crate) fn report(&self) -> Option<CallersReport> {
-        self.names.named(|name| self.callers.report(name))
+        let stacks = &self.names.stacks;
+        self.names.named(|name| self.callers.report(stacks, name))
     }
 
     /// Names for the `episodes` of a trace the places from which their clients waited. `first` is the trace's first time.
@@ -52,9 +54,9 @@ impl NamedCallers {
         self.names.named(|name| {
             for one in episodes {
                 let span = (nanos(one.start_ms), nanos(one.start_ms + one.latency_ms));
-                one.callers = self
-                    .callers
-                    .between(ConnectionId(one.client), span, &mut *name);
+                let client = ConnectionId(one.client);
+                let stacks = &self.names.stacks;
+                one.callers = self.callers.between(client, span, stacks, &mut *name);
             }
         });
     }
@@ -63,6 +65,7 @@ impl NamedCallers {
 impl FunctionNames {
     /// Takes the next observation of a pass.
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
+        self.stacks.observe(observation);
         if let Observation::Control(_, Control::Started(started)) = observation {
             self.recorded = UNIX_EPOCH.checked_add(Duration::from_nanos(started.wall_clock_ns));
         }
@@ -89,24 +92,28 @@ impl FunctionNames {
         held: Option<&mut Resources>,
     ) {
         self.named(|name| {
-            let mut of = |frames: &[StackFrame], by| {
-                let functions = program_functions(frames, &mut *name);
-                group_name(&functions, by)
+            let mut names = |by| {
+                self.stacks.named(|frames| {
+                    let functions = program_functions(frames, &mut *name);
+                    group_names(&functions, by)
+                })
             };
             if let Some((profile, by)) = groups.filter(|(_, by)| by.is_of_code()) {
-                profile.name_stacks(|frames| of(frames, by));
+                profile.name_stacks(names(by));
             }
             if let Some(held) = held {
-                held.name_stacks(|frames| of(frames, By::Function));
+                held.name_stacks(names(By::Function));
             }
         });
     }
 
-    /// Names the stacks of a profile's groups by all functions, a line for each.
-    pub(crate) fn name_by_line(&self, profile: &mut Profile) {
-        self.named(|name| {
-            profile.name_stacks(|frames| stack_lines(&program_functions(frames, &mut *name)));
+    /// Names the stacks of a profile's groups by all their functions.
+    pub(crate) fn name_whole_stacks(&self, profile: &mut Profile) {
+        let names = self.named(|name| {
+            let functions = |frames: &[_]| function_names(&program_functions(frames, &mut *name));
+            self.stacks.named(functions)
         });
+        profile.name_stacks(names);
     }
 
     /// Does something with names, and tells the user of files that name nothing.

@@ -1,51 +1,95 @@
-//! The stacks of a program's code, those of one name taken together.
+//! The stacks of a program's code, and their names: those of one name are taken together.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use x11prof_trace::StackFrame;
+use x11prof_trace::{Control, StackFrame};
+
+use crate::pipeline::Observation;
 
 /// Stacks kept at most, and frames of each.
-const STACKS: usize = 50_000;
+pub(crate) const STACKS: usize = 50_000;
 const FRAMES: usize = 256;
 
-/// The stacks of a recording, and their names once they are asked for.
+/// The stacks of a recording.
 #[derive(Debug, Default)]
-pub(crate) struct CodeStacks {
-    frames: HashMap<u32, Vec<StackFrame>>,
-    /// The name of each stack that is the first of its name.
-    names: HashMap<u32, String>,
-    /// The first stack with the name of another.
-    first: HashMap<u32, u32>,
+pub struct CodeStacks {
+    stacks: BTreeMap<u32, CodeStack>,
+}
+
+/// A stack of the recording.
+#[derive(Debug)]
+pub(crate) struct CodeStack {
+    /// The innermost comes first.
+    pub(crate) frames: Vec<StackFrame>,
+    /// True if it ends with the thread's first function.
+    pub(crate) is_whole: bool,
 }
 
 impl CodeStacks {
-    pub(crate) fn add(&mut self, stack: u32, frames: &[StackFrame]) {
-        if self.frames.len() < STACKS {
-            let frames = frames.iter().take(FRAMES).cloned();
-            self.frames.insert(stack, frames.collect());
+    /// Takes the next observation of a pass.
+    pub fn observe(&mut self, observation: &Observation<'_>) {
+        if let Observation::Control(
+            _,
+            Control::Stack {
+                stack,
+                frames,
+                whole,
+            },
+        ) = observation
+            && self.stacks.len() < STACKS
+        {
+            let frames = frames.iter().take(FRAMES).cloned().collect();
+            let is_whole = *whole;
+            self.stacks.insert(*stack, CodeStack { frames, is_whole });
         }
     }
 
-    /// Names all stacks.
-    pub(crate) fn name_all(&mut self, mut name: impl FnMut(&[StackFrame]) -> String) {
-        let mut stacks: Vec<(&u32, &Vec<StackFrame>)> = self.frames.iter().collect();
-        stacks.sort_unstable_by_key(|(stack, _)| **stack);
-        let mut known: HashMap<String, u32> = HashMap::new();
-        for (stack, frames) in stacks {
-            let first = *known.entry(name(frames)).or_insert(*stack);
-            self.first.insert(*stack, first);
-        }
-        let names = known.into_iter();
-        self.names = names.map(|(name, stack)| (stack, name)).collect();
+    /// True of a recording without stacks.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.stacks.is_empty()
     }
 
-    /// The first stack of the same name: a stack itself before it has a name.
+    /// Those of the stacks which the recording tells of, with what belongs to them.
+    pub(crate) fn with<'a, T>(&'a self, of: &'a BTreeMap<u32, T>) -> Vec<(&'a CodeStack, &'a T)> {
+        let known = of
+            .iter()
+            .map(|(stack, of)| Some((self.stacks.get(stack)?, of)));
+        known.flatten().collect()
+    }
+
+    /// Names all stacks: `name` gives one or more names for the frames of a stack, the innermost first.
+    pub fn named(&self, mut name: impl FnMut(&[StackFrame]) -> Vec<String>) -> StackNames {
+        let mut known: HashMap<Vec<String>, u32> = HashMap::new();
+        let mut first = HashMap::new();
+        for (stack, of) in &self.stacks {
+            first.insert(*stack, *known.entry(name(&of.frames)).or_insert(*stack));
+        }
+        let names = known.into_iter().map(|(name, stack)| (stack, name));
+        StackNames {
+            names: names.collect(),
+            first,
+        }
+    }
+}
+
+/// The names of a recording's stacks.
+#[derive(Debug, Default)]
+pub struct StackNames {
+    /// The names of each stack that is the first of its names.
+    names: HashMap<u32, Vec<String>>,
+    /// The first stack with the names of another.
+    first: HashMap<u32, u32>,
+}
+
+impl StackNames {
+    /// The first stack of the same names: a stack itself where nobody named it.
     pub(crate) fn first_alike(&self, stack: u32) -> u32 {
         self.first.get(&stack).copied().unwrap_or(stack)
     }
 
-    /// The name of a stack, once it has one.
-    pub(crate) fn name(&self, stack: u32) -> Option<String> {
-        self.names.get(&self.first_alike(stack)).cloned()
+    /// The names of a stack, the innermost first.
+    pub(crate) fn of(&self, stack: u32) -> Option<&[String]> {
+        let names = self.names.get(&self.first_alike(stack));
+        names.map(Vec::as_slice)
     }
 }

@@ -67,6 +67,7 @@ pub use clients_now::report::{
     ClientNow, GrabNow, HeldNow, NowReport, RateNow, RowNow, WaitNow, WatchingCost,
 };
 pub use clients_now::{ClientsNow, NowOptions};
+pub use code_stacks::{CodeStacks, StackNames};
 pub use comparison::{
     ComparedRequest, ComparedServer, Comparison, RecordedTime, RequestOnServer, share,
 };

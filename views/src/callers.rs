@@ -20,11 +20,18 @@ const CALLERS: usize = 8;
 /// A table of the callers, after the round trips.
 pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
     let more = report.looking_ms / (report.round_trips_ms - report.looking_ms).max(1e-6);
+    // Nobody looked at the waits of a program that told its own stacks.
+    let is_told = report.looking_ms == 0.0;
     let first = format!(
-        "Waits by caller: {} of {} were looked at, which made the waits {} longer",
+        "Waits by caller: {} of {} {}",
         report.looked_at,
         counted(report.round_trips, "round trip"),
-        share(100.0 * more.max(0.0))
+        if is_told {
+            "have a stack".to_owned()
+        } else {
+            let more = share(100.0 * more.max(0.0));
+            format!("were looked at, which made the waits {more} longer")
+        }
     );
     let mut text = page.paint(Style::Bold, page.wrap(&first, 2).trim_end());
     text.push('\n');
@@ -52,7 +59,7 @@ pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
             counted(part, "stack")
         ));
     }
-    if 2 * report.looked_at < report.round_trips {
+    if !is_told && 2 * report.looked_at < report.round_trips {
         legend.push_str(
             " Short waits go by; over a slower network (record --net lan) all are looked at.",
         );
@@ -104,12 +111,12 @@ pub(crate) fn waited_in(callers: &[CallerReport]) -> Option<String> {
     (!named.is_empty()).then(|| format!("Waited in {}", named.join(", in ")))
 }
 
-/// The name of a group of requests, by the program's functions that made them, the innermost first.
-pub fn group_name(functions: &[FunctionReport], by: By) -> String {
+/// The names of a group of requests, by the program's functions that made them, the innermost first.
+pub fn group_names(functions: &[FunctionReport], by: By) -> Vec<String> {
     match (functions.first(), by) {
-        (None, _) => "(not known)".to_owned(),
-        (Some(first), By::Line) if first.line.is_some() => plain(&function(first)).into_owned(),
-        (Some(_), By::Stack) => chain(functions, CALLERS),
+        (None, _) => vec!["(not known)".to_owned()],
+        (Some(first), By::Line) if first.line.is_some() => function_names(&functions[..1]),
+        (Some(_), By::Stack) => chain_names(functions, CALLERS),
         (Some(first), _) => {
             // A function without a name has its first caller with one.
             let named = if first.name.is_some() { 1 } else { 2 };
@@ -117,24 +124,26 @@ pub fn group_name(functions: &[FunctionReport], by: By) -> String {
                 line: None,
                 ..one.clone()
             });
-            chain(&without_lines.collect::<Vec<_>>(), named)
+            chain_names(&without_lines.collect::<Vec<_>>(), named)
         }
     }
 }
 
-/// The functions of a stack, a line for each, the innermost first.
-pub fn stack_lines(functions: &[FunctionReport]) -> String {
-    let named = functions.iter().map(function);
-    let named: Vec<String> = named.map(|name| plain(&name).into_owned()).collect();
-    named.join("\n")
+/// The names of functions, as they are.
+pub fn function_names<'a>(functions: impl IntoIterator<Item = &'a FunctionReport>) -> Vec<String> {
+    let named = functions.into_iter().map(function);
+    named.map(|name| plain(&name).into_owned()).collect()
 }
 
 /// The first function of a stack, and the next that have names.
-fn chain(functions: &[FunctionReport], most: usize) -> String {
+fn chain_names(functions: &[FunctionReport], most: usize) -> Vec<String> {
     let named = (0..).zip(functions);
     let named = named.filter(|(at, one)| *at == 0 || one.name.is_some());
-    let named: Vec<String> = named.take(most).map(|(_, one)| function(one)).collect();
-    plain(&named.join(" < ")).into_owned()
+    function_names(named.take(most).map(|(_, one)| one))
+}
+
+fn chain(functions: &[FunctionReport], most: usize) -> String {
+    chain_names(functions, most).join(" < ")
 }
 
 /// `main (app.c:12)`, `gdk_init [libgdk-3]`, `[app]`.

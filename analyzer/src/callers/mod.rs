@@ -9,17 +9,14 @@ use std::collections::{BTreeMap, VecDeque};
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::{Message, SequenceNumber, Symbol};
-use x11prof_trace::{ConnectionId, Control, StackFrame};
+use x11prof_trace::{ConnectionId, Control};
 
+use crate::code_stacks::STACKS;
 use crate::pipeline::Observation;
 pub use report::{CallerReport, CallersReport, FunctionReport, RequestCount, program_functions};
 
 /// Waits, and stacks, that have not met, at most: a stack comes soon before or after its reply.
 const WAITING: usize = 4096;
-
-/// Stacks kept at most, and frames of each.
-const STACKS: usize = 50_000;
-const FRAMES: usize = 256;
 
 /// Questions without their answers whose stacks are kept.
 const ASKED: usize = 100_000;
@@ -66,14 +63,6 @@ impl<T> Partners<T> {
     }
 }
 
-/// A stack of the recording.
-#[derive(Debug)]
-struct CallStack {
-    frames: Vec<StackFrame>,
-    is_whole: bool,
-    waits: Waits,
-}
-
 /// The waits on one stack.
 #[derive(Debug, Default)]
 struct Waits {
@@ -98,10 +87,10 @@ struct Met {
     wait: Wait,
 }
 
-/// Collects the stacks of a recording's waits.
+/// Collects the waits of a recording by their stacks.
 #[derive(Debug, Default)]
 pub struct Callers {
-    stacks: FxHashMap<u32, CallStack>,
+    by_stack: BTreeMap<u32, Waits>,
     /// Waits without their stack so far, and stacks without their wait.
     waits: Partners<Wait>,
     unmet: Partners<u32>,
@@ -146,34 +135,15 @@ impl Callers {
                     }
                 }
             }
-            Observation::Control(_, control) => self.control(control),
-            _ => {}
-        }
-    }
-
-    fn control(&mut self, control: &Control) {
-        match control {
-            Control::Stack {
-                stack,
-                frames,
-                whole,
-            } => {
-                if self.stacks.len() >= STACKS {
-                    return;
-                }
-                let stands = CallStack {
-                    frames: frames.iter().take(FRAMES).cloned().collect(),
-                    is_whole: *whole,
-                    waits: Waits::default(),
-                };
-                self.stacks.insert(*stack, stands);
-            }
-            Control::WaitStack {
-                connection,
-                at_ns,
-                stack,
-                took_ns,
-            } => {
+            Observation::Control(
+                _,
+                Control::WaitStack {
+                    connection,
+                    at_ns,
+                    stack,
+                    took_ns,
+                },
+            ) => {
                 self.looking = self.looking.saturating_add(*took_ns);
                 let id = (*connection, *at_ns);
                 match self.waits.waiting.get(&id).copied() {
@@ -197,11 +167,11 @@ impl Callers {
     }
 
     fn meet(&mut self, stack: u32, id: WaitId, wait: Wait) {
-        if let Some(known) = self.stacks.get_mut(&stack) {
-            known.waits.add(wait);
-            if self.met.len() < MET {
-                self.met.push(Met { id, stack, wait });
-            }
+        if self.by_stack.len() < STACKS || self.by_stack.contains_key(&stack) {
+            self.by_stack.entry(stack).or_default().add(wait);
+        }
+        if self.met.len() < MET {
+            self.met.push(Met { id, stack, wait });
         }
     }
 }

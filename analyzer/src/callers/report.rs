@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use x11prof_trace::{ConnectionId, StackFrame};
 
 use super::{Callers, Met, Waits};
+use crate::code_stacks::{CodeStack, CodeStacks};
 
 /// Libraries that ask for others: their callers are of interest.
 const LIBRARIES: [&str; 19] = [
@@ -101,22 +102,17 @@ impl Callers {
     /// without stacks.
     pub fn report(
         &self,
+        stacks: &CodeStacks,
         mut name: impl FnMut(&StackFrame) -> Vec<FunctionReport>,
     ) -> Option<CallersReport> {
-        if self.stacks.is_empty() {
+        if stacks.is_empty() {
             return None;
         }
-        let waits = self
-            .stacks
-            .iter()
-            .map(|(number, stack)| (*number, &stack.waits));
-        let waits: Vec<(u32, &Waits)> = waits.filter(|(_, waits)| waits.waits > 0).collect();
-        let looked_at = waits.iter().map(|(_, waits)| waits.waits).sum();
-        let whole = waits
-            .iter()
-            .filter(|(stack, _)| self.stacks[stack].is_whole);
+        let known = stacks.with(&self.by_stack);
+        let looked_at = known.iter().map(|(_, waits)| waits.waits).sum();
+        let whole = known.iter().filter(|(stack, _)| stack.is_whole);
         let whole = whole.map(|(_, waits)| waits.waits).sum();
-        let callers = self.places(waits, &mut name);
+        let callers = places(known, &mut name);
         Some(CallersReport {
             round_trips: self.round_trips,
             round_trips_ms: self.nanos as f64 / 1e6,
@@ -132,6 +128,7 @@ impl Callers {
         &self,
         client: ConnectionId,
         (from, to): (u64, u64),
+        stacks: &CodeStacks,
         mut name: impl FnMut(&StackFrame) -> Vec<FunctionReport>,
     ) -> Vec<CallerReport> {
         let mut waits: BTreeMap<u32, Waits> = BTreeMap::new();
@@ -139,60 +136,55 @@ impl Callers {
         for met in self.met.iter().filter(within) {
             waits.entry(met.stack).or_default().add(met.wait);
         }
-        let waits = waits.iter().map(|(stack, waits)| (*stack, waits));
-        self.places(waits.collect(), &mut name)
+        places(stacks.with(&waits), &mut name)
     }
+}
 
-    /// The places of stacks, the longest waits first.
-    fn places(
-        &self,
-        mut stacks: Vec<(u32, &Waits)>,
-        mut name: &mut dyn FnMut(&StackFrame) -> Vec<FunctionReport>,
-    ) -> Vec<CallerReport> {
-        let mut places: BTreeMap<FunctionReport, CallerReport> = BTreeMap::new();
-        // The stack that waited most stands for its place.
-        stacks.sort_by(|(a, first), (b, second)| second.nanos.cmp(&first.nanos).then(a.cmp(b)));
-        for (stack, waits) in stacks {
-            let Some(stack) = self.stacks.get(&stack) else {
-                continue;
-            };
-            let functions = program_functions(&stack.frames, &mut name);
-            let Some(first) = functions.first().cloned() else {
-                continue;
-            };
-            let caller = places.entry(first).or_insert_with(|| CallerReport {
-                waits: 0,
-                waited_ms: 0.0,
-                requests: Vec::new(),
-                functions,
-                whole: stack.is_whole,
-            });
-            caller.waits += waits.waits;
-            caller.waited_ms += waits.nanos as f64 / 1e6;
-            for (request, count) in &waits.requests {
-                let request = request.as_str();
-                let known = caller
-                    .requests
-                    .iter_mut()
-                    .find(|one| one.request == request);
-                match known {
-                    Some(known) => known.waits += count,
-                    None => caller.requests.push(RequestCount {
-                        request: request.to_owned(),
-                        waits: *count,
-                    }),
-                }
+/// The places of stacks, the longest waits first.
+fn places(
+    mut stacks: Vec<(&CodeStack, &Waits)>,
+    mut name: &mut dyn FnMut(&StackFrame) -> Vec<FunctionReport>,
+) -> Vec<CallerReport> {
+    let mut places: BTreeMap<FunctionReport, CallerReport> = BTreeMap::new();
+    // The stack that waited most stands for its place.
+    stacks.sort_by_key(|(_, waits)| std::cmp::Reverse(waits.nanos));
+    for (stack, waits) in stacks {
+        let functions = program_functions(&stack.frames, &mut name);
+        let Some(first) = functions.first().cloned() else {
+            continue;
+        };
+        let caller = places.entry(first).or_insert_with(|| CallerReport {
+            waits: 0,
+            waited_ms: 0.0,
+            requests: Vec::new(),
+            functions,
+            whole: stack.is_whole,
+        });
+        caller.waits += waits.waits;
+        caller.waited_ms += waits.nanos as f64 / 1e6;
+        for (request, count) in &waits.requests {
+            let request = request.as_str();
+            let known = caller
+                .requests
+                .iter_mut()
+                .find(|one| one.request == request);
+            match known {
+                Some(known) => known.waits += count,
+                None => caller.requests.push(RequestCount {
+                    request: request.to_owned(),
+                    waits: *count,
+                }),
             }
         }
-        let mut callers: Vec<CallerReport> = places.into_values().collect();
-        callers.sort_by(|a, b| b.waited_ms.total_cmp(&a.waited_ms));
-        for caller in &mut callers {
-            caller
-                .requests
-                .sort_by_key(|one| std::cmp::Reverse(one.waits));
-        }
-        callers
     }
+    let mut callers: Vec<CallerReport> = places.into_values().collect();
+    callers.sort_by(|a, b| b.waited_ms.total_cmp(&a.waited_ms));
+    for caller in &mut callers {
+        caller
+            .requests
+            .sort_by_key(|one| std::cmp::Reverse(one.waits));
+    }
+    callers
 }
 
 /// The functions of a stack, from the innermost one outside of the X libraries, libc and Rust's own crates outwards. `name`

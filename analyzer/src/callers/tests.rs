@@ -3,6 +3,7 @@
 use x11prof_trace::{ConnectionId, Control, Direction, StackFrame};
 
 use super::{Callers, CallersReport, FunctionReport};
+use crate::code_stacks::CodeStacks;
 use crate::pipeline::Pipeline;
 use crate::testing::*;
 
@@ -20,16 +21,18 @@ fn named(frame: &StackFrame) -> Vec<FunctionReport> {
     ]
 }
 
-fn observed(trace: &Synthetic) -> Callers {
-    let mut callers = Callers::default();
+fn observed(trace: &Synthetic) -> (Callers, CodeStacks) {
+    let (mut callers, mut stacks) = (Callers::default(), CodeStacks::default());
     Pipeline::new().run_records(trace.records.iter().cloned(), |observation| {
         callers.observe(observation);
+        stacks.observe(observation);
     });
-    callers
+    (callers, stacks)
 }
 
 fn report(trace: &Synthetic) -> Option<CallersReport> {
-    observed(trace).report(named)
+    let (callers, stacks) = observed(trace);
+    callers.report(&stacks, named)
 }
 
 /// The stack with this number: in the library, in a function of the program, in its first one.
@@ -102,13 +105,14 @@ fn waits_have_their_callers_whichever_comes_first() {
     assert_eq!(report.callers[0].requests[0].request, "GetInputFocus");
     // The second wait alone.
     let at = 1_000_000_000 + 501_000 * 2;
-    let second = observed(&trace).between(ConnectionId(1), (at - 5, at), named);
+    let (observed, stacks) = observed(&trace);
+    let second = observed.between(ConnectionId(1), (at - 5, at), &stacks, named);
     let second: Vec<_> = second
         .iter()
         .map(|one| (one.waits, one.waited_ms))
         .collect();
     assert_eq!(second, [(1, 0.501)]);
-    let other = observed(&trace).between(ConnectionId(2), (0, u64::MAX), named);
+    let other = observed.between(ConnectionId(2), (0, u64::MAX), &stacks, named);
     assert_eq!(other, []);
 }
 

@@ -9,9 +9,9 @@ use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
 use x11prof_session::{
     ClientId, DrawableKind, IdRange, ResourceChange, ResourceKind, Session, Target, event_window,
 };
-use x11prof_trace::{ConnectionId, Control, StackFrame};
+use x11prof_trace::{ConnectionId, Control};
 
-use crate::code_stacks::CodeStacks;
+use crate::code_stacks::StackNames;
 use crate::pipeline::{Observation, Seen};
 use crate::profile::copies::{Copies, DrawableKey, PixmapGeneration, copied};
 use crate::profile::tally::{Line, Tally};
@@ -103,7 +103,7 @@ pub(crate) struct Groups {
     recent: HashMap<ConnectionId, VecDeque<([SequenceNumber; 2], GroupKey)>>,
     current: GroupKey,
     copies: Copies,
-    stacks: CodeStacks,
+    stacks: StackNames,
 }
 
 impl Groups {
@@ -117,7 +117,7 @@ impl Groups {
             recent: HashMap::new(),
             current: GroupKey::None,
             copies: Copies::default(),
-            stacks: CodeStacks::default(),
+            stacks: StackNames::default(),
         }
     }
 
@@ -157,11 +157,6 @@ impl Groups {
             }
             Observation::Control(_, Control::Closed { connection, .. }) => {
                 self.recent.remove(connection);
-            }
-            Observation::Control(_, Control::Stack { stack, frames, .. })
-                if self.by.is_of_code() =>
-            {
-                self.stacks.add(*stack, frames);
             }
             _ => {}
         }
@@ -374,8 +369,20 @@ impl Groups {
     }
 
     /// Names the stacks; those of one name are one group from then on.
-    pub(crate) fn name_stacks(&mut self, name: impl FnMut(&[StackFrame]) -> String) {
-        self.stacks.name_all(name);
+    pub(crate) fn name_stacks(&mut self, names: StackNames) {
+        self.stacks = names;
+    }
+
+    /// The names of a group, the innermost function of a stack first.
+    pub(crate) fn labels(
+        &self,
+        key: GroupKey,
+        client: impl Fn(ConnectionId) -> String,
+    ) -> Vec<String> {
+        match key {
+            GroupKey::Stack(stack) if let Some(names) = self.stacks.of(stack) => names.to_vec(),
+            _ => vec![self.label(key, client)],
+        }
     }
 
     /// The groups with their lines, in no order.
@@ -392,10 +399,10 @@ impl Groups {
         match key {
             GroupKey::Client(connection) => client(connection),
             GroupKey::Atom(name) => name.to_string(),
-            GroupKey::Stack(stack) => {
-                let name = self.stacks.name(stack);
-                name.unwrap_or_else(|| format!("stack {stack}"))
-            }
+            GroupKey::Stack(stack) => match self.stacks.of(stack) {
+                Some(names) => names.join(" < "),
+                None => format!("stack {stack}"),
+            },
             GroupKey::Drawable(drawable) => {
                 let label = self.drawable_label(drawable);
                 match drawable {

@@ -26,8 +26,9 @@ use x11prof_cost_model::{
 };
 use x11prof_protocol::{Message, Symbol};
 use x11prof_server_model::{ClientId, TransportPart};
-use x11prof_trace::{Reader, StackFrame, Timestamp, TraceError};
+use x11prof_trace::{Reader, Timestamp, TraceError};
 
+use crate::code_stacks::StackNames;
 use crate::measured::{Basis, Rate, Share};
 use crate::pipeline::{Observation, Pipeline, Seen};
 use crate::trace_summary::TraceSummary;
@@ -321,9 +322,9 @@ impl Profile {
     }
 
     /// Names the stacks of a profile by functions, lines or stacks. To be asked before a report.
-    pub fn name_stacks(&mut self, name: impl FnMut(&[StackFrame]) -> String) {
+    pub fn name_stacks(&mut self, names: StackNames) {
         if let Some(groups) = &mut self.sums.groups {
-            groups.name_stacks(name);
+            groups.name_stacks(names);
         }
     }
 

@@ -8,7 +8,7 @@ use x11prof_protocol::Symbol;
 use x11prof_server_model::{Alike, Charge, ClientId, TransportPart};
 use x11prof_trace::ConnectionId;
 
-use super::groups::{By, GroupKey, Groups};
+use super::groups::{GroupKey, Groups};
 use super::measuring::Key;
 use crate::measured::{Rate, Share};
 use crate::trace_summary::TraceSummary;
@@ -205,7 +205,7 @@ impl Stacks {
         rate: Option<Rate>,
         (wakeups, own): (Micros, Micros),
     ) -> Vec<Stack> {
-        let mut named: BTreeMap<(String, String, String), Stack> = BTreeMap::new();
+        let mut named: BTreeMap<(String, Vec<String>, String), Stack> = BTreeMap::new();
         let client_name = |id| summary.client_name(id);
         for (key, sum) in &self.sums {
             let client = key.client.map_or(SERVER.to_owned(), client_name);
@@ -213,7 +213,7 @@ impl Stacks {
                 GroupKey::Pixmap(_) => GroupKey::None,
                 window => window,
             };
-            let window = groups.label(window, client_name);
+            let window = groups.labels(window, client_name);
             let stack = named.entry((client, window, key.what.name())).or_default();
             stack.count += sum.count;
             stack.sent = stack.sent.saturating_add(sum.sent);
@@ -223,7 +223,7 @@ impl Stacks {
         let unblamed = Micros((wakeups.0 - self.blamed.0).max(0.0));
         for (part, time) in [(TransportPart::Wakeup, unblamed), (TransportPart::Own, own)] {
             if time.0 > 0.0 {
-                let window = groups.label(GroupKey::None, client_name);
+                let window = groups.labels(GroupKey::None, client_name);
                 let key = (SERVER.to_owned(), window, WorkKind::Part(part).name());
                 let stack = named.entry(key).or_default();
                 stack.server += time;
@@ -233,11 +233,7 @@ impl Stacks {
             .into_iter()
             .map(|((client, window, request), stack)| Stack {
                 client,
-                place: match groups.by() {
-                    // The name of a stack has a line for each function, the innermost first.
-                    By::Stack => window.lines().rev().map(str::to_owned).collect(),
-                    _ => vec![window],
-                },
+                place: window.into_iter().rev().collect(),
                 request,
                 ..stack
             });

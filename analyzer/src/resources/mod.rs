@@ -16,9 +16,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use x11prof_protocol::Message;
 use x11prof_session::{ClientId, PixmapFormat, Resource, ResourceChange, Session};
-use x11prof_trace::{ConnectionId, Control, StackFrame, Timestamp};
+use x11prof_trace::{ConnectionId, Control, Timestamp};
 
-use crate::code_stacks::CodeStacks;
+use crate::code_stacks::StackNames;
 use crate::elapsed::Elapsed;
 use crate::pipeline::{Observation, Seen};
 use clients::{ClientUse, Clients, Remainder, RemainderKey};
@@ -32,7 +32,7 @@ pub struct Resources {
     /// Existing resources, with the time of their creation.
     held: HashMap<u32, Held>,
     pub(crate) elapsed: Elapsed,
-    stacks: CodeStacks,
+    stacks: StackNames,
 }
 
 impl Resources {
@@ -42,9 +42,6 @@ impl Resources {
         match observation {
             Observation::Message(seen) => self.message(seen),
             Observation::Control(_, Control::Closed { connection, .. }) => self.closed(*connection),
-            Observation::Control(_, Control::Stack { stack, frames, .. }) => {
-                self.stacks.add(*stack, frames);
-            }
             Observation::Closed { session, .. } => self.changed(session, None),
             _ => {}
         }
@@ -170,7 +167,7 @@ impl Resources {
         let mut groups = BTreeMap::new();
         for ((kind, request, width, height, depth, stack), one) in remained {
             // Where nobody named stacks, they tell nothing.
-            let stack = stack.filter(|stack| self.stacks.name(*stack).is_some());
+            let stack = stack.filter(|stack| self.stacks.of(*stack).is_some());
             let stack = stack.map(|stack| self.stacks.first_alike(stack));
             join(
                 &mut groups,
@@ -183,12 +180,12 @@ impl Resources {
 
     /// The name of a stack.
     pub(crate) fn function(&self, stack: u32) -> Option<String> {
-        self.stacks.name(stack)
+        self.stacks.of(stack).map(|names| names.join(" < "))
     }
 
     /// Names the stacks on which resources were created; resources that remained are told of by these names.
-    pub fn name_stacks(&mut self, name: impl FnMut(&[StackFrame]) -> String) {
-        self.stacks.name_all(name);
+    pub fn name_stacks(&mut self, names: StackNames) {
+        self.stacks = names;
     }
 }
 

@@ -21,7 +21,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
-enum { PAGE = 4096, REQUESTS = 1 << 19, DEFINITIONS = 32 << 20, MOST_STACKS = 50000 };
+enum { PAGE = 4096, REQUESTS = 1 << 19, DEFINITIONS = 32 << 20, PLACES = 1 << 16, MOST_STACKS = 50000 };
 enum { DEPTH = 200, BUCKETS = 1 << 14, CHAIN = 16, KNOWN = 32 << 20, MODULES = 512 };
 enum { A_MODULE = 1, A_STACK = 2, IS_WHOLE = 1u << 31, NO_MODULE = 0 };
 
@@ -36,15 +36,21 @@ struct frame {
 };
 
 struct definition {
-    uint32_t length; /* of all, a multiple of 8; written last */
     uint32_t kind, number, count; /* bytes of a name, frames of a stack */
+    uint32_t unused;
+};
+
+struct place {
+    uint32_t at;     /* of a definition */
+    uint32_t length; /* of all of the definition; written last */
 };
 
 struct shared {
-    uint64_t written, defined; /* requests, bytes of definitions */
-    uint32_t stacks, modules;  /* numbers that were given out */
+    uint64_t written, placed, defined; /* requests, definitions, bytes that these took */
+    uint32_t stacks, modules;          /* numbers that were given out */
     struct request requests[REQUESTS] __attribute__((aligned(PAGE)));
-    unsigned char definitions[DEFINITIONS];
+    struct place places[PLACES] __attribute__((aligned(PAGE)));
+    unsigned char definitions[DEFINITIONS] __attribute__((aligned(PAGE)));
 };
 
 /* A stack that was unwound: the places of its return addresses, and their values. */
@@ -152,26 +158,23 @@ static void begin(void)
     __atomic_store_n(&shared, memory, __ATOMIC_RELEASE);
 }
 
-/* Room for a definition; null where there is no more. */
-static struct definition *define(uint32_t kind, uint32_t number, uint32_t count, uint64_t bytes, uint32_t *length)
+/* Writes a definition: 0 where there is no more room. It has its place once it is whole: a process may be killed at any time. */
+static int define(uint32_t kind, uint32_t number, uint32_t count, const void *from, uint32_t bytes)
 {
-    uint64_t all = (sizeof(struct definition) + bytes + 7) & ~7ULL;
-    uint64_t at = __atomic_load_n(&shared->defined, __ATOMIC_RELAXED);
-    do {
-        if (at + all > DEFINITIONS)
-            return 0;
-    } while (!__atomic_compare_exchange_n(&shared->defined, &at, at + all, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    uint32_t all = (sizeof(struct definition) + bytes + 7) & ~7U;
+    uint64_t at = __atomic_fetch_add(&shared->defined, all, __ATOMIC_RELAXED);
+    if (at + all > DEFINITIONS)
+        return 0;
     struct definition *room = (void *)(shared->definitions + at);
-    room->kind = kind;
-    room->number = number;
-    room->count = count;
-    *length = all;
-    return room;
-}
-
-static void defined(struct definition *room, uint32_t length)
-{
-    __atomic_store_n(&room->length, length, __ATOMIC_RELEASE);
+    *room = (struct definition){kind, number, count, 0};
+    memcpy(room + 1, from, bytes);
+    uint64_t number_of_place = __atomic_fetch_add(&shared->placed, 1, __ATOMIC_RELAXED);
+    if (number_of_place >= PLACES)
+        return 0;
+    struct place *place = &shared->places[number_of_place];
+    place->at = at;
+    __atomic_store_n(&place->length, all, __ATOMIC_RELEASE);
+    return 1;
 }
 
 /* The file of an address. dladdr1 looks the nearest symbol up as well, which takes longer than all the rest: glibc has had
@@ -202,12 +205,11 @@ static uint32_t module_of(uint64_t pc, uint64_t *base)
         own[length < 0 ? 0 : length] = 0;
         name = own;
     }
-    uint32_t count = strlen(name), length, number = __atomic_add_fetch(&shared->modules, 1, __ATOMIC_RELAXED);
-    struct definition *room = define(A_MODULE, number, count, count, &length);
-    if (!room || module_count == MODULES)
+    if (module_count == MODULES)
         return NO_MODULE;
-    memcpy(room + 1, name, count);
-    defined(room, length);
+    uint32_t count = strlen(name), number = __atomic_add_fetch(&shared->modules, 1, __ATOMIC_RELAXED);
+    if (!define(A_MODULE, number, count, name, count))
+        return NO_MODULE;
     modules[module_count].map = map;
     modules[module_count].begin = (uint64_t)found.begin;
     modules[module_count].end = (uint64_t)found.end;
@@ -236,7 +238,7 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *to)
 
 static uint32_t add_stack(const struct walk *walk)
 {
-    uint32_t number = __atomic_add_fetch(&shared->stacks, 1, __ATOMIC_RELAXED), length;
+    uint32_t number = __atomic_add_fetch(&shared->stacks, 1, __ATOMIC_RELAXED);
     if (number > MOST_STACKS)
         return 0;
     struct frame frames[DEPTH] = {0};
@@ -245,13 +247,8 @@ static uint32_t add_stack(const struct walk *walk)
         frames[i].module = module_of(call, &base);
         frames[i].address = call - base;
     }
-    uint64_t bytes = sizeof frames[0] * walk->depth;
-    struct definition *room = define(A_STACK, number, walk->depth | (walk->ended ? IS_WHOLE : 0), bytes, &length);
-    if (!room)
-        return 0;
-    memcpy(room + 1, frames, bytes);
-    defined(room, length);
-    return number;
+    uint32_t count = walk->depth | (walk->ended ? IS_WHOLE : 0);
+    return define(A_STACK, number, count, frames, sizeof frames[0] * walk->depth) ? number : 0;
 }
 
 /* Unwinds a stack, and keeps the places of its return addresses. */

@@ -119,7 +119,7 @@ pub(crate) fn tell(read: Result<ReadStacks, String>, connections: u32) -> Option
                 .to_owned(),
         ),
         Ok(ReadStacks { lost, .. }) if lost > 0 => Some(format!(
-            "{lost} requests have no stack: they came faster than the recorder could read"
+            "{lost} requests have no stack: the recorder could not read them in time"
         )),
         Ok(_) => None,
     }
@@ -150,14 +150,15 @@ impl Reader {
         for definition in self.ring.definitions()? {
             self.define(definition);
         }
+        let made = requests.len() as u64;
         // The relay waits for a full queue.
         if self.tap.is_for_headers() {
-            self.read.lost += requests.len() as u64;
             requests.clear();
         }
         let runs = runs(requests, &self.numbers);
         let told: u64 = runs.iter().map(|run| u64::from(run.count)).sum();
         self.read.told += told;
+        self.read.lost += made - told;
         if runs.is_empty() && now.since(self.since) < QUIET {
             return Ok(());
         }

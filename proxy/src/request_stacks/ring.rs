@@ -13,14 +13,17 @@ use rustix::fs::{FallocateFlags, fallocate};
 const REQUESTS: u64 = 1 << 19;
 const REQUEST: u64 = 16;
 const DEFINITIONS: u64 = 32 << 20;
+const PLACES: u64 = 1 << 16;
+const PLACE: u64 = 8;
 /// Offsets of the fields.
 const WRITTEN: u64 = 0;
-const DEFINED: u64 = 8;
+const PLACED: u64 = 8;
 const FIRST_REQUEST: u64 = 4096;
-const FIRST_DEFINITION: u64 = FIRST_REQUEST + REQUESTS * REQUEST;
+const FIRST_PLACE: u64 = FIRST_REQUEST + REQUESTS * REQUEST;
+const FIRST_DEFINITION: u64 = FIRST_PLACE + PLACES * PLACE;
 /// The length, in whole pages.
 const LENGTH: u64 = FIRST_DEFINITION + DEFINITIONS;
-/// A definition's length, kind, number and count.
+/// A definition's kind, number and count, and a word that is not used.
 const HEAD: usize = 16;
 /// Bytes of a stack's frame.
 const FRAME: usize = 16;
@@ -58,9 +61,11 @@ pub(super) enum Definition {
 #[derive(Debug)]
 pub(super) struct Ring {
     file: File,
-    /// Requests that were taken or lost, and bytes of definitions that were read.
+    /// Requests that were taken or lost.
     taken: u64,
-    defined: u64,
+    /// Definitions that were looked for, and the places of those that were not there yet.
+    placed: u64,
+    unfinished: Vec<u64>,
     /// Readings that ended at one unfinished entry.
     late: u32,
 }
@@ -75,7 +80,8 @@ impl Ring {
         Ok(Ring {
             file,
             taken: 0,
-            defined: 0,
+            placed: 0,
+            unfinished: Vec::new(),
             late: 0,
         })
     }
@@ -127,31 +133,37 @@ impl Ring {
         Ok(lost)
     }
 
-    /// Reads the definitions that were written since the last call.
+    /// Reads the definitions that were finished since the last call. A client that was killed may never finish one.
     pub(super) fn definitions(&mut self) -> io::Result<Vec<Definition>> {
-        let all = self.field(DEFINED)?.min(DEFINITIONS);
-        let mut bytes = vec![0; (all - self.defined) as usize];
-        self.file
-            .read_exact_at(&mut bytes, FIRST_DEFINITION + self.defined)?;
-        let mut rest = &bytes[..];
+        let placed = self.field(PLACED)?.min(PLACES);
+        self.unfinished.extend(self.placed..placed);
+        self.placed = placed;
         let mut definitions = Vec::new();
-        while let Some((definition, length)) = definition(rest) {
-            definitions.extend(definition);
-            self.defined += length as u64;
-            rest.advance(length);
+        for place in std::mem::take(&mut self.unfinished) {
+            let mut bytes = [0; PLACE as usize];
+            self.file
+                .read_exact_at(&mut bytes, FIRST_PLACE + place * PLACE)?;
+            let mut bytes = &bytes[..];
+            let at = u64::from(bytes.get_u32_ne());
+            match u64::from(bytes.get_u32_ne()) {
+                0 => self.unfinished.push(place),
+                length if at + length > DEFINITIONS => {}
+                length => {
+                    let mut definition = vec![0; length as usize];
+                    self.file
+                        .read_exact_at(&mut definition, FIRST_DEFINITION + at)?;
+                    definitions.extend(self::definition(&definition));
+                }
+            }
         }
         Ok(definitions)
     }
 }
 
-/// The first definition with its length; `None` where none is finished.
-fn definition(bytes: &[u8]) -> Option<(Option<Definition>, usize)> {
-    let mut head = bytes.get(..HEAD)?;
-    let length = head.get_u32_ne() as usize;
+fn definition(bytes: &[u8]) -> Option<Definition> {
+    let (mut head, mut body) = bytes.split_at_checked(HEAD)?;
     let (kind, number, count) = (head.get_u32_ne(), head.get_u32_ne(), head.get_u32_ne());
-    // A length of 0 is still to be written.
-    let mut body = bytes.get(HEAD..length)?;
-    let definition = match kind {
+    match kind {
         1 => body.get(..count as usize).map(|file| Definition::Module {
             number,
             file: String::from_utf8_lossy(file).into_owned(),
@@ -171,8 +183,7 @@ fn definition(bytes: &[u8]) -> Option<(Option<Definition>, usize)> {
             })
         }
         _ => None,
-    };
-    Some((definition, length))
+    }
 }
 
 #[cfg(test)]
@@ -237,13 +248,12 @@ mod tests {
     }
 
     #[test]
-    fn definitions_are_read_once_and_whole() {
+    fn definitions_are_read_once_when_they_are_whole() {
         let (_dir, mut ring) = ring();
         let name = u32::from_ne_bytes(*b"/a/b");
-        put(&ring, FIRST_DEFINITION, &[24, 1, 3, 4, name, 0]);
-        let stack = [48, 2, 9, IS_WHOLE | 2, 3, 0, 0x10, 0, 0, 0, 0x20, 1];
+        put(&ring, FIRST_DEFINITION, &[1, 3, 4, 0, name, 0]);
+        let stack = [2, 9, IS_WHOLE | 2, 0, 3, 0, 0x10, 0, 0, 0, 0x20, 1];
         put(&ring, FIRST_DEFINITION + 24, &stack);
-        put(&ring, DEFINED, &[24 + 48 + 24, 0]);
         let module = Definition::Module {
             number: 3,
             file: "/a/b".to_owned(),
@@ -253,11 +263,14 @@ mod tests {
             frames: vec![(3, 0x10), (0, 0x1_0000_0020)],
             is_whole: true,
         };
-        assert_eq!(ring.definitions().unwrap(), [module, stack]);
-        // The last one is not finished.
+        // Four are promised; the first is not finished, the third lies beyond the file, the fourth is of no known kind.
+        let places = [0, 0, 24, 48, DEFINITIONS as u32, 24, 72, 16];
+        put(&ring, FIRST_PLACE, &places);
+        put(&ring, PLACED, &[4, 0]);
+        assert_eq!(ring.definitions().unwrap(), [stack]);
         assert_eq!(ring.definitions().unwrap(), []);
-        put(&ring, FIRST_DEFINITION + 72, &[24, 9, 1, 1, 0, 0]);
+        put(&ring, FIRST_PLACE, &[0, 24]);
+        assert_eq!(ring.definitions().unwrap(), [module]);
         assert_eq!(ring.definitions().unwrap(), []);
-        assert_eq!(ring.defined, 96);
     }
 }

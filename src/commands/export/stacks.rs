@@ -42,7 +42,7 @@ pub(super) fn export(arguments: &Export) -> Outcome {
     }
     if by == By::Stack {
         functions.needed(path)?;
-        functions.name_by_line(&mut profile);
+        functions.name_whole_stacks(&mut profile);
     }
     let stacks = profile.stacks(&summary);
     let shows = |stack: &Stack| stack.server.0.round() >= 1.0;
