@@ -57,7 +57,7 @@ struct shared {
 struct known {
     struct known *next;
     uint64_t *at, pc;
-    uint32_t stack, depth;
+    uint32_t stack, depth, ended;
     struct {
         uint64_t *at, value;
     } returns[];
@@ -66,6 +66,8 @@ struct known {
 struct walk {
     uint64_t *from, *at[DEPTH], pc[DEPTH];
     int depth, ended;
+    const struct known *last; /* the stack that was unwound before */
+    uint32_t seen;            /* its inner frames, which are not on this one */
 };
 
 /* Xlibint.h, struct _XDisplay: its beginning has not changed since X11R6. */
@@ -119,6 +121,7 @@ static struct {
     uint32_t number;
 } modules[MODULES];
 static int module_count, began;
+static struct known *newest;
 /* The process whose thread learns a stack; a child has its parent's. */
 static int learner;
 static __thread int busy __attribute__((tls_model("initial-exec")));
@@ -217,6 +220,15 @@ static uint32_t module_of(uint64_t pc, uint64_t *base)
     return number;
 }
 
+/* The innermost addresses come first: where a stack is another one, it is not looked at beyond the difference. */
+static inline int holds(const struct known *known, uint32_t from)
+{
+    for (uint32_t i = from; i < known->depth; i++)
+        if (*known->returns[i].at != known->returns[i].value)
+            return 0;
+    return 1;
+}
+
 static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *to)
 {
     struct walk *walk = to;
@@ -231,6 +243,20 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *to)
     /* Without its place an address cannot be looked at again: the stack ends early. */
     if (walk->depth == DEPTH || *at != pc)
         return _URC_END_OF_STACK;
+    /* From a frame on that the last stack had, this one is the same: unwinding takes most of the time of a new stack. */
+    const struct known *last = walk->last;
+    while (last && walk->seen < last->depth && last->returns[walk->seen].at < at)
+        walk->seen++;
+    int is_shared = last && walk->seen < last->depth && last->returns[walk->seen].at == at
+                    && last->depth - walk->seen <= DEPTH - (uint32_t)walk->depth && holds(last, walk->seen);
+    for (; is_shared && walk->seen < last->depth; walk->seen++) {
+        walk->at[walk->depth] = last->returns[walk->seen].at;
+        walk->pc[walk->depth++] = last->returns[walk->seen].value;
+    }
+    if (is_shared) {
+        walk->ended = last->ended;
+        return _URC_END_OF_STACK;
+    }
     walk->at[walk->depth] = at;
     walk->pc[walk->depth++] = pc;
     return _URC_NO_REASON;
@@ -261,14 +287,15 @@ static uint32_t learn(uint64_t *at, uint64_t pc, struct known **bucket)
             __atomic_compare_exchange_n(&learner, &other, 0, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
         return 0;
     }
-    struct walk walk = {.from = at};
+    struct walk walk = {.from = at, .last = newest};
     uint32_t stack = 0;
     backtrace_by(step, &walk);
     uint64_t size = sizeof(struct known) + sizeof((struct known *)0)->returns[0] * walk.depth;
     if (walk.depth && known_used + size <= KNOWN && (stack = add_stack(&walk))) {
         struct known *known = (void *)(known_memory + known_used);
         known_used += size;
-        *known = (struct known){*bucket, at, pc, stack, walk.depth};
+        *known = (struct known){*bucket, at, pc, stack, walk.depth, walk.ended};
+        newest = known;
         for (int i = 0; i < walk.depth; i++) {
             known->returns[i].at = walk.at[i];
             known->returns[i].value = walk.pc[i];
@@ -279,22 +306,13 @@ static uint32_t learn(uint64_t *at, uint64_t pc, struct known **bucket)
     return stack;
 }
 
-/* The innermost addresses come first: where a stack is another one, it is not looked at beyond the difference. */
-static inline int holds(const struct known *known)
-{
-    for (uint32_t i = 0; i < known->depth; i++)
-        if (*known->returns[i].at != known->returns[i].value)
-            return 0;
-    return 1;
-}
-
 static uint32_t stack_of(uint64_t *at, uint64_t pc)
 {
     uint64_t hash = (pc ^ (uint64_t)at << 13) * 0x9E3779B97F4A7C15ULL;
     struct known **bucket = &buckets[hash >> 50];
     struct known *known = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
     for (int i = 0; known && i < CHAIN; i++, known = known->next)
-        if (known->at == at && known->pc == pc && holds(known))
+        if (known->at == at && known->pc == pc && holds(known, 0))
             return known->stack;
     return learn(at, pc, bucket);
 }

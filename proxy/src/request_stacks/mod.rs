@@ -1,6 +1,6 @@
 //! The stacks on which a program made its requests (`record --stacks=requests`).
 //!
-//! The program loads a library (client_stacks.c), which is a part of this one. The library writes to a file that the recorder
+//! The program loads a library (client_stacks.c), which is a part of this one. The library writes to memory that the recorder
 //! reads every few milliseconds: nothing is asked of the program, and nothing waits.
 
 mod ring;
@@ -47,7 +47,7 @@ pub(crate) struct ReadStacks {
 }
 
 impl RequestStacks {
-    /// Puts the library and the file into `dir`, and starts the thread.
+    /// Puts the library into `dir`, makes the memory, and starts the thread.
     ///
     /// # Errors
     /// Fails, with a reason for people, where programs cannot load the library.
@@ -55,11 +55,13 @@ impl RequestStacks {
         if LIBRARY.is_empty() {
             return Err("x11prof tells the stacks of requests on x86_64 only".to_owned());
         }
-        let (library, file) = (dir.join("stacks.so"), dir.join("stacks"));
+        let library = dir.join("stacks.so");
         let failed = |error| format!("{}: {error}", dir.display());
         fs::write(&library, LIBRARY).map_err(failed)?;
+        let ring = Ring::create().map_err(|error| format!("memory: {error}"))?;
+        let memory = ring.path();
         let mut reader = Reader {
-            ring: Ring::create(&file).map_err(failed)?,
+            ring,
             tap,
             since: clock::now(),
             files: HashMap::new(),
@@ -88,7 +90,7 @@ impl RequestStacks {
         Ok(RequestStacks {
             environment: [
                 ("LD_PRELOAD", preloaded(&library)),
-                ("X11PROF_STACKS", file.into_os_string()),
+                ("X11PROF_STACKS", memory.into_os_string()),
             ],
             over,
             thread: thread.map_err(failed)?,

@@ -1,14 +1,16 @@
-//! The file that clients write the stacks of their requests into (struct shared of client_stacks.c).
+//! The memory that clients write the stacks of their requests into (struct shared of client_stacks.c).
 //!
-//! The recorder reads the file by system calls: the kernel keeps a file and its mappings one.
+//! The recorder reads the memory by system calls: the kernel keeps a memory file and its mappings one. Clients open the file
+//! by the recorder's descriptor. On a disk each page's first write took a client several microseconds more.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::Path;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 
 use bytes::Buf;
-use rustix::fs::{FallocateFlags, fallocate};
+use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, memfd_create};
 
 const REQUESTS: u64 = 1 << 19;
 const REQUEST: u64 = 16;
@@ -57,7 +59,7 @@ pub(super) enum Definition {
     },
 }
 
-/// The recorder's end of the file.
+/// The recorder's end of the memory.
 #[derive(Debug)]
 pub(super) struct Ring {
     file: File,
@@ -71,12 +73,11 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// Makes the file. Its blocks are there from the beginning: a client that writes where the disk is full would end.
-    pub(super) fn create(path: &Path) -> io::Result<Ring> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true).mode(0o600);
-        let file = options.open(path)?;
-        fallocate(&file, FallocateFlags::empty(), 0, LENGTH)?;
+    /// Makes the memory. The pages of requests are there from the beginning, so that no client waits for them.
+    pub(super) fn create() -> io::Result<Ring> {
+        let file = File::from(memfd_create("x11prof-stacks", MemfdFlags::CLOEXEC)?);
+        file.set_len(LENGTH)?;
+        fallocate(&file, FallocateFlags::empty(), 0, FIRST_PLACE)?;
         Ok(Ring {
             file,
             taken: 0,
@@ -84,6 +85,12 @@ impl Ring {
             unfinished: Vec::new(),
             late: 0,
         })
+    }
+
+    /// The path by which clients open the memory.
+    pub(super) fn path(&self) -> PathBuf {
+        let (process, file) = (std::process::id(), self.file.as_raw_fd());
+        format!("/proc/{process}/fd/{file}").into()
     }
 
     /// A field. Clients write its eight aligned bytes at once.
@@ -190,12 +197,6 @@ fn definition(bytes: &[u8]) -> Option<Definition> {
 mod tests {
     use super::*;
 
-    fn ring() -> (tempfile::TempDir, Ring) {
-        let dir = tempfile::tempdir().unwrap();
-        let ring = Ring::create(&dir.path().join("stacks")).unwrap();
-        (dir, ring)
-    }
-
     fn put(ring: &Ring, at: u64, words: &[u32]) {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         ring.file.write_all_at(&bytes, at).unwrap();
@@ -209,7 +210,7 @@ mod tests {
 
     #[test]
     fn requests_come_in_order_up_to_the_first_unfinished_one() {
-        let (_dir, mut ring) = ring();
+        let mut ring = Ring::create().unwrap();
         let mut requests = Vec::new();
         ring.taken = REQUESTS - 1;
         request(&ring, REQUESTS - 1);
@@ -229,7 +230,7 @@ mod tests {
 
     #[test]
     fn requests_that_were_written_over_are_counted() {
-        let (_dir, mut ring) = ring();
+        let mut ring = Ring::create().unwrap();
         let mut requests = Vec::new();
         request(&ring, REQUESTS + 4);
         put(&ring, WRITTEN, &[REQUESTS as u32 + 5, 0]);
@@ -241,7 +242,7 @@ mod tests {
         }
         assert_eq!(lost, 1);
         assert_eq!(requests.len(), 1);
-        let (_dir, mut other) = self::ring();
+        let mut other = Ring::create().unwrap();
         put(&other, WRITTEN, &[REQUESTS as u32 + 5, 0]);
         other.late = LATE;
         assert_eq!(other.requests(&mut Vec::new()).unwrap(), 6);
@@ -249,7 +250,7 @@ mod tests {
 
     #[test]
     fn definitions_are_read_once_when_they_are_whole() {
-        let (_dir, mut ring) = ring();
+        let mut ring = Ring::create().unwrap();
         let name = u32::from_ne_bytes(*b"/a/b");
         put(&ring, FIRST_DEFINITION, &[1, 3, 4, 0, name, 0]);
         let stack = [2, 9, IS_WHOLE | 2, 0, 3, 0, 0x10, 0, 0, 0, 0x20, 1];
