@@ -35,64 +35,64 @@ percent_of_count | % | 100 | The share of all requests.
 records | number | | Records of the trace without those of context switches.
 connection_count | number | | Connections that the trace has.
 # Time of the server and of the network
-server_ms | ms | total.server_ms | Time of the server, on the basis and the clock that the page names.
-network_ms | ms | total.network_ms | Time of the given network, by Xprof's equation 7.
-time_ms | ms | total.time_ms | Time of the server and of the network.
+server_ms | ms | total.server_ms | Server time, on the page's basis and clock.
+network_ms | ms | total.network_ms | The given network's time, by Xprof's equation 7.
+time_ms | ms | total.time_ms | Server and network time.
 think_and_wait.states.time_ms | ms | | Time in this state, summed over all clients.
 percent_of_time | % | 100 | The share of the total's `time_ms`.
 ms_per_call | ms | | `time_ms` of one request, on average.
-low_ms | ms | | The least that `time_ms` may be by the spread of the calibration and by substitutions.
-high_ms | ms | | The most that `time_ms` may be by the spread of the calibration and by substitutions.
-transport_ms | ms | transport.server_ms | Time of the server for waking, reading and answering these requests; of a server in `compare` the time of all transport.
-transport_network_ms | ms | network_ms | Time of the network for transport.
+low_ms | ms | | The least `time_ms` by the calibration's spread and by substitutions.
+high_ms | ms | | The most `time_ms` by the calibration's spread and by substitutions.
+transport_ms | ms | transport.server_ms | Server time for waking, reading and answering these requests; of a server in `compare` of all transport.
+transport_network_ms | ms | network_ms | Network time of transport.
 charged_ms | ms | total.time_ms | All that the requests caused: `time_ms`, `transport_ms`, and the network's time for `returned_bytes`.
-percent_charged | % | 100 | The share of the total's `time_ms` that `charged_ms` is.
-blocking | number | round_trips | Round trips, which are charged the network's latency; where `network.blocking` is `by-type`, all requests that the protocol answers.
+percent_charged | % | 100 | `charged_ms` as a share of the total's `time_ms`.
+blocking | number | round_trips | Round trips, charged the network's latency; where `network.blocking` is `by-type`, all requests that the protocol answers.
 exact | number | count | Requests whose price was measured at this size.
 interpolated | number | count | Requests priced between two measured sizes.
 substituted | number | count | Requests priced with another value of an attribute.
-unpriced | number | count | Requests without a price, which count as no time.
-wakeups | number | | Runs of the server that began with a wakeup; where time is measured, those that were divided.
-wakeup_ms | ms | transport.server_ms | Time of the server for waking.
-read_ms | ms | transport.server_ms | Time of the server for reading bytes and for setups.
+unpriced | number | count | Requests without a price: no time.
+wakeups | number | | Runs of the server that began with a wakeup; where time is measured, those divided.
+wakeup_ms | ms | transport.server_ms | Server time for waking.
+read_ms | ms | transport.server_ms | Server time for reading bytes and for setups.
 cold_requests | number | total.count | Requests whose pixels had left the server's caches.
 cold_ms | ms | transport.server_ms | Time of `cold_requests` beyond their prices, where time is modelled.
-reply_ms | ms | transport.server_ms | Time of the server for replies and errors.
-causes.reply_ms | ms | parts | Time in which the client waited for a reply.
+reply_ms | ms | transport.server_ms | Server time for replies and errors.
+causes.reply_ms | ms | parts | The client waited for a reply.
 perceptible_causes.reply_ms | ms | parts | Waits for a reply in episodes over their threshold.
-event_ms | ms | transport.server_ms | Time of the server for events.
-update_ms | ms | transport.server_ms | Time of the server for sending changes of its screen to a viewer or host.
-updates | number | | Updates of the screen that the server sent on.
+event_ms | ms | transport.server_ms | Server time for events.
+update_ms | ms | transport.server_ms | Server time for sending screen changes to a viewer or host.
+updates | number | | Screen updates that the server sent on.
 own.runs | number | | Runs of the server for no recorded client.
-own.ms | ms | transport.server_ms | Time of the server for no recorded client.
+own.ms | ms | transport.server_ms | Server time for no recorded client.
 total_ms | ms | | The sum: of requests and transport for a server in `compare`, of latencies for a landmark or pattern.
 ratio | times | | `total_ms` as a multiple of the first server's on the same network.
-comparable_ms | ms | total_ms | Time of the requests that all servers of the comparison can price.
+comparable_ms | ms | total_ms | Time of the requests that all compared servers can price.
 comparable_ratio | times | | `comparable_ms` as a multiple of the first server's on the same network.
-times | times | | The factor from another machine's prices to this one's.
-low | times | | The least that the factor may be.
-high | times | | The most that the factor may be.
-rtt_ms | ms | | The round-trip latency of the given network.
-bytes_per_second | bytes/s | | The speed of the given network.
+times | times | | The factor from another machine's prices to this machine's.
+low | times | | The least factor.
+high | times | | The largest factor.
+rtt_ms | ms | | The given network's round-trip latency.
+bytes_per_second | bytes/s | | The given network's speed.
 # Time of the clients
-client_cpu_ms | ms | | Processor time of the clients by the kernel, until each was gone.
-server_cpu_ms | ms | wall_ms | Processor time of the server by the kernel.
-wall_ms | ms | duration_ms | From the first client's connecting to the last activity of a client, or to the end where one is still connected.
+client_cpu_ms | ms | | The clients' processor time by the kernel, until each was gone.
+server_cpu_ms | ms | wall_ms | The server's processor time by the kernel.
+wall_ms | ms | duration_ms | From the first client's connecting to the last client's activity, or to the end where one is still connected.
 duration_ms | ms | | From the first record to the last; of a burst, a wait or a phase its length.
-client_ms | ms | | Processor time of the client: in `client_and_server` the kernel's, in `parts` that of the episode.
-requests_ms | ms | total.server_ms | Time of the server without events.
-events_ms | ms | total.server_ms | Time of the server for events.
+client_ms | ms | | The client's processor time: in `client_and_server` the kernel's, in `parts` the episode's.
+requests_ms | ms | total.server_ms | Server time without events.
+events_ms | ms | total.server_ms | Server time for events.
 sum_ms | ms | | Clients and server together (equation 1).
 overlap_ms | ms | wall_ms | The least by which clients and server must have run at once (equation 2).
-idle_ms | ms | wall_ms | The least time in which neither ran; of a start-up the waits for other things than replies.
-measured_overlap_ms | ms | wall_ms | Time in which both ran, by the context switches.
+idle_ms | ms | wall_ms | The least time in which neither ran; of a start-up waits for other things than replies.
+measured_overlap_ms | ms | wall_ms | Both ran, by the context switches.
 event_wakeups | number | | Wakeups of a waiting client by events alone.
-event_client_ms | ms | client_cpu_ms | Time of the client from such a wakeup to its next wait.
+event_client_ms | ms | client_cpu_ms | Client time from such a wakeup to its next wait.
 percent_of_wall | % | | `sum_ms` as a share of `wall_ms`; over 100 where both ran at once.
 estimate_ratio | times | | The estimate of the server's time as a multiple of the kernel's.
 ran_ms | ms | | Time on a processor; of a stall the server's.
 # Start-up
-start_up.latency_ms | ms | | From the process's start (the connection's, where that is unknown) to the end of the first frame in the first mapped top-level window: until the client rests, has waited for its drawing (GetInputFocus, GetImage of the window), puts a second picture over the window, or has drawn for a second. The landmark `Start-up` of `episodes` is the same; that of a client without a first frame, `Start-up, nothing shown`, goes from the connection to the first rest.
+start_up.latency_ms | ms | | From the process's start (the connection's, where that is unknown) to the end of the first frame in the first mapped top-level window: until the client rests, has waited for its drawing (GetInputFocus, GetImage of the window), puts a second picture over the window, or has drawn for a second. The landmark `Start-up` of `episodes` is the same; of a client without a first frame, `Start-up, nothing shown`, goes from the connection to the first rest.
 start_ups.latency_ms | ms | | `start_up.latency_ms`.
 before_connection_ms | ms | latency_ms | Time before the client connected.
 setup_ms | ms | latency_ms | Time until the server answered the connection's setup.
@@ -102,38 +102,38 @@ synchronisations | number | round_trips | Round trips of GetInputFocus, as XSync
 ahead | number | replies | Questions whose reply no client waited for.
 waited_ms | ms | | From when the relay had the question until it had the reply, of round trips; of a grab or a stall the wait of another client.
 at_rtt_ms | ms | | Round trips times `rtt_ms`.
-recorded_ms | ms | waited_ms | Time that the recording itself lost by not following the suggestion.
+recorded_ms | ms | waited_ms | Time that the recording lost by not following the suggestion.
 saves_ms | ms | | `recorded_ms` and the round trips saved, at `rtt_ms`.
 adds_round_trips | number | round_trips | Round trips that a suggestion saves beyond those before it.
 adds_ms | ms | saves_ms | Time that a suggestion saves beyond those before it.
 before_ms | ms | | Time of all round trips at `rtt_ms`: the network's, and the waits of the recording.
-after_ms | ms | before_ms | Time of all round trips once all suggestions are followed.
+after_ms | ms | before_ms | `before_ms` once all suggestions are followed.
 round_trips_after | number | round_trips | Round trips once all suggestions are followed.
-in_order_omitted | number | round_trips | Round trips that are not in the list.
-at_ms | ms | | The time after the first record.
+in_order_omitted | number | round_trips | Round trips not in the list.
+at_ms | ms | | Time after the first record.
 # Episodes
 latency_ms | ms | | From the beginning of an episode to the end of its response, with its effects on other clients.
 exclusive_ms | ms | latency_ms | Latency without the children.
 start_ms | ms | | The beginning, after the first record.
 longest_start_ms | ms | | The beginning of the pattern's longest episode.
 waiting_ms | ms | latency_ms | Time until the client began.
-off_cpu_ms | ms | latency_ms | Time of the client off the processor.
-parts.server_ms | ms | latency_ms | Time in which the client waited for the server.
+off_cpu_ms | ms | latency_ms | The client off the processor.
+parts.server_ms | ms | latency_ms | The client waited for the server.
 perceptible_parts.server_ms | ms | latency_ms | Waits for the server in episodes over their threshold.
-parts.network_ms | ms | latency_ms | Time of messages on the network.
+parts.network_ms | ms | latency_ms | Messages on the network.
 perceptible_parts.network_ms | ms | latency_ms | Time on the network in episodes over their threshold.
-other_clients_ms | ms | latency_ms | Time in which other clients handled its effects, after its own client was done.
-running_ms | ms | parts | Time of the client on a processor.
-processor_ms | ms | parts | Time in which the client was ready and had no processor.
+other_clients_ms | ms | latency_ms | Other clients handled its effects, after its own client was done.
+running_ms | ms | parts | The client on a processor.
+processor_ms | ms | parts | The client was ready and had no processor.
 grab_ms | ms | parts | Waits for a reply while another client had grabbed the server.
-server_processor_ms | ms | parts | Time in which the server was ready and had no processor.
-sleeping_ms | ms | parts | Time in a sleep.
+server_processor_ms | ms | parts | The server was ready and had no processor.
+sleeping_ms | ms | parts | A sleep.
 lock_ms | ms | parts | Waits for another thread.
 file_ms | ms | parts | Waits for a file.
 poll_ms | ms | parts | Waits in poll: for the next frame, a timer, another program.
-elsewhere_ms | ms | parts | Other waits: for a process or a pipe, or of unknown kind.
+elsewhere_ms | ms | parts | Other waits: for a process, a pipe, or unknown.
 runnable_threads | number | | Running and ready threads of the client, on average over its episodes.
-others_ms | ms | | Time of other clients for the episodes' effects, after the episodes' own clients were done.
+others_ms | ms | | Other clients handled the episodes' effects, after the episodes' own clients were done.
 perceptible_others_ms | ms | others_ms | `others_ms` of episodes over their threshold.
 input_delay_ms | ms | latency_ms | Time until the client began (INP).
 processing_ms | ms | latency_ms | Time until its last request (INP).
@@ -141,18 +141,18 @@ presentation_delay_ms | ms | latency_ms | Time from the last request until the s
 blocked_ms | ms | latency_ms | Waits for replies, or for room to write.
 ms | ms | | Time at this place, or for this reason.
 actions | number | summary.count | All actions of the kind.
-usual_ms | ms | | The median latency of all actions of the kind.
-every | number | actions | The period, where outliers come at regular intervals: every N-th action of the kind.
+usual_ms | ms | | Their median latency.
+every | number | actions | Where outliers come at regular intervals, every N-th action of the kind.
 percent | % | 100 | The share of the latencies.
 end_to_end_ms | ms | duration_ms | `wall_ms` of the reported part.
-in_episode_ms | ms | end_to_end_ms | Time in which at least one episode went on.
+in_episode_ms | ms | end_to_end_ms | At least one episode went on.
 in_episode_percent | % | 100 | The share of `end_to_end_ms`.
 under_3_ms | number | count | Episodes under 3 ms.
 summary.left_out | number | | Episodes of clients without windows and device events, beside others: they count nowhere.
 from_3_ms | number | count | Episodes of 3 ms and more.
 from_100_ms | number | from_3_ms | Episodes of 100 ms and more.
 perceptible | number | count | Episodes over their threshold.
-long_per_minute | number | | Episodes of 100 ms and more for each minute in episodes.
+long_per_minute | number | | `from_100_ms` for each minute in episodes.
 median_ms | ms | | The latency that half do not exceed.
 p75_ms | ms | | The latency that 75 % do not exceed.
 p95_ms | ms | | The latency that 95 % do not exceed.
@@ -166,18 +166,18 @@ above_ms | ms | | The least latency of the line.
 from_ms | ms | | Where the line or the slot begins.
 to_ms | ms | | Where the line ends.
 per_second | number | | Episodes of that latency and more, for each second in episodes.
-omitted | number | count | Episodes that are not in the list.
+omitted | number | count | Episodes not in the list.
 frames | number | count | Episodes of the burst.
 frames_per_second | number | | Frames for each second of the burst.
 over_budget | number | frames | Frames that took longer than a frame may.
 late | number | frames | Frames complete over one and a half budgets after the one before.
-wait_ms | ms | end_to_end_ms | Time in which at least one episode of the user went on.
+wait_ms | ms | end_to_end_ms | At least one episode of the user went on.
 think_ms | ms | end_to_end_ms | The rest of `end_to_end_ms`.
 wait_percent | % | 100 | The share of `wait_ms`.
 step_ms | ms | | The length of a step of the series.
 waiting_percent | % | 100 | The share of the step in which the user waited.
-client_percent | % | | Processor time of the clients in the step: 100 is one processor.
-server_percent | % | 100 | Processor time of the server in the step.
+client_percent | % | | The clients' processor time in the step: 100 is one processor.
+server_percent | % | 100 | The server's processor time in the step.
 series.episodes | number | count | Episodes that began in the step.
 longest_ms | ms | | The longest episode that began in the step.
 # Resources, grabs and stalls
@@ -210,14 +210,14 @@ standard_deviation | as the values | | The standard deviation of a sample.
 # Now (`top`)
 seconds | s | | The interval of the rates.
 at_s | s | | The end of the interval, after the first record.
-server_ms_per_s | ms/s | | Time of the server for each second.
-own_ms_per_s | ms/s | server_ms_per_s | Time of the server for no client, for each second.
-requests_per_s | number/s | | Requests for each second.
-round_trips_per_s | number/s | requests_per_s | Round trips for each second.
-waited_ms_per_s | ms/s | | Time waited for answers, for each second.
-bytes_per_s | bytes/s | | Bytes for each second, both ways; of `held` the growth.
-per_s | number/s | | Requests of this kind for each second.
-count_per_s | number/s | | The growth of `count` for each second.
+server_ms_per_s | ms/s | | Server time.
+own_ms_per_s | ms/s | server_ms_per_s | Server time for no client.
+requests_per_s | number/s | | Requests.
+round_trips_per_s | number/s | requests_per_s | Round trips.
+waited_ms_per_s | ms/s | | Time waited for answers.
+bytes_per_s | bytes/s | | Bytes both ways; of `held` the growth.
+per_s | number/s | | Requests of this kind.
+count_per_s | number/s | | The growth of `count`.
 ";
 
 /// The definitions of all figures, in the order of the table.
@@ -251,23 +251,47 @@ mod tests {
 
     use super::{TABLE, figure_at, figures};
 
+    /// The unit that a figure's name tells.
+    fn unit_of(name: &str) -> &'static str {
+        let name = name.rsplit('.').next().unwrap_or(name);
+        let ends = |end: &str| name == end || name.ends_with(&format!("_{end}"));
+        match name {
+            _ if ends("ms_per_s") => "ms/s",
+            _ if ends("bytes_per_s") || ends("bytes_per_second") => "bytes/s",
+            _ if ends("per_s") => "number/s",
+            _ if ends("ms") => "ms",
+            _ if ends("bytes") => "bytes",
+            _ if name.contains("percent") => "%",
+            _ if ends("s") || ends("seconds") => "s",
+            _ => "number",
+        }
+    }
+
     /// docs/FIGURES.md.
     fn document() -> String {
         let mut text = "# The figures\n\nEach figure that a page prints has one definition, wherever it stands. Names are those of JSON; a name with an \
-                        object before it\nis that figure there only. `analyzer/src/figures.rs` has this table; `X11PROF_WRITE=1 cargo test -p x11prof-analyzer \
-                        figures`\nwrites this file.\n"
+                        object before it\nis that figure there only. Names tell units: `ms` and `_ms` are milliseconds, `bytes` are bytes, `percent` \
+                        is %, `_s` and\n`seconds` are seconds, `_per_s` and `_per_second` rates; other figures are numbers, but where a unit stands in \
+                        brackets.\n`analyzer/src/figures.rs` has this table; `X11PROF_WRITE=1 cargo test -p x11prof-analyzer figures` writes this \
+                        file.\n"
             .to_owned();
         for line in TABLE.lines() {
             // Writing to a string does not fail.
             let _ = match line.strip_prefix("# ") {
                 Some(heading) => writeln!(
                     text,
-                    "\n## {heading}\n\n| figure | unit | part of | meaning |\n|---|---|---|---|"
+                    "\n## {heading}\n\n| figure | part of | meaning |\n|---|---|---|"
                 ),
                 None if line.is_empty() => Ok(()),
                 None => {
                     let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-                    writeln!(text, "| `{}` | {} |", cells[0], cells[1..].join(" | "))
+                    let (name, unit) = (cells[0], cells[1]);
+                    let told = if unit_of(name) == unit {
+                        String::new()
+                    } else {
+                        format!(" ({unit})")
+                    };
+                    writeln!(text, "| `{name}`{told} | {} |", cells[2..].join(" | "))
                 }
             };
         }
