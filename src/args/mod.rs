@@ -235,7 +235,7 @@ pub(crate) struct Record {
     /// The size of the queue in memory for a slow disk, in MiB [default: 256]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub(crate) queue: Option<u32>,
-    /// Keep the bodies of images; without this, those of 4 KiB or more are left out
+    /// Keep the bodies of images; without this, those over 4 KiB are left out
     #[arg(long)]
     pub(crate) full: bool,
     /// Leave out typed and shown text and images, as `scrub` does, before anything reaches the disk
