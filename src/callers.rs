@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use x11prof_analyzer::{
-    By, Callers, CallersReport, CodeStacks, EpisodeReport, FunctionReport, Observation, Profile,
-    Resources, program_functions,
+    By, Callers, CodeStacks, EpisodeReport, FunctionReport, Observation, Profile, Resources,
+    RoundTrips, RoundTripsReport, Seen, program_functions,
 };
 use x11prof_stacks::{Frame, Names};
 use x11prof_trace::{ConnectionId, Control, StackFrame, Timestamp};
@@ -35,17 +35,27 @@ pub(crate) struct FunctionNames {
 }
 
 impl NamedCallers {
-    /// Takes the next observation of a pass.
-    pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
+    /// Takes the next observation of a pass. `counts` says whether an answer is of those that are asked about.
+    pub(crate) fn observe(
+        &mut self,
+        observation: &Observation<'_>,
+        counts: impl Fn(&Seen<'_>) -> bool,
+    ) {
         self.names.observe(observation);
-        self.callers.observe(observation);
+        self.callers.observe(observation, counts);
     }
 
-    /// The report; `None` of a recording without stacks. A program's file that has changed since the recording names
-    /// nothing.
-    pub(crate) fn report(&self) -> Option<CallersReport> {
+    /// The report on the round trips of the trace at `path`, with the places from which the clients waited. A program's file
+    /// that has changed since the recording names nothing.
+    pub(crate) fn report(&self, found: RoundTrips, path: &str) -> RoundTripsReport {
         let stacks = &self.names.stacks;
-        self.names.named(|name| self.callers.report(stacks, name))
+        self.names.named(|name| {
+            let mut report = found.finish_with(path, |client, requests| {
+                self.callers.asking(client, requests, stacks, &mut *name)
+            });
+            report.callers = self.callers.report(stacks, name);
+            report
+        })
     }
 
     /// Names for the `episodes` of a trace the places from which their clients waited. `first` is the trace's first time.
@@ -152,13 +162,14 @@ impl FunctionNames {
     }
 }
 
-fn functions(frame: &StackFrame, names: Option<&mut Names>) -> Vec<FunctionReport> {
+fn functions(frame: &StackFrame, mut names: Option<&mut Names>) -> Vec<FunctionReport> {
     let module = frame.file.rsplit('/').next().unwrap_or_default();
     let place = Frame {
         file: frame.file.as_str().into(),
         address: frame.address,
     };
-    let found = names.map(|names| names.of(&place)).unwrap_or_default();
+    let found = names.as_mut().map(|names| names.of(&place));
+    let found = found.unwrap_or_default();
     let named = found.into_iter().map(|one| FunctionReport {
         name: Some(one.name),
         module: module.to_owned(),
@@ -171,9 +182,13 @@ fn functions(frame: &StackFrame, names: Option<&mut Names>) -> Vec<FunctionRepor
     if !named.is_empty() {
         return named;
     }
+    // A function without a name is known by its beginning.
     let module = match module {
         "" => String::new(),
-        module => format!("{module}+{:#x}", frame.address),
+        module => {
+            let start = names.and_then(|names| names.start(&place));
+            format!("{module}+{:#x}", start.unwrap_or(frame.address))
+        }
     };
     vec![FunctionReport {
         name: None,

@@ -61,7 +61,7 @@ pub use activity::run_times::ServerRuns;
 pub use activity::threads::Step;
 pub use budget::{Budget, BudgetCounts, BudgetError, BudgetLine, BudgetVerdict, Found};
 pub use callers::{
-    CallerReport, Callers, CallersReport, FunctionReport, RequestCount, program_functions,
+    CallerReport, Callers, CallersReport, FunctionReport, RequestCount, place_of, program_functions,
 };
 pub use clients_now::report::{
     ClientNow, GrabNow, HeldNow, NowReport, RateNow, RowNow, WaitNow, WatchingCost,

@@ -31,10 +31,13 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
-/// True where the user gave this client's number or a part of its name.
+/// True where the user gave this client's number or a part of its name. A number is no part of a name.
 pub(crate) fn means(typed: &str, opened: &Opened) -> bool {
     let name = opened.name.as_deref().unwrap_or_default();
-    typed.parse() == Ok(opened.connection.0) || name.contains(typed)
+    match typed.parse::<u32>() {
+        Ok(number) => number == opened.connection.0 || name == typed,
+        Err(_) => name.contains(typed),
+    }
 }
 
 #[cfg(test)]

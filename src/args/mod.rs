@@ -250,8 +250,9 @@ pub(crate) struct Record {
     /// grabbed on the server's root windows: no program gets it meanwhile
     #[arg(long, value_name = "KEY")]
     pub(crate) mark_key: Option<Chord>,
-    /// Record where in the program each wait for a reply began (waits, the default): `roundtrips` names the functions. Or where
-    /// each request was made (requests), for programs that use libX11 or libxcb: `report --by function` adds up by them
+    /// Record where in the program waits for replies began (waits, the default; short ones go by where looking would take over
+    /// a twentieth of them): `roundtrips` names the functions. Or where each request was made (requests), for programs that use
+    /// libX11 or libxcb: `report --by function` adds up by them
     #[arg(
         long,
         value_name = "OF",

@@ -120,7 +120,7 @@ fn report(
         stalls.observe(observation);
         marks.observe(observation);
         if let Some(callers) = &mut callers {
-            callers.observe(observation);
+            callers.observe(observation, |_| true);
         }
     })?;
     if !span.is_all() {

@@ -25,12 +25,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     });
     let mut callers = NamedCallers::default();
     pass.run(|observation| {
-        callers.observe(observation);
+        callers.observe(observation, |seen| round_trips.counts(seen));
         episodes.observe_early(observation, |episode| round_trips.episode(episode));
         round_trips.observe(observation);
     })?;
-    let mut report = round_trips.finish(&path.to_string_lossy());
-    report.callers = callers.report();
+    let report = callers.report(round_trips, &path.to_string_lossy());
     if let Some(client) = &arguments.client
         && report.clients.is_empty()
     {

@@ -5,28 +5,15 @@
 //! `.eh_frame`) say where RBP is set, and from there to the first call each push and `sub rsp` moves the stack
 //! pointer by a known length. The return address beside the saved RBP has to follow a call.
 
-use std::sync::Arc;
-
-use gimli::{
-    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, LittleEndian, UnwindContext, UnwindSection, X86_64,
-};
+use gimli::{CfaRule, UnwindContext, X86_64};
 use iced_x86::{Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind, Register};
 
-/// A part of a file.
-pub(crate) type Bytes = Arc<[u8]>;
+use crate::tables::Tables;
 
 /// The longest prologue, in bytes.
 const LONGEST: usize = 512;
 /// The longest call, in bytes.
 const CALL: usize = 7;
-
-/// A file's tables, and where they are in the file.
-#[derive(Debug, Clone)]
-pub(crate) struct Tables {
-    pub(crate) bases: BaseAddresses,
-    pub(crate) eh_frame: Bytes,
-    pub(crate) eh_frame_hdr: Bytes,
-}
 
 /// Part of a prologue: the length from the stack pointer up to RBP where RBP was set, and the address after.
 #[derive(Debug, PartialEq, Eq)]
@@ -38,16 +25,8 @@ struct Set {
 impl Tables {
     /// Where the function at an address of the file sets RBP; `None` if the address is not unwound by RBP.
     fn set(&self, address: u64) -> Option<Set> {
-        let header = EhFrameHdr::new(&self.eh_frame_hdr, LittleEndian);
-        let header = header.parse(&self.bases, 8).ok()?;
-        let frames = EhFrame::new(&self.eh_frame, LittleEndian);
-        let function = header.table()?.fde_for_address(
-            &frames,
-            &self.bases,
-            address,
-            EhFrame::cie_from_offset,
-        );
-        let function = function.ok()?;
+        let frames = self.frames();
+        let function = self.function(address)?;
         let mut context = UnwindContext::new();
         let mut rows = function.rows(&frames, &self.bases, &mut context).ok()?;
         let (mut by_stack, mut set) = (None, None);

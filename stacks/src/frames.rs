@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{ExplicitModuleSectionInfo, FrameAddress, Module, Unwinder as _};
-use gimli::BaseAddresses;
 use object::{Object, ObjectSection, ObjectSegment, ReadCache, ReadRef};
 
-use crate::frame_pointer::{self, Bytes, Tables};
+use crate::frame_pointer;
 use crate::memory::{self, Mapping, Mappings};
+use crate::tables::{Bytes, Tables, section};
 use crate::waiter::StackCopy;
 
 /// The deepest stack.
@@ -262,22 +262,9 @@ fn add_module<'d>(
         let section = elf.section_by_name(name)?;
         Some(section.address()..section.address().saturating_add(section.size()))
     };
-    let bytes = |name| {
-        let data = elf.section_by_name(name)?.data().ok();
-        data.filter(|data| !data.is_empty()).map(Bytes::from)
-    };
-    let at = |name| range(name).map_or(0, |range| range.start);
+    let bytes = |name| section(&elf, name);
     let (eh_frame, eh_frame_hdr) = (bytes(".eh_frame"), bytes(".eh_frame_hdr"));
-    let both = eh_frame.clone().zip(eh_frame_hdr.clone());
-    let tables = both.map(|(eh_frame, eh_frame_hdr)| Tables {
-        bases: BaseAddresses::default()
-            .set_text(at(".text"))
-            .set_got(at(".got"))
-            .set_eh_frame(at(".eh_frame"))
-            .set_eh_frame_hdr(at(".eh_frame_hdr")),
-        eh_frame,
-        eh_frame_hdr,
-    });
+    let tables = Tables::of(&elf);
     let sections = ExplicitModuleSectionInfo {
         base_svma: 0,
         text_svma: range(".text"),

@@ -10,6 +10,7 @@ mod frame_pointer;
 mod frames;
 mod memory;
 mod names;
+mod tables;
 mod waiter;
 
 pub use frames::{Frame, Unwinder, Unwound};

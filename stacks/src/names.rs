@@ -1,12 +1,16 @@
 //! Names and lines of functions, from the programs' files: the process may be gone.
 
 use std::collections::HashMap;
+use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{CodeInfo, Input, Symbolized, Symbolizer};
+use object::ReadCache;
 
 use crate::frames::Frame;
+use crate::tables::Tables;
 
 /// A function of a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +28,7 @@ pub struct Function {
 pub struct Names {
     symbolizer: Symbolizer,
     known: HashMap<Frame, Vec<Function>>,
+    tables: HashMap<Arc<str>, Option<Tables>>,
 }
 
 impl Names {
@@ -36,6 +41,17 @@ impl Names {
         let found = self.look_up(frame).unwrap_or_default();
         self.known.insert(frame.clone(), found.clone());
         found
+    }
+
+    /// The address at which a frame's function begins in its file. A stripped file tells this as well.
+    pub fn start(&mut self, frame: &Frame) -> Option<u64> {
+        let tables = self.tables.entry(Arc::clone(&frame.file));
+        let tables = tables.or_insert_with(|| {
+            let file = ReadCache::new(File::open(&*frame.file).ok()?);
+            Tables::of(&object::File::parse(&file).ok()?)
+        });
+        let function = tables.as_ref()?.function(frame.address)?;
+        Some(function.initial_address())
     }
 
     fn look_up(&self, frame: &Frame) -> Option<Vec<Function>> {

@@ -243,6 +243,15 @@ fn each_request_has_the_function_that_made_it() {
         assert_eq!(cleared, [100, 100, 100], "{stacks:?}");
         // The waits have the stacks of their requests, all of them.
         let waits = place.json(["roundtrips", "x11prof.mcap", "--format", "json"]);
+        for one in waits["suggestions"].as_array().expect("suggestions") {
+            let askers = one["callers"].as_array().expect("callers").iter();
+            let asked: u64 = askers.filter_map(|of| of["waits"].as_u64()).sum();
+            assert_eq!(
+                asked,
+                one["round_trips"].as_u64().expect("trips"),
+                "{one:#}"
+            );
+        }
         let waits = callers(&waits);
         assert!(
             waits.contains(&("ask_for_atoms", 5, "InternAtom")),

@@ -1,8 +1,8 @@
 //! Where in the programs the waits for replies began, and requests were made.
 
-use x11prof_analyzer::{By, CallerReport, CallersReport, FunctionReport};
+use x11prof_analyzer::{By, CallerReport, CallersReport, FunctionReport, place_of};
 
-use crate::page::{Page, Style};
+use crate::page::{Page, Style, cut};
 use crate::plain::plain;
 use crate::table::Table;
 use crate::units::{counted, decimals, share};
@@ -10,10 +10,9 @@ use crate::units::{counted, decimals, share};
 /// Rows unless all are wanted.
 const ROWS: usize = 12;
 /// Functions named for a suggestion.
-const ASKERS: usize = 2;
-/// Functions of a place that are shown, and with all.
-const NAMED: usize = 2;
-const ALL: usize = 40;
+const ASKERS: usize = 3;
+/// The width of a request's name.
+const REQUEST: usize = 20;
 /// Functions in the name of a group of stacks.
 const CALLERS: usize = 8;
 
@@ -35,20 +34,27 @@ pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
     );
     let mut text = page.paint(Style::Bold, page.wrap(&first, 2).trim_end());
     text.push('\n');
-    let rows = if page.all { report.callers.len() } else { ROWS };
     let most = report.callers.first().map_or(0.0, |one| one.waited_ms);
     let digits = decimals(most);
-    let mut table = Table::new(["Caller", "Waits", "ms", "Mostly"]).spare([0]);
-    for caller in report.callers.iter().take(rows) {
-        let request = caller.requests.first().map(|one| one.request.clone());
-        table.row([
-            chain(&caller.functions, if page.all { ALL } else { NAMED }),
-            caller.waits.to_string(),
-            format!("{:.digits$}", caller.waited_ms),
-            request.unwrap_or_default(),
-        ]);
+    if page.all {
+        report
+            .callers
+            .iter()
+            .for_each(|caller| whole(caller, digits, page, &mut text));
+    } else {
+        let mut table = Table::new(["Caller", "Waits", "ms", "Mostly"]);
+        for caller in report.callers.iter().take(ROWS) {
+            let request = caller.requests.first();
+            let request = request.map(|one| cut(&one.request, REQUEST));
+            table.row([
+                place(&caller.functions),
+                caller.waits.to_string(),
+                format!("{:.digits$}", caller.waited_ms),
+                request.unwrap_or_default(),
+            ]);
+        }
+        text.push_str(&table.on(page));
     }
-    text.push_str(&table.on(page));
     let mut legend =
         "The function outside of the X libraries and libc that asked, and its callers (<)."
             .to_owned();
@@ -64,8 +70,8 @@ pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
             " Short waits go by; over a slower network (record --net lan) all are looked at.",
         );
     }
-    if rows < report.callers.len() {
-        legend.push_str(" --all shows every caller and its whole stack.");
+    if !page.all {
+        legend.push_str(" --all shows every caller, with the stack that waited longest.");
     }
     let legend = page.wrap(&legend, 0);
     text.push_str(&page.paint(Style::Faint, legend.trim_end()));
@@ -73,22 +79,37 @@ pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
     text
 }
 
-/// The functions that asked a request most often, with how often; `None` where no wait for it was looked at.
-pub(crate) fn askers(report: &CallersReport, request: &str) -> Option<String> {
-    let of = |one: &CallerReport| {
-        let mut requests = one.requests.iter();
-        requests.find(|of| of.request == request).map(|of| of.waits)
-    };
-    let mut askers: Vec<(u64, String)> = report
-        .callers
-        .iter()
-        .filter_map(|one| Some((of(one)?, chain(&one.functions, NAMED))))
+/// A caller with the stack that waited longest, a function a line.
+fn whole(caller: &CallerReport, digits: usize, page: &Page, text: &mut String) {
+    let requests = caller.requests.iter();
+    let requests: Vec<String> = requests
+        .map(|one| format!("{} {}", one.waits, one.request))
         .collect();
-    askers.sort_by(|a, b| b.cmp(a));
+    let line = format!("{:.digits$} ms: {}", caller.waited_ms, requests.join(", "));
+    text.push_str(&page.wrap(&line, 2));
+    for name in function_names(&caller.functions) {
+        text.push_str(&format!(
+            "    {}\n",
+            cut(&name, page.columns().saturating_sub(4))
+        ));
+    }
+}
+
+/// The places that asked most often, with how often; `None` where no stack is known.
+pub(crate) fn askers(callers: &[CallerReport]) -> Option<String> {
+    let mut askers: Vec<(u64, String)> = callers
+        .iter()
+        .map(|one| (one.waits, place(&one.functions)))
+        .collect();
+    askers.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     let named = askers.iter().take(ASKERS);
-    let named: Vec<String> = named
+    let mut named: Vec<String> = named
         .map(|(waits, name)| format!("{name} ({waits})"))
         .collect();
+    let rest: u64 = askers.iter().skip(ASKERS).map(|(waits, _)| waits).sum();
+    if rest > 0 {
+        named.push(format!("others ({rest})"));
+    }
     (!named.is_empty()).then(|| named.join(", "))
 }
 
@@ -102,7 +123,7 @@ pub(crate) fn waited_in(callers: &[CallerReport]) -> Option<String> {
         let trips = counted(one.waits, "round trip");
         format!(
             "{} ({trips}, {:.1} ms{})",
-            chain(&one.functions, NAMED),
+            place(&one.functions),
             one.waited_ms,
             request.unwrap_or_default()
         )
@@ -138,17 +159,44 @@ pub fn function_names<'a>(functions: impl IntoIterator<Item = &'a FunctionReport
 /// The first function of a stack, and the next that have names.
 fn chain_names(functions: &[FunctionReport], most: usize) -> Vec<String> {
     let named = (0..).zip(functions);
-    let named = named.filter(|(at, one)| *at == 0 || one.name.is_some());
+    let named = named.filter(|(at, one)| *at == 0 || one.name.is_some() && !is_start(one));
     function_names(named.take(most).map(|(_, one)| one))
 }
 
-fn chain(functions: &[FunctionReport], most: usize) -> String {
-    chain_names(functions, most).join(" < ")
+/// The place of a stack: `f < g [module]`, or `f < … < g [module]` where functions between have no name.
+fn place(functions: &[FunctionReport]) -> String {
+    let shown: Vec<&FunctionReport> = place_of(functions).filter(|one| !is_start(one)).collect();
+    let [first, caller] = shown[..] else {
+        return function_names(shown).join("");
+    };
+    let is_next = functions.get(1) == Some(caller);
+    let between = if is_next { " < " } else { " < … < " };
+    let caller = (function(caller), library(caller));
+    let mut first = (function(first), library(first));
+    if first.1 == caller.1
+        && let Some(without) = first.0.strip_suffix(&format!(" [{}]", first.1))
+    {
+        first.0 = without.to_owned();
+    }
+    plain(&format!("{}{between}{}", first.0, caller.0)).into_owned()
+}
+
+/// True for the functions of libc that call `main`.
+fn is_start(function: &FunctionReport) -> bool {
+    let name = function.name.as_deref().unwrap_or_default();
+    name == "_start" || name.starts_with("__libc_start")
 }
 
 /// `main (app.c:12)`, `gdk_init [libgdk-3]`, `[app]`.
 fn function(of: &FunctionReport) -> String {
-    let module = of.module.split(".so").next().unwrap_or_default();
+    let library = library(of);
+    // The beginning of a function without a name stands behind a plus sign.
+    let module = match of.module.rsplit_once('+') {
+        Some((_, start)) if of.name.is_none() && library != of.module => {
+            format!("{library}+{start}")
+        }
+        _ => library.to_owned(),
+    };
     let place = match &of.line {
         None if module.is_empty() => "[made at run time]".to_owned(),
         Some(line) => format!("({})", line.rsplit('/').next().unwrap_or_default()),
@@ -160,8 +208,23 @@ fn function(of: &FunctionReport) -> String {
     }
 }
 
-/// `A::f` of `A::f(int, B const&) const`.
+/// `libgdk-3` of `libgdk-3.so.0`.
+fn library(of: &FunctionReport) -> &str {
+    of.module.split(".so").next().unwrap_or_default()
+}
+
+/// `A::f` of `A::f(int, B const&) const`, and of a thunk to it: `{virtual override thunk({offset(-16)}, A::f(int))}`.
 fn without_parameters(name: &str) -> &str {
+    let name = match name.split_once("thunk(") {
+        Some((first, rest)) if first.starts_with('{') => {
+            let target = rest.split_once(", ").map_or(rest, |(_, target)| target);
+            target
+                .trim_end_matches('}')
+                .strip_suffix(')')
+                .unwrap_or(target)
+        }
+        _ => name,
+    };
     let mut depth = 0;
     let end = name.rfind(')').map_or(0, |at| at + 1);
     for (at, letter) in name[..end].char_indices().rev() {
@@ -179,7 +242,34 @@ fn without_parameters(name: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::without_parameters;
+    use x11prof_analyzer::FunctionReport;
+
+    use super::{place, without_parameters};
+
+    #[test]
+    fn a_place_is_a_function_and_its_next_caller_with_a_name() {
+        let of = |name: Option<&str>, module: &str| FunctionReport {
+            name: name.map(str::to_owned),
+            module: module.to_owned(),
+            line: None,
+            inlined: false,
+        };
+        let (f, g) = (of(Some("f"), "libtk.so.6"), of(Some("g"), "libtk.so.6"));
+        let unknown = of(None, "libtk.so.6+0x4a0");
+        let start = of(Some("__libc_start_main"), "libc.so.6");
+        for (functions, shown) in [
+            (vec![f.clone(), g.clone()], "f < g [libtk]"),
+            (
+                vec![f.clone(), unknown.clone(), g.clone()],
+                "f < … < g [libtk]",
+            ),
+            (vec![unknown, g, f.clone()], "[libtk+0x4a0] < g [libtk]"),
+            (vec![f, start], "f [libtk]"),
+            (Vec::new(), ""),
+        ] {
+            assert_eq!(place(&functions), shown);
+        }
+    }
 
     #[test]
     fn names_lose_their_parameters() {
@@ -192,6 +282,10 @@ mod tests {
             ),
             ("A::operator()(int)", "A::operator()"),
             ("(odd)", "(odd)"),
+            (
+                "{virtual override thunk({offset(-16)}, A::f(int, B const&))}",
+                "A::f",
+            ),
         ] {
             assert_eq!(without_parameters(name), short);
         }

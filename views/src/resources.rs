@@ -121,13 +121,16 @@ fn remainder(of: &KindResources, group: &RemainderReport) -> String {
     };
     let function = group.function.as_deref();
     let function = function.map(|name| format!(" in {}", plain(name)));
+    let [first, last] = [group.first_ms, group.last_ms].map(|ms| format!("{:.3} s", ms / 1e3));
+    let created = match first == last {
+        true => format!("at {first}"),
+        false => format!("from {first} to {last}"),
+    };
     format!(
-        "{}{size} by {}{}, {} bytes, created from {:.3} s to {:.3} s",
+        "{}{size} by {}{}, {} bytes, created {created}",
         counted(group.count, &of.kind),
         plain(&group.request),
         function.unwrap_or_default(),
         group.bytes,
-        group.first_ms / 1e3,
-        group.last_ms / 1e3
     )
 }

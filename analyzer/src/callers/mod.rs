@@ -12,8 +12,10 @@ use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control};
 
 use crate::code_stacks::STACKS;
-use crate::pipeline::Observation;
-pub use report::{CallerReport, CallersReport, FunctionReport, RequestCount, program_functions};
+use crate::pipeline::{Observation, Seen};
+pub use report::{
+    CallerReport, CallersReport, FunctionReport, RequestCount, place_of, program_functions,
+};
 
 /// Waits, and stacks, that have not met, at most: a stack comes soon before or after its reply.
 const WAITING: usize = 4096;
@@ -31,6 +33,7 @@ type WaitId = (ConnectionId, u64);
 #[derive(Debug, Clone, Copy)]
 struct Wait {
     request: Symbol,
+    sequence: SequenceNumber,
     nanos: u64,
 }
 
@@ -87,13 +90,20 @@ struct Met {
     wait: Wait,
 }
 
+/// A stack that was copied, and the nanoseconds that copying took.
+#[derive(Debug, Clone, Copy)]
+struct Copied {
+    stack: u32,
+    took: u64,
+}
+
 /// Collects the waits of a recording by their stacks.
 #[derive(Debug, Default)]
 pub struct Callers {
     by_stack: BTreeMap<u32, Waits>,
     /// Waits without their stack so far, and stacks without their wait.
     waits: Partners<Wait>,
-    unmet: Partners<u32>,
+    unmet: Partners<Copied>,
     /// The stacks of questions that were made on a known one.
     asked: FxHashMap<(ConnectionId, SequenceNumber), u32>,
     /// The first [`MET`] waits with stacks.
@@ -106,8 +116,8 @@ pub struct Callers {
 }
 
 impl Callers {
-    /// Takes the next observation of a pass.
-    pub fn observe(&mut self, observation: &Observation<'_>) {
+    /// Takes the next observation of a pass. `counts` says whether an answer is of those that are asked about.
+    pub fn observe(&mut self, observation: &Observation<'_>, counts: impl Fn(&Seen<'_>) -> bool) {
         match observation {
             Observation::Message(seen) => {
                 if let (Message::Request(request), Some(stack)) = (seen.message, seen.stack)
@@ -120,12 +130,13 @@ impl Callers {
                 let Some(answer) = seen.answer else { return };
                 let asked = (answer.client, answer.question.sequence);
                 let stack = self.asked.remove(&asked);
-                if answer.how.is_round_trip() {
+                if answer.how.is_round_trip() && counts(seen) {
                     let nanos = answer.waited();
                     self.round_trips += 1;
                     self.nanos = self.nanos.saturating_add(nanos);
                     let wait = Wait {
                         request: answer.question.name,
+                        sequence: answer.question.sequence,
                         nanos,
                     };
                     let id = (answer.client, answer.began);
@@ -144,11 +155,14 @@ impl Callers {
                     took_ns,
                 },
             ) => {
-                self.looking = self.looking.saturating_add(*took_ns);
                 let id = (*connection, *at_ns);
+                let copied = Copied {
+                    stack: *stack,
+                    took: *took_ns,
+                };
                 match self.waits.waiting.get(&id).copied() {
-                    Some(wait) => self.meet(*stack, id, wait),
-                    None => self.unmet.add(id, *stack),
+                    Some(wait) => self.looked(copied, id, wait),
+                    None => self.unmet.add(id, copied),
                 }
             }
             _ => {}
@@ -156,14 +170,19 @@ impl Callers {
     }
 
     fn waited(&mut self, id: WaitId, wait: Wait) {
-        if let Some(stack) = self.unmet.waiting.remove(&id) {
-            return self.meet(stack, id, wait);
+        if let Some(copied) = self.unmet.waiting.remove(&id) {
+            return self.looked(copied, id, wait);
         }
         // Of several replies in one block the longest wait began on the stack.
         let known = self.waits.waiting.get(&id);
         if known.is_none_or(|known| known.nanos < wait.nanos) {
             self.waits.add(id, wait);
         }
+    }
+
+    fn looked(&mut self, copied: Copied, id: WaitId, wait: Wait) {
+        self.looking = self.looking.saturating_add(copied.took);
+        self.meet(copied.stack, id, wait);
     }
 
     fn meet(&mut self, stack: u32, id: WaitId, wait: Wait) {

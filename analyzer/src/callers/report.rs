@@ -1,8 +1,9 @@
 //! Callers of waits as data (docs/JSON.md).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
+use x11prof_protocol::SequenceNumber;
 use x11prof_trace::{ConnectionId, StackFrame};
 
 use super::{Callers, Met, Waits};
@@ -74,7 +75,7 @@ pub struct CallerReport {
     /// Their requests, the most frequent first.
     pub requests: Vec<RequestCount>,
     /// The functions of the stack that waited most, from the innermost one outside of the X libraries, libc and Rust's own
-    /// crates outwards.
+    /// crates outwards. All stacks of the place have the first one, and the next that has a name.
     pub functions: Vec<FunctionReport>,
     /// True if that stack ends with the thread's first function.
     pub whole: bool,
@@ -129,11 +130,33 @@ impl Callers {
         client: ConnectionId,
         (from, to): (u64, u64),
         stacks: &CodeStacks,
+        name: impl FnMut(&StackFrame) -> Vec<FunctionReport>,
+    ) -> Vec<CallerReport> {
+        let within = |met: &Met| met.id.0 == client && (from..=to).contains(&met.id.1);
+        self.of(within, stacks, name)
+    }
+
+    /// The places from which a client waited for the replies to these requests; the longest waits first.
+    pub fn asking(
+        &self,
+        client: ConnectionId,
+        requests: &[SequenceNumber],
+        stacks: &CodeStacks,
+        name: impl FnMut(&StackFrame) -> Vec<FunctionReport>,
+    ) -> Vec<CallerReport> {
+        let requests: HashSet<&SequenceNumber> = requests.iter().collect();
+        let is_one = |met: &Met| met.id.0 == client && requests.contains(&met.wait.sequence);
+        self.of(is_one, stacks, name)
+    }
+
+    fn of(
+        &self,
+        wanted: impl Fn(&Met) -> bool,
+        stacks: &CodeStacks,
         mut name: impl FnMut(&StackFrame) -> Vec<FunctionReport>,
     ) -> Vec<CallerReport> {
         let mut waits: BTreeMap<u32, Waits> = BTreeMap::new();
-        let within = |met: &&Met| met.id.0 == client && (from..=to).contains(&met.id.1);
-        for met in self.met.iter().filter(within) {
+        for met in self.met.iter().filter(|met| wanted(met)) {
             waits.entry(met.stack).or_default().add(met.wait);
         }
         places(stacks.with(&waits), &mut name)
@@ -145,15 +168,16 @@ fn places(
     mut stacks: Vec<(&CodeStack, &Waits)>,
     mut name: &mut dyn FnMut(&StackFrame) -> Vec<FunctionReport>,
 ) -> Vec<CallerReport> {
-    let mut places: BTreeMap<FunctionReport, CallerReport> = BTreeMap::new();
+    let mut places: BTreeMap<Vec<FunctionReport>, CallerReport> = BTreeMap::new();
     // The stack that waited most stands for its place.
     stacks.sort_by_key(|(_, waits)| std::cmp::Reverse(waits.nanos));
     for (stack, waits) in stacks {
         let functions = program_functions(&stack.frames, &mut name);
-        let Some(first) = functions.first().cloned() else {
+        let place: Vec<FunctionReport> = place_of(&functions).cloned().collect();
+        if place.is_empty() {
             continue;
-        };
-        let caller = places.entry(first).or_insert_with(|| CallerReport {
+        }
+        let caller = places.entry(place).or_insert_with(|| CallerReport {
             waits: 0,
             waited_ms: 0.0,
             requests: Vec::new(),
@@ -187,6 +211,13 @@ fn places(
     callers
 }
 
+/// The functions that stand for a place: the first, and the next that has a name.
+pub fn place_of(functions: &[FunctionReport]) -> impl Iterator<Item = &FunctionReport> {
+    let (first, callers) = functions.split_at(functions.len().min(1));
+    let named = callers.iter().filter(|one| one.name.is_some());
+    first.iter().chain(named.take(1))
+}
+
 /// The functions of a stack, from the innermost one outside of the X libraries, libc and Rust's own crates outwards. `name`
 /// gives those of a frame, the innermost first.
 pub fn program_functions(
@@ -199,6 +230,10 @@ pub fn program_functions(
     let mut functions: Vec<FunctionReport> = frames.iter().flat_map(name).collect();
     let of_program = functions.iter().position(|one| !is_of_crate(one));
     functions.drain(..of_program.unwrap_or(0));
+    // A compiler divides a function, and a part stands as inlined into the rest.
+    functions.dedup_by(|outer, inner| {
+        inner.inlined && (&outer.name, &outer.module) == (&inner.name, &inner.module)
+    });
     functions
 }
 

@@ -24,7 +24,7 @@ fn named(frame: &StackFrame) -> Vec<FunctionReport> {
 fn observed(trace: &Synthetic) -> (Callers, CodeStacks) {
     let (mut callers, mut stacks) = (Callers::default(), CodeStacks::default());
     Pipeline::new().run_records(trace.records.iter().cloned(), |observation| {
-        callers.observe(observation);
+        callers.observe(observation, |_| true);
         stacks.observe(observation);
     });
     (callers, stacks)

@@ -76,6 +76,8 @@ pub(crate) enum GroupKey {
     Stack(u32),
     /// A pixmap in its generation, whose time is that of the window to which it is copied.
     Pixmap(PixmapGeneration),
+    /// Events and connections' setups, where stacks of requests tell the group.
+    Events,
     /// Requests that have none.
     None,
     /// The sum of cheap groups, once there were too many.
@@ -223,7 +225,11 @@ impl Groups {
                 if self.reused.len() < MAX_GROUPS {
                     self.reused.extend(again);
                 }
-                GroupKey::None
+                if self.by.is_of_code() {
+                    GroupKey::Events
+                } else {
+                    GroupKey::None
+                }
             }
             Message::Request(request) if self.by == By::Atom => seen
                 .session
@@ -235,7 +241,7 @@ impl Groups {
             Message::Request(request) => self.of_request(seen, request),
             Message::Reply(reply) => self.of_answered(seen.connection, reply.sequence),
             Message::Error(error) => self.of_answered(seen.connection, error.sequence),
-            Message::Event(_) if self.by.is_of_code() => GroupKey::None,
+            Message::Event(_) if self.by.is_of_code() => GroupKey::Events,
             Message::Event(event) if self.by != By::Atom => {
                 event_window(event).map_or(GroupKey::None, |id| self.of_drawable(seen.session, id))
             }
@@ -412,6 +418,7 @@ impl Groups {
                     _ => label,
                 }
             }
+            GroupKey::Events => "(events, setups)".to_owned(),
             GroupKey::None | GroupKey::Pixmap(_) => format!("(no {})", self.by.name()),
             GroupKey::Others => "(others)".to_owned(),
         }

@@ -107,11 +107,19 @@ impl RoundTrips {
         self.clients.get(&client).is_some_and(|one| one.wanted)
     }
 
+    /// True where the message answers a question of the user's choice.
+    pub fn counts(&self, seen: &Seen<'_>) -> bool {
+        let is_timely = seen.starting || !self.options.start_up;
+        is_timely
+            && seen
+                .answer
+                .is_some_and(|answer| self.is_wanted(answer.client))
+    }
+
     fn message(&mut self, seen: &Seen<'_>) {
         let starting = seen.starting;
         if let Some(answer) = seen.answer
-            && (starting || !self.options.start_up)
-            && self.is_wanted(answer.client)
+            && self.counts(seen)
         {
             self.answered(answer, starting);
             let session = seen.session;

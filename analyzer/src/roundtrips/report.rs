@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use x11prof_protocol::SequenceNumber;
+use x11prof_trace::ConnectionId;
 
 use super::RoundTrips;
 use super::insights::Finding;
 use super::round_trip::{Kind, Waited};
 use super::together::{Beyond, Together};
-use crate::callers::CallersReport;
+use crate::callers::{CallerReport, CallersReport};
 use crate::label::Label;
 use crate::start_up::StartUpReport;
 
@@ -138,6 +140,8 @@ pub struct Suggestion {
     /// The fix of `record --try` that does it for the program; null where there is none.
     #[serde(rename = "try")]
     pub fix: Option<String>,
+    /// The places in the program from which it waited for these replies; empty without stacks.
+    pub callers: Vec<CallerReport>,
     /// The time at other latencies.
     pub at: Vec<AtRtt>,
 }
@@ -210,6 +214,15 @@ pub struct TotalRoundTrips {
 impl RoundTrips {
     /// The trace, which the user named `path`, has ended: what was found.
     pub fn finish(self, path: &str) -> RoundTripsReport {
+        self.finish_with(path, |_, _| Vec::new())
+    }
+
+    /// The report, with the places from which a client waited for the replies to some requests.
+    pub fn finish_with(
+        self,
+        path: &str,
+        mut callers: impl FnMut(ConnectionId, &[SequenceNumber]) -> Vec<CallerReport>,
+    ) -> RoundTripsReport {
         let rtt = self.options.rtt_ms;
         let mut findings = self.insights.findings();
         let saves = |one: &Finding| ms(one.saves.nanos) + one.saves.round_trips as f64 * rtt;
@@ -223,7 +236,8 @@ impl RoundTrips {
         let (mut saved, mut saved_ms) = (0, 0.0);
         let mut suggestions = Vec::new();
         for finding in &findings {
-            let suggestion = self.suggestion(finding, together.add(finding));
+            let mut suggestion = self.suggestion(finding, together.add(finding));
+            suggestion.callers = callers(finding.client, &finding.saves.waits);
             // Of what nobody waits for it saves no waiting.
             if !finding.saves.waits.is_empty() {
                 saved += suggestion.adds_round_trips;
@@ -285,6 +299,7 @@ impl RoundTrips {
             adds_round_trips: beyond.round_trips,
             adds_ms: ms(beyond.nanos) + beyond.round_trips as f64 * self.options.rtt_ms,
             fix: finding.fix().map(str::to_owned),
+            callers: Vec::new(),
             at: LATENCIES
                 .iter()
                 .map(|rtt| AtRtt {

@@ -106,8 +106,7 @@ fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
         let line = format!("{}. {}.", number + 1, line(report, one));
         out.push_str(&page.wrap(&plain(&line), 3));
         out.push_str(&indented(&sentence(&one.why), page));
-        let callers = report.callers.as_ref();
-        if let Some(askers) = callers.and_then(|callers| askers(callers, &one.request)) {
+        if let Some(askers) = askers(&one.callers) {
             out.push_str(&indented(&format!("Asked by {askers}."), page));
         }
         if one.round_trips > 0 {

@@ -198,6 +198,16 @@ impl Insight for Duplicates {
     }
 
     fn findings(&self) -> Vec<Finding> {
+        let alone = |topic: Symbol, times| {
+            let asked = format!("{topic} alone was asked for {times} time{}", plural(times));
+            match topic.as_str() {
+                // The Extended Window Manager Hints: GTK 3 looks for one before it uses each hint.
+                "_NET_SUPPORTING_WM_CHECK" => {
+                    format!("{asked}, as toolkits do where no window manager runs")
+                }
+                _ => asked,
+            }
+        };
         let found = |(client, name, repeated): (ConnectionId, Symbol, &Repeated)| Finding {
             kind: "duplicates",
             client,
@@ -210,8 +220,8 @@ impl Insight for Duplicates {
             ),
             why: match repeated.most {
                 Some((topic, times)) => format!(
-                    "nothing seen in between could have changed them; {topic} alone was asked for {times} time{}",
-                    plural(times)
+                    "nothing seen in between could have changed them; {}",
+                    alone(topic, times)
                 ),
                 None => "nothing seen in between could have changed them".to_owned(),
             },

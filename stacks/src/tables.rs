@@ -1,0 +1,66 @@
+//! A program file's tables of functions (DWARF, `.eh_frame`): stripped files have these as well.
+
+use std::sync::Arc;
+
+use gimli::{
+    BaseAddresses, EhFrame, EhFrameHdr, EndianSlice, FrameDescriptionEntry, LittleEndian,
+    UnwindSection,
+};
+use object::{Object, ObjectSection};
+
+/// A part of a file.
+pub(crate) type Bytes = Arc<[u8]>;
+
+/// The tables, and where they are in the file.
+#[derive(Debug, Clone)]
+pub(crate) struct Tables {
+    pub(crate) bases: BaseAddresses,
+    eh_frame: Bytes,
+    eh_frame_hdr: Bytes,
+}
+
+impl Tables {
+    /// The tables of a file; `None` of one without.
+    pub(crate) fn of<'d>(elf: &impl Object<'d>) -> Option<Tables> {
+        let at = |name| {
+            elf.section_by_name(name)
+                .map_or(0, |section| section.address())
+        };
+        Some(Tables {
+            bases: BaseAddresses::default()
+                .set_text(at(".text"))
+                .set_got(at(".got"))
+                .set_eh_frame(at(".eh_frame"))
+                .set_eh_frame_hdr(at(".eh_frame_hdr")),
+            eh_frame: section(elf, ".eh_frame")?,
+            eh_frame_hdr: section(elf, ".eh_frame_hdr")?,
+        })
+    }
+
+    pub(crate) fn frames(&self) -> EhFrame<EndianSlice<'_, LittleEndian>> {
+        EhFrame::new(&self.eh_frame, LittleEndian)
+    }
+
+    /// The function at an address of the file.
+    pub(crate) fn function(
+        &self,
+        address: u64,
+    ) -> Option<FrameDescriptionEntry<EndianSlice<'_, LittleEndian>>> {
+        let header = EhFrameHdr::new(&self.eh_frame_hdr, LittleEndian);
+        let header = header.parse(&self.bases, 8).ok()?;
+        let frames = self.frames();
+        let function = header.table()?.fde_for_address(
+            &frames,
+            &self.bases,
+            address,
+            EhFrame::cie_from_offset,
+        );
+        function.ok()
+    }
+}
+
+/// The bytes of a section that has some.
+pub(crate) fn section<'d>(elf: &impl Object<'d>, name: &str) -> Option<Bytes> {
+    let data = elf.section_by_name(name)?.data().ok();
+    data.filter(|data| !data.is_empty()).map(Bytes::from)
+}
