@@ -14,7 +14,6 @@ mod code_stacks;
 mod comparison;
 mod device_grabs;
 mod difference;
-mod drawing;
 mod elapsed;
 mod emulated_link;
 mod episodes;

@@ -21,6 +21,7 @@ mod latin1;
 mod operations;
 mod rendering;
 mod replies;
+mod request_table;
 mod resources;
 mod session;
 mod setup;
@@ -42,8 +43,9 @@ pub use operations::enumerations::{
 pub use operations::network_substitute::NetworkSubstitute;
 pub use operations::operation::{Attribute, Attributes, Operation, Value};
 pub use operations::pixel_access::{PixelAccess, PixelArea};
-pub use operations::subject::{Target, event_window};
+pub use operations::subject::event_window;
 pub use rendering::gc::{Component, Gc};
+pub use request_table::{Drawing, Target};
 pub use resources::atoms::PREDEFINED_ATOMS;
 pub use resources::fonts::FontMetrics;
 pub use resources::resource::{Resource, ResourceChange, ResourceKind};

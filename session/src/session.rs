@@ -13,9 +13,10 @@ use crate::operations::names::Names;
 use crate::operations::network_substitute::{NetworkSubstitute, Sharing};
 use crate::operations::operation::Operation;
 use crate::operations::pixel_access::{self, PixelAccess};
-use crate::operations::subject::{self, Target, Targets};
+use crate::operations::subject;
 use crate::operations::{compositing, drawing, images, plain, text, window_requests};
 use crate::rendering::gc::Gc;
+use crate::request_table::{self, Target};
 use crate::resources::fonts::FontMetrics;
 use crate::resources::resource::{Resource, ResourceChange};
 use crate::setup::PixmapFormat;
@@ -51,7 +52,6 @@ pub struct Session {
     pub(crate) state: State,
     names: Names,
     extensions: ExtensionKinds,
-    targets: Targets,
     operation: Operation,
     definitions: Definitions,
 }
@@ -76,7 +76,6 @@ impl Session {
             state: State::default(),
             names: Names::new(),
             extensions: ExtensionKinds::new(),
-            targets: Targets::new(),
             operation: Operation::new(Symbol::new("NoOperation")),
         }
     }
@@ -227,7 +226,12 @@ impl Session {
 
     /// The target of a request that is not observed yet; `None` if the request has no known target.
     pub fn target(&self, request: &Request<'_>) -> Option<Target> {
-        self.targets.find(request, &self.state.render.pictures)
+        request_table::target(request, &self.state.render.pictures)
+    }
+
+    /// The drawables and pictures whose pixels a request reads.
+    pub fn sources(&self, request: &Request<'_>) -> impl Iterator<Item = Target> {
+        request_table::sources(request, &self.state.render.pictures)
     }
 
     /// The property, selection or message type that a request is about, or the name that it interns.
@@ -266,7 +270,6 @@ impl Session {
             state,
             names,
             extensions: followed,
-            targets: _,
             operation,
             definitions,
         } = self;

@@ -6,8 +6,8 @@ use x11rb_protocol::protocol::{dri3, render, shm, xproto};
 
 use crate::extension_kind::ExtensionKind;
 use crate::ids::By;
+use crate::request_table::{Fact, facts};
 use crate::resources::clients::Undoable;
-use crate::resources::lifetimes::{self, Lifetime};
 use crate::resources::resource::{Resource, ResourceKind};
 use crate::setup::pixel_bytes;
 use crate::state::State;
@@ -23,24 +23,20 @@ impl State {
         body: &Body<'_>,
     ) -> Option<()> {
         self.free_destroyed();
-        let lifetime = match extension {
-            None => lifetimes::core(request.major),
-            Some(kind) => lifetimes::extension(kind, request.minor),
-        };
-        match lifetime {
-            Some(Lifetime::Frees) => self.inventory.freed(body.u32(0)?),
-            Some(Lifetime::Makes(kind, at)) => {
-                let new = self.made(by, request, (kind, body.u32(at)?), extension, body)?;
-                self.inventory.created(new, None);
-            }
-            Some(Lifetime::MakesOfWindow(kind, at, window)) => {
-                let window = body.u32(window)?;
-                let new = self.made(by, request, (kind, body.u32(at)?), extension, body)?;
-                self.inventory.created(new, Some(window));
-            }
-            None => self.resized(request, extension, body)?,
+        for fact in facts(request.name) {
+            let (kind, at, window) = match *fact {
+                Fact::Frees => {
+                    self.inventory.freed(body.u32(0)?);
+                    continue;
+                }
+                Fact::Makes(kind, at) => (kind, at, None),
+                Fact::MakesOfWindow(kind, at, window) => (kind, at, Some(body.u32(window)?)),
+                _ => continue,
+            };
+            let new = self.made(by, request, (kind, body.u32(at)?), extension, body)?;
+            self.inventory.created(new, window);
         }
-        Some(())
+        self.resized(request, extension, body)
     }
 
     /// Tracks the windows of an event.

@@ -4,8 +4,7 @@
 //! it from last time would make two patterns of one action.
 
 use x11prof_protocol::Symbol;
-
-use crate::drawing::Drawing;
+use x11prof_session::Drawing;
 
 /// A set of kinds of requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -1,9 +1,8 @@
 //! Names of windows, and requests that change the screen, from the session's state.
 
 use x11prof_protocol::Request;
-use x11prof_session::{DrawableKind, Session, Target};
+use x11prof_session::{DrawableKind, Drawing, Session, Target};
 
-use crate::drawing::Drawing;
 use crate::pipeline::Seen;
 
 /// The longest part of a name that is taken, in bytes.
@@ -12,7 +11,7 @@ const LONGEST: usize = 60;
 /// True for a request that changes the screen: it draws on a window, or shows, moves or hides one.
 pub(crate) fn shows(seen: &Seen<'_>, request: &Request<'_>) -> bool {
     if let Some(drawing) = Drawing::of(request.name) {
-        return !drawing.is_on_target() || target(seen).is_some();
+        return drawing == Drawing::Frames || target(seen).is_some();
     }
     matches!(
         request.name.as_str(),

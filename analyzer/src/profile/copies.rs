@@ -2,8 +2,6 @@
 //! pixmap, copy it to a window, and free it; its drawing is the window's.
 
 use rustc_hash::FxHashMap;
-use x11prof_protocol::{Body, Request};
-use x11prof_session::Session;
 use x11prof_trace::ConnectionId;
 
 /// Pixmaps remembered at most; the oldest that are freed go first.
@@ -73,23 +71,6 @@ impl Copies {
             }
         }
         None
-    }
-}
-
-/// The sources and the target of a copying request; a picture stands for its drawable.
-pub(crate) fn copied(session: &Session, request: &Request<'_>) -> Option<([Option<u32>; 2], u32)> {
-    let body = Body::of(request);
-    let picture = |at| session.picture_drawable(body.u32(at)?);
-    match request.name.as_str() {
-        "CopyArea" | "CopyPlane" => Some(([body.u32(0), None], body.u32(4)?)),
-        "Present:Pixmap" => Some(([body.u32(4), None], body.u32(0)?)),
-        "RENDER:Composite" => Some(([picture(4), picture(8)], picture(12)?)),
-        "RENDER:Trapezoids"
-        | "RENDER:Triangles"
-        | "RENDER:CompositeGlyphs8"
-        | "RENDER:CompositeGlyphs16"
-        | "RENDER:CompositeGlyphs32" => Some(([picture(4), None], picture(8)?)),
-        _ => None,
     }
 }
 

@@ -13,7 +13,7 @@ use x11prof_trace::{ConnectionId, Control};
 
 use crate::code_stacks::StackNames;
 use crate::pipeline::{Observation, Seen};
-use crate::profile::copies::{Copies, DrawableKey, PixmapGeneration, copied};
+use crate::profile::copies::{Copies, DrawableKey, PixmapGeneration};
 use crate::profile::tally::{Line, Tally};
 use x11prof_server_model::Charge;
 
@@ -257,15 +257,16 @@ impl Groups {
 
     fn of_request(&mut self, seen: &Seen<'_>, request: &Request<'_>) -> GroupKey {
         self.describe(seen, request);
+        let drawable = seen.target.and_then(Target::drawable);
         if self.by == By::Window
-            && let Some((from, to)) = copied(seen.session, request)
+            && let Some(to) = drawable
         {
-            let to = key(seen.session, to);
-            for from in from.into_iter().flatten() {
-                self.copies.copied(key(seen.session, from), to);
+            let sources = seen.session.sources(request);
+            for from in sources.filter_map(Target::drawable) {
+                let from = key(seen.session, from);
+                self.copies.copied(from, key(seen.session, to));
             }
         }
-        let drawable = seen.target.and_then(Target::drawable);
         drawable.map_or(GroupKey::None, |id| self.of_drawable(seen.session, id))
     }
 

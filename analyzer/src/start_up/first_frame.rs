@@ -3,7 +3,6 @@
 use x11prof_protocol::{Body, Event, Request};
 use x11prof_session::{DrawableKind, Session, Target};
 
-use crate::drawing;
 use crate::seen::Seen;
 
 /// Mapped windows remembered at most: start-up shows few.
@@ -200,8 +199,8 @@ fn fills(seen: &Seen<'_>, request: &Request<'_>) -> Option<u32> {
 
 /// The drawable that a request draws on; `None` where it does not draw.
 fn drawn_on(seen: &Seen<'_>, request: &Request<'_>) -> Option<u32> {
-    let drawing = drawing::Drawing::of(request.name);
-    if drawing.is_some_and(|drawing| !drawing.is_on_target()) {
+    let drawing = x11prof_session::Drawing::of(request.name);
+    if drawing == Some(x11prof_session::Drawing::Frames) {
         // Before the drawable is the context's tag (GLX, section "SwapBuffers"), the number of windows
         // (DBE), the port (Xv).
         return Body::of(request).u32(4);

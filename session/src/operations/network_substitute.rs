@@ -9,6 +9,7 @@ use crate::extension_kind::ExtensionKind;
 use crate::geometry::target::Effect;
 use crate::operations::names::Names;
 use crate::operations::operation::{Operation, Value};
+use crate::request_table::sources;
 use crate::setup::PixmapFormat;
 use crate::state::State;
 
@@ -53,7 +54,7 @@ impl Sharing<'_> {
         };
         match request.major {
             xproto::COPY_AREA_REQUEST | xproto::COPY_PLANE_REQUEST => {
-                self.copied(body.u32(0)?, operation("PutImage"), false)
+                self.copied(request, operation("PutImage"), false)
             }
             0..128 => None,
             _ => match (extension()?, request.minor) {
@@ -79,26 +80,26 @@ impl Sharing<'_> {
                     })
                 }
                 (ExtensionKind::Present, present::PIXMAP_REQUEST) => {
-                    self.copied(body.u32(4)?, operation("PutImage"), true)
+                    self.copied(request, operation("PutImage"), true)
                 }
                 (ExtensionKind::Render, render::COMPOSITE_REQUEST) => {
-                    let source = self.state.render.pictures.drawable(body.u32(4)?)?;
-                    self.copied(source, operation("PutImage"), false)
+                    self.copied(request, operation("PutImage"), false)
                 }
                 _ => None,
             },
         }
     }
 
-    /// The image that `operation` reads from the pixmap `id`, if the pixmap is shared. The image was sent
-    /// before, with the size that is read.
+    /// The image that `request` reads from a pixmap, if the pixmap is shared. The image was sent before, with
+    /// the size that is read.
     fn copied(
         &self,
-        id: u32,
+        request: &Request<'_>,
         mut operation: Operation,
         instead: bool,
     ) -> Option<NetworkSubstitute> {
-        let pixmap = self.state.drawables.shared_pixmap(id)?;
+        let source = sources(request, &self.state.render.pictures).next()?;
+        let pixmap = self.state.drawables.shared_pixmap(source.drawable()?)?;
         let depth = pixmap.depth?;
         let format = self.pixmap_format(depth)?;
         let pixels = match operation.effect {

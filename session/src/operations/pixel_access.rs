@@ -4,8 +4,10 @@
 //! areas (lines, text) have no access here.
 
 use x11prof_protocol::{Body, Request};
+use x11rb_protocol::protocol::xproto;
 
 use crate::operations::operation::Operation;
+use crate::request_table::{Fact, Target, facts, sources, target};
 use crate::state::State;
 use crate::windows::drawables::DrawableKind;
 
@@ -43,46 +45,28 @@ pub(crate) fn pixel_access(
     request: &Request<'_>,
     operation: &Operation,
 ) -> Option<PixelAccess> {
-    // Offsets of the protocol's and the extensions' encodings, without the header: of the drawable or
-    // picture that is drawn on, and of where drawing begins.
-    enum On {
-        Drawable(usize),
-        Picture(usize),
-    }
     let body = Body::of(request);
-    let name = request.name.as_str();
-    let (on, begin) = match name {
-        "CreatePixmap" => return body.u32(0).map(PixelAccess::Makes),
-        "ClearArea" => (On::Drawable(0), 4),
-        "PolyFillRectangle" => (On::Drawable(0), 8),
-        "PutImage" => (On::Drawable(0), 12),
-        "CopyArea" => (On::Drawable(4), 16),
-        "MIT-SHM:PutImage" => (On::Drawable(0), 20),
-        "RENDER:FillRectangles" => (On::Picture(4), 16),
-        "RENDER:Composite" => (On::Picture(12), 24),
-        _ => return None,
+    let fills = facts(request.name).iter().find_map(|fact| match fact {
+        Fact::Fills(at) => Some(*at),
+        _ => None,
+    });
+    let Some(at) = fills else {
+        let makes = request.major == xproto::CREATE_PIXMAP_REQUEST;
+        return body.u32(0).filter(|_| makes).map(PixelAccess::Makes);
     };
-    let begin = (body.i16(begin)?, body.i16(begin + 2)?);
-    let drawable = match on {
-        On::Drawable(at) => body.u32(at)?,
-        On::Picture(at) => {
-            let picture = body.u32(at)?;
-            state.render.pictures.drawable(picture).unwrap_or(picture)
-        }
+    let begin = (body.i16(at)?, body.i16(at + 2)?);
+    let pictures = &state.render.pictures;
+    let drawable = match target(request, pictures)? {
+        Target::Drawable(id) => id,
+        Target::Picture { id, drawable } => drawable.unwrap_or(id),
     };
     let writes = PixelArea {
         drawable,
         begin,
         pixels: operation.items.iter().sum(),
     };
-    let source = match name {
-        "CopyArea" => body.u32(0),
-        // A picture of no drawable has no pixels.
-        "RENDER:Composite" => body
-            .u32(4)
-            .and_then(|id| state.render.pictures.drawable(id)),
-        _ => None,
-    };
+    // A picture of no drawable has no pixels, and masks are small.
+    let source = sources(request, pictures).next().and_then(Target::drawable);
     let reads = source.map(|drawable| {
         // A pixmap that is smaller is repeated.
         let all = pixels_of_pixmap(state, drawable).unwrap_or(f64::INFINITY);
@@ -95,7 +79,7 @@ pub(crate) fn pixel_access(
     Some(PixelAccess::Writes {
         reads,
         writes,
-        from_client: name == "MIT-SHM:PutImage",
+        from_client: request.name.as_str() == "MIT-SHM:PutImage",
     })
 }
 

@@ -5,6 +5,5 @@ pub(crate) mod atoms;
 pub(crate) mod clients;
 pub(crate) mod fonts;
 pub(crate) mod inventory;
-pub(crate) mod lifetimes;
 pub(crate) mod regions;
 pub(crate) mod resource;

@@ -1,0 +1,261 @@
+//! The table of requests: what each acts on, reads, draws, makes and frees. There is no other.
+//!
+//! Offsets are those of the protocol's and the extensions' encodings, from the first byte after the header.
+
+use std::sync::OnceLock;
+
+use rustc_hash::FxHashMap;
+use x11prof_protocol::{Body, Request, Symbol};
+
+use crate::rendering::pictures::Pictures;
+use crate::resources::resource::ResourceKind;
+
+/// The resource that a request acts on. A request with two drawables acts on its destination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// A window or a pixmap.
+    Drawable(u32),
+    /// A RENDER picture.
+    Picture {
+        /// The picture's id.
+        id: u32,
+        /// The picture's drawable; `None` if unknown, or if the picture has none.
+        drawable: Option<u32>,
+    },
+}
+
+impl Target {
+    /// The window or pixmap.
+    pub fn drawable(self) -> Option<u32> {
+        match self {
+            Target::Drawable(id) => Some(id),
+            Target::Picture { drawable, .. } => drawable,
+        }
+    }
+
+    fn picture(id: u32, pictures: &Pictures) -> Target {
+        let drawable = pictures.drawable(id);
+        Target::Picture { id, drawable }
+    }
+}
+
+/// The kind of drawing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Drawing {
+    /// Points, lines and areas.
+    Shapes,
+    /// Characters.
+    Text,
+    /// A part of another drawable.
+    Copies,
+    /// Pixels that the client sends.
+    Images,
+    /// An image that is ready, on a window that is not the request's target: a swap of buffers, a frame of
+    /// a video.
+    Frames,
+}
+
+impl Drawing {
+    /// The drawing of a request, by the request's name.
+    pub fn of(request: Symbol) -> Option<Drawing> {
+        facts(request).iter().find_map(|fact| match fact {
+            Draws(drawing) => Some(*drawing),
+            _ => None,
+        })
+    }
+}
+
+/// A fact about a request, with offsets of ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fact {
+    /// The request acts on this drawable.
+    On(usize),
+    /// The request acts on this picture.
+    OnPicture(usize),
+    /// The request reads this drawable's pixels.
+    Reads(usize),
+    /// The request reads this picture's pixels.
+    ReadsPicture(usize),
+    /// The request draws.
+    Draws(Drawing),
+    /// The request fills areas; the place of the first is at this offset.
+    Fills(usize),
+    /// The request makes a resource.
+    Makes(ResourceKind, usize),
+    /// The request makes a resource, with its id at the first offset, that goes with the window whose id is
+    /// at the second. A picture keeps a pixmap alive, but not a window.
+    MakesOfWindow(ResourceKind, usize, usize),
+    /// The request frees the resource whose id is its first field.
+    Frees,
+}
+use Drawing::{Copies, Frames, Images, Shapes, Text};
+use Fact::{Draws, Fills, Frees, Makes, MakesOfWindow, On, OnPicture, Reads, ReadsPicture};
+use ResourceKind::{
+    Alarm, BackBuffer, Colormap, Counter, Cursor, Damage, Fence, Font, Gc, GlyphSet, Picture,
+    Pixmap, Region, Segment, Window,
+};
+
+/// Names of requests, with the facts that hold for each.
+const REQUESTS: &[(&str, &[Fact])] = &[
+    (
+        "ChangeWindowAttributes GetWindowAttributes DestroySubwindows ChangeSaveSet ReparentWindow \
+         MapWindow MapSubwindows UnmapWindow UnmapSubwindows ConfigureWindow CirculateWindow \
+         GetGeometry QueryTree ChangeProperty DeleteProperty GetProperty ListProperties \
+         RotateProperties SetSelectionOwner ConvertSelection SendEvent GrabPointer GrabButton \
+         UngrabButton GrabKeyboard GrabKey UngrabKey QueryPointer GetMotionEvents \
+         TranslateCoordinates SetInputFocus GetImage MIT-SHM:GetImage Present:NotifyMSC \
+         SHAPE:QueryExtents SHAPE:SelectInput SHAPE:GetRectangles XFIXES:SetWindowShapeRegion \
+         XInputExtension:XISelectEvents XInputExtension:XIQueryPointer XInputExtension:XISetFocus \
+         Composite:RedirectWindow Composite:RedirectSubwindows",
+        &[On(0)],
+    ),
+    (
+        "WarpPointer SHAPE:Rectangles SHAPE:Mask SHAPE:Combine Present:SelectInput",
+        &[On(4)],
+    ),
+    (
+        "RENDER:ChangePicture RENDER:SetPictureClipRectangles RENDER:SetPictureTransform \
+         RENDER:SetPictureFilter RENDER:AddTraps",
+        &[OnPicture(0)],
+    ),
+    (
+        "PolyPoint PolyLine PolySegment PolyRectangle PolyArc FillPoly PolyFillArc",
+        &[On(0), Draws(Shapes)],
+    ),
+    ("PolyFillRectangle", &[On(0), Draws(Shapes), Fills(8)]),
+    ("ClearArea", &[On(0), Fills(4)]),
+    (
+        "PolyText8 PolyText16 ImageText8 ImageText16",
+        &[On(0), Draws(Text)],
+    ),
+    ("PutImage", &[On(0), Draws(Images), Fills(12)]),
+    ("MIT-SHM:PutImage", &[On(0), Draws(Images), Fills(20)]),
+    ("CopyArea", &[On(4), Reads(0), Draws(Copies), Fills(16)]),
+    ("CopyPlane", &[On(4), Reads(0), Draws(Copies)]),
+    ("Present:Pixmap", &[On(0), Reads(4)]),
+    (
+        "GLX:SwapBuffers DOUBLE-BUFFER:SwapBuffers XVideo:PutImage XVideo:ShmPutImage",
+        &[Draws(Frames)],
+    ),
+    (
+        "RENDER:Composite",
+        &[
+            OnPicture(12),
+            ReadsPicture(4),
+            ReadsPicture(8),
+            Draws(Shapes),
+            Fills(24),
+        ],
+    ),
+    (
+        "RENDER:FillRectangles",
+        &[OnPicture(4), Draws(Shapes), Fills(16)],
+    ),
+    (
+        "RENDER:Trapezoids RENDER:Triangles RENDER:TriStrip RENDER:TriFan",
+        &[OnPicture(8), ReadsPicture(4), Draws(Shapes)],
+    ),
+    (
+        "RENDER:CompositeGlyphs8 RENDER:CompositeGlyphs16 RENDER:CompositeGlyphs32",
+        &[OnPicture(8), ReadsPicture(4), Draws(Text)],
+    ),
+    ("CreateWindow", &[On(0), Makes(Window, 0)]),
+    ("DestroyWindow FreePixmap", &[On(0), Frees]),
+    (
+        "CreatePixmap MIT-SHM:CreatePixmap DRI3:PixmapFromBuffer DRI3:PixmapFromBuffers",
+        &[On(0), Makes(Pixmap, 0)],
+    ),
+    ("Composite:NameWindowPixmap", &[On(0), Makes(Pixmap, 4)]),
+    ("CreateGC", &[On(4), Makes(Gc, 0)]),
+    ("OpenFont", &[Makes(Font, 0)]),
+    ("CreateColormap CopyColormapAndFree", &[Makes(Colormap, 0)]),
+    (
+        "CreateCursor CreateGlyphCursor RENDER:CreateCursor RENDER:CreateAnimCursor",
+        &[Makes(Cursor, 0)],
+    ),
+    (
+        "RENDER:CreatePicture",
+        &[On(4), MakesOfWindow(Picture, 0, 4)],
+    ),
+    (
+        "RENDER:CreateSolidFill RENDER:CreateLinearGradient RENDER:CreateRadialGradient \
+         RENDER:CreateConicalGradient",
+        &[Makes(Picture, 0)],
+    ),
+    ("RENDER:FreePicture", &[OnPicture(0), Frees]),
+    (
+        "RENDER:CreateGlyphSet RENDER:ReferenceGlyphSet",
+        &[Makes(GlyphSet, 0)],
+    ),
+    (
+        "MIT-SHM:Attach MIT-SHM:AttachFd MIT-SHM:CreateSegment",
+        &[Makes(Segment, 0)],
+    ),
+    ("SYNC:CreateCounter", &[Makes(Counter, 0)]),
+    ("SYNC:CreateAlarm", &[Makes(Alarm, 0)]),
+    ("SYNC:CreateFence DRI3:FenceFromFD", &[Makes(Fence, 4)]),
+    ("DAMAGE:Create", &[On(4), MakesOfWindow(Damage, 0, 4)]),
+    (
+        "XFIXES:CreateRegion XFIXES:CreateRegionFromBitmap XFIXES:CreateRegionFromWindow \
+         XFIXES:CreateRegionFromGC XFIXES:CreateRegionFromPicture",
+        &[Makes(Region, 0)],
+    ),
+    (
+        "DOUBLE-BUFFER:AllocateBackBuffer",
+        &[MakesOfWindow(BackBuffer, 4, 0)],
+    ),
+    (
+        "CloseFont FreeGC FreeColormap FreeCursor RENDER:FreeGlyphSet MIT-SHM:Detach \
+         SYNC:DestroyCounter SYNC:DestroyAlarm SYNC:DestroyFence DAMAGE:Destroy \
+         XFIXES:DestroyRegion DOUBLE-BUFFER:DeallocateBackBuffer",
+        &[Frees],
+    ),
+];
+
+/// The facts about a request, by the request's name.
+pub(crate) fn facts(request: Symbol) -> &'static [Fact] {
+    static TABLE: OnceLock<FxHashMap<Symbol, &'static [Fact]>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        let rows = REQUESTS.iter();
+        rows.flat_map(|(names, facts)| names.split(' ').map(|name| (Symbol::new(name), *facts)))
+            .collect()
+    });
+    table.get(&request).copied().unwrap_or_default()
+}
+
+/// The target of a request that has not taken effect yet; `None` if it has none, or an unknown one.
+pub(crate) fn target(request: &Request<'_>, pictures: &Pictures) -> Option<Target> {
+    let id = |at| Body::of(request).u32(at);
+    facts(request.name).iter().find_map(|fact| match fact {
+        On(at) => id(*at).map(Target::Drawable),
+        OnPicture(at) => id(*at).map(|id| Target::picture(id, pictures)),
+        _ => None,
+    })
+}
+
+/// The drawables and pictures whose pixels a request reads.
+pub(crate) fn sources(request: &Request<'_>, pictures: &Pictures) -> impl Iterator<Item = Target> {
+    let body = Body::of(request);
+    let facts = facts(request.name).iter();
+    facts.filter_map(move |fact| match fact {
+        Reads(at) => body.u32(*at).map(Target::Drawable),
+        ReadsPicture(at) => body.u32(*at).map(|id| Target::picture(id, pictures)),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::REQUESTS;
+
+    #[test]
+    fn every_request_is_known_and_in_one_row() {
+        let (mut seen, known) = (HashSet::new(), x11prof_protocol::known_names());
+        for name in REQUESTS.iter().flat_map(|(names, _)| names.split(' ')) {
+            assert!(seen.insert(name), "{name} is there twice");
+            assert!(known.iter().any(|known| known == name), "{name}");
+        }
+    }
+}
