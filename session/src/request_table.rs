@@ -2,10 +2,10 @@
 //!
 //! Offsets are those of the protocol's and the extensions' encodings, from the first byte after the header.
 
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use rustc_hash::FxHashMap;
-use x11prof_protocol::{Body, Request, Symbol};
+use x11prof_protocol::{Body, Extensions, Request, Symbol, request_name};
 
 use crate::rendering::pictures::Pictures;
 use crate::resources::resource::ResourceKind;
@@ -58,7 +58,7 @@ pub enum Drawing {
 impl Drawing {
     /// The drawing of a request, by the request's name.
     pub fn of(request: Symbol) -> Option<Drawing> {
-        facts(request).iter().find_map(|fact| match fact {
+        named(request).iter().find_map(|fact| match fact {
             Draws(drawing) => Some(*drawing),
             _ => None,
         })
@@ -212,21 +212,48 @@ const REQUESTS: &[(&str, &[Fact])] = &[
     ),
 ];
 
-/// The facts about a request, by the request's name.
-pub(crate) fn facts(request: Symbol) -> &'static [Fact] {
-    static TABLE: OnceLock<FxHashMap<Symbol, &'static [Fact]>> = OnceLock::new();
-    let table = TABLE.get_or_init(|| {
+/// The rows by names, and those of core requests by opcodes: most requests are core requests.
+#[derive(Debug)]
+struct Table {
+    named: FxHashMap<Symbol, &'static [Fact]>,
+    core: [&'static [Fact]; 128],
+}
+
+impl Table {
+    fn new() -> Table {
         let rows = REQUESTS.iter();
-        rows.flat_map(|(names, facts)| names.split(' ').map(|name| (Symbol::new(name), *facts)))
-            .collect()
-    });
-    table.get(&request).copied().unwrap_or_default()
+        let named = rows.flat_map(|(names, facts)| {
+            let names = names.split(' ');
+            names.map(|name| (Symbol::new(name), *facts))
+        });
+        let named: FxHashMap<_, _> = named.collect();
+        let none = Extensions::default();
+        let core = std::array::from_fn(|major| {
+            let name = request_name(major as u8, 0, &none);
+            named.get(&name).copied().unwrap_or_default()
+        });
+        Table { named, core }
+    }
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
+
+/// The facts about a request.
+pub(crate) fn facts(request: &Request<'_>) -> &'static [Fact] {
+    match TABLE.core.get(usize::from(request.major)) {
+        Some(facts) => facts,
+        None => named(request.name),
+    }
+}
+
+fn named(request: Symbol) -> &'static [Fact] {
+    TABLE.named.get(&request).copied().unwrap_or_default()
 }
 
 /// The target of a request that has not taken effect yet; `None` if it has none, or an unknown one.
 pub(crate) fn target(request: &Request<'_>, pictures: &Pictures) -> Option<Target> {
     let id = |at| Body::of(request).u32(at);
-    facts(request.name).iter().find_map(|fact| match fact {
+    facts(request).iter().find_map(|fact| match fact {
         On(at) => id(*at).map(Target::Drawable),
         OnPicture(at) => id(*at).map(|id| Target::picture(id, pictures)),
         _ => None,
@@ -236,7 +263,7 @@ pub(crate) fn target(request: &Request<'_>, pictures: &Pictures) -> Option<Targe
 /// The drawables and pictures whose pixels a request reads.
 pub(crate) fn sources(request: &Request<'_>, pictures: &Pictures) -> impl Iterator<Item = Target> {
     let body = Body::of(request);
-    let facts = facts(request.name).iter();
+    let facts = facts(request).iter();
     facts.filter_map(move |fact| match fact {
         Reads(at) => body.u32(*at).map(Target::Drawable),
         ReadsPicture(at) => body.u32(*at).map(|id| Target::picture(id, pictures)),

@@ -23,7 +23,7 @@ impl State {
         body: &Body<'_>,
     ) -> Option<()> {
         self.free_destroyed();
-        for fact in facts(request.name) {
+        for fact in facts(request) {
             let (kind, at, window) = match *fact {
                 Fact::Frees => {
                     self.inventory.freed(body.u32(0)?);

@@ -140,12 +140,16 @@ pub fn group_names(functions: &[FunctionReport], by: By) -> Vec<String> {
         (Some(_), By::Stack) => chain_names(functions, CALLERS),
         (Some(first), _) => {
             // A function without a name has its first caller with one.
-            let named = if first.name.is_some() { 1 } else { 2 };
-            let without_lines = functions.iter().map(|one| FunctionReport {
+            let shown = if first.name.is_some() {
+                1
+            } else {
+                functions.len()
+            };
+            let without_lines = functions[..shown].iter().map(|one| FunctionReport {
                 line: None,
                 ..one.clone()
             });
-            chain_names(&without_lines.collect::<Vec<_>>(), named)
+            vec![place(&without_lines.collect::<Vec<_>>())]
         }
     }
 }
@@ -163,7 +167,8 @@ fn chain_names(functions: &[FunctionReport], most: usize) -> Vec<String> {
     function_names(named.take(most).map(|(_, one)| one))
 }
 
-/// The place of a stack: `f < g [module]`, or `f < … < g [module]` where functions between have no name.
+/// The place of a stack: `f < g [module]`, or `f < … < g [module]` where functions between have no name. A module that
+/// both share stands once.
 fn place(functions: &[FunctionReport]) -> String {
     let shown: Vec<&FunctionReport> = place_of(functions).filter(|one| !is_start(one)).collect();
     let [first, caller] = shown[..] else {
@@ -171,14 +176,14 @@ fn place(functions: &[FunctionReport]) -> String {
     };
     let is_next = functions.get(1) == Some(caller);
     let between = if is_next { " < " } else { " < … < " };
-    let caller = (function(caller), library(caller));
-    let mut first = (function(first), library(first));
-    if first.1 == caller.1
-        && let Some(without) = first.0.strip_suffix(&format!(" [{}]", first.1))
-    {
-        first.0 = without.to_owned();
+    let module = format!(" [{}]", library(caller));
+    let is_shared = library(first) == library(caller);
+    let (mut names, has_name) = ([function(first), function(caller)], first.name.is_some());
+    let second = &mut names[usize::from(!has_name)];
+    if is_shared && let Some(without) = second.strip_suffix(&module) {
+        *second = without.to_owned();
     }
-    plain(&format!("{}{between}{}", first.0, caller.0)).into_owned()
+    plain(&names.join(between)).into_owned()
 }
 
 /// True for the functions of libc that call `main`.
@@ -263,7 +268,7 @@ mod tests {
                 vec![f.clone(), unknown.clone(), g.clone()],
                 "f < … < g [libtk]",
             ),
-            (vec![unknown, g, f.clone()], "[libtk+0x4a0] < g [libtk]"),
+            (vec![unknown, g, f.clone()], "[libtk+0x4a0] < g"),
             (vec![f, start], "f [libtk]"),
             (Vec::new(), ""),
         ] {

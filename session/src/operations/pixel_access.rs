@@ -46,7 +46,7 @@ pub(crate) fn pixel_access(
     operation: &Operation,
 ) -> Option<PixelAccess> {
     let body = Body::of(request);
-    let fills = facts(request.name).iter().find_map(|fact| match fact {
+    let fills = facts(request).iter().find_map(|fact| match fact {
         Fact::Fills(at) => Some(*at),
         _ => None,
     });
