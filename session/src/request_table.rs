@@ -239,6 +239,7 @@ impl Table {
 static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
 
 /// The facts about a request.
+#[inline]
 pub(crate) fn facts(request: &Request<'_>) -> &'static [Fact] {
     match TABLE.core.get(usize::from(request.major)) {
         Some(facts) => facts,

@@ -27,7 +27,7 @@ impl State {
             let (kind, at, window) = match *fact {
                 Fact::Frees => {
                     self.inventory.freed(body.u32(0)?);
-                    continue;
+                    return Some(());
                 }
                 Fact::Makes(kind, at) => (kind, at, None),
                 Fact::MakesOfWindow(kind, at, window) => (kind, at, Some(body.u32(window)?)),
@@ -35,6 +35,7 @@ impl State {
             };
             let new = self.made(by, request, (kind, body.u32(at)?), extension, body)?;
             self.inventory.created(new, window);
+            return Some(());
         }
         self.resized(request, extension, body)
     }

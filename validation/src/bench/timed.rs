@@ -32,7 +32,7 @@ pub(super) const PROGRAMS: &[(&str, &str)] = &[
         "x11perf -repeat 1 -time 1 -reps 20000 -putimage10",
     ),
     ("xterm", "xterm -e seq 20000"),
-    ("emacs", "timeout 20 emacs -Q --eval '(kill-emacs)'"),
+    ("emacs", "timeout -s KILL 4 emacs -Q"),
     ("gtk3-widget-factory", "timeout 3 gtk3-widget-factory"),
     ("mousepad", "timeout 3 mousepad"),
     ("featherpad", "timeout 3 featherpad"),
