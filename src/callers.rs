@@ -101,10 +101,12 @@ impl FunctionNames {
         groups: Option<(&mut Profile, By)>,
         held: Option<&mut Resources>,
     ) {
+        let mut has_lines = groups.as_ref().is_none_or(|(_, by)| *by != By::Line);
         self.named(|name| {
             let mut names = |by| {
                 self.stacks.named(|frames| {
                     let functions = program_functions(frames, &mut *name);
+                    has_lines |= functions.iter().any(|one| one.line.is_some());
                     group_names(&functions, by)
                 })
             };
@@ -115,6 +117,9 @@ impl FunctionNames {
                 held.name_stacks(names(By::Function));
             }
         });
+        if !has_lines {
+            say!("no lines: the programs' files have no debug symbols");
+        }
     }
 
     /// Names the stacks of a profile's groups by all their functions.

@@ -1,5 +1,6 @@
 //! The open connections of a recording. The recording ends when they have, and can cut them off.
 
+use std::collections::BTreeSet;
 use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -151,6 +152,12 @@ impl Connections {
             .0;
         let left = mem::take(&mut state.open).into_iter();
         left.map(|open| (open.connection, open.pid)).collect()
+    }
+
+    /// The processes of the open connections, each once, where they are known.
+    pub(crate) fn open_processes(&self) -> BTreeSet<u32> {
+        let state = self.state();
+        state.open.iter().filter_map(|open| open.pid).collect()
     }
 
     /// True if no connection is open.

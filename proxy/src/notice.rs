@@ -26,6 +26,11 @@ pub enum Notice {
         /// The number of clients.
         clients: u32,
     },
+    /// The command has ended, and clients are still connected, which are recorded further.
+    StillConnected {
+        /// Their processes, and the names of these.
+        clients: Vec<(u32, Option<String>)>,
+    },
     /// A client connected.
     Connected {
         /// The connection's number.

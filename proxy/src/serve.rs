@@ -16,6 +16,7 @@ use crate::command::{Command, CommandLine};
 use crate::listener::Claimed;
 use crate::notice::Notice;
 use crate::open_files::OpenFiles;
+use crate::process_info::ProcessInfo;
 use crate::record_error::RecordError;
 use crate::recorder::HANG_PATIENCE;
 
@@ -23,6 +24,8 @@ use crate::recorder::HANG_PATIENCE;
 const INTERRUPT_PATIENCE: Duration = Duration::from_secs(1);
 /// A command that was asked to end may take this long before we end without it.
 const TERMINATE_PATIENCE: Duration = Duration::from_secs(2);
+/// Clients that are connected this long after the command's end are told of.
+const LEFT_PATIENCE: Duration = Duration::from_secs(2);
 /// The interval between two looks at the disk.
 const BEAT: Duration = Duration::from_secs(1);
 /// A write that takes this long is reported.
@@ -97,6 +100,7 @@ pub(crate) async fn serve(
     let mut ending = Ending::NotYet;
     let mut beat = interval(BEAT);
     let mut hangs = false;
+    let mut tell_left: Option<Instant> = None;
     loop {
         let over = match (ending, &command) {
             (Ending::Now, _) => true,
@@ -113,6 +117,7 @@ pub(crate) async fn serve(
             status = end_of(&mut command, display) => {
                 command = None;
                 exit_status = Some(status.map_err(system("to wait for the command"))?);
+                tell_left = Some(Instant::now() + LEFT_PATIENCE);
             }
             how = signalled(&mut interrupt, &mut terminate, &mut hang_up) => {
                 ending = match (ending, how, &command) {
@@ -145,6 +150,14 @@ pub(crate) async fn serve(
                     }
                     _ => Ending::Now,
                 };
+            }
+            () = reached(tell_left) => {
+                tell_left = None;
+                let left = display.connections.open_processes().into_iter();
+                let clients: Vec<_> = left.map(|pid| (pid, ProcessInfo::of(pid).name)).collect();
+                if !clients.is_empty() {
+                    on(Notice::StillConnected { clients });
+                }
             }
             () = display.connections.ended.notified() => {}
             _ = beat.tick() => {

@@ -184,7 +184,7 @@ pub(crate) enum Command {
                   With COMMAND, it sets both for the command, and exits with the command's status."
 )]
 pub(crate) struct Record {
-    /// The trace file to write, once a client has connected; an existing one is kept as FILE.old
+    /// The trace file to write, once a client has connected or the recording ends; an existing one is kept as FILE.old
     #[arg(short, long, value_name = "FILE", default_value = DEFAULT_TRACE)]
     pub(crate) output: PathBuf,
     /// The display server to record at [default: $DISPLAY]

@@ -256,6 +256,16 @@ fn words(notice: &Notice, serves: bool) -> Option<String> {
             "recording the {} of display {display}; Ctrl-C ends it",
             counted(u64::from(*clients), "client")
         )),
+        Notice::StillConnected { clients } => {
+            let client = |(pid, name): &(u32, Option<String>)| {
+                format!("{} ({pid})", name.as_deref().unwrap_or("unknown"))
+            };
+            let clients: Vec<String> = clients.iter().map(client).collect();
+            Some(format!(
+                "the command has ended, others are still connected and recorded: {}; Ctrl-C ends the recording",
+                clients.join(", ")
+            ))
+        }
         Notice::Connected {
             connection,
             pid,

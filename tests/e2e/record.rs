@@ -35,6 +35,24 @@ fn seconds_end_a_command_that_goes_on() {
 }
 
 #[test]
+fn clients_that_outlive_the_command_are_recorded_and_named() {
+    needs("xterm", "xterm");
+    let place = Place::new();
+    let script = "xterm -e sleep 5 & sleep 1";
+    let line = place.run(["record", "--server", "xvfb", "--", "sh", "-c", script]);
+    let said = line.stderr();
+    line.succeeded();
+    assert!(
+        said.contains("the command has ended, others are still connected and recorded: xterm ("),
+        "{said}"
+    );
+    assert_eq!(
+        place.json(["report", "--format", "json"])["trace"]["complete"],
+        true
+    );
+}
+
+#[test]
 fn several_clients_are_recorded_side_by_side() {
     needs("xdpyinfo", "x11-utils");
     needs("xset", "x11-xserver-utils");

@@ -8,7 +8,7 @@ use serde_json::Value;
 use xtask::packages::{DEMO, MORE_PROGRAMS, TEST, ensure};
 use xtask::run::{cargo, run, target};
 
-use super::timed::{PROGRAMS, XFIG};
+use super::timed::{PROGRAMS, SECONDS, XFIG};
 use super::way::median;
 
 /// Rounds of each program.
@@ -74,7 +74,9 @@ fn client_ms(
     let x11prof = target().join("release/x11prof");
     let trace = folder.join("bench.mcap");
     let mut record = Command::new(&x11prof);
-    record.args(["record", "--server", "xvfb"]).args(way);
+    record
+        .args(["record", "--server", "xvfb", "--seconds", SECONDS])
+        .args(way);
     record.arg("-o").arg(&trace).args(["--", "sh", "-c", shell]);
     record.current_dir(folder).env("HOME", folder);
     let output = record.stdin(Stdio::null()).output();

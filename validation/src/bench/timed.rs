@@ -21,7 +21,9 @@ pub(super) const XFIG: &[Needed] = &[Needed {
 /// The processors of the server.
 const ANY_CPU: &str = "0-1";
 
-/// The programs, each of which ends by itself.
+/// A recording ends by then: the daemons that some programs start stay connected.
+pub(super) const SECONDS: &str = "5";
+/// The programs.
 pub(super) const PROGRAMS: &[(&str, &str)] = &[
     ("noop", "x11perf -repeat 1 -time 1 -reps 1000000 -noop"),
     ("rect10", "x11perf -repeat 1 -time 1 -reps 10000 -rect10"),
@@ -32,7 +34,7 @@ pub(super) const PROGRAMS: &[(&str, &str)] = &[
         "x11perf -repeat 1 -time 1 -reps 20000 -putimage10",
     ),
     ("xterm", "xterm -e seq 20000"),
-    ("emacs", "timeout -s KILL 4 emacs -Q"),
+    ("emacs", "emacs -Q"),
     ("gtk3-widget-factory", "timeout 3 gtk3-widget-factory"),
     ("mousepad", "timeout 3 mousepad"),
     ("featherpad", "timeout 3 featherpad"),
@@ -84,7 +86,9 @@ fn server_ms(shell: &str, timed: bool, folder: &Path) -> Result<(f64, u64), Stri
     let x11prof = target().join("release/x11prof");
     let trace = folder.join("bench.mcap");
     let mut record = Command::new(&x11prof);
-    record.arg("record").arg("-o").arg(&trace);
+    record
+        .args(["record", "--seconds", SECONDS, "-o"])
+        .arg(&trace);
     let other = match timed {
         true => {
             record.args(["--server", "xvfb"]);

@@ -9,7 +9,7 @@ use crate::page::Style;
 use crate::page::{Page, WIDTH, name};
 use crate::plain::plain;
 use crate::table::Table;
-use crate::units::counted;
+use crate::units::{bytes, counted};
 
 /// Rows of a table, suggestions that are printed unless all are asked for.
 const ROWS: usize = 15;
@@ -47,6 +47,8 @@ fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
         false => String::new(),
     };
     let saves = match one.saves_ms - one.adds_ms < 0.01 * one.saves_ms {
+        // Nobody waited for these replies.
+        _ if one.saves_ms == 0.0 => format!("Saves {}", bytes(one.bytes)),
         true => format!("Saves {}", time(one.saves_ms)),
         false => format!(
             "Saves {} more, {} alone",
