@@ -106,7 +106,7 @@ impl FunctionNames {
             let mut names = |by| {
                 self.stacks.named(|frames| {
                     let functions = program_functions(frames, &mut *name);
-                    has_lines |= functions.iter().any(|one| one.line.is_some());
+                    has_lines |= functions.first().is_some_and(|one| one.line.is_some());
                     group_names(&functions, by)
                 })
             };

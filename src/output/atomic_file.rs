@@ -23,7 +23,7 @@ pub(crate) enum Access {
 #[derive(Debug)]
 pub(crate) struct AtomicFile {
     file: BufWriter<File>,
-    /// `None` for a pipe or a device, which is written as it is.
+    /// `None` for a pipe, a device or a file without a name, which is written as it is.
     place: Option<Place>,
 }
 
@@ -39,12 +39,18 @@ impl AtomicFile {
     /// Begins a file that is to be at `path`. What is there stays until [`finish`](AtomicFile::finish).
     pub(crate) fn begin(path: &Path, access: Access) -> io::Result<AtomicFile> {
         // A link's target is replaced, not the link.
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let target = fs::canonicalize(path);
+        // `/dev/stdout` may be a file without a name, which nothing can replace.
+        let is_nameless = target.is_err();
+        let path = target.unwrap_or_else(|_| path.to_owned());
         let there = fs::metadata(&path).ok();
         if there.as_ref().is_some_and(|there| there.is_dir()) {
             return Err(ErrorKind::IsADirectory.into());
         }
-        if there.as_ref().is_some_and(|there| !there.is_file()) {
+        if there
+            .as_ref()
+            .is_some_and(|there| is_nameless || !there.is_file())
+        {
             let file = BufWriter::new(OpenOptions::new().write(true).open(&path)?);
             return Ok(AtomicFile { file, place: None });
         }
@@ -202,6 +208,20 @@ mod tests {
             .finish()
             .unwrap();
         assert_eq!(mode(&path), 0o600);
+    }
+
+    #[test]
+    fn a_file_without_a_name_is_written_and_the_link_to_it_stays() {
+        let dir = tempfile::tempdir().unwrap();
+        let nameless = tempfile::tempfile().unwrap();
+        let link = dir.path().join("stdout");
+        let target = format!("/proc/self/fd/{}", nameless.as_raw_fd());
+        std::os::unix::fs::symlink(target, &link).unwrap();
+        let mut through = AtomicFile::begin(&link, Access::Private).unwrap();
+        through.write_all(b"new").unwrap();
+        through.finish().unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&link).unwrap(), "new");
     }
 
     #[test]
