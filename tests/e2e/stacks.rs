@@ -246,11 +246,9 @@ fn each_request_has_the_function_that_made_it() {
         for one in waits["suggestions"].as_array().expect("suggestions") {
             let askers = one["callers"].as_array().expect("callers").iter();
             let asked: u64 = askers.filter_map(|of| of["waits"].as_u64()).sum();
-            assert_eq!(
-                asked,
-                one["round_trips"].as_u64().expect("trips"),
-                "{one:#}"
-            );
+            let trips = one["round_trips"].as_u64().expect("trips");
+            // A slow reply is not saved.
+            assert!(asked == trips || trips == 0, "{one:#}");
         }
         let waits = callers(&waits);
         assert!(
