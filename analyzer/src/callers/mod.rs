@@ -23,7 +23,7 @@ const WAITING: usize = 4096;
 /// Questions without their answers whose stacks are kept.
 const ASKED: usize = 100_000;
 
-/// Waits that are kept one by one, for the times of episodes.
+/// Waits that are kept one by one, for episodes and suggestions.
 const MET: usize = 200_000;
 
 /// The client of a wait, and the time at which the reply's first byte was read, in nanoseconds.
