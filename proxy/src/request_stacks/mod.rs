@@ -60,10 +60,17 @@ impl RequestStacks {
         fs::write(&library, LIBRARY).map_err(failed)?;
         let ring = Ring::create().map_err(|error| format!("memory: {error}"))?;
         let memory = ring.path();
+        let since = clock::now();
+        // An analysis holds requests for their stacks from the first record of stacks on.
+        let none = Control::RequestStacks {
+            until_ns: since.as_nanos(),
+            runs: Vec::new(),
+        };
+        tap.control(since, none);
         let mut reader = Reader {
             ring,
             tap,
-            since: clock::now(),
+            since,
             files: HashMap::new(),
             library: library.to_string_lossy().into_owned(),
             numbers: HashMap::new(),
@@ -148,6 +155,11 @@ impl Reader {
         let now = clock::now();
         let mut requests = Vec::new();
         self.read.lost += self.ring.requests(&mut requests)?;
+        // Behind an unfinished request may stand requests of other clients, which were sent.
+        let now = match self.ring.is_held_up() {
+            true => self.since,
+            false => now,
+        };
         // A stack is defined before its first request.
         for definition in self.ring.definitions()? {
             self.define(definition);

@@ -140,6 +140,11 @@ impl Ring {
         Ok(lost)
     }
 
+    /// True where the last call of [`requests`](Ring::requests) ended at an unfinished one.
+    pub(super) fn is_held_up(&self) -> bool {
+        self.late > 0
+    }
+
     /// Reads the definitions that were finished since the last call. A client that was killed may never finish one.
     pub(super) fn definitions(&mut self) -> io::Result<Vec<Definition>> {
         let placed = self.field(PLACED)?.min(PLACES);
@@ -223,8 +228,10 @@ mod tests {
             requests.iter().map(|one| one.sequence.into()).collect()
         };
         assert_eq!(numbers(&requests), [REQUESTS - 1, REQUESTS]);
+        assert!(ring.is_held_up());
         request(&ring, REQUESTS + 1);
         assert_eq!(ring.requests(&mut requests).unwrap(), 0);
+        assert!(!ring.is_held_up());
         assert_eq!(numbers(&requests[2..]), [REQUESTS + 1, REQUESTS + 2]);
     }
 
