@@ -1,7 +1,7 @@
 //! Compiles the libraries that are parts of the program: one times an X server's handlers (src/handler_times), one tells the
 //! stacks of a client's requests (src/request_stacks).
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
@@ -29,7 +29,9 @@ fn main() -> Result<(), String> {
     println!("cargo::rerun-if-env-changed=CC");
     let out = env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?;
     for (source, library) in LIBRARIES {
-        println!("cargo::rerun-if-changed={source}");
+        // With the headers beside it.
+        let folder = Path::new(source).parent().unwrap_or(Path::new(source));
+        println!("cargo::rerun-if-changed={}", folder.display());
         compile(source, PathBuf::from(&out).join(library))?;
     }
     Ok(())

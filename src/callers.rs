@@ -106,7 +106,9 @@ impl FunctionNames {
             let mut names = |by| {
                 self.stacks.named(|frames| {
                     let functions = program_functions(frames, &mut *name);
-                    has_lines |= functions.first().is_some_and(|one| one.line.is_some());
+                    let first = functions.first();
+                    has_lines |= first.is_some_and(|one| one.line.is_some())
+                        || functions.iter().any(|one| one.interpreted);
                     group_names(&functions, by)
                 })
             };
@@ -139,6 +141,9 @@ impl FunctionNames {
         let mut names = Names::default();
         let mut files: HashMap<String, bool> = HashMap::new();
         let result = act(&mut |frame| {
+            if let Some(name) = &frame.function {
+                return vec![interpreted(frame, name)];
+            }
             let known = files.entry(frame.file.clone());
             let is_unchanged = *known.or_insert_with(|| self.is_unchanged(&frame.file));
             functions(frame, is_unchanged.then_some(&mut names))
@@ -182,6 +187,7 @@ fn functions(frame: &StackFrame, mut names: Option<&mut Names>) -> Vec<FunctionR
             .line
             .map(|(file, line)| format!("{}:{line}", file.display())),
         inlined: one.is_inlined,
+        interpreted: false,
     });
     let named: Vec<FunctionReport> = named.collect();
     if !named.is_empty() {
@@ -200,5 +206,17 @@ fn functions(frame: &StackFrame, mut names: Option<&mut Names>) -> Vec<FunctionR
         module,
         line: None,
         inlined: false,
+        interpreted: false,
     }]
+}
+
+/// A function of an interpreted program.
+fn interpreted(frame: &StackFrame, name: &str) -> FunctionReport {
+    FunctionReport {
+        name: Some(name.to_owned()),
+        module: frame.file.rsplit('/').next().unwrap_or_default().to_owned(),
+        line: Some(format!("{}:{}", frame.file, frame.address)),
+        inlined: false,
+        interpreted: true,
+    }
 }

@@ -191,6 +191,7 @@ fn unwind(copies: &Receiver<WaitCopy>, tap: &Tap) {
                 let frames = unwound.frames.iter().map(|frame| StackFrame {
                     file: frame.file.to_string(),
                     address: frame.address,
+                    function: None,
                 });
                 let control = Control::Stack {
                     stack,

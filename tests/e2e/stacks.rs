@@ -291,6 +291,104 @@ fn each_request_has_the_function_that_made_it() {
 }
 
 #[test]
+fn each_request_of_python_has_its_function_and_line() {
+    needs("python3", "python3-tk");
+    let place = Place::new();
+    let program = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/clients/stacks/pictures.py"
+    );
+    let python = "/usr/bin/python3";
+    place.ok([
+        "record",
+        "--server",
+        "xvfb",
+        "--stacks=requests",
+        "--",
+        python,
+        program,
+    ]);
+    let functions = by_function(&place, "function");
+    let count = |name: &str| {
+        let named = functions.iter().find(|(one, ..)| one == name);
+        named.map(|(_, count, _)| *count)
+    };
+    assert_eq!(
+        count("ask_for_atoms [pictures.py]"),
+        Some(5),
+        "{functions:?}"
+    );
+    assert_eq!(count("leak_windows [pictures.py]"), Some(7));
+    // Each call of a function has its line: an update of Tk is of the line that asked for it.
+    let lines = by_function(&place, "line");
+    let drawn = lines
+        .iter()
+        .find(|(name, ..)| name == "Picture.draw (pictures.py:21)");
+    assert!(
+        drawn.is_some_and(|(_, count, _)| *count >= 1500),
+        "{lines:?}"
+    );
+    let waits = place.json(["roundtrips", "x11prof.mcap", "--format", "json"]);
+    let all = waits["callers"]["callers"].as_array().expect("callers");
+    let asked = all.iter().filter(|one| {
+        let functions = one["functions"].as_array().expect("functions");
+        functions.iter().any(|one| one["name"] == "ask_for_atoms")
+    });
+    let asked: Vec<&Value> = asked
+        .flat_map(|one| one["requests"].as_array())
+        .flatten()
+        .collect();
+    assert_eq!(asked.len(), 1, "{asked:?}");
+    assert_eq!(
+        (&asked[0]["request"], &asked[0]["waits"]),
+        (&"InternAtom".into(), &5.into())
+    );
+    let report = place.json(["report", "x11prof.mcap", "--format", "json"]);
+    let held = &report["resources"]["clients"][0]["kinds"];
+    let kinds = held.as_array().expect("kinds").iter();
+    let mut windows = kinds.filter(|one| one["kind"] == "window");
+    let left = windows.next().expect("windows")["remained"]
+        .as_array()
+        .expect("places");
+    let leaked = left
+        .iter()
+        .find(|one| one["function"] == "leak_windows [pictures.py]");
+    assert_eq!(
+        leaked.map(|one| &one["count"]),
+        Some(&7.into()),
+        "{left:#?}"
+    );
+    // The ellipses are drawn by one function, at three depths; their time is that of all ellipses.
+    let requests = report["requests"].as_array().expect("requests");
+    let mut arcs = requests.iter().filter(|one| one["name"] == "PolyFillArc");
+    let arcs = arcs.next().expect("ellipses");
+    assert_eq!(arcs["count"], 300);
+    place.ok([
+        "export",
+        "--to",
+        "collapsed",
+        "--by",
+        "stack",
+        "-o",
+        "flames",
+    ]);
+    let flames = std::fs::read_to_string(place.path("flames")).expect("stacks");
+    let drawing: Vec<&str> = flames
+        .lines()
+        .filter(|line| line.contains(";PolyFillArc "))
+        .collect();
+    let within = ";draw_again (pictures.py:27);Picture.draw (pictures.py:21);";
+    assert!(
+        drawing.len() == 3 && drawing.iter().all(|line| line.contains(within)),
+        "{drawing:#?}"
+    );
+    let micros = |line: &&str| line.rsplit(' ').next()?.parse::<f64>().ok();
+    let drawn: f64 = drawing.iter().filter_map(micros).sum();
+    let time = 1000.0 * arcs["server_ms"].as_f64().expect("a time");
+    assert!((drawn / time - 1.0).abs() < 0.05, "{drawn} of {time}");
+}
+
+#[test]
 fn a_program_whose_requests_have_no_stacks_is_told_of() {
     let place = Place::new();
     let ours = env!("CARGO_BIN_EXE_x11prof");

@@ -114,8 +114,11 @@ pub struct HandlerTime {
 pub struct StackFrame {
     /// The file of the code; empty where there is none.
     pub file: String,
-    /// The address in the file, of the call and not of the return.
+    /// The address in the file, of the call and not of the return; the line of a call in an interpreted program.
     pub address: u64,
+    /// The function of an interpreted program, which its file does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
 }
 
 /// Requests in a row that a client made on one stack; `[ids, sequence, count, stack]` in the file.

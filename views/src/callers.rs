@@ -1,6 +1,6 @@
 //! Where in the programs the waits for replies began, and requests were made.
 
-use x11prof_analyzer::{By, CallerReport, CallersReport, FunctionReport, place_of};
+use x11prof_analyzer::{By, CallerReport, CallersReport, FunctionReport, interpreted, place_of};
 
 use crate::page::{Page, Style, cut};
 use crate::plain::plain;
@@ -134,23 +134,20 @@ pub(crate) fn waited_in(callers: &[CallerReport]) -> Option<String> {
 
 /// The names of a group of requests, by the program's functions that made them, the innermost first.
 pub fn group_names(functions: &[FunctionReport], by: By) -> Vec<String> {
-    match (functions.first(), by) {
+    let without_line = |one: &FunctionReport| FunctionReport {
+        line: None,
+        ..one.clone()
+    };
+    let own = interpreted(functions).or(functions.first());
+    match (own, by) {
         (None, _) => vec!["(not known)".to_owned()],
-        (Some(first), By::Line) if first.line.is_some() => function_names(&functions[..1]),
         (Some(_), By::Stack) => chain_names(functions, CALLERS),
-        (Some(first), _) => {
-            // A function without a name has its first caller with one.
-            let shown = if first.name.is_some() {
-                1
-            } else {
-                functions.len()
-            };
-            let without_lines = functions[..shown].iter().map(|one| FunctionReport {
-                line: None,
-                ..one.clone()
-            });
-            vec![place(&without_lines.collect::<Vec<_>>())]
-        }
+        (Some(own), By::Line) if own.line.is_some() => function_names([own]),
+        (Some(own), _) if own.name.is_some() => function_names([&without_line(own)]),
+        // A function without a name has its first caller with one.
+        _ => vec![place(
+            &functions.iter().map(without_line).collect::<Vec<_>>(),
+        )],
     }
 }
 
@@ -160,10 +157,15 @@ pub fn function_names<'a>(functions: impl IntoIterator<Item = &'a FunctionReport
     named.map(|name| plain(&name).into_owned()).collect()
 }
 
-/// The first function of a stack, and the next that have names.
+/// The first function of a stack, and the next that have names; of an interpreted program its own.
 fn chain_names(functions: &[FunctionReport], most: usize) -> Vec<String> {
+    let is_interpreted = functions.iter().any(|one| one.interpreted);
+    let is_named = |one: &FunctionReport| match is_interpreted {
+        true => one.interpreted,
+        false => one.name.is_some() && !is_start(one),
+    };
     let named = (0..).zip(functions);
-    let named = named.filter(|(at, one)| *at == 0 || one.name.is_some() && !is_start(one));
+    let named = named.filter(|(at, one)| *at == 0 || is_named(one));
     function_names(named.take(most).map(|(_, one)| one))
 }
 
@@ -258,6 +260,7 @@ mod tests {
             module: module.to_owned(),
             line: None,
             inlined: false,
+            interpreted: false,
         };
         let (f, g) = (of(Some("f"), "libtk.so.6"), of(Some("g"), "libtk.so.6"));
         let unknown = of(None, "libtk.so.6+0x4a0");

@@ -58,6 +58,7 @@ pub const TEST: &[Needed] = &[
     needed("javac", "default-jdk-headless"),
     needed("/usr/share/doc/default-jre/copyright", "default-jre"),
     needed("/usr/share/doc/python3-gi/copyright", "python3-gi"),
+    needed("/usr/share/doc/python3-tk/copyright", "python3-tk"),
     needed(
         "/usr/share/doc/python3-gi-cairo/copyright",
         "python3-gi-cairo",

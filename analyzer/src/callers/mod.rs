@@ -14,7 +14,8 @@ use x11prof_trace::{ConnectionId, Control};
 use crate::code_stacks::STACKS;
 use crate::pipeline::{Observation, Seen};
 pub use report::{
-    CallerReport, CallersReport, FunctionReport, RequestCount, place_of, program_functions,
+    CallerReport, CallersReport, FunctionReport, RequestCount, interpreted, place_of,
+    program_functions,
 };
 
 /// Waits, and stacks, that have not met, at most: a stack comes soon before or after its reply.

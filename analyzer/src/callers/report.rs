@@ -54,6 +54,8 @@ pub struct FunctionReport {
     pub line: Option<String>,
     /// True where the call was inlined into the next function.
     pub inlined: bool,
+    /// True for a function of an interpreted program (Python).
+    pub interpreted: bool,
 }
 
 /// The number of waits for replies to one kind of request.
@@ -75,7 +77,8 @@ pub struct CallerReport {
     /// Their requests, the most frequent first.
     pub requests: Vec<RequestCount>,
     /// The functions of the stack that waited most, from the innermost one outside of the X libraries, libc and Rust's own
-    /// crates outwards. All stacks of the place have the first one, and the next that has a name.
+    /// crates outwards. All stacks of the place have the first one, and the next interpreted one; without any, the next that
+    /// has a name.
     pub functions: Vec<FunctionReport>,
     /// True if that stack ends with the thread's first function.
     pub whole: bool,
@@ -211,11 +214,30 @@ fn places(
     callers
 }
 
-/// The functions that stand for a place: the first, and the next that has a name.
+/// The functions that stand for a place: the first, and the interpreted one of the program, or else the next that has a
+/// name.
 pub fn place_of(functions: &[FunctionReport]) -> impl Iterator<Item = &FunctionReport> {
     let (first, callers) = functions.split_at(functions.len().min(1));
-    let named = callers.iter().filter(|one| one.name.is_some());
-    first.iter().chain(named.take(1))
+    let named = interpreted(callers).or_else(|| callers.iter().find(|one| one.name.is_some()));
+    first.iter().chain(named)
+}
+
+/// The innermost interpreted function outside of the language's own library; a stack that has none there ends in that.
+pub fn interpreted(functions: &[FunctionReport]) -> Option<&FunctionReport> {
+    let mut all = functions.iter().filter(|one| one.interpreted);
+    let own = all.clone().find(|one| !is_of_python(one));
+    own.or_else(|| all.next())
+}
+
+/// True for a function of Python's own library: `/usr/lib/python3.11/tkinter/__init__.py`, `<frozen importlib._bootstrap>`.
+fn is_of_python(function: &FunctionReport) -> bool {
+    let file = function.line.as_deref().unwrap_or_default();
+    let folder = |part: &str| {
+        part.strip_prefix("python3.")
+            .is_some_and(|minor| minor.parse::<u8>().is_ok())
+    };
+    file.starts_with("<frozen ")
+        || (file.split('/').any(folder) && !file.split('/').any(|part| part.ends_with("-packages")))
 }
 
 /// The functions of a stack, from the innermost one outside of the X libraries, libc and Rust's own crates outwards. `name`

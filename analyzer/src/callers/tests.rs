@@ -13,6 +13,7 @@ fn named(frame: &StackFrame) -> Vec<FunctionReport> {
         module: frame.file.clone(),
         line: None,
         inlined,
+        interpreted: false,
     };
     let inlined = "<x11rb::Connection as core::Any>::wait".to_owned();
     vec![
@@ -45,6 +46,7 @@ fn stack(number: u32, function: u64) -> Control {
     let frames = frames.map(|(file, address)| StackFrame {
         file: file.to_owned(),
         address,
+        function: None,
     });
     Control::Stack {
         stack: number,

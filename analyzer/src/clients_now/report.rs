@@ -78,7 +78,7 @@ pub struct ClientNow {
     pub held: BTreeMap<String, HeldNow>,
     /// Grabs during the interval.
     pub grabs: Vec<GrabNow>,
-    /// The holders of the server that the client waited for.
+    /// The holders of the server that the client waited for, the longest waits first.
     pub waits_for: Vec<WaitNow>,
 }
 

@@ -295,7 +295,9 @@ impl ClientsNow {
             client: self.summary.client_name(client),
             waited_ms: nanos_ms(nanos),
         });
-        waits.collect()
+        let mut waits: Vec<WaitNow> = waits.collect();
+        waits.sort_by(|a, b| b.waited_ms.total_cmp(&a.waited_ms));
+        waits
     }
 
     fn requests(

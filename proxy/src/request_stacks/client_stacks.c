@@ -22,8 +22,8 @@
 #include <unwind.h>
 
 enum { PAGE = 4096, REQUESTS = 1 << 19, DEFINITIONS = 32 << 20, PLACES = 1 << 16, MOST_STACKS = 50000 };
-enum { DEPTH = 200, BUCKETS = 1 << 14, CHAIN = 16, KNOWN = 32 << 20, MODULES = 512 };
-enum { A_MODULE = 1, A_STACK = 2, IS_WHOLE = 1u << 31, NO_MODULE = 0 };
+enum { DEPTH = 200, BUCKETS = 1 << 14, CHAIN = 16, KNOWN = 32 << 20, MODULES = 512, NAME = 2 * PATH_MAX };
+enum { A_MODULE = 1, A_STACK = 2, A_FUNCTION = 3, IS_WHOLE = 1u << 31, NO_MODULE = 0 };
 
 struct request {
     uint32_t base, sequence, stack;
@@ -32,7 +32,7 @@ struct request {
 
 struct frame {
     uint32_t module, unused;
-    uint64_t address; /* in the file, of the call */
+    uint64_t address; /* in the file, of the call; a line of a function of Python */
 };
 
 struct definition {
@@ -56,7 +56,7 @@ struct shared {
 /* A stack that was unwound: the places of its return addresses, and their values. */
 struct known {
     struct known *next;
-    uint64_t *at, pc;
+    uint64_t *at, pc, python;
     uint32_t stack, depth, ended;
     struct {
         uint64_t *at, value;
@@ -136,6 +136,10 @@ static void *real(const char *library, const char *name, void *caller)
     return found ? found : dlsym(RTLD_NEXT, name);
 }
 
+static int define(uint32_t kind, uint32_t number, uint32_t count, const void *from, uint32_t bytes);
+
+#include "python.h"
+
 static void begin(void)
 {
     int no = 0;
@@ -149,6 +153,7 @@ static void begin(void)
     ip_of = dlsym(unwinder, "_Unwind_GetIP");
     cfa_of = dlsym(unwinder, "_Unwind_GetCFA");
     find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
+    python_begin(dlsym(unwinder, "_Unwind_FindEnclosingFunction"));
     int file = open(path, O_RDWR | O_CLOEXEC);
     if (!backtrace_by || !ip_of || !cfa_of || file < 0)
         return;
@@ -264,21 +269,27 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *to)
 
 static uint32_t add_stack(const struct walk *walk)
 {
-    uint32_t number = __atomic_add_fetch(&shared->stacks, 1, __ATOMIC_RELAXED);
+    uint32_t number = __atomic_add_fetch(&shared->stacks, 1, __ATOMIC_RELAXED), count = 0;
     if (number > MOST_STACKS)
         return 0;
-    struct frame frames[DEPTH] = {0};
+    struct frame frames[2 * DEPTH] = {0};
+    struct python_stack python;
+    python_read(&python, walk->pc, walk->depth);
     for (int i = 0; i < walk->depth; i++) {
+        if (python_is_loop(walk->pc[i])) {
+            count += python_take(&python, frames + count, 2 * DEPTH - count - (walk->depth - i));
+            continue;
+        }
         uint64_t base = 0, call = walk->pc[i] - 1;
-        frames[i].module = module_of(call, &base);
-        frames[i].address = call - base;
+        frames[count].module = module_of(call, &base);
+        frames[count++].address = call - base;
     }
-    uint32_t count = walk->depth | (walk->ended ? IS_WHOLE : 0);
-    return define(A_STACK, number, count, frames, sizeof frames[0] * walk->depth) ? number : 0;
+    uint32_t whole = walk->ended ? IS_WHOLE : 0;
+    return define(A_STACK, number, count | whole, frames, sizeof frames[0] * count) ? number : 0;
 }
 
 /* Unwinds a stack, and keeps the places of its return addresses. */
-static uint32_t learn(uint64_t *at, uint64_t pc, struct known **bucket)
+static uint32_t learn(uint64_t *at, uint64_t pc, uint64_t python, struct known **bucket)
 {
     int nobody = 0, self = getpid(), other = learner;
     /* Another thread learns, or did when this process was forked off. */
@@ -294,7 +305,7 @@ static uint32_t learn(uint64_t *at, uint64_t pc, struct known **bucket)
     if (walk.depth && known_used + size <= KNOWN && (stack = add_stack(&walk))) {
         struct known *known = (void *)(known_memory + known_used);
         known_used += size;
-        *known = (struct known){*bucket, at, pc, stack, walk.depth, walk.ended};
+        *known = (struct known){*bucket, at, pc, python, stack, walk.depth, walk.ended};
         newest = known;
         for (int i = 0; i < walk.depth; i++) {
             known->returns[i].at = walk.at[i];
@@ -308,13 +319,13 @@ static uint32_t learn(uint64_t *at, uint64_t pc, struct known **bucket)
 
 static uint32_t stack_of(uint64_t *at, uint64_t pc)
 {
-    uint64_t hash = (pc ^ (uint64_t)at << 13) * 0x9E3779B97F4A7C15ULL;
+    uint64_t python = python_hash(), hash = (pc ^ (uint64_t)at << 13 ^ python) * 0x9E3779B97F4A7C15ULL;
     struct known **bucket = &buckets[hash >> 50];
     struct known *known = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
     for (int i = 0; known && i < CHAIN; i++, known = known->next)
-        if (known->at == at && known->pc == pc && holds(known, 0))
+        if (known->at == at && known->pc == pc && known->python == python && holds(known, 0))
             return known->stack;
-    return learn(at, pc, bucket);
+    return learn(at, pc, python, bucket);
 }
 
 static inline void note(uint32_t base, uint32_t sequence, uint64_t *at)

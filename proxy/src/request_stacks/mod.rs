@@ -71,7 +71,7 @@ impl RequestStacks {
             ring,
             tap,
             since,
-            files: HashMap::new(),
+            places: HashMap::new(),
             library: library.to_string_lossy().into_owned(),
             numbers: HashMap::new(),
             known: HashMap::new(),
@@ -140,8 +140,8 @@ struct Reader {
     tap: Tap,
     /// The time of the last reading: what comes now was made later, and was not sent before.
     since: Timestamp,
-    /// Files of code by the clients' numbers.
-    files: HashMap<u32, String>,
+    /// Files of code, and functions of Python, by the clients' numbers.
+    places: HashMap<u32, (String, Option<String>)>,
     /// The file of the library itself.
     library: String,
     /// The trace's numbers of stacks by the clients' numbers, and by their frames.
@@ -197,7 +197,11 @@ impl Reader {
     fn define(&mut self, definition: Definition) {
         let (number, frames, is_whole) = match definition {
             Definition::Module { number, file } => {
-                self.files.insert(number, file);
+                self.places.insert(number, (file, None));
+                return;
+            }
+            Definition::Function { number, file, name } => {
+                self.places.insert(number, (file, Some(name)));
                 return;
             }
             Definition::Stack {
@@ -206,9 +210,13 @@ impl Reader {
                 is_whole,
             } => (number, frames, is_whole),
         };
-        let frames = frames.into_iter().map(|(module, address)| StackFrame {
-            file: self.files.get(&module).cloned().unwrap_or_default(),
-            address,
+        let frames = frames.into_iter().map(|(place, address)| {
+            let (file, function) = self.places.get(&place).cloned().unwrap_or_default();
+            StackFrame {
+                file,
+                address,
+                function,
+            }
         });
         // A request may be sent within another one.
         let frames = frames.filter(|frame| frame.file != self.library);

@@ -51,6 +51,12 @@ pub(super) enum Definition {
         number: u32,
         file: String,
     },
+    /// A function of Python, whose frames have lines for addresses.
+    Function {
+        number: u32,
+        file: String,
+        name: String,
+    },
     Stack {
         number: u32,
         /// Modules and addresses in their files, the innermost first.
@@ -192,6 +198,15 @@ fn definition(bytes: &[u8]) -> Option<Definition> {
                     })
                     .collect(),
                 is_whole: count & IS_WHOLE != 0,
+            })
+        }
+        3 => {
+            let texts = String::from_utf8_lossy(body.get(..count as usize)?);
+            let (file, name) = texts.split_once('\0')?;
+            Some(Definition::Function {
+                number,
+                file: file.to_owned(),
+                name: name.to_owned(),
             })
         }
         _ => None,

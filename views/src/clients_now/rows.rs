@@ -152,10 +152,7 @@ fn what(client: &ClientNow, report: &NowReport) -> String {
         one.how == "busy" && Some(one.connection) == client.client && !one.waited.is_empty()
     });
     let grows = client.held.iter().find(|(_, held)| held.grows);
-    let waits = client
-        .waits_for
-        .iter()
-        .max_by(|a, b| a.waited_ms.total_cmp(&b.waited_ms));
+    let waits = client.waits_for.first();
     if of_server {
         return "grabs server".to_owned();
     }
