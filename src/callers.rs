@@ -11,7 +11,8 @@ use x11prof_analyzer::{
 use x11prof_stacks::{Frame, Names};
 use x11prof_trace::{ConnectionId, Control, StackFrame, Timestamp};
 
-use x11prof_views::callers::{function_names, group_names};
+use x11prof_collection::EpisodeRow;
+use x11prof_views::callers::{function_names, group_names, longest_wait};
 
 use crate::error::{CommandError, shown};
 
@@ -56,6 +57,24 @@ impl NamedCallers {
             report.callers = self.callers.report(stacks, name);
             report
         })
+    }
+
+    /// Names for `rows` of episodes the places from which their clients waited longest. `first` is the trace's first time.
+    pub(crate) fn name_rows(&self, rows: &mut [EpisodeRow], first: Timestamp) {
+        if self.names.stacks.is_empty() {
+            return;
+        }
+        let stacks = &self.names.stacks;
+        let mut names = KnownNames::default();
+        for row in rows {
+            let start = first.as_nanos().saturating_add(row.start);
+            let span = (start, start.saturating_add(row.latency));
+            let name = |frame: &_| names.of(frame, &self.names);
+            let callers = self
+                .callers
+                .between(ConnectionId(row.client), span, stacks, name);
+            row.waited_in = longest_wait(&callers);
+        }
     }
 
     /// Names for the `episodes` of a trace the places from which their clients waited. `first` is the trace's first time.
@@ -138,17 +157,10 @@ impl FunctionNames {
         &self,
         act: impl FnOnce(&mut dyn FnMut(&StackFrame) -> Vec<FunctionReport>) -> R,
     ) -> R {
-        let mut names = Names::default();
-        let mut files: HashMap<String, bool> = HashMap::new();
-        let result = act(&mut |frame| {
-            if let Some(name) = &frame.function {
-                return vec![interpreted(frame, name)];
-            }
-            let known = files.entry(frame.file.clone());
-            let is_unchanged = *known.or_insert_with(|| self.is_unchanged(&frame.file));
-            functions(frame, is_unchanged.then_some(&mut names))
-        });
-        let mut changed: Vec<String> = files
+        let mut names = KnownNames::default();
+        let result = act(&mut |frame| names.of(frame, self));
+        let mut changed: Vec<String> = names
+            .files
             .into_iter()
             .filter(|(file, is_unchanged)| !is_unchanged && file.starts_with('/'))
             .map(|(file, _)| shown(Path::new(&file)))
@@ -169,6 +181,25 @@ impl FunctionNames {
         let about = about.filter(std::fs::Metadata::is_file);
         let modified = about.and_then(|about| about.modified().ok());
         modified.is_some_and(|modified| self.recorded.is_none_or(|recorded| modified <= recorded))
+    }
+}
+
+/// Names that were looked up, and whether files are as they were.
+#[derive(Default)]
+struct KnownNames {
+    names: Names,
+    files: HashMap<String, bool>,
+}
+
+impl KnownNames {
+    /// The functions of a frame of a recording.
+    fn of(&mut self, frame: &StackFrame, recorded: &FunctionNames) -> Vec<FunctionReport> {
+        if let Some(name) = &frame.function {
+            return vec![interpreted(frame, name)];
+        }
+        let known = self.files.entry(frame.file.clone());
+        let is_unchanged = *known.or_insert_with(|| recorded.is_unchanged(&frame.file));
+        functions(frame, is_unchanged.then_some(&mut self.names))
     }
 }
 

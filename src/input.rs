@@ -41,20 +41,25 @@ pub(crate) const REPLAY_OF: &str = "replay-of";
 
 /// Says of a replay's trace which of its figures are the program's.
 pub(crate) fn tell_replay(path: &Path) -> Result<(), CommandError> {
+    if let Some(played) = replay_of(path)? {
+        say!(
+            "{} is a replay of {played}: requests, bytes and the server's time are the program's; waits and the client's time are the player's",
+            shown(path)
+        );
+    }
+    Ok(())
+}
+
+/// The recording that a replay has played; `None` of a program's own recording.
+pub(crate) fn replay_of(path: &Path) -> Result<Option<String>, CommandError> {
     let mut reader = trace(path)?;
     // Labels come before the first client.
     while let Ok(Some(Record::Control(_, control))) = reader.next() {
-        let Control::Labels { labels } = control else {
-            continue;
-        };
-        if let Some(played) = labels.get(REPLAY_OF) {
-            say!(
-                "{} is a replay of {played}: requests, bytes and the server's time are the program's; waits and the client's time are the player's",
-                shown(path)
-            );
+        if let Control::Labels { mut labels } = control {
+            return Ok(labels.remove(REPLAY_OF));
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// Parameters on the machine of a recording.

@@ -45,7 +45,7 @@ impl CodeStacks {
     }
 
     /// True of a recording without stacks.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.stacks.is_empty()
     }
 

@@ -58,6 +58,8 @@ pub struct EpisodeRow {
     pub unsure: Option<String>,
     /// The request of another client that led to it.
     pub led_to_by: Option<String>,
+    /// The place in the program from which its client waited longest: of recordings with stacks, and in no table.
+    pub waited_in: Option<String>,
 }
 
 impl EpisodeRow {
@@ -94,6 +96,7 @@ impl EpisodeRow {
             bytes: episode.bytes,
             unsure: episode.unsure.map(|why| why.why().to_owned()),
             led_to_by: episode.asked().map(|request| request.to_string()),
+            waited_in: None,
         }
     }
 }
@@ -120,6 +123,7 @@ fn words<'a>(blamed: &Blamed, name: impl Fn(ConnectionId) -> Option<&'a str>) ->
         ("server_processor", _) => "no free processor for the server".to_owned(),
         ("queue", _) => "an earlier action".to_owned(),
         ("sleep", _) => "sleep or timer".to_owned(),
+        ("elsewhere", _) => "other waits".to_owned(),
         ("disk", _) => "waiting for a file".to_owned(),
         ("network", _) => "network".to_owned(),
         ("processor", _) => "no free processor".to_owned(),

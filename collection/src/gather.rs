@@ -91,6 +91,11 @@ impl Gather {
         &self.about.session
     }
 
+    /// The time of the trace's first record.
+    pub fn first(&self) -> Timestamp {
+        self.about.first.unwrap_or_default()
+    }
+
     /// The latencies since the last call, for a recording that goes on.
     pub fn take_latencies(&mut self) -> Latencies {
         std::mem::take(&mut self.about.latencies)

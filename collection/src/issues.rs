@@ -12,6 +12,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroU32;
 
 use crate::episode_row::{EpisodeRow, PARTS};
 use crate::hive::Partition;
@@ -53,7 +54,13 @@ pub(crate) struct Occurrence {
     /// The part of the latency over the threshold.
     pub(crate) over: u64,
     pub(crate) session: SessionNumber,
+    /// The place in the program from which its client waited longest.
+    pub(crate) waited_in: Option<PlaceNumber>,
 }
+
+/// The number of a place in a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct PlaceNumber(NonZeroU32);
 
 /// The worst of an issue's episodes.
 #[derive(Debug, Clone, Default)]
@@ -121,6 +128,9 @@ pub struct Issues {
     /// The place of each key's issue in `issues`.
     keys: HashMap<String, usize>,
     pub(crate) issues: Vec<Issue>,
+    /// Places in programs, and their numbers from 1 on.
+    pub(crate) places: Vec<String>,
+    place_numbers: HashMap<String, PlaceNumber>,
     /// The number of episodes by program and landmark.
     pub(crate) of_landmark: HashMap<(Option<String>, String), u64>,
     /// The number of episodes by version and step of latency.
@@ -197,6 +207,7 @@ impl Issues {
             Some(at) => *at,
             None => self.new_issue(key, row),
         };
+        let waited_in = row.waited_in.as_deref().and_then(|name| self.place(name));
         let Some(issue) = self.issues.get_mut(at) else {
             return;
         };
@@ -207,6 +218,7 @@ impl Issues {
             latency: row.latency,
             over,
             session,
+            waited_in,
         });
         for (sum, part) in issue.parts.iter_mut().zip(row.parts) {
             *sum = sum.saturating_add(part);
@@ -228,6 +240,37 @@ impl Issues {
                 client: row.client,
             };
         }
+    }
+
+    /// The number of a place, while there is room for more.
+    fn place(&mut self, name: &str) -> Option<PlaceNumber> {
+        if let Some(known) = self.place_numbers.get(name) {
+            return Some(*known);
+        }
+        let next = u32::try_from(self.places.len() + 1).ok();
+        let number = PlaceNumber(
+            next.filter(|_| self.places.len() < ISSUES_LIMIT)
+                .and_then(NonZeroU32::new)?,
+        );
+        self.places.push(name.to_owned());
+        self.place_numbers.insert(name.to_owned(), number);
+        Some(number)
+    }
+
+    /// The places from which the clients of these episodes waited longest, the most frequent first, with the number of
+    /// episodes.
+    pub(crate) fn ranked_places(&self, of: &[Occurrence]) -> Vec<(&str, usize)> {
+        let mut counts: HashMap<PlaceNumber, usize> = HashMap::new();
+        for place in of.iter().filter_map(|one| one.waited_in) {
+            *counts.entry(place).or_default() += 1;
+        }
+        let named = counts.into_iter().filter_map(|(place, count)| {
+            let name = self.places.get(place.0.get() as usize - 1)?;
+            Some((name.as_str(), count))
+        });
+        let mut list: Vec<_> = named.collect();
+        list.sort_unstable_by_key(|(name, count)| (Reverse(*count), *name));
+        list
     }
 
     fn new_issue(&mut self, key: String, row: &EpisodeRow) -> usize {

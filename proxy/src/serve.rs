@@ -24,6 +24,8 @@ use crate::recorder::HANG_PATIENCE;
 const INTERRUPT_PATIENCE: Duration = Duration::from_secs(1);
 /// A command that was asked to end may take this long before we end without it.
 const TERMINATE_PATIENCE: Duration = Duration::from_secs(2);
+/// Connections of a command whose time was over and that has ended may stay so long.
+const LAST_PATIENCE: Duration = Duration::from_millis(250);
 /// Clients that are connected this long after the command's end are told of.
 const LEFT_PATIENCE: Duration = Duration::from_secs(2);
 /// The interval between two looks at the disk.
@@ -118,6 +120,10 @@ pub(crate) async fn serve(
                 command = None;
                 exit_status = Some(status.map_err(system("to wait for the command"))?);
                 tell_left = Some(Instant::now() + LEFT_PATIENCE);
+                // Its time is over: the last bytes of its connections come at once, and daemons are not waited for.
+                if timed_out {
+                    ending = Ending::Terminated(Instant::now() + LAST_PATIENCE);
+                }
             }
             how = signalled(&mut interrupt, &mut terminate, &mut hang_up) => {
                 ending = match (ending, how, &command) {

@@ -29,14 +29,13 @@ pub(crate) fn run(arguments: &Diff) -> Outcome {
         .old
         .first()
         .map_or(Path::new(""), PathBuf::as_path);
-    let prices = match &arguments.params {
-        Some(name) => input::named_prices(name, first, false)?,
-        None => input::matching_prices(first, false)?,
-    };
+    let named = arguments.params.as_ref();
+    let named = named.map(|name| input::named_prices(name, first, false));
+    let named = named.transpose()?.map(|prices| prices.parameters);
     let side = |traces: &[PathBuf]| -> Result<Vec<Figures>, CommandError> {
         let figures = traces
             .iter()
-            .map(|path| figures(path, &prices.parameters, arguments.client.as_deref()));
+            .map(|path| figures(path, named.as_ref(), arguments.client.as_deref()));
         figures.collect()
     };
     let difference = Difference::new(&side(&arguments.old)?, &side(&arguments.new)?);
@@ -51,15 +50,19 @@ pub(crate) fn run(arguments: &Diff) -> Outcome {
     }
 }
 
-/// The figures of one recording.
+/// The figures of one recording, with the prices that the user named, or those of its own server.
 fn figures(
     path: &Path,
-    parameters: &ServerParameters,
+    named: Option<&ServerParameters>,
     client: Option<&str>,
 ) -> Result<Figures, CommandError> {
+    let parameters = match named {
+        Some(parameters) => parameters.clone(),
+        None => input::matching_prices(path, false)?.parameters,
+    };
     let mut pass = Pass::open(path, None)?.tell_missing();
     let rules = Substitutions::default();
-    let profile = Profile::new(parameters, &rules, Blocking::default());
+    let profile = Profile::new(&parameters, &rules, Blocking::default());
     let mut run = FiguresOfRun::new(profile, client);
     pass.follow_changes(run.knows_updates());
     pass.run(|observation| run.observe(observation))?;

@@ -16,7 +16,9 @@ use x11prof_collection::{
 use super::files::{Found, TWICE};
 use super::in_order::in_order;
 use super::progress::Reading;
+use crate::callers::NamedCallers;
 use crate::error::{CommandError, shown};
+use crate::input::replay_of;
 use crate::pass::{Pass, tell_missing};
 
 /// The tables that issues are made of.
@@ -116,6 +118,10 @@ const INCOMPLETE: usize = 10;
 type Read = (Session, Vec<EpisodeRow>, Latencies, MissingParts);
 
 fn trace(path: &Path, selection: Selection) -> Result<Read, CommandError> {
+    if let Some(played) = replay_of(path)? {
+        let why = format_args!("a replay of {played}: its waits are the player's");
+        return Err(CommandError::failed(why));
+    }
     let name = path.to_string_lossy();
     let mut gather = Gather::new(&name, &Thresholds::default());
     let mut rows = Vec::new();
@@ -124,13 +130,16 @@ fn trace(path: &Path, selection: Selection) -> Result<Read, CommandError> {
             rows.push(row.clone());
         }
     };
-    let mut missing = MissingParts::default();
+    let (mut missing, mut callers) = (MissingParts::default(), NamedCallers::default());
     Pass::open(path, None)?.run(|observation| {
         missing.observe(observation);
+        callers.observe(observation, |_| true);
         gather.observe(observation, &mut keep);
     })?;
     missing.end();
+    let first = gather.first();
     let (session, latencies) = gather.finish(&mut keep);
+    callers.name_rows(&mut rows, first);
     Ok((session, rows, latencies, missing))
 }
 

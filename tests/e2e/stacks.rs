@@ -138,6 +138,17 @@ fn the_slowest_actions_name_the_functions_that_waited() {
         .expect("callers");
     let waits: u64 = all.iter().filter_map(|one| one["waits"].as_u64()).sum();
     assert!(waits > 10, "{report:#}");
+    // The issue of the start-up has the place in which it waited longest.
+    let issues = place.json(["issues", "x11prof.mcap", "--format", "json"]);
+    let all_issues = issues["issues"].as_array().expect("issues");
+    let start_up = all_issues.iter().find(|one| one["landmark"] == "Start-up");
+    let start_up = start_up.unwrap_or_else(|| panic!("{issues:#}"));
+    let waited_in = start_up["waited_in"][0]["place"].as_str().expect("a place");
+    let first = all[0]["functions"][0]["name"].as_str().unwrap_or_default();
+    assert!(waited_in.starts_with(first), "{waited_in}: {first}");
+    assert_eq!(start_up["by_version"][0]["waited_in"], waited_in);
+    let page = place.ok(["issues", "x11prof.mcap", "--details"]);
+    assert!(page.contains("Waited longest in "), "{page}");
 }
 
 #[test]
@@ -176,6 +187,13 @@ fn by_function(place: &Place, by: &str) -> Vec<(String, u64, f64)> {
         Some((name, one["count"].as_u64()?, one["server_ms"].as_f64()?))
     };
     groups.iter().filter_map(group).collect()
+}
+
+/// The collapsed stacks of a recording.
+fn flames(place: &Place) -> String {
+    let words = ["--to", "collapsed", "--by", "stack", "-o", "flames"];
+    place.ok(["export"].iter().chain(&words));
+    std::fs::read_to_string(place.path("flames")).expect("stacks")
 }
 
 #[test]
@@ -265,16 +283,7 @@ fn each_request_has_the_function_that_made_it() {
             (&left[0]["count"], &left[1]),
             (&Value::from(7), &Value::Null)
         );
-        place.ok([
-            "export",
-            "--to",
-            "collapsed",
-            "--by",
-            "stack",
-            "-o",
-            "flames",
-        ]);
-        let flames = std::fs::read_to_string(place.path("flames")).expect("stacks");
+        let flames = flames(&place);
         let main = "main (drawer.c";
         let clear = flames
             .lines()
@@ -363,16 +372,7 @@ fn each_request_of_python_has_its_function_and_line() {
     let mut arcs = requests.iter().filter(|one| one["name"] == "PolyFillArc");
     let arcs = arcs.next().expect("ellipses");
     assert_eq!(arcs["count"], 300);
-    place.ok([
-        "export",
-        "--to",
-        "collapsed",
-        "--by",
-        "stack",
-        "-o",
-        "flames",
-    ]);
-    let flames = std::fs::read_to_string(place.path("flames")).expect("stacks");
+    let flames = flames(&place);
     let drawing: Vec<&str> = flames
         .lines()
         .filter(|line| line.contains(";PolyFillArc "))

@@ -132,6 +132,11 @@ pub(crate) fn waited_in(callers: &[CallerReport]) -> Option<String> {
     (!named.is_empty()).then(|| format!("Waited in {}", named.join(", in ")))
 }
 
+/// The place from which a client waited longest; `None` where no wait was looked at.
+pub fn longest_wait(callers: &[CallerReport]) -> Option<String> {
+    callers.first().map(|one| place(&one.functions))
+}
+
 /// The names of a group of requests, by the program's functions that made them, the innermost first.
 pub fn group_names(functions: &[FunctionReport], by: By) -> Vec<String> {
     let without_line = |one: &FunctionReport| FunctionReport {

@@ -31,6 +31,9 @@ pub struct IssueReport {
     pub patterns: Vec<PatternReport>,
     /// The number of all patterns.
     pub pattern_count: usize,
+    /// The places in the program from which clients waited longest, the most frequent first, twenty at most; of recordings
+    /// with stacks.
+    pub waited_in: Vec<WaitedInReport>,
     /// Sessions in which it occurred.
     pub sessions: usize,
     /// Different users who met it, as far as they are known.
@@ -86,6 +89,15 @@ pub struct PatternReport {
     pub total_over_threshold_ms: f64,
 }
 
+/// A place in the program from which clients waited longest in episodes of an issue.
+#[derive(Debug, Clone, Serialize)]
+pub struct WaitedInReport {
+    /// The function that asked, and its next caller with a name.
+    pub place: String,
+    /// Episodes over the threshold.
+    pub occurrences: usize,
+}
+
 /// The parts of an issue's time, in milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct IssueParts {
@@ -112,6 +124,8 @@ pub struct ByVersion {
     pub sessions: usize,
     /// Episodes.
     pub occurrences: usize,
+    /// The place from which clients waited longest in most episodes; null where no stack is known.
+    pub waited_in: Option<String>,
     /// The median latency of the episodes.
     pub median_ms: f64,
     /// The sum over all episodes of the time over the threshold.
@@ -198,6 +212,15 @@ pub(super) fn report(
                 total_over_threshold_ms: ms(of.over),
             })
             .collect(),
+        waited_in: issues
+            .ranked_places(&of.occurrences)
+            .into_iter()
+            .take(PATTERNS)
+            .map(|(place, occurrences)| WaitedInReport {
+                place: place.to_owned(),
+                occurrences,
+            })
+            .collect(),
         sessions: sessions.len(),
         users: users.len(),
         occurrences: of.occurrences.len(),
@@ -232,6 +255,10 @@ pub(super) fn report(
                     version: name.map(str::to_owned),
                     sessions: sessions.len(),
                     occurrences: list.len(),
+                    waited_in: issues
+                        .ranked_places(list)
+                        .first()
+                        .map(|(place, _)| (*place).to_owned()),
                     median_ms: ms(median(list.iter().map(|one| one.latency).collect())),
                     total_over_threshold_ms: over_ms,
                     per_action_ms: actions

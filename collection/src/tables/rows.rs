@@ -74,6 +74,7 @@ impl EpisodeRow {
             bytes: number(of(13 + PARTS)),
             unsure: text(of(14 + PARTS)),
             led_to_by: text(of(15 + PARTS)),
+            waited_in: None,
         };
         (name(0), name(1), row)
     }

@@ -21,7 +21,7 @@ pub fn audit(pages: &Pages) -> Audit {
     for check in Check::all(CHECKS) {
         let before = audit.made();
         check.apply(pages, &mut audit);
-        if audit.made() == before {
+        if audit.made() == before && !audit.idle.contains(&check.figure) {
             audit.idle.push(check.figure);
         }
     }

@@ -69,7 +69,7 @@ impl fmt::Display for Audit {
         }
         match self.idle.is_empty() {
             true => Ok(()),
-            false => writeln!(out, "not in this recording: {}", self.idle.join(", ")),
+            false => writeln!(out, "not in this recording: {}", self.idle.join("; ")),
         }
     }
 }

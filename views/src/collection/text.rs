@@ -11,6 +11,8 @@ use crate::units::{counted, duration};
 const ROWS: usize = 15;
 /// Patterns of an issue that are shown where details are wanted.
 const PATTERNS: usize = 5;
+/// Places of an issue's waits that are shown.
+const PLACES: usize = 3;
 /// The length of a pattern: three lines.
 const PATTERN: usize = 210;
 
@@ -181,6 +183,7 @@ fn details_of(of: &IssueReport, report: &IssuesReport, page: &Page) -> String {
         let more = of.pattern_count - PATTERNS;
         lines.push(format!("… {}", counted(more as u64, "more pattern")));
     }
+    lines.extend(waited_in(of, report));
     if report.versions.len() > 1 {
         let by_version = of.by_version.iter().map(|one| {
             let version = one.version.as_deref().unwrap_or("no version");
@@ -202,6 +205,34 @@ fn details_of(of: &IssueReport, report: &IssuesReport, page: &Page) -> String {
     lines
         .map(|line| page.wrap(&format!("      {line}"), 8))
         .collect()
+}
+
+/// The places from which clients waited longest, and the commonest one of each version where they differ.
+pub(super) fn waited_in(of: &IssueReport, report: &IssuesReport) -> Vec<String> {
+    let shown = of.waited_in.iter().take(PLACES);
+    let mut places: Vec<String> = shown
+        .map(|one| format!("{} ({})", one.place, one.occurrences))
+        .collect();
+    if places.is_empty() {
+        return Vec::new();
+    }
+    let more = of.waited_in.len().saturating_sub(PLACES);
+    places.extend((more > 0).then(|| format!("{more} more")));
+    let mut lines = vec![format!("Waited longest in {}.", places.join(", "))];
+    let by_version = of
+        .by_version
+        .iter()
+        .filter_map(|one| Some((one.version.as_deref(), one.waited_in.as_deref()?)));
+    let by_version: Vec<_> = by_version.collect();
+    let differ = by_version.windows(2).any(|two| two[0].1 != two[1].1);
+    if report.versions.len() > 1 && differ {
+        let named = by_version
+            .iter()
+            .map(|(version, place)| format!("{place} in {}", version.unwrap_or("no version")));
+        let named: Vec<String> = named.collect();
+        lines.push(format!("Mostly {}.", named.join(", ")));
+    }
+    lines
 }
 
 /// The kind of change, in a word.

@@ -68,7 +68,7 @@ fn difference(
         line.push_str(&format!(", {ratio:.2} times the recorded"));
     }
     let differences = comparison.requests.iter().filter_map(|request| {
-        let ms = |at: usize| Some(request.servers.get(at)?.server_ms);
+        let ms = |at: usize| Some(request.servers.get(at)?.charged_ms);
         Some((ms(at)? - ms(0)?, &request.name))
     });
     let mut differences: Vec<(f64, &String)> = differences.collect();

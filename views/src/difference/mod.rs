@@ -207,7 +207,9 @@ fn key(quantity: Quantity) -> String {
 /// The recordings of a version, in a line.
 fn side(side: &SideReport, page: &Page) -> String {
     let runs = side.traces.len();
-    let what = match side.command.is_empty() {
+    let program = side.command.first().map_or("", |program| program);
+    // Of replays, and of programs that were driven, the files tell more than the player's own words.
+    let what = match program.is_empty() || program.rsplit('/').next() == Some("x11prof") {
         true => side.traces.first().cloned().unwrap_or_default(),
         false => side.command.join(" "),
     };

@@ -36,7 +36,7 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
             of.server_ms.as_ref().map_or_else(|| "-".to_owned(), mean),
             mean(&of.requests),
             mean(&of.round_trips),
-            brief(of.unfreed.total),
+            format!("{:.0}", of.unfreed.total),
         ]);
     }
     format!(

@@ -2,12 +2,9 @@
 
 use x11prof_analyzer::{EpisodesReport, LandmarkReport};
 
-use super::words::{brief, fit, left_out, part, spare};
+use super::words::{brief, left_out, part};
 use crate::page::Page;
 use crate::table::Table;
-
-/// The width of a name on the narrowest page.
-const NAME: usize = 32;
 
 /// The table of landmarks, with at most `rows` rows; with `each_key` each landmark is below its group.
 pub(super) fn text(report: &EpisodesReport, rows: usize, each_key: bool, page: &Page) -> String {
@@ -47,7 +44,7 @@ pub(super) fn text(report: &EpisodesReport, rows: usize, each_key: bool, page: &
     let more = all.len().saturating_sub(rows);
     for (name, of) in all.into_iter().take(rows) {
         table.row([
-            fit(&name, NAME + spare(page)),
+            name,
             of.count.to_string(),
             brief(of.median_ms),
             brief(of.p95_ms),

@@ -41,7 +41,11 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
     let measure = "`x11prof measure --for TRACE`";
     match kind {
         WarningKind::Unpriced => (
-            format!("{} without a price count as 0", of("request")),
+            format!(
+                "{} without a price {} as 0",
+                of("request"),
+                if count == 1 { "counts" } else { "count" }
+            ),
             measure,
         ),
         WarningKind::Substituted => (

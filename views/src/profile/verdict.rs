@@ -61,7 +61,7 @@ fn recorded(report: &ProfileReport) -> String {
     )
 }
 
-/// The slowest start of a client: `Start-up 0.50 s: client 29 %, waiting 60 %, 135 round trips; over DSL
+/// The slowest start of a client: `Start-up 0.50 s: client 29 %, off-CPU 60 %, 135 round trips; over DSL
 /// 9.0 s`. The client's share is what it ran; off the processor it waited for files, other programs, or a
 /// processor; the server's share is what the client waited for it.
 fn start_up(report: &ProfileReport) -> Option<String> {
@@ -97,7 +97,7 @@ fn start_up(report: &ProfileReport) -> Option<String> {
         ("server", slowest.of_server_ms()),
         ("network", slowest.network_ms),
         ("no free processor for the server", slowest.processor_ms),
-        ("waiting", off),
+        ("off-CPU", off),
     ];
     let (name, most) = others.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let other = format!("{name} {}", of(most));

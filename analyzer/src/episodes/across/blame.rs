@@ -27,6 +27,8 @@ pub(crate) enum BlameKind {
     Disk,
     /// The client waited for time to pass.
     Sleep,
+    /// The client waited for another process, or for something that is not in the trace.
+    Elsewhere,
     /// No processor was free, for longer than the client ran.
     Processor,
     /// The server could run, and no processor was free for it.
@@ -44,6 +46,7 @@ impl BlameKind {
             BlameKind::Grab => "grab",
             BlameKind::Disk => "disk",
             BlameKind::Sleep => "sleep",
+            BlameKind::Elsewhere => "elsewhere",
             BlameKind::Processor => "processor",
             BlameKind::ServerProcessor => "server_processor",
         }
@@ -121,6 +124,7 @@ impl Blame {
             }
             (Owner::OffCpu(Cause::File), None) => own(BlameKind::Disk),
             (Owner::OffCpu(Cause::Sleeping | Cause::Poll), None) => own(BlameKind::Sleep),
+            (Owner::OffCpu(Cause::Elsewhere), None) => own(BlameKind::Elsewhere),
             (Owner::Waiting, None) if whole.queued => own(BlameKind::Queue),
             (Owner::Waiting | Owner::Client | Owner::OffCpu(_) | Owner::Others, None) => {
                 own(BlameKind::Client)

@@ -15,7 +15,7 @@ use crate::units::{duration_ms, nanos_ms};
 #[derive(Debug, Clone, Serialize)]
 pub struct BlameReport {
     /// `client` (whose episode it is), `queue` (the client handled earlier input), `other_client`, `server`,
-    /// `network`, `grab`, `disk`, `sleep`, `processor`, `server_processor`.
+    /// `network`, `grab`, `disk`, `sleep`, `elsewhere`, `processor`, `server_processor`.
     pub kind: &'static str,
     /// The program that worked or waited; for `grab`, the program that grabbed.
     pub client: String,
@@ -165,6 +165,9 @@ fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
         }
         (BlameKind::Sleep, _) => format!(
             "{own} did nothing for {part} until a time that it had set: look at its sleeps and timers."
+        ),
+        (BlameKind::Elsewhere, _) => format!(
+            "{own} waited {part} for another process, not by X: look at what it waits for then."
         ),
         (BlameKind::Processor, _) => format!(
             "{who} could have gone on for {part}, but no processor was free: look at what else runs."
