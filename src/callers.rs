@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use x11prof_analyzer::{
     By, Callers, CodeStacks, EpisodeReport, FunctionReport, Observation, Profile, Resources,
-    RoundTrips, RoundTripsReport, Seen, program_functions,
+    RoundTrips, RoundTripsReport, Seen, StackNames, program_functions,
 };
 use x11prof_stacks::{Frame, Names};
 use x11prof_trace::{ConnectionId, Control, StackFrame, Timestamp};
@@ -143,13 +143,12 @@ impl FunctionNames {
         }
     }
 
-    /// Names the stacks of a profile's groups by all their functions.
-    pub(crate) fn name_whole_stacks(&self, profile: &mut Profile) {
-        let names = self.named(|name| {
+    /// The names of all stacks: all their functions.
+    pub(crate) fn whole(&self) -> StackNames {
+        self.named(|name| {
             let functions = |frames: &[_]| function_names(&program_functions(frames, &mut *name));
             self.stacks.named(functions)
-        });
-        profile.name_stacks(names);
+        })
     }
 
     /// Does something with names, and tells the user of files that name nothing.

@@ -52,14 +52,32 @@ pub(crate) fn tell_replay(path: &Path) -> Result<(), CommandError> {
 
 /// The recording that a replay has played; `None` of a program's own recording.
 pub(crate) fn replay_of(path: &Path) -> Result<Option<String>, CommandError> {
+    let played = before_clients(path)?
+        .into_iter()
+        .find_map(|control| match control {
+            Control::Labels { mut labels } => labels.remove(REPLAY_OF),
+            _ => None,
+        });
+    Ok(played)
+}
+
+/// True of a recording of `record --stacks=requests`.
+pub(crate) fn has_request_stacks(path: &Path) -> Result<bool, CommandError> {
+    let mut controls = before_clients(path)?.into_iter();
+    Ok(controls.any(|control| matches!(control, Control::RequestStacks { .. })))
+}
+
+/// The records before those of the first client.
+fn before_clients(path: &Path) -> Result<Vec<Control>, CommandError> {
     let mut reader = trace(path)?;
-    // Labels come before the first client.
+    let mut controls = Vec::new();
     while let Ok(Some(Record::Control(_, control))) = reader.next() {
-        if let Control::Labels { mut labels } = control {
-            return Ok(labels.remove(REPLAY_OF));
+        if matches!(control, Control::Opened(_)) {
+            break;
         }
+        controls.push(control);
     }
-    Ok(None)
+    Ok(controls)
 }
 
 /// Parameters on the machine of a recording.

@@ -60,8 +60,8 @@ pub use activity::run_times::ServerRuns;
 pub use activity::threads::Step;
 pub use budget::{Budget, BudgetCounts, BudgetError, BudgetLine, BudgetVerdict, Found};
 pub use callers::{
-    CallerReport, Callers, CallersReport, FunctionReport, RequestCount, interpreted, place_of,
-    program_functions,
+    CallerReport, Callers, CallersReport, FunctionReport, RequestCount, StackWaits, interpreted,
+    place_of, program_functions,
 };
 pub use clients_now::report::{
     ClientNow, GrabNow, HeldNow, NowReport, RateNow, RowNow, WaitNow, WatchingCost,

@@ -11,7 +11,7 @@ use x11prof_analyzer::{
     ProfileReport, RoundTripOptions, RoundTrips, Statistics, StatisticsReport, TraceSummary,
 };
 use x11prof_views::episodes::Timeline;
-use x11prof_views::html::{Page, Sweep};
+use x11prof_views::html::{Code, Page, Sweep};
 use x11prof_views::profile;
 
 use crate::args::{Compare, Report, ReportFormat, TableArguments, TableFormat};
@@ -115,7 +115,7 @@ pub(crate) fn write(
     arguments: &Report,
     report: &ProfileReport,
     compare: Option<&Comparison>,
-    sweep: Sweep,
+    (sweep, code): (Sweep, Option<Code>),
     (beside, summary): (PageParts, &TraceSummary),
 ) -> Outcome {
     let path = &arguments.trace;
@@ -157,6 +157,7 @@ pub(crate) fn write(
         episodes: &episodes,
         roundtrips: &roundtrips,
         sweep,
+        code,
         with_messages: WITH_MESSAGES,
     };
     let to = to(arguments);

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use x11prof_analyzer::{
-    Basis, Blocking, By, FRAME_MS, GrabReport, Profile, ProfileReport, ResourceReport, Resources,
-    Scales, Stalls, StallsReport, TraceSummary,
+    Basis, Blocking, By, Callers, FRAME_MS, GrabReport, Profile, ProfileReport, ResourceReport,
+    Resources, Scales, Stalls, StallsReport, TraceSummary,
 };
 use x11prof_cost_model::{Micros, Network};
-use x11prof_views::html::Sweep;
+use x11prof_views::html::{Code, Sweep};
 use x11prof_views::profile as views;
 
 use crate::args::{BasisChoice, Report, ReportFormat};
@@ -46,9 +46,13 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let mut profile = Profile::new(&prices.parameters, &substitutions, Blocking::default())
         .scaled(Scales::new(arguments.scale.iter().cloned()))
         .on(arguments.basis.wanted());
-    if let Some(by) = arguments.by.by() {
-        profile = profile.grouped(by);
-    }
+    let of_code = is_html && input::has_request_stacks(path)?;
+    profile = match arguments.by.by() {
+        _ if of_code => profile.stacked(By::Stack),
+        Some(by) => profile.grouped(by),
+        None => profile,
+    };
+    let mut callers = of_code.then(Callers::default);
     // The recorded server's measured times are carried to the named server.
     let carries = arguments.basis == BasisChoice::Auto
         && !arguments.params.is_empty()
@@ -98,6 +102,9 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         if let Some(resources) = &mut held {
             resources.observe(observation);
         }
+        if let Some(callers) = &mut callers {
+            callers.observe(observation, |_| true);
+        }
         stalls.observe_priced(observation, profile.last_price());
         if let Some(page_parts) = &mut page_parts {
             page_parts.observe(observation);
@@ -128,8 +135,15 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     if arguments.by.by().is_some_and(By::is_of_code) {
         functions.needed(path)?;
     }
-    let groups = arguments.by.by().map(|by| (&mut profile, by));
+    let groups = arguments.by.by().filter(|_| !of_code);
+    let groups = groups.map(|by| (&mut profile, by));
     functions.name_stacks(groups, held.as_mut());
+    let code = callers.map(|callers| {
+        let names = functions.whole();
+        let waits = callers.stacks(&names, &summary);
+        profile.name_stacks(names);
+        Code::new(&profile.stacks(&summary), &waits)
+    });
     let name = path.to_string_lossy();
     let mut report =
         ProfileReport::new(&name, &summary, &profile, &arguments.net).of_part(span.from, span.to);
@@ -177,7 +191,13 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
             match page_parts {
                 Some(page_parts) => {
                     let page_parts = (page_parts, &summary);
-                    html::write(arguments, &report, comparison.as_ref(), sweep, page_parts)
+                    html::write(
+                        arguments,
+                        &report,
+                        comparison.as_ref(),
+                        (sweep, code),
+                        page_parts,
+                    )
                 }
                 None => {
                     let (page_parts, all) = html::PageParts::read(arguments)?;
@@ -185,7 +205,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
                         arguments,
                         &report,
                         comparison.as_ref(),
-                        sweep,
+                        (sweep, code),
                         (page_parts, &all),
                     )
                 }

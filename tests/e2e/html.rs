@@ -259,6 +259,59 @@ fn options_that_do_not_go_together_are_refused() {
 }
 
 #[test]
+fn the_programs_functions_are_on_the_page() {
+    needs("chromium", "chromium");
+    needs("chromedriver", "chromium-driver");
+    needs("xterm", "xterm");
+    let place = Place::new();
+    place.ok("record --server xvfb --stacks=requests -- xterm -e true".split(' '));
+    place.ok(["report", "--format", "html", "-o", "page.html"]);
+    let report = place.json(["report", "--format", "json"]);
+    let browser = Browser::start();
+    browser.open(&place.path("page.html"));
+    assert_eq!(
+        browser.run("return document.getElementById('code').hidden"),
+        false
+    );
+    const PAGE: &str = "const about = () => document.getElementById('icicle-about').textContent;
+         const boxes = () => [...document.querySelectorAll('#icicle button')];
+         const choose = (at) => { const of = document.querySelector('#icicle-tools select');
+           of.selectedIndex = at; of.dispatchEvent(new Event('change')); return about(); };";
+    let told = |script: &str| {
+        let told = browser.run(&format!("{PAGE} {script}"));
+        told.as_str().map(str::to_owned).unwrap_or_default()
+    };
+    // All of the requests and of the round trips are there.
+    let requests = &report["total"]["count"];
+    assert_eq!(
+        told("return choose(1)"),
+        format!("all: {requests}, 100 % of all")
+    );
+    let trips = place.json(["roundtrips", "--format", "json"]);
+    let trips = &trips["callers"]["looked_at"];
+    assert_eq!(
+        told("return choose(3)"),
+        format!("all: {trips}, 100 % of all")
+    );
+    // Who chooses a function sees it whole.
+    let chosen = "const open = () => boxes().find((one) => one.title.startsWith('XtOpenDisplay '));
+         const before = open().style.width; open().click(); return `${before}, ${open().style.width}`";
+    let widths = told(chosen);
+    assert!(
+        widths.ends_with(", 100%") && !widths.starts_with("100%"),
+        "{widths}"
+    );
+    let found = told(
+        "const input = document.querySelector('#icicle-tools input');
+         input.value = 'xtopendisplay'; input.dispatchEvent(new Event('input')); return about()",
+    );
+    assert!(
+        found.starts_with("Found: ") && found != "Found: 0.0 % of all",
+        "{found}"
+    );
+}
+
+#[test]
 fn a_script_that_gets_into_a_page_does_not_run() {
     needs("chromium", "chromium");
     needs("chromedriver", "chromium-driver");

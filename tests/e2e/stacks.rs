@@ -307,16 +307,8 @@ fn each_request_of_python_has_its_function_and_line() {
         env!("CARGO_MANIFEST_DIR"),
         "/tests/clients/stacks/pictures.py"
     );
-    let python = "/usr/bin/python3";
-    place.ok([
-        "record",
-        "--server",
-        "xvfb",
-        "--stacks=requests",
-        "--",
-        python,
-        program,
-    ]);
+    let record = "record --server xvfb --stacks=requests -- /usr/bin/python3";
+    place.ok(record.split(' ').chain([program]));
     let functions = by_function(&place, "function");
     let count = |name: &str| {
         let named = functions.iter().find(|(one, ..)| one == name);

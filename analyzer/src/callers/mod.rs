@@ -14,7 +14,7 @@ use x11prof_trace::{ConnectionId, Control};
 use crate::code_stacks::STACKS;
 use crate::pipeline::{Observation, Seen};
 pub use report::{
-    CallerReport, CallersReport, FunctionReport, RequestCount, interpreted, place_of,
+    CallerReport, CallersReport, FunctionReport, RequestCount, StackWaits, interpreted, place_of,
     program_functions,
 };
 

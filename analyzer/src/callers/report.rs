@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
-use x11prof_protocol::SequenceNumber;
+use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, StackFrame};
 
 use super::{Callers, Met, Waits};
-use crate::code_stacks::{CodeStack, CodeStacks};
+use crate::code_stacks::{CodeStack, CodeStacks, StackNames};
+use crate::trace_summary::TraceSummary;
 
 /// Libraries that ask for others: their callers are of interest.
 const LIBRARIES: [&str; 19] = [
@@ -101,6 +102,19 @@ pub struct CallersReport {
     pub callers: Vec<CallerReport>,
 }
 
+/// A client's waits for replies to one kind of request on one stack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StackWaits {
+    /// The client.
+    pub client: String,
+    /// The program's functions, the outermost first.
+    pub place: Vec<String>,
+    /// The request.
+    pub request: String,
+    /// The waits.
+    pub round_trips: u64,
+}
+
 impl Callers {
     /// The report, with functions named by `name`: those of a frame, the innermost first. `None` of a recording
     /// without stacks.
@@ -125,6 +139,26 @@ impl Callers {
             looking_ms: self.looking as f64 / 1e6,
             callers,
         })
+    }
+
+    /// The waits by client, stack with these `names`, and request, while they are kept one by one.
+    pub fn stacks(&self, names: &StackNames, summary: &TraceSummary) -> Vec<StackWaits> {
+        let mut waits: BTreeMap<(ConnectionId, u32, Symbol), u64> = BTreeMap::new();
+        for met in &self.met {
+            let key = (met.id.0, names.first_alike(met.stack), met.wait.request);
+            *waits.entry(key).or_default() += 1;
+        }
+        let stack =
+            |((client, stack, request), round_trips): ((ConnectionId, u32, Symbol), u64)| {
+                let place = names.of(stack)?;
+                Some(StackWaits {
+                    client: summary.client_name(client),
+                    place: place.iter().rev().cloned().collect(),
+                    request: request.to_string(),
+                    round_trips,
+                })
+            };
+        waits.into_iter().filter_map(stack).collect()
     }
 
     /// The places from which a client waited between two times of the trace, in nanoseconds; the longest waits first.

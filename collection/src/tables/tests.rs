@@ -33,6 +33,7 @@ fn row(number: u64) -> EpisodeRow {
         bytes: u64::MAX,
         unsure: number.is_multiple_of(7).then(|| "it may be".to_owned()),
         led_to_by: number.is_multiple_of(11).then(|| "MapWindow".to_owned()),
+        waited_in: None,
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) fn export(arguments: &Export) -> Outcome {
     }
     if by == By::Stack {
         functions.needed(path)?;
-        functions.name_whole_stacks(&mut profile);
+        profile.name_stacks(functions.whole());
     }
     let stacks = profile.stacks(&summary);
     let shows = |stack: &Stack| stack.server.0.round() >= 1.0;

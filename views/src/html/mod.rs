@@ -4,6 +4,7 @@
 //! licence. The results go into it as JSON, under the names that `--format json` has, as far as they are
 //! shown.
 
+mod code;
 mod escape;
 mod page_data;
 mod sweep;
@@ -15,6 +16,7 @@ use x11prof_analyzer::{
     Comparison, EpisodesReport, ProfileReport, RoundTripsReport, StatisticsReport,
 };
 
+pub use code::Code;
 pub use sweep::{Sweep, SweepLine};
 
 pub(crate) use escape::text;
@@ -24,7 +26,7 @@ use escape::ScriptSafe;
 const PAGE: &str = include_str!("../../assets/html/page.html");
 
 /// The scripts, in the order in which they depend on each other.
-const SCRIPTS: [&str; 8] = [
+const SCRIPTS: [&str; 9] = [
     include_str!("../../assets/html/js/base.js"),
     include_str!("../../assets/html/js/table.js"),
     include_str!("../../assets/html/js/overview.js"),
@@ -32,6 +34,7 @@ const SCRIPTS: [&str; 8] = [
     include_str!("../../assets/html/js/timeline.js"),
     include_str!("../../assets/html/js/episodes.js"),
     include_str!("../../assets/html/js/rest.js"),
+    include_str!("../../assets/html/js/code.js"),
     include_str!("../../assets/html/js/main.js"),
 ];
 
@@ -61,6 +64,8 @@ pub struct Page<'a> {
     pub roundtrips: &'a RoundTripsReport,
     /// The time over other networks.
     pub sweep: Sweep,
+    /// The program's functions, of a recording with stacks of requests.
+    pub code: Option<Code>,
     /// The number of episodes whose messages are on the page.
     pub with_messages: usize,
 }
@@ -78,6 +83,7 @@ struct Data<'a> {
     episodes: page_data::Episodes<'a>,
     roundtrips: page_data::RoundTrips<'a>,
     sweep: &'a Sweep,
+    code: Option<&'a Code>,
 }
 
 impl Page<'_> {
@@ -98,6 +104,7 @@ impl Page<'_> {
             episodes: page_data::Episodes::of(self.episodes),
             roundtrips: page_data::RoundTrips::of(self.roundtrips),
             sweep: &self.sweep,
+            code: self.code.as_ref(),
         }
     }
 

@@ -13,6 +13,7 @@ comparison();
 episodes();
 roundtrips();
 resources();
+code();
 doubts();
 
 const sections = [...document.querySelectorAll("main > section")].filter((section) => !section.hidden);

@@ -1,0 +1,130 @@
+//! The program's functions on a page, as a tree: each with what the requests of its stacks took.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use x11prof_analyzer::{Stack, StackWaits};
+
+/// A function with less than this share of everything, by all weights, is left out: it would be narrower than a pixel.
+const LEAST: f64 = 0.0005;
+
+/// A client, a function of its stacks, or a request as a leaf.
+#[derive(Debug, Default, Serialize)]
+pub struct Code {
+    name: String,
+    /// The server's milliseconds, requests, bytes both ways, round trips.
+    sums: [f64; 4],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    calls: Vec<Code>,
+}
+
+/// A node of the tree that grows.
+#[derive(Default)]
+struct Node {
+    sums: [f64; 4],
+    calls: BTreeMap<String, Node>,
+}
+
+impl Node {
+    fn add(&mut self, sums: [f64; 4]) {
+        for (sum, more) in self.sums.iter_mut().zip(sums) {
+            *sum += more;
+        }
+    }
+
+    /// Adds a stack, the outermost name first.
+    fn put<'a>(&mut self, names: impl Iterator<Item = &'a String>, sums: [f64; 4]) {
+        self.add(sums);
+        let mut node = self;
+        for name in names {
+            node = node.calls.entry(name.clone()).or_default();
+            node.add(sums);
+        }
+    }
+
+    fn finish(self, name: String, least: [f64; 4]) -> Code {
+        let is_wide = |node: &Node| node.sums.iter().zip(least).any(|(sum, least)| *sum > least);
+        let calls = self.calls.into_iter().filter(|(_, node)| is_wide(node));
+        Code {
+            name,
+            sums: self.sums,
+            calls: calls.map(|(name, node)| node.finish(name, least)).collect(),
+        }
+    }
+}
+
+impl Code {
+    /// The tree of a profile's stacks, and of the waits on the same ones.
+    pub fn new(stacks: &[Stack], waits: &[StackWaits]) -> Code {
+        let mut root = Node::default();
+        for of in stacks {
+            let bytes = of.sent.saturating_add(of.returned);
+            let sums = [of.server.0 / 1000.0, of.count as f64, bytes as f64, 0.0];
+            root.put(
+                [&of.client]
+                    .into_iter()
+                    .chain(&of.place)
+                    .chain([&of.request]),
+                sums,
+            );
+        }
+        for of in waits {
+            let sums = [0.0, 0.0, 0.0, of.round_trips as f64];
+            root.put(
+                [&of.client]
+                    .into_iter()
+                    .chain(&of.place)
+                    .chain([&of.request]),
+                sums,
+            );
+        }
+        let least = root.sums.map(|sum| LEAST * sum);
+        root.finish("all".to_owned(), least)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_analyzer::{Stack, StackWaits};
+    use x11prof_cost_model::Micros;
+
+    use super::Code;
+
+    #[test]
+    fn each_function_has_the_sums_of_its_stacks() {
+        let names = |place: &[&str]| place.iter().map(|name| (*name).to_owned()).collect();
+        let stack = |place: &[&str], request: &str, server: f64| Stack {
+            client: "app".to_owned(),
+            place: names(place),
+            request: request.to_owned(),
+            count: 1,
+            sent: 8,
+            returned: 32,
+            server: Micros(server),
+        };
+        let stacks = [
+            stack(&["main", "draw"], "PolyLine", 3000.0),
+            stack(&["main"], "GetProperty", 1000.0),
+            stack(&["main", "rest"], "NoOperation", 0.1),
+        ];
+        let waits = [StackWaits {
+            client: "app".to_owned(),
+            place: names(&["main"]),
+            request: "GetProperty".to_owned(),
+            round_trips: 2,
+        }];
+        let code = Code::new(&stacks, &waits);
+        assert_eq!(code.sums, [4.0001, 3.0, 120.0, 2.0]);
+        let main = &code.calls[0].calls[0];
+        let names: Vec<&str> = main.calls.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["GetProperty", "draw", "rest"]);
+        assert_eq!(main.calls[1].sums, [3.0, 1.0, 40.0, 0.0]);
+        // What no weight shows is left out.
+        let few = Stack {
+            server: Micros(1.0),
+            ..Stack::default()
+        };
+        let code = Code::new(&[stacks[0].clone(), few], &waits);
+        assert!(code.calls.iter().all(|one| !one.name.is_empty()));
+    }
+}
