@@ -165,8 +165,7 @@ pub fn attach_watchdog(server: Option<u32>) {
     let Ok(mut line) = line.as_fd().try_clone_to_owned().map(UnixStream::from) else {
         return;
     };
-    // Before other processes, where this user may: a machine without a free processor is what the watchdog is for.
-    let _ = rustix::process::nice(-20);
+    come_first();
     // A recorder that has not read yet has had no time to.
     let mut look = Look {
         last_read: clock::now(),
@@ -207,6 +206,18 @@ pub fn attach_watchdog(server: Option<u32>) {
             told = look.held;
             tell(&mut line, HELD, told);
         }
+    }
+}
+
+/// Runs before other processes, where this user may: a machine without a free processor is what the watchdog is for. It
+/// sleeps nearly always.
+fn come_first() {
+    let first = libc::sched_param { sched_priority: 1 };
+    #[expect(unsafe_code, reason = "rustix has no scheduling policies")]
+    // SAFETY: the call reads the parameters, which live on the stack.
+    let failed = unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &raw const first) } != 0;
+    if failed {
+        let _ = rustix::process::nice(-20);
     }
 }
 
