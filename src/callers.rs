@@ -5,14 +5,14 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use x11prof_analyzer::{
-    By, Callers, CodeStacks, EpisodeReport, FunctionReport, Observation, Profile, Resources,
-    RoundTrips, RoundTripsReport, Seen, StackNames, program_functions,
+    By, Callers, CodeStacks, EpisodeReport, FunctionReport, NowReport, Observation, Profile,
+    Resources, RoundTrips, RoundTripsReport, Seen, StackNames, program_functions,
 };
 use x11prof_stacks::{Frame, Names};
 use x11prof_trace::{ConnectionId, Control, StackFrame, Timestamp};
 
 use x11prof_collection::EpisodeRow;
-use x11prof_views::callers::{function_names, group_names, longest_wait};
+use x11prof_views::callers::{asks_most, function_names, group_names, longest_wait};
 
 use crate::error::{CommandError, shown};
 
@@ -75,6 +75,23 @@ impl NamedCallers {
                 .between(ConnectionId(row.client), span, stacks, name);
             row.waited_in = longest_wait(&callers);
         }
+    }
+
+    /// Names for each client of a window, in nanoseconds of the trace, the place from which it polls.
+    pub(crate) fn name_polls(&self, report: &mut NowReport, window: (u64, u64)) {
+        if self.names.stacks.is_empty() {
+            return;
+        }
+        self.names.named(|name| {
+            for client in &mut report.clients {
+                if let (Some(polls), Some(id)) = (&client.polls, client.client) {
+                    let stacks = &self.names.stacks;
+                    let (id, name) = (ConnectionId(id), &mut *name);
+                    let callers = self.callers.between(id, window, stacks, name);
+                    client.polls_in = asks_most(&callers, &polls.request);
+                }
+            }
+        });
     }
 
     /// Names for the `episodes` of a trace the places from which their clients waited. `first` is the trace's first time.

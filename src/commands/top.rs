@@ -16,6 +16,7 @@ use x11prof_views::clients_now::{self as views, Order};
 
 use super::record::{RECORDER, why};
 use crate::args::Top;
+use crate::callers::NamedCallers;
 use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::live::{self, Live, ViewOptions};
@@ -178,15 +179,22 @@ fn at(arguments: &Top, path: &Path) -> Result<NowReport, CommandError> {
     if span.from.is_none() {
         clients.begin();
     }
+    let mut callers = NamedCallers::default();
     let mut pass = Pass::open(path, None)?.tell_missing();
     pass.follow_changes(clients.knows_updates());
-    pass.run_span(span, |step| match step {
+    let (_, last) = pass.run_span(span, |step| match step {
         Step::Begins => clients.begin(),
-        Step::Before(observation) | Step::Within(observation) => clients.observe(observation),
+        Step::Before(observation) | Step::Within(observation) => {
+            clients.observe(observation);
+            callers.observe(observation, |_| true);
+        }
         Step::Ends | Step::After(_) => {}
     })?;
     clients.end();
-    let report = clients.report(None);
+    let mut report = clients.report(None);
+    let end = last.as_nanos();
+    let window = (end.saturating_sub((report.seconds * 1e9) as u64), end);
+    callers.name_polls(&mut report, window);
     match arguments.at {
         Some(at) if report.at_s + arguments.seconds < at => Err(CommandError::usage(format_args!(
             "--at {at}: {} ends {:.1} s after its start",

@@ -344,6 +344,12 @@ fn each_request_of_python_has_its_function_and_line() {
         (&asked[0]["request"], &asked[0]["waits"]),
         (&"InternAtom".into(), &5.into())
     );
+    let now = place.json(["top", "x11prof.mcap", "--json"]);
+    let polls_in = now["clients"][0]["polls_in"].as_str();
+    assert!(
+        polls_in.is_some_and(|place| place.ends_with("(pictures.py:35)")),
+        "{now:#}"
+    );
     let report = place.json(["report", "x11prof.mcap", "--format", "json"]);
     let held = &report["resources"]["clients"][0]["kinds"];
     let kinds = held.as_array().expect("kinds").iter();

@@ -137,6 +137,17 @@ pub fn longest_wait(callers: &[CallerReport]) -> Option<String> {
     callers.first().map(|one| place(&one.functions))
 }
 
+/// The place that asked most often for a request; `None` where no stack is known.
+pub fn asks_most(callers: &[CallerReport], request: &str) -> Option<String> {
+    let waits = |one: &CallerReport| {
+        let of = one.requests.iter().find(|of| of.request == request);
+        of.map_or(0, |of| of.waits)
+    };
+    let asking = callers.iter().filter(|one| waits(one) > 0);
+    let most = asking.max_by_key(|one| waits(one))?;
+    Some(place(&most.functions))
+}
+
 /// The names of a group of requests, by the program's functions that made them, the innermost first.
 pub fn group_names(functions: &[FunctionReport], by: By) -> Vec<String> {
     let without_line = |one: &FunctionReport| FunctionReport {

@@ -74,6 +74,8 @@ pub struct ClientNow {
     pub mostly: Option<RateNow>,
     /// The question that it asked again and again, where it asked one ten times a second or more.
     pub polls: Option<RateNow>,
+    /// The place in the program that asked it most often; null where no stack is known.
+    pub polls_in: Option<String>,
     /// Resources held in the server, by kind.
     pub held: BTreeMap<String, HeldNow>,
     /// Grabs during the interval.

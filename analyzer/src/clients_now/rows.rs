@@ -230,6 +230,7 @@ impl ClientsNow {
                     request: request.to_string(),
                     per_s,
                 }),
+            polls_in: None,
             held: self.held(id, now, seconds),
             grabs: self.grabs(id, first.time, now.time),
             waits_for: self.waits_for(id, stalls),

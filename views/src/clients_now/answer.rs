@@ -24,8 +24,10 @@ pub fn answer(report: &NowReport) -> Vec<String> {
     lines.extend(clients().filter_map(|one| {
         let polls = one.polls.as_ref()?;
         let (name, per_s) = (name(one, report), number(polls.per_s));
+        let place = one.polls_in.as_ref();
+        let place = place.map_or_else(String::new, |place| format!(", in {}", plain(place)));
         Some(format!(
-            "{name} polls: {per_s} {} a second",
+            "{name} polls: {per_s} {} a second{place}",
             plain(&polls.request)
         ))
     }));
