@@ -150,7 +150,13 @@ fn events(profile: &Profile, network: &Network) -> Vec<EventReport> {
             network_ms: ms(network.time(line.bytes, 0)),
         })
         .collect();
-    events.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+    events.sort_by(|a, b| {
+        let by_time = b.server_ms.total_cmp(&a.server_ms);
+        let by_count = || b.count.cmp(&a.count);
+        by_time
+            .then_with(by_count)
+            .then_with(|| a.name.cmp(&b.name))
+    });
     events
 }
 

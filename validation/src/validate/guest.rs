@@ -114,21 +114,23 @@ fn on(kind: ServerKind, seconds: Duration, has_desktop: bool) -> Result<bool, St
     }
     let mut seen = [Seen::default(), Seen::default()];
     let until = Instant::now() + seconds;
-    let mut turns = 0;
+    let most = |seen: &Seen| seen.memory.iter().copied().max().unwrap_or(0);
+    let (mut turns, mut usual) = (0, None);
     while turns < 2 || Instant::now() < until {
-        for attached in [turns % 2 == 0, turns % 2 != 0] {
+        for attached in [turns % 2 != 0, turns % 2 == 0] {
             turn(
                 &server,
                 desktop.is_none(),
                 attached.then_some(folder.path()),
                 &mut seen[usize::from(attached)],
             )?;
+            // A server keeps what it has grown by: its usual memory is that before the first recorder.
+            usual.get_or_insert_with(|| most(&seen[0]));
         }
         turns += 1;
     }
     let [without, with] = &seen;
-    let most = |seen: &Seen| seen.memory.iter().copied().max().unwrap_or(0);
-    let (usual, now) = (most(without), most(with));
+    let (usual, now) = (usual.unwrap_or(0), most(with));
     let grown = now.saturating_sub(usual);
     println!(
         "{}: {turns} turns; memory at most {} MB, attached {} MB (by fault: {:?})",

@@ -28,10 +28,10 @@ fn verdict(report: &RoundTripsReport) -> Vec<String> {
         ""
     };
     let mut lines = vec![format!(
-        "{who}: {}{place}, {} waited; {} at {} each.",
+        "{who}: {}{place}, {} waited; {} with {} each.",
         counted(total.round_trips, "round trip"),
         time(total.waited_ms),
-        time(total.at_rtt_ms),
+        time(total.before_ms),
         time(report.rtt_ms),
     )];
     match report.suggestions.first() {
