@@ -2,7 +2,7 @@
  *
  * A thread reads its own frames: nobody else changes them, and they hold their code. So the interpreter's lock is not
  * needed, which Tk's calls are made without. The layouts are those of CPython 3.8 to 3.13 on 64-bit machines: PyThreadState,
- * PyFrameObject or _PyInterpreterFrame (pycore_frame.h), PyCodeObject, PyASCIIObject. Other versions have no names. */
+ * PyFrameObject or _PyInterpreterFrame (pycore_frame.h), PyCodeObject, PyASCIIObject. Other versions, and those without the lock, have no names. */
 
 enum { FIRST_MINOR = 8, FUNCTIONS = 1 << 12, IS_OF_LOOP = 3 };
 
@@ -48,6 +48,9 @@ static void python_begin(void *function_at_address)
     loop = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
     function_at = function_at_address;
     minor = digits + FIRST_MINOR;
+    /* Its objects have another beginning. */
+    if (strstr(text, "free-threading"))
+        return;
     if (thread_state && line_at && loop && function_at && digits >= 0 && digits < (int)(sizeof layouts / sizeof *layouts))
         layout = &layouts[digits];
 }
