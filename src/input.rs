@@ -52,32 +52,33 @@ pub(crate) fn tell_replay(path: &Path) -> Result<(), CommandError> {
 
 /// The recording that a replay has played; `None` of a program's own recording.
 pub(crate) fn replay_of(path: &Path) -> Result<Option<String>, CommandError> {
-    let played = before_clients(path)?
-        .into_iter()
-        .find_map(|control| match control {
-            Control::Labels { mut labels } => labels.remove(REPLAY_OF),
-            _ => None,
-        });
-    Ok(played)
+    before_clients(path, |control| match control {
+        Control::Labels { mut labels } => labels.remove(REPLAY_OF),
+        _ => None,
+    })
 }
 
 /// True of a recording of `record --stacks=requests`.
 pub(crate) fn has_request_stacks(path: &Path) -> Result<bool, CommandError> {
-    let mut controls = before_clients(path)?.into_iter();
-    Ok(controls.any(|control| matches!(control, Control::RequestStacks { .. })))
+    let told = |control| matches!(control, Control::RequestStacks { .. }).then_some(());
+    Ok(before_clients(path, told)?.is_some())
 }
 
-/// The records before those of the first client.
-fn before_clients(path: &Path) -> Result<Vec<Control>, CommandError> {
+/// The first of what `find` finds in the records before those of the first client.
+fn before_clients<T>(
+    path: &Path,
+    mut find: impl FnMut(Control) -> Option<T>,
+) -> Result<Option<T>, CommandError> {
     let mut reader = trace(path)?;
-    let mut controls = Vec::new();
     while let Ok(Some(Record::Control(_, control))) = reader.next() {
         if matches!(control, Control::Opened(_)) {
             break;
         }
-        controls.push(control);
+        if let Some(found) = find(control) {
+            return Ok(Some(found));
+        }
     }
-    Ok(controls)
+    Ok(None)
 }
 
 /// Parameters on the machine of a recording.
@@ -147,11 +148,20 @@ pub(crate) fn named_prices(
 /// The prices that fit the server in the trace best, if the user named none. Names them on standard error, unless the
 /// server's handlers are timed: then prices only share out wakeups, reading and replies.
 pub(crate) fn matching_prices(path: &Path, as_measured: bool) -> Result<Prices, CommandError> {
+    prices_of(path, as_measured, true)
+}
+
+/// As [`matching_prices`]; names them only where the user is to be `told`.
+pub(crate) fn prices_of(
+    path: &Path,
+    as_measured: bool,
+    told: bool,
+) -> Result<Prices, CommandError> {
     let mut reader = trace(path)?;
     let started = reader.started().clone();
     let server = identity(&mut reader).map_err(|error| CommandError::file(path, error))?;
     let timed = is_timed(&mut reader).map_err(|error| CommandError::file(path, error))?;
-    let (parameters, other_server) = parameters_for(&started, server.as_ref(), !timed)?;
+    let (parameters, other_server) = parameters_for(&started, server.as_ref(), told && !timed)?;
     let host = recorded_host(&started);
     let prices = match as_measured {
         true => Prices::as_measured(parameters, &host),

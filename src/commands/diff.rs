@@ -33,9 +33,16 @@ pub(crate) fn run(arguments: &Diff) -> Outcome {
     let named = named.map(|name| input::named_prices(name, first, false));
     let named = named.transpose()?.map(|prices| prices.parameters);
     let side = |traces: &[PathBuf]| -> Result<Vec<Figures>, CommandError> {
-        let figures = traces
-            .iter()
-            .map(|path| figures(path, named.as_ref(), arguments.client.as_deref()));
+        let client = arguments.client.as_deref();
+        let numbered = traces.iter().enumerate();
+        let figures = numbered.map(|(at, path)| {
+            let parameters = match &named {
+                Some(parameters) => parameters.clone(),
+                // The first of each side names its prices.
+                None => input::prices_of(path, false, at == 0)?.parameters,
+            };
+            figures(path, &parameters, client)
+        });
         figures.collect()
     };
     let difference = Difference::new(&side(&arguments.old)?, &side(&arguments.new)?);
@@ -50,19 +57,15 @@ pub(crate) fn run(arguments: &Diff) -> Outcome {
     }
 }
 
-/// The figures of one recording, with the prices that the user named, or those of its own server.
+/// The figures of one recording.
 fn figures(
     path: &Path,
-    named: Option<&ServerParameters>,
+    parameters: &ServerParameters,
     client: Option<&str>,
 ) -> Result<Figures, CommandError> {
-    let parameters = match named {
-        Some(parameters) => parameters.clone(),
-        None => input::matching_prices(path, false)?.parameters,
-    };
     let mut pass = Pass::open(path, None)?.tell_missing();
     let rules = Substitutions::default();
-    let profile = Profile::new(&parameters, &rules, Blocking::default());
+    let profile = Profile::new(parameters, &rules, Blocking::default());
     let mut run = FiguresOfRun::new(profile, client);
     pass.follow_changes(run.knows_updates());
     pass.run(|observation| run.observe(observation))?;

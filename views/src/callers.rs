@@ -281,13 +281,27 @@ mod tests {
         let (f, g) = (of(Some("f"), "libtk.so.6"), of(Some("g"), "libtk.so.6"));
         let unknown = of(None, "libtk.so.6+0x4a0");
         let start = of(Some("__libc_start_main"), "libc.so.6");
+        let python = |name, line: &str| FunctionReport {
+            line: Some(line.to_owned()),
+            interpreted: true,
+            ..of(Some(name), "")
+        };
+        let library = python(
+            "Misc.update",
+            "/usr/lib/python3.11/tkinter/__init__.py:1370",
+        );
+        let own = python("draw", "/home/ann/app.py:7");
         for (functions, shown) in [
             (vec![f.clone(), g.clone()], "f < g [libtk]"),
             (
                 vec![f.clone(), unknown.clone(), g.clone()],
                 "f < … < g [libtk]",
             ),
-            (vec![unknown, g, f.clone()], "[libtk+0x4a0] < g"),
+            (vec![unknown, g.clone(), f.clone()], "[libtk+0x4a0] < g"),
+            (
+                vec![f.clone(), g, library, own],
+                "f [libtk] < … < draw (app.py:7)",
+            ),
             (vec![f, start], "f [libtk]"),
             (Vec::new(), ""),
         ] {

@@ -165,3 +165,15 @@ fn a_client_that_has_its_reply_and_no_processor() {
     assert_eq!((ready, key.round_trips), (39_800, 1));
     assert_eq!(blamed(&key), (BlameKind::Processor, 39_800));
 }
+
+#[test]
+fn a_client_that_waits_for_another_process_is_not_blamed_for_its_code() {
+    const WAIT4: i64 = 61;
+    let mut all = pressed();
+    all.client(100 * MS + 100, SwitchKind::In);
+    all.client(105 * MS, SwitchKind::Blocked);
+    all.waits(105 * MS, WAIT4);
+    all.client(185 * MS, SwitchKind::In);
+    draws(&mut all, 190 * MS, 50, 950);
+    assert_eq!(blamed(&key(&all)), (BlameKind::Elsewhere, 80_000));
+}
