@@ -29,6 +29,11 @@ def draw_again(depth):
         draw_again(depth - 1)
 
 
+def poll_pointer(count):
+    for _ in range(count):
+        root.winfo_pointerxy()
+
+
 root = tkinter.Tk()
 canvas = tkinter.Canvas(root, width=300, height=300)
 canvas.pack()
@@ -36,5 +41,6 @@ root.update()
 draw_again(3)
 leak_windows(7)
 ask_for_atoms(5)
+poll_pointer(100)
 # Without an end of the windows.
 os._exit(0)
