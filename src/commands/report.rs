@@ -46,7 +46,8 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let mut profile = Profile::new(&prices.parameters, &substitutions, Blocking::default())
         .scaled(Scales::new(arguments.scale.iter().cloned()))
         .on(arguments.basis.wanted());
-    let of_code = is_html && input::has_request_stacks(path)?;
+    // A hypothetical server's factors are not those of stacks.
+    let of_code = is_html && arguments.scale.is_empty() && input::has_request_stacks(path)?;
     profile = match arguments.by.by() {
         _ if of_code => profile.stacked(By::Stack),
         Some(by) => profile.grouped(by),

@@ -255,7 +255,8 @@ pub(super) fn connect(server: &PrivateServer) -> Result<RustConnection, String> 
     RustConnection::connect_to_stream_with_auth_info(stream, 0, name, cookie.to_vec()).map_err(told)
 }
 
-/// Draws 100 images of 1 MB (x11perf counts each four times less) as fast as the server takes them, every three seconds: 2 GB a minute.
+/// Draws 100 images of 1 MB (25 of x11perf's repetitions) as fast as the server takes them, every three seconds: 2 GB a
+/// minute.
 fn send_images(server: &PrivateServer, over: &AtomicBool) -> Result<(), String> {
     let mut next = Instant::now();
     while !over.load(Ordering::Relaxed) {

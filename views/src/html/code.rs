@@ -32,11 +32,11 @@ impl Node {
         }
     }
 
-    /// Adds a stack, the outermost name first.
-    fn put<'a>(&mut self, names: impl Iterator<Item = &'a String>, sums: [f64; 4]) {
+    /// Adds a client's stack, the outermost function first.
+    fn put(&mut self, client: &String, place: &[String], request: &String, sums: [f64; 4]) {
         self.add(sums);
         let mut node = self;
-        for name in names {
+        for name in [client].into_iter().chain(place).chain([request]) {
             node = node.calls.entry(name.clone()).or_default();
             node.add(sums);
         }
@@ -60,23 +60,11 @@ impl Code {
         for of in stacks {
             let bytes = of.sent.saturating_add(of.returned);
             let sums = [of.server.0 / 1000.0, of.count as f64, bytes as f64, 0.0];
-            root.put(
-                [&of.client]
-                    .into_iter()
-                    .chain(&of.place)
-                    .chain([&of.request]),
-                sums,
-            );
+            root.put(&of.client, &of.place, &of.request, sums);
         }
         for of in waits {
             let sums = [0.0, 0.0, 0.0, of.round_trips as f64];
-            root.put(
-                [&of.client]
-                    .into_iter()
-                    .chain(&of.place)
-                    .chain([&of.request]),
-                sums,
-            );
+            root.put(&of.client, &of.place, &of.request, sums);
         }
         let least = root.sums.map(|sum| LEAST * sum);
         root.finish("all".to_owned(), least)
