@@ -7,6 +7,7 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::Mode;
 use rustix::process::{geteuid, umask};
@@ -113,12 +114,18 @@ pub(crate) fn socket_path(number: u32) -> PathBuf {
     Path::new(SOCKET_DIR).join(format!("X{number}"))
 }
 
-/// A temporary umask. It applies to the whole process: no other thread may make files meanwhile.
-struct Umask(Mode);
+/// A temporary umask. It applies to the whole process: no other thread may make files meanwhile, and one waits for another.
+struct Umask(
+    Mode,
+    #[expect(dead_code, reason = "held")] MutexGuard<'static, ()>,
+);
+
+static ONE_UMASK: Mutex<()> = Mutex::new(());
 
 impl Umask {
     fn set(mask: Mode) -> Umask {
-        Umask(umask(mask))
+        let only = ONE_UMASK.lock().unwrap_or_else(PoisonError::into_inner);
+        Umask(umask(mask), only)
     }
 }
 
