@@ -256,14 +256,15 @@ pub fn place_of(functions: &[FunctionReport]) -> impl Iterator<Item = &FunctionR
     first.iter().chain(named)
 }
 
-/// The innermost interpreted function outside of the language's own library; a stack that has none there ends in that.
+/// The innermost interpreted function outside of the language's own library and python-xlib; a stack that has none there ends in that.
 pub fn interpreted(functions: &[FunctionReport]) -> Option<&FunctionReport> {
     let mut all = functions.iter().filter(|one| one.interpreted);
     let own = all.clone().find(|one| !is_of_python(one));
     own.or_else(|| all.next())
 }
 
-/// True for a function of Python's own library: `/usr/lib/python3.11/tkinter/__init__.py`, `<frozen importlib._bootstrap>`.
+/// True for a function of Python's own library: `/usr/lib/python3.11/tkinter/__init__.py`, `<frozen importlib._bootstrap>`;
+/// or of python-xlib.
 fn is_of_python(function: &FunctionReport) -> bool {
     let file = function.line.as_deref().unwrap_or_default();
     let folder = |part: &str| {
@@ -271,6 +272,7 @@ fn is_of_python(function: &FunctionReport) -> bool {
             .is_some_and(|minor| minor.parse::<u8>().is_ok())
     };
     file.starts_with("<frozen ")
+        || file.contains("-packages/Xlib/")
         || (file.split('/').any(folder) && !file.split('/').any(|part| part.ends_with("-packages")))
 }
 
@@ -293,12 +295,28 @@ pub fn program_functions(
     functions
 }
 
-/// True for a function of [`CRATES`]: `x11rb::…::flush`, `<x11rb::… as …>::flush`.
+/// True for a function of [`CRATES`]: `x11rb::…::flush`, `<x11rb::… as …>::flush`; or one whose debug symbols have its last
+/// name only, and the file: `…/x11rb-0.14.0/src/lib.rs`, `/rustc/…/library/std/src/thread/mod.rs`.
 fn is_of_crate(function: &FunctionReport) -> bool {
     let name = function.name.as_deref().unwrap_or_default();
     let path = name.trim_start_matches(['<', '&']);
-    path.split_once("::")
-        .is_some_and(|(first, _)| CRATES.contains(&first))
+    let is_named = path
+        .split_once("::")
+        .is_some_and(|(first, _)| CRATES.contains(&first));
+    let file = function.line.as_deref().unwrap_or_default();
+    let folder = match file.strip_prefix("/rustc/") {
+        Some(library) => library.split_once("/library/"),
+        None => file
+            .split_once("/registry/src/")
+            .and_then(|(_, of)| of.split_once('/')),
+    };
+    let folder = folder.and_then(|(_, of)| of.split('/').next());
+    // A crate's folder has its version.
+    let of = folder.map(|of| match of.rsplit_once('-') {
+        Some((name, version)) if version.starts_with(|first: char| first.is_ascii_digit()) => name,
+        _ => of,
+    });
+    is_named || of.is_some_and(|of| CRATES.contains(&of.replace('-', "_").as_str()))
 }
 
 /// True for the X libraries, those that draw by them, and libc.

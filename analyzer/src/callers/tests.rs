@@ -2,7 +2,7 @@
 
 use x11prof_trace::{ConnectionId, Control, Direction, StackFrame};
 
-use super::{Callers, CallersReport, FunctionReport};
+use super::{Callers, CallersReport, FunctionReport, program_functions};
 use crate::code_stacks::CodeStacks;
 use crate::pipeline::Pipeline;
 use crate::testing::*;
@@ -116,6 +116,47 @@ fn waits_have_their_callers_whichever_comes_first() {
     assert_eq!(second, [(1, 0.501)]);
     let other = observed.between(ConnectionId(2), (0, u64::MAX), &stacks, named);
     assert_eq!(other, []);
+}
+
+#[test]
+fn functions_of_crates_are_known_by_their_names_and_by_their_files() {
+    let registry = "/root/.cargo/registry/src/index.crates.io-1/";
+    for (name, line, is_skipped) in [
+        ("x11rb::Stream::write", String::new(), true),
+        (
+            "flush",
+            format!("{registry}x11rb-protocol-0.14.0/src/a.rs:1"),
+            true,
+        ),
+        (
+            "start",
+            "/rustc/59807616/library/std/src/rt.rs:5".to_owned(),
+            true,
+        ),
+        (
+            "draw",
+            format!("{registry}core-graphics-0.1.0/src/a.rs:2"),
+            false,
+        ),
+        ("draw", "/work/x11rb/src/std.rs:2".to_owned(), false),
+    ] {
+        let function = |name: &str, line: String| FunctionReport {
+            name: Some(name.to_owned()),
+            module: "app".to_owned(),
+            line: Some(line),
+            inlined: false,
+            interpreted: false,
+        };
+        let inner = function(name, line);
+        let frames = [StackFrame {
+            file: "/bin/app".to_owned(),
+            address: 1,
+            function: None,
+        }];
+        let all = [inner.clone(), function("main", String::new())];
+        let functions = program_functions(&frames, |_| all.to_vec());
+        assert_eq!(functions.len(), if is_skipped { 1 } else { 2 }, "{inner:?}");
+    }
 }
 
 #[test]

@@ -5,19 +5,30 @@
  * before each, and writes one entry for each request into memory that the recorder shares: the connection, by its first
  * resource id, the request's number, and the stack's. A stack is unwound when it is new. One that was seen before at the
  * same depth is known by its return addresses, which are still where they were: that takes some reads. The library waits for
- * nobody. The oldest entries are written over.
+ * nobody. The oldest entries are written over. Other programs' connections: own_connection.h.
  *
  * proxy/src/request_stacks/ring.rs reads the memory; its layout is here and there. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <ucontext.h>
 #include <unistd.h>
 #include <unwind.h>
 
@@ -63,8 +74,16 @@ struct known {
     } returns[];
 };
 
+/* Where a stack begins: the place of a return address, and the address. That of a call which the kernel handed over is
+ * at no place: the first one outwards is beyond. */
+struct place_of_call {
+    uint64_t *at, pc;
+    int is_handed_over;
+};
+
 struct walk {
-    uint64_t *from, *at[DEPTH], pc[DEPTH];
+    struct place_of_call from;
+    uint64_t *at[DEPTH], pc[DEPTH];
     int depth, ended;
     const struct known *last; /* the stack that was unwound before */
     uint32_t seen;            /* its inner frames, which are not on this one */
@@ -243,16 +262,17 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *to)
         return _URC_NO_REASON;
     }
     /* The library's own frames. */
-    if (at < walk->from)
+    if (at < walk->from.at)
         return _URC_NO_REASON;
+    int is_first = walk->from.is_handed_over && at == walk->from.at;
     /* Without its place an address cannot be looked at again: the stack ends early. */
-    if (walk->depth == DEPTH || *at != pc)
+    if (walk->depth == DEPTH || (*at != pc && !is_first))
         return _URC_END_OF_STACK;
     /* From a frame on that the last stack had, this one is the same: unwinding takes most of the time of a new stack. */
     const struct known *last = walk->last;
     while (last && walk->seen < last->depth && last->returns[walk->seen].at < at)
         walk->seen++;
-    int is_shared = last && walk->seen < last->depth && last->returns[walk->seen].at == at
+    int is_shared = !is_first && last && walk->seen < last->depth && last->returns[walk->seen].at == at
                     && last->depth - walk->seen <= DEPTH - (uint32_t)walk->depth && holds(last, walk->seen);
     for (; is_shared && walk->seen < last->depth; walk->seen++) {
         walk->at[walk->depth] = last->returns[walk->seen].at;
@@ -289,7 +309,7 @@ static uint32_t add_stack(const struct walk *walk)
 }
 
 /* Unwinds a stack, and keeps the places of its return addresses. */
-static uint32_t learn(uint64_t *at, uint64_t pc, uint64_t python, struct known **bucket)
+static uint32_t learn(struct place_of_call from, uint64_t python, struct known **bucket)
 {
     int nobody = 0, self = getpid(), other = learner;
     /* Another thread learns, or did when this process was forked off. */
@@ -298,54 +318,68 @@ static uint32_t learn(uint64_t *at, uint64_t pc, uint64_t python, struct known *
             __atomic_compare_exchange_n(&learner, &other, 0, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
         return 0;
     }
-    struct walk walk = {.from = at, .last = newest};
+    struct walk walk = {.from = from, .last = newest};
     uint32_t stack = 0;
     backtrace_by(step, &walk);
     uint64_t size = sizeof(struct known) + sizeof((struct known *)0)->returns[0] * walk.depth;
     if (walk.depth && known_used + size <= KNOWN && (stack = add_stack(&walk))) {
         struct known *known = (void *)(known_memory + known_used);
         known_used += size;
-        *known = (struct known){*bucket, at, pc, python, stack, walk.depth, walk.ended};
+        *known = (struct known){*bucket, from.at, from.pc, python, stack, walk.depth, walk.ended};
         newest = known;
         for (int i = 0; i < walk.depth; i++) {
             known->returns[i].at = walk.at[i];
             known->returns[i].value = walk.pc[i];
         }
+        if (from.is_handed_over)
+            known->returns[0].at = &known->pc;
         __atomic_store_n(bucket, known, __ATOMIC_RELEASE);
     }
     __atomic_store_n(&learner, 0, __ATOMIC_RELEASE);
     return stack;
 }
 
-static uint32_t stack_of(uint64_t *at, uint64_t pc)
+static inline uint32_t stack_of(struct place_of_call from)
 {
-    uint64_t python = python_hash(), hash = (pc ^ (uint64_t)at << 13 ^ python) * 0x9E3779B97F4A7C15ULL;
+    uint64_t python = python_hash(), hash = (from.pc ^ (uint64_t)from.at << 13 ^ python) * 0x9E3779B97F4A7C15ULL;
     struct known **bucket = &buckets[hash >> 50];
     struct known *known = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
     for (int i = 0; known && i < CHAIN; i++, known = known->next)
-        if (known->at == at && known->pc == pc && known->python == python && holds(known, 0))
+        if (known->at == from.at && known->pc == from.pc && known->python == python && holds(known, 0))
             return known->stack;
-    return learn(at, pc, python, bucket);
+    return learn(from, python, bucket);
 }
 
-static inline void note(uint32_t base, uint32_t sequence, uint64_t *at)
+/* The number of the stack there; 0 where it is not told. */
+static inline uint32_t stack_at(struct place_of_call from)
 {
     if (busy || !shared)
-        return;
+        return 0;
     busy = 1;
-    uint32_t stack = stack_of(at, *at);
-    if (stack) {
-        uint64_t place = __atomic_fetch_add(&shared->written, 1, __ATOMIC_RELAXED);
-        struct request *request = &shared->requests[place % REQUESTS];
-        request->base = base;
-        request->sequence = sequence;
-        request->stack = stack;
-        __atomic_store_n(&request->turn, (uint32_t)(place / REQUESTS) + 1, __ATOMIC_RELEASE);
-    }
+    uint32_t stack = stack_of(from);
     busy = 0;
+    return stack;
 }
 
-/* The place of the function's return address. */
+static inline void tell(uint32_t base, uint32_t sequence, uint32_t stack)
+{
+    uint64_t place = __atomic_fetch_add(&shared->written, 1, __ATOMIC_RELAXED);
+    struct request *request = &shared->requests[place % REQUESTS];
+    request->base = base;
+    request->sequence = sequence;
+    request->stack = stack;
+    __atomic_store_n(&request->turn, (uint32_t)(place / REQUESTS) + 1, __ATOMIC_RELEASE);
+}
+
+static inline void note(uint32_t base, uint32_t sequence, struct place_of_call from)
+{
+    uint32_t stack = stack_at(from);
+    if (stack)
+        tell(base, sequence, stack);
+}
+
+/* The place of the function's own return address. */
+#define CALLER ((struct place_of_call){RETURNS, *RETURNS, 0})
 #define RETURNS ((uint64_t *)__builtin_dwarf_cfa() - 1)
 
 void *_XGetRequest(struct display *display, uint8_t type, size_t length)
@@ -355,7 +389,7 @@ void *_XGetRequest(struct display *display, uint8_t type, size_t length)
         get_request = real("libX11.so.6", "_XGetRequest", __builtin_return_address(0));
     }
     void *request = get_request(display, type, length);
-    note(display->resource_base, display->request, RETURNS);
+    note(display->resource_base, display->request, CALLER);
     return request;
 }
 
@@ -370,6 +404,8 @@ uint64_t xcb_send_request_with_fds64(void *c, int flags, void *vector, const voi
     const struct setup *setup = get_setup(c);
     /* The number of a request is 0 where the connection is broken. */
     if (sequence && setup)
-        note(setup->resource_id_base, sequence, RETURNS);
+        note(setup->resource_id_base, sequence, CALLER);
     return sequence;
 }
+
+#include "own_connection.h"

@@ -123,8 +123,8 @@ pub(crate) fn tell(read: Result<ReadStacks, String>, connections: u32) -> Option
     match read {
         Err(why) => Some(format!("stacks of requests are missing: {why}")),
         Ok(ReadStacks { told: 0, .. }) if connections > 0 => Some(
-            "no request has a stack: the program loads no library (it is static, or runs as another user), or uses \
-             neither libX11 nor libxcb; --stacks=waits needs none of these"
+            "no request has a stack: the program loads no library (it is static, or runs as another user), or does \
+             not send by the C library; --stacks=waits needs none of these"
                 .to_owned(),
         ),
         Ok(ReadStacks { lost, .. }) if lost > 0 => Some(format!(
