@@ -6,13 +6,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use x11prof_analyzer::{
     By, Callers, CodeStacks, EpisodeReport, FunctionReport, NowReport, Observation, Profile,
-    Resources, RoundTrips, RoundTripsReport, Seen, StackNames, program_functions,
+    Resources, RoundTrips, RoundTripsReport, Running, Seen, StackNames, program_functions,
 };
 use x11prof_stacks::{Frame, Names};
 use x11prof_trace::{ConnectionId, Control, StackFrame, Timestamp};
 
 use x11prof_collection::EpisodeRow;
-use x11prof_views::callers::{asks_most, function_names, group_names, longest_wait};
+use x11prof_views::callers::{
+    asks_most, function_names, group_names, longest_wait, named_functions,
+};
 
 use crate::error::{CommandError, shown};
 
@@ -23,6 +25,7 @@ const TOLD: usize = 5;
 #[derive(Debug, Default)]
 pub(crate) struct NamedCallers {
     callers: Callers,
+    running: Running,
     names: FunctionNames,
 }
 
@@ -43,6 +46,7 @@ impl NamedCallers {
         counts: impl Fn(&Seen<'_>) -> bool,
     ) {
         self.names.observe(observation);
+        self.running.observe(observation);
         self.callers.observe(observation, counts);
     }
 
@@ -94,15 +98,21 @@ impl NamedCallers {
         });
     }
 
-    /// Names for the `episodes` of a trace the places from which their clients waited. `first` is the trace's first time.
+    /// Names for the `episodes` of a trace the places from which their clients waited, and in which they ran. `first` is the
+    /// trace's first time.
     pub(crate) fn name_in(&self, episodes: &mut [EpisodeReport], first: Timestamp) {
         let nanos = |ms: f64| first.as_nanos().saturating_add((ms * 1e6).max(0.0) as u64);
+        let places = match self.running.is_empty() {
+            true => StackNames::default(),
+            false => self.names.chains(),
+        };
         self.names.named(|name| {
             for one in episodes {
                 let span = (nanos(one.start_ms), nanos(one.start_ms + one.latency_ms));
                 let client = ConnectionId(one.client);
                 let stacks = &self.names.stacks;
                 one.callers = self.callers.between(client, span, stacks, &mut *name);
+                one.ran_in = self.running.between(client, span, &places);
             }
         });
     }
@@ -120,9 +130,14 @@ impl FunctionNames {
         }
     }
 
-    /// Fails where the recording at `path` does not tell which function made a request.
-    pub(crate) fn needed(&self, path: &Path) -> Result<(), CommandError> {
-        match self.of_requests {
+    /// True where the recording has stacks of requests.
+    pub(crate) fn are_of_requests(&self) -> bool {
+        self.of_requests
+    }
+
+    /// Fails where the recording at `path` does not tell which function made a request, nor where the program ran.
+    pub(crate) fn needed(&self, path: &Path, running: &Running) -> Result<(), CommandError> {
+        match self.of_requests || !running.is_empty() {
             true => Ok(()),
             false => Err(CommandError::file(
                 path,
@@ -158,6 +173,22 @@ impl FunctionNames {
         if !has_lines {
             say!("no lines: the programs' files have no debug symbols");
         }
+    }
+
+    /// The names of all stacks, as groups by a key of the program's code have them.
+    pub(crate) fn by(&self, by: By) -> StackNames {
+        self.named(|name| {
+            let names = |frames: &[_]| group_names(&program_functions(frames, &mut *name), by);
+            self.stacks.named(names)
+        })
+    }
+
+    /// The names of all stacks: their functions that have names, without lines.
+    pub(crate) fn chains(&self) -> StackNames {
+        self.named(|name| {
+            let names = |frames: &[_]| named_functions(&program_functions(frames, &mut *name));
+            self.stacks.named(names)
+        })
     }
 
     /// The names of all stacks: all their functions.

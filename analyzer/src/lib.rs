@@ -35,6 +35,7 @@ mod reorder;
 mod request_stacks;
 mod resources;
 mod roundtrips;
+mod running;
 mod scrub;
 mod seen;
 mod server_grab;
@@ -120,6 +121,7 @@ pub use roundtrips::report::{
     Suggestion, TotalRoundTrips, Wait,
 };
 pub use roundtrips::{RoundTripOptions, RoundTrips, TRIED};
+pub use running::{RanIn, Running, RunningReport, StackRun};
 pub use scrub::{Scrubbed, Scrubber};
 pub use stalls::grabs::Grabs;
 pub use stalls::grabs::report::{GrabLine, GrabReport, GrabWaiter};

@@ -28,7 +28,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         filter: None,
         mark_key: None,
         collect: None,
-        stacks: None,
+        stacks: Vec::new(),
     };
     let recorded = record(&config, |notice| eprintln!("{notice:?}"))?;
     eprintln!("{recorded:?}");

@@ -31,9 +31,10 @@ use crate::server_link::ServerLink;
 use crate::setup_exchange;
 use crate::slow_link::{Lines, SlowLink};
 use crate::socket::{Socket, Wait};
+use crate::stack_unwinding::StackQueue;
 use crate::tap::Tap;
 use crate::tcp_peer;
-use crate::wait_stacks::{ClientStacks, WaitStacks};
+use crate::wait_stacks::ClientStacks;
 
 /// Connections that are cut off may take this long to end. A client that connects to a server which does not answer is
 /// not waited for.
@@ -65,8 +66,8 @@ pub(crate) struct Display {
     pub(crate) tried: TriedRewrites,
     pub(crate) notices: mpsc::UnboundedSender<Notice>,
     pub(crate) connections: Connections,
-    /// The stacks of clients that wait, where they are wanted.
-    pub(crate) stacks: Option<WaitStacks>,
+    /// The way of the stacks of clients that wait, where they are wanted.
+    pub(crate) wait_stacks: Option<StackQueue>,
     /// True once the user has been told of a client that cannot be looked into.
     pub(crate) no_stacks: AtomicBool,
 }
@@ -208,7 +209,8 @@ impl Display {
     }
 
     fn stacks_of(&self, arrival: &Arrival) -> Option<ClientStacks> {
-        match self.stacks.as_ref()?.of(arrival.connection, arrival.pid) {
+        let queue = self.wait_stacks.clone()?;
+        match ClientStacks::of(queue, arrival.connection, arrival.pid) {
             Ok(stacks) => Some(stacks),
             Err(why) => {
                 if !self.no_stacks.swap(true, Ordering::Relaxed) {

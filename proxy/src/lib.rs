@@ -55,6 +55,8 @@ mod setup_exchange;
 mod slow_link;
 mod socket;
 mod spin_wait;
+mod stack_numbers;
+mod stack_unwinding;
 mod tap;
 mod tcp_listener;
 mod tcp_peer;

@@ -1,7 +1,7 @@
-//! Context switches from the kernel, by perf_event_open(2).
+//! Context switches, and samples of stacks, from the kernel, by perf_event_open(2).
 //!
-//! One ring for each processor takes the switches of all threads that are watched there. An ordinary user may watch his
-//! own processes at perf_event_paranoid 2.
+//! One ring for each processor takes the switches of all threads that are watched there; another one takes samples. An ordinary
+//! user may watch his own processes at perf_event_paranoid 2.
 
 use std::fs;
 use std::io;
@@ -9,22 +9,68 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use bytes::Buf;
 use perf_event_open_sys::bindings::{
-    PERF_COUNT_SW_DUMMY, PERF_FLAG_FD_CLOEXEC, PERF_RECORD_EXIT, PERF_RECORD_LOST,
-    PERF_RECORD_MISC_SWITCH_OUT, PERF_RECORD_MISC_SWITCH_OUT_PREEMPT, PERF_RECORD_SWITCH,
-    PERF_SAMPLE_CPU, PERF_SAMPLE_TID, PERF_SAMPLE_TIME, PERF_TYPE_SOFTWARE, perf_event_attr,
+    PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_DUMMY, PERF_FLAG_FD_CLOEXEC, PERF_RECORD_EXIT,
+    PERF_RECORD_LOST, PERF_RECORD_MISC_SWITCH_OUT, PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
+    PERF_RECORD_SAMPLE, PERF_RECORD_SWITCH, PERF_SAMPLE_CPU, PERF_SAMPLE_REGS_USER,
+    PERF_SAMPLE_STACK_USER, PERF_SAMPLE_TID, PERF_SAMPLE_TIME, PERF_TYPE_SOFTWARE, perf_event_attr,
     perf_event_mmap_page,
 };
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use x11prof_stacks::StackCopy;
 use x11prof_trace::{Switch, SwitchKind, Timestamp};
 
-/// Pages of a ring's data, a power of two: 8192 switches. The kernel lets every user lock this much
-/// (perf_event_mlock_kb).
-const DATA_PAGES: usize = 64;
+/// The time that a thread runs between two samples, in nanoseconds: it keeps step with no program's timer.
+pub(crate) const SAMPLE_PERIOD: u64 = 1_997_000;
+/// Bytes of a sample's stack, at most.
+const SAMPLE_STACK: u32 = 24 << 10;
+/// Registers of a sample: frame pointer, stack pointer, instruction (asm/perf_regs.h of x86).
+const SAMPLE_REGISTERS: u64 = 1 << 6 | 1 << 7 | 1 << 8;
+
+/// The records that are wanted of a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// When it runs and when it waits.
+    Switches,
+    /// Its stack, each time that it has run for [`SAMPLE_PERIOD`].
+    Samples,
+}
+
+impl Wanted {
+    /// Pages of a ring's data, a power of two: 8192 switches, or 5 samples. The kernel lets every user lock this much, and
+    /// both rings' first pages (perf_event_mlock_kb).
+    fn pages(self) -> usize {
+        match self {
+            Wanted::Switches => 64,
+            Wanted::Samples => 32,
+        }
+    }
+}
+
+/// Records that were taken out of the rings.
+#[derive(Debug, Default)]
+pub(crate) struct Drained {
+    /// In the order of time.
+    pub(crate) switches: Vec<Switch>,
+    pub(crate) samples: Vec<Sample>,
+    /// Records that the kernel lost.
+    pub(crate) lost: u64,
+}
+
+/// A running thread's stack.
+#[derive(Debug)]
+pub(crate) struct Sample {
+    pub(crate) at: Timestamp,
+    pub(crate) copy: StackCopy,
+}
 
 /// The rings of all processors.
 #[derive(Debug)]
-pub(crate) struct Rings(Vec<Ring>);
+pub(crate) struct Rings {
+    wanted: Wanted,
+    rings: Vec<Ring>,
+}
 
 #[derive(Debug)]
 struct Ring {
@@ -33,6 +79,7 @@ struct Ring {
     owner: OwnedFd,
     base: *mut u8,
     page: usize,
+    data_pages: usize,
 }
 
 // SAFETY: the mapping is not tied to the thread that made it.
@@ -43,32 +90,42 @@ unsafe impl Send for Ring {}
 unsafe impl Sync for Ring {}
 
 impl Rings {
-    pub(crate) fn open(cpus: &[u16]) -> io::Result<Rings> {
-        let rings: io::Result<Vec<Ring>> = cpus.iter().map(|&cpu| Ring::open(cpu)).collect();
-        rings.map(Rings)
+    pub(crate) fn open(cpus: &[u16], wanted: Wanted) -> io::Result<Rings> {
+        let rings = cpus.iter().map(|&cpu| Ring::open(cpu, wanted.pages()));
+        let rings: io::Result<Vec<Ring>> = rings.collect();
+        Ok(Rings {
+            wanted,
+            rings: rings?,
+        })
     }
 
     /// A handle to attach threads with.
     pub(crate) fn outputs(&self) -> io::Result<Outputs> {
-        let fds: io::Result<Vec<_>> = self
-            .0
-            .iter()
+        let rings = self.rings.iter();
+        let fds: io::Result<Vec<_>> = rings
             .map(|ring| Ok((ring.cpu, ring.owner.try_clone()?)))
             .collect();
-        fds.map(Outputs)
+        Ok(Outputs {
+            wanted: self.wanted,
+            rings: fds?,
+        })
     }
 
-    /// Takes out the records, in the order of time. Returns the number of records lost since the last call.
-    pub(crate) fn drain(&mut self, switches: &mut Vec<Switch>) -> u64 {
-        let lost = self.0.iter_mut().map(|ring| ring.drain(switches)).sum();
-        switches.sort_by_key(|switch| switch.time);
-        lost
+    /// Takes out the records.
+    pub(crate) fn drain(&mut self, drained: &mut Drained) {
+        for ring in &mut self.rings {
+            ring.drain(drained);
+        }
+        drained.switches.sort_by_key(|switch| switch.time);
     }
 }
 
 /// The rings that threads' events write to, each with its processor.
 #[derive(Debug)]
-pub(crate) struct Outputs(Vec<(u16, OwnedFd)>);
+pub(crate) struct Outputs {
+    wanted: Wanted,
+    rings: Vec<(u16, OwnedFd)>,
+}
 
 impl Outputs {
     /// Watches all threads of a process, present and future, for as long as the result lives.
@@ -94,8 +151,8 @@ impl Outputs {
     }
 
     fn attach_thread(&self, tid: i32, events: &mut Vec<OwnedFd>) -> io::Result<()> {
-        for (cpu, ring) in &self.0 {
-            let event = match open_event(&mut attributes(true), tid, *cpu) {
+        for (cpu, ring) in &self.rings {
+            let event = match open_event(&mut attributes(Some(self.wanted)), tid, *cpu) {
                 // The thread has ended since.
                 Err(error) if error.raw_os_error() == Some(libc::ESRCH) => return Ok(()),
                 opened => opened?,
@@ -114,7 +171,8 @@ impl Outputs {
     }
 }
 
-fn attributes(switches: bool) -> perf_event_attr {
+/// Those of an event of a thread, or of one that has a ring and nothing else.
+fn attributes(wanted: Option<Wanted>) -> perf_event_attr {
     let mut attributes = perf_event_attr {
         size: size_of::<perf_event_attr>() as u32,
         type_: PERF_TYPE_SOFTWARE,
@@ -127,10 +185,22 @@ fn attributes(switches: bool) -> perf_event_attr {
     attributes.set_sample_id_all(1);
     attributes.set_exclude_kernel(1);
     attributes.set_exclude_hv(1);
-    if switches {
-        attributes.set_context_switch(1);
-        // A thread that ends has no switch: its end is a separate record.
-        attributes.set_task(1);
+    match wanted {
+        Some(Wanted::Switches) => {
+            attributes.set_context_switch(1);
+            // A thread that ends has no switch: its end is a separate record.
+            attributes.set_task(1);
+        }
+        Some(Wanted::Samples) => {
+            attributes.config = u64::from(PERF_COUNT_SW_CPU_CLOCK);
+            attributes.__bindgen_anon_1.sample_period = SAMPLE_PERIOD;
+            attributes.sample_type |= u64::from(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
+            attributes.sample_regs_user = SAMPLE_REGISTERS;
+            attributes.sample_stack_user = SAMPLE_STACK;
+        }
+        None => {}
+    }
+    if wanted.is_some() {
         attributes.set_inherit(1);
         // Threads only: a terminal's shell and the shell's programs are no part of the terminal.
         attributes.set_inherit_thread(1);
@@ -162,14 +232,14 @@ fn open_event(attributes: &mut perf_event_attr, tid: i32, cpu: u16) -> io::Resul
 }
 
 impl Ring {
-    fn open(cpu: u16) -> io::Result<Ring> {
-        let owner = open_event(&mut attributes(false), 0, cpu)?;
+    fn open(cpu: u16, data_pages: usize) -> io::Result<Ring> {
+        let owner = open_event(&mut attributes(None), 0, cpu)?;
         let page = rustix::param::page_size();
         // SAFETY: a new shared mapping at an address of the kernel's choice.
         #[expect(unsafe_code, reason = "the ring is a mapping")]
         let base = unsafe {
             let rights = ProtFlags::READ | ProtFlags::WRITE;
-            let len = page * (1 + DATA_PAGES);
+            let len = page * (1 + data_pages);
             mmap(null_mut(), len, rights, MapFlags::SHARED, &owner, 0)?
         };
         Ok(Ring {
@@ -177,11 +247,12 @@ impl Ring {
             owner,
             base: base.cast(),
             page,
+            data_pages,
         })
     }
 
-    fn drain(&mut self, switches: &mut Vec<Switch>) -> u64 {
-        let size = (self.page * DATA_PAGES) as u64;
+    fn drain(&mut self, drained: &mut Drained) {
+        let size = (self.page * self.data_pages) as u64;
         let header = self.base.cast::<perf_event_mmap_page>();
         // SAFETY: the first page is the header, mapped for as long as `self` lives, and the
         // kernel writes these fields whole (perf_event_open(2), "MMAP layout").
@@ -194,37 +265,38 @@ impl Ring {
         };
         let end = head.load(Ordering::Acquire);
         let mut at = tail.load(Ordering::Relaxed);
-        let mut lost = 0;
+        let mut record = Vec::new();
+        let word = |at: u64| {
+            let offset = (at % size) as usize;
+            // SAFETY: `offset` is below the size of the data, which begin at the second page, and a multiple of a
+            // word, as are the lengths of all records and of the data. The bytes between tail and head are ours.
+            #[expect(unsafe_code, reason = "data shared with the kernel")]
+            let value = unsafe {
+                let place = self.base.add(self.page + offset).cast::<u64>();
+                place.read_volatile()
+            };
+            value.to_ne_bytes()
+        };
         while at < end {
-            let mut record = [0; RECORD_LEN];
-            let words = record.chunks_exact_mut(WORD).zip((at..).step_by(WORD));
-            for (word, at) in words {
-                let offset = (at % size) as usize;
-                // SAFETY: `offset` is below the size of the data, which begin at the second page, and a multiple of a
-                // word, as are the lengths of all records and of the data. The bytes between tail and head are ours.
-                // Bytes beyond the head are old data of the same mapping, which the record's own length keeps unused.
-                #[expect(unsafe_code, reason = "data shared with the kernel")]
-                let value = unsafe {
-                    let place = self.base.add(self.page + offset).cast::<u64>();
-                    place.read_volatile()
-                };
-                word.copy_from_slice(&value.to_ne_bytes());
-            }
-            let (len, read) = parse(&record);
-            match read {
-                Some(Read::Switch(switch)) => switches.push(switch),
-                Some(Read::Lost(n)) => lost += n,
-                None => {}
-            }
-            if len < WORD as u64 || len % WORD as u64 != 0 {
+            record.clear();
+            record.extend(word(at));
+            let len = length(&record);
+            if len < WORD as u64 || !len.is_multiple_of(WORD as u64) || len > end - at {
                 // No record is so; the ring is given up to its head.
                 at = end;
                 break;
             }
+            let rest = (at + WORD as u64..at + len).step_by(WORD);
+            rest.for_each(|at| record.extend(word(at)));
+            match parse(&record) {
+                Some(Read::Switch(switch)) => drained.switches.push(switch),
+                Some(Read::Sample(sample)) => drained.samples.push(sample),
+                Some(Read::Lost(n)) => drained.lost += n,
+                None => {}
+            }
             at += len;
         }
         tail.store(at, Ordering::Release);
-        lost
     }
 }
 
@@ -233,39 +305,39 @@ impl Drop for Ring {
         // SAFETY: `open` made this mapping with the same length, and no reference to it is left.
         #[expect(unsafe_code, reason = "the ring is a mapping")]
         unsafe {
-            let _ = munmap(self.base.cast(), self.page * (1 + DATA_PAGES));
+            let _ = munmap(self.base.cast(), self.page * (1 + self.data_pages));
         }
     }
 }
 
-/// The longest of the records that we read: a thread's end with its sample id.
-const RECORD_LEN: usize = 56;
 /// Records have whole words of this many bytes.
 const WORD: usize = size_of::<u64>();
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 enum Read {
     Switch(Switch),
+    Sample(Sample),
     Lost(u64),
 }
 
-/// The bytes of a field. All callers pass an `at` within a record.
-fn word<const N: usize>(record: &[u8; RECORD_LEN], at: usize) -> [u8; N] {
-    std::array::from_fn(|n| record[at + n])
+/// The length in a record's first word.
+fn length(head: &[u8]) -> u64 {
+    head.get(6..)
+        .map_or(0, |mut head| u64::from(head.get_u16_ne()))
 }
 
-/// Parses a record: its length and content (perf_event_open(2), "PERF_RECORD_SWITCH").
-fn parse(record: &[u8; RECORD_LEN]) -> (u64, Option<Read>) {
-    let u16_at = |at| u16::from_ne_bytes(word(record, at));
-    let u32_at = |at| u32::from_ne_bytes(word(record, at));
-    let u64_at = |at| u64::from_ne_bytes(word(record, at));
-    let (kind, misc, len) = (u32_at(0), u32::from(u16_at(4)), u64::from(u16_at(6)));
-    let read = match kind {
+/// Parses a record (perf_event_open(2), "MMAP layout"); `None` for one that is not wanted, or shorter than its kind.
+fn parse(record: &[u8]) -> Option<Read> {
+    let mut rest = record;
+    let (kind, misc) = (rest.try_get_u32_ne().ok()?, rest.try_get_u16_ne().ok()?);
+    let misc = u32::from(misc);
+    rest.try_get_u16_ne().ok()?;
+    match kind {
         PERF_RECORD_SWITCH => Some(Read::Switch(Switch {
-            pid: u32_at(8),
-            tid: u32_at(12),
-            time: Timestamp::from_nanos(u64_at(16)),
-            cpu: u16_at(24),
+            pid: rest.try_get_u32_ne().ok()?,
+            tid: rest.try_get_u32_ne().ok()?,
+            time: Timestamp::from_nanos(rest.try_get_u64_ne().ok()?),
+            cpu: rest.try_get_u16_ne().ok()?,
             kind: if misc & PERF_RECORD_MISC_SWITCH_OUT == 0 {
                 SwitchKind::In
             } else if misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT == 0 {
@@ -274,18 +346,55 @@ fn parse(record: &[u8; RECORD_LEN]) -> (u64, Option<Read>) {
                 SwitchKind::Preempted
             },
         })),
-        // Process, parent, thread, parent thread, time, then the sample's own.
-        PERF_RECORD_EXIT => Some(Read::Switch(Switch {
-            pid: u32_at(8),
-            tid: u32_at(16),
-            time: Timestamp::from_nanos(u64_at(24)),
-            cpu: u16_at(48),
-            kind: SwitchKind::Blocked,
-        })),
-        PERF_RECORD_LOST => Some(Read::Lost(u64_at(16))),
+        // Process, parent, thread, parent thread, time, then the sample's own: process, thread, time, processor.
+        PERF_RECORD_EXIT => {
+            let [pid, _, tid, _] = words(&mut rest)?;
+            let time = Timestamp::from_nanos(rest.try_get_u64_ne().ok()?);
+            let [..] = words::<4>(&mut rest)?;
+            Some(Read::Switch(Switch {
+                pid,
+                tid,
+                time,
+                cpu: rest.try_get_u16_ne().ok()?,
+                kind: SwitchKind::Blocked,
+            }))
+        }
+        // Process, thread, time, processor, kind of registers, registers, size of the stack, stack, bytes of these in use.
+        PERF_RECORD_SAMPLE => {
+            let [pid, _] = words(&mut rest)?;
+            let at = Timestamp::from_nanos(rest.try_get_u64_ne().ok()?);
+            let [..] = words::<2>(&mut rest)?;
+            // The kernel's own threads have no registers of a program's.
+            if rest.try_get_u64_ne().ok()? == 0 {
+                return None;
+            }
+            let registers: [u64; 3] = [
+                rest.try_get_u64_ne().ok()?,
+                rest.try_get_u64_ne().ok()?,
+                rest.try_get_u64_ne().ok()?,
+            ];
+            let [bp, sp, pc] = registers;
+            let size = usize::try_from(rest.try_get_u64_ne().ok()?).ok()?;
+            let (stack, mut used) = rest.split_at_checked(size)?;
+            let used = usize::try_from(used.try_get_u64_ne().unwrap_or(0)).ok()?;
+            let bytes = stack.get(..used)?.to_vec();
+            let copy = StackCopy::of_running(pid, pc, sp, bp, bytes);
+            Some(Read::Sample(Sample { at, copy }))
+        }
+        PERF_RECORD_LOST => {
+            rest.try_get_u64_ne().ok()?;
+            Some(Read::Lost(rest.try_get_u64_ne().ok()?))
+        }
         _ => None,
-    };
-    (len, read)
+    }
+}
+
+fn words<const N: usize>(rest: &mut &[u8]) -> Option<[u32; N]> {
+    let mut words = [0; N];
+    for word in &mut words {
+        *word = rest.try_get_u32_ne().ok()?;
+    }
+    Some(words)
 }
 
 // The kernel's records are in its own byte order, and the test's bytes in this one.
@@ -295,19 +404,18 @@ mod tests {
     use super::*;
 
     /// A record with 32-bit fields after its header; a 64-bit field is two of them, in little endian.
-    fn record<const N: usize>(kind: u32, misc: u16, fields: [u32; N]) -> [u8; RECORD_LEN] {
+    fn record<const N: usize>(kind: u32, misc: u16, fields: [u32; N]) -> Vec<u8> {
         let mut bytes = kind.to_le_bytes().to_vec();
         bytes.extend(misc.to_le_bytes());
-        bytes.extend(40_u16.to_le_bytes());
+        bytes.extend((8 + 4 * N as u16).to_le_bytes());
         bytes.extend(fields.iter().flat_map(|field| field.to_le_bytes()));
-        bytes.resize(RECORD_LEN, 0xEE);
-        bytes.try_into().unwrap()
+        bytes
     }
 
     #[test]
     fn the_records_of_a_ring() {
-        let switch = |misc| match parse(&record(14, misc, [7, 9, 0x1234, 0x5678, 3, 0, 0, 0])) {
-            (40, Some(Read::Switch(switch))) => switch,
+        let switch = |misc| match parse(&record(14, misc, [7, 9, 0x1234, 0x5678, 3, 0])) {
+            Some(Read::Switch(switch)) => switch,
             other => panic!("{other:?}"),
         };
         let read = switch(0x2000);
@@ -319,7 +427,8 @@ mod tests {
             0,
             [7, 1, 9, 1, 0x1234, 0x5678, 7, 9, 0x9999, 0x5678, 3, 0],
         );
-        let Some(Read::Switch(end)) = parse(&end).1 else {
+        assert_eq!(length(&end), 56);
+        let Some(Read::Switch(end)) = parse(&end) else {
             panic!("a thread's end")
         };
         assert_eq!((end.pid, end.tid, end.cpu), (7, 9, 3));
@@ -327,10 +436,27 @@ mod tests {
         assert_eq!(end.kind, SwitchKind::Blocked);
         assert_eq!(switch(0).kind, SwitchKind::In);
         assert_eq!(switch(0x6000).kind, SwitchKind::Preempted);
-        assert_eq!(
-            parse(&record(2, 0, [1, 0, 55, 0, 0, 0, 0, 0])).1,
-            Some(Read::Lost(55))
-        );
-        assert_eq!(parse(&record(3, 0, [0; 8])), (40, None));
+        let lost = parse(&record(2, 0, [1, 0, 55, 0]));
+        assert!(matches!(lost, Some(Read::Lost(55))), "{lost:?}");
+        assert!(parse(&record(3, 0, [0; 8])).is_none());
+    }
+
+    #[test]
+    fn samples_have_the_part_of_the_stack_that_is_there() {
+        let sample = |kind: u32, used: u32| {
+            let head = [7, 9, 0x1234, 0x5678, 3, 0, kind, 0];
+            let registers = [0xb0, 0, 0x50, 0, 0x1c, 0];
+            let stack = [16, 0, 1, 2, 3, 4, used, 0];
+            let fields: Vec<u32> = [&head[..], &registers, &stack].concat();
+            parse(&record::<22>(9, 0, fields.try_into().unwrap()))
+        };
+        let Some(Read::Sample(Sample { at, copy })) = sample(2, 8) else {
+            panic!("a sample")
+        };
+        assert_eq!((at.as_nanos(), copy.pid), (0x5678_0000_1234, 7));
+        let stack = [1, 0, 0, 0, 2, 0, 0, 0].to_vec();
+        let expected = StackCopy::of_running(7, 0x1c, 0x50, 0xb0, stack);
+        assert_eq!(copy, expected);
+        assert!(sample(0, 8).is_none() && sample(2, 17).is_none());
     }
 }

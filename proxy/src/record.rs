@@ -38,9 +38,10 @@ use crate::server_info;
 use crate::server_kind::ServerKind;
 use crate::server_link::ServerLink;
 use crate::slow_link::Lines;
+use crate::stack_numbers::StackNumbers;
+use crate::stack_unwinding::StackUnwinding;
 use crate::tap::{Tap, tap};
 use crate::trace_file::TraceFile;
-use crate::wait_stacks::WaitStacks;
 use crate::watch::Watch;
 use crate::{clock, link, process_info};
 
@@ -100,7 +101,7 @@ pub struct RecordConfig {
     /// empty if it would be the terminal.
     pub collect: Option<Arc<File>>,
     /// The stacks to record.
-    pub stacks: Option<Stacks>,
+    pub stacks: Vec<Stacks>,
 }
 
 /// Moments of a client at which its stack is recorded.
@@ -110,6 +111,8 @@ pub enum Stacks {
     Waits,
     /// Each request. The command loads a library for that.
     Requests,
+    /// Samples of where it runs, where the kernel permits them.
+    Cpu,
 }
 
 /// The outcome of a recording.
@@ -219,10 +222,19 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         None => server_pid.and_then(HandlerTimes::of_server),
     };
     let timer = timer.and_then(|timer| told_timer(&tap, server_pid, timer));
-    let of = |wanted| config.stacks.filter(|stacks| *stacks == wanted);
-    let stacks = of(Stacks::Waits).map(|_| WaitStacks::start(tap.clone()));
-    let stacks = stacks.transpose().map_err(system("a thread"))?;
-    let requests = of(Stacks::Requests).map(|_| RequestStacks::start(dir.path(), tap.clone()));
+    let wants = |of: Stacks| config.stacks.contains(&of);
+    let numbers = Arc::new(StackNumbers::new(tap.clone()));
+    let unwinding = (wants(Stacks::Waits) || wants(Stacks::Cpu))
+        .then(|| StackUnwinding::start(Arc::clone(&numbers), tap.clone()));
+    let unwinding = unwinding.transpose().map_err(system("a thread"))?;
+    let copies = |of| {
+        unwinding
+            .as_ref()
+            .filter(|_| wants(of))
+            .map(|to| to.queue.clone())
+    };
+    let requests =
+        wants(Stacks::Requests).then(|| RequestStacks::start(dir.path(), numbers, tap.clone()));
     let requests = requests
         .transpose()
         .map_err(|why| system("stacks of requests")(std::io::Error::other(why)))?;
@@ -233,7 +245,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         turned_away: AtomicBool::new(false),
         disk: recorder.disk(),
         tap: tap.clone(),
-        scheduling: Scheduling::start(tap.clone(), timer),
+        scheduling: Scheduling::start(tap.clone(), timer, copies(Stacks::Cpu)),
         buffers: LargeBuffers::default(),
         kept: Mutex::default(),
         images,
@@ -241,11 +253,11 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         tried,
         notices,
         connections: Connections::default(),
-        stacks,
+        wait_stacks: copies(Stacks::Waits),
         no_stacks: AtomicBool::new(false),
     });
     if let Some(pid) = server_pid {
-        display.scheduling.watch(pid);
+        display.scheduling.watch_server(pid);
     }
     let name = served_name(&claimed, display.link.name());
     let command = CommandLine {
@@ -272,7 +284,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     let relayed = display.connections.bytes.load(Ordering::Relaxed);
     // The capture hands over its last records before the queue closes.
     display.scheduling.end();
-    let lost = display.stacks.as_ref().map_or(0, WaitStacks::end);
+    let lost = unwinding.map_or(0, StackUnwinding::end);
     if lost > 0 {
         let what = format!("{lost} stacks are left out: unwinding them took too long, or failed");
         on(Notice::Trouble(what));

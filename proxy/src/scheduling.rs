@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 use x11prof_trace::{Control, Switch, SwitchKind, Timestamp, Waiting};
 
 use crate::handler_times::HandlerTimes;
-use crate::perf::{Outputs, Rings};
+use crate::perf::{Drained, Outputs, Rings, Wanted};
+use crate::stack_unwinding::{Copied, Reason, StackQueue};
 use crate::tap::{RecorderInput, Tap};
 use crate::{clock, cpu_clock, process_info};
 
@@ -35,6 +36,8 @@ const CPU_TIME_EVERY: Duration = Duration::from_secs(1);
 pub(crate) struct Scheduling {
     /// The events' destination, or the reason why there is no capture.
     outputs: Result<Outputs, String>,
+    /// The destination of samples of clients, where they are wanted.
+    samples: Option<Result<Outputs, String>>,
     shared: Arc<WatchedProcesses>,
     thread: Mutex<Option<JoinHandle<()>>>,
     tap: Tap,
@@ -51,7 +54,7 @@ struct Process {
     /// The number of connections and other reasons to watch the process.
     users: usize,
     /// The events of a watched process.
-    _events: Vec<OwnedFd>,
+    events: Vec<OwnedFd>,
 }
 
 impl WatchedProcesses {
@@ -64,23 +67,27 @@ impl WatchedProcesses {
 }
 
 impl Scheduling {
-    /// Starts the capture, which watches nothing yet. With a `timer` it also takes the times of the server's handlers.
-    pub(crate) fn start(tap: Tap, timer: Option<HandlerTimes>) -> Scheduling {
-        let opened = Rings::open(&process_info::online_cpus())
-            .and_then(|rings| Ok((rings.outputs()?, rings)));
-        let (outputs, rings) = match opened {
-            Ok((outputs, rings)) => (Ok(outputs), Some(rings)),
-            Err(error) => (Err(why_not(&error)), None),
-        };
+    /// Starts the capture, which watches nothing yet. With a `timer` it also takes the times of the server's handlers, and
+    /// the stacks of running clients for `run_stacks`.
+    pub(crate) fn start(
+        tap: Tap,
+        timer: Option<HandlerTimes>,
+        run_stacks: Option<StackQueue>,
+    ) -> Scheduling {
+        let (outputs, rings) = open(Wanted::Switches);
+        let sampled = run_stacks.as_ref().map(|_| open(Wanted::Samples));
+        let (samples, sample_rings) = sampled.unzip();
         let shared = Arc::new(WatchedProcesses::default());
         let watcher = Watcher {
             rings,
+            sample_rings: sample_rings.flatten().zip(run_stacks),
             shared: Arc::clone(&shared),
             tap: tap.clone(),
             timer,
             threads: HashMap::new(),
             last: 0,
             lost: 0,
+            lost_samples: 0,
             left_out: 0,
             untimed: 0,
             full: false,
@@ -94,25 +101,40 @@ impl Scheduling {
         };
         Scheduling {
             outputs,
+            samples,
             shared,
             thread: Mutex::new(thread),
             tap,
         }
     }
 
-    /// Watches a process. Each call needs one call to leave it. Notes the kind of capture, and the process's CPU time.
+    /// Watches a client. Each call needs one call to leave it. Notes the kind of capture, and the process's CPU time.
     pub(crate) fn watch(&self, pid: u32) {
+        self.watch_process(pid, self.samples.as_ref());
+    }
+
+    /// Watches the server.
+    pub(crate) fn watch_server(&self, pid: u32) {
+        self.watch_process(pid, None);
+    }
+
+    fn watch_process(&self, pid: u32, samples: Option<&Result<Outputs, String>>) {
         let mut processes = self.shared.processes();
         let process = processes.entry(pid).or_default();
         process.users += 1;
-        if process.users == 1 && process._events.is_empty() {
-            let attached = match &self.outputs {
-                Ok(outputs) => outputs.attach(pid).map_err(|error| why_not(&error)),
-                Err(why) => Err(why.clone()),
-            };
-            let (capture, why) = match attached {
+        if process.users == 1 && process.events.is_empty() {
+            if let Some(samples) = samples {
+                match attach(samples, pid) {
+                    Ok(events) => process.events.extend(events),
+                    Err(why) => {
+                        let what = format!("no stacks of where process {pid} runs: {why}");
+                        self.tap.control(clock::now(), Control::Trouble { what });
+                    }
+                }
+            }
+            let (capture, why) = match attach(&self.outputs, pid) {
                 Ok(events) => {
-                    process._events = events;
+                    process.events.extend(events);
                     ("switches", None)
                 }
                 Err(why) => ("none", Some(why)),
@@ -155,6 +177,23 @@ impl Drop for Scheduling {
     }
 }
 
+/// The rings, and the destination of events, or the reason why there is none.
+fn open(wanted: Wanted) -> (Result<Outputs, String>, Option<Rings>) {
+    let opened = Rings::open(&process_info::online_cpus(), wanted)
+        .and_then(|rings| Ok((rings.outputs()?, rings)));
+    match opened {
+        Ok((outputs, rings)) => (Ok(outputs), Some(rings)),
+        Err(error) => (Err(why_not(&error)), None),
+    }
+}
+
+fn attach(outputs: &Result<Outputs, String>, pid: u32) -> Result<Vec<OwnedFd>, String> {
+    match outputs {
+        Ok(outputs) => outputs.attach(pid).map_err(|error| why_not(&error)),
+        Err(why) => Err(why.clone()),
+    }
+}
+
 fn note_cpu_time(tap: &Tap, pid: u32) {
     let time = clock::now();
     if let Some(figures) = cpu_clock::read(pid) {
@@ -181,6 +220,7 @@ fn why_not(error: &std::io::Error) -> String {
 /// The thread's own state.
 struct Watcher {
     rings: Option<Rings>,
+    sample_rings: Option<(Rings, StackQueue)>,
     shared: Arc<WatchedProcesses>,
     tap: Tap,
     timer: Option<HandlerTimes>,
@@ -188,6 +228,8 @@ struct Watcher {
     /// Switches of the last drain: as many will come.
     last: usize,
     lost: u64,
+    /// Samples of stacks that the kernel lost.
+    lost_samples: u64,
     /// Switches that there was no room for in the queue, which is full.
     left_out: u64,
     /// Requests whose times had no room.
@@ -219,6 +261,7 @@ impl Watcher {
             // Drained first: who has run meanwhile is not asked in vain, which takes longer than
             // all the rest.
             self.drain();
+            self.drain_samples();
             self.drain_timer();
             let seen = if self.full { Vec::new() } else { self.ask() };
             if !seen.is_empty() {
@@ -239,6 +282,10 @@ impl Watcher {
         for (count, what) in [
             (self.lost, "context switches were lost by the kernel"),
             (
+                self.lost_samples,
+                "stacks of running clients were lost by the kernel",
+            ),
+            (
                 self.left_out,
                 "context switches were left out because the queue was full",
             ),
@@ -256,8 +303,11 @@ impl Watcher {
 
     fn drain(&mut self) {
         let Some(rings) = &mut self.rings else { return };
-        let mut switches = Vec::with_capacity(self.last);
-        self.lost += rings.drain(&mut switches);
+        let mut drained = Drained::default();
+        drained.switches.reserve(self.last);
+        rings.drain(&mut drained);
+        let mut switches = drained.switches;
+        self.lost += drained.lost;
         self.last = switches.len();
         {
             // Child processes come along on old kernels.
@@ -286,6 +336,26 @@ impl Watcher {
         self.full = full;
         if !full && !switches.is_empty() {
             self.tap.push(RecorderInput::Schedule(switches));
+        }
+    }
+
+    /// Hands on the stacks on which clients ran.
+    fn drain_samples(&mut self) {
+        let Some((rings, queue)) = &mut self.sample_rings else {
+            return;
+        };
+        let mut drained = Drained::default();
+        rings.drain(&mut drained);
+        self.lost_samples += drained.lost;
+        let processes = self.shared.processes();
+        for sample in drained.samples {
+            if processes.contains_key(&sample.copy.pid) {
+                queue.put(Copied {
+                    at: sample.at,
+                    copy: sample.copy,
+                    reason: Reason::Run,
+                });
+            }
         }
     }
 

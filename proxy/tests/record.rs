@@ -36,7 +36,7 @@ fn config(output: &Path, listen: u32, command: &[&str]) -> RecordConfig {
         filter: None,
         mark_key: None,
         collect: None,
-        stacks: None,
+        stacks: Vec::new(),
     }
 }
 

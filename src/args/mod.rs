@@ -251,18 +251,19 @@ pub(crate) struct Record {
     #[arg(long, value_name = "KEY")]
     pub(crate) mark_key: Option<Chord>,
     /// Record where in the program waits for replies began (waits, the default; short ones go by where looking would take over
-    /// a twentieth of them): `roundtrips` names the functions. Or where each request was made (requests), for programs that use
-    /// libX11 or libxcb: `report --by function` adds up by them
+    /// a twentieth of them): `roundtrips` names the functions. Or where each request was made (requests), or where the program
+    /// ran (cpu): `report --by function` adds up by them. Several: requests,cpu
     #[arg(
         long,
         value_name = "OF",
         value_enum,
         num_args = 0..=1,
         require_equals = true,
+        value_delimiter = ',',
         default_missing_value = "waits",
         conflicts_with_all = ["attach", "ring", "episodes_only"]
     )]
-    pub(crate) stacks: Option<StacksOf>,
+    pub(crate) stacks: Vec<StacksOf>,
     /// First measure the connection to the server, which takes some seconds, and keep the result in the trace
     #[arg(long)]
     pub(crate) link: bool,

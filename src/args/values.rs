@@ -145,6 +145,8 @@ pub(crate) enum StacksOf {
     Waits,
     /// Each request, by a library that the program loads
     Requests,
+    /// Every other millisecond in which it runs, where the kernel permits samples (perf_event_paranoid 2 or less)
+    Cpu,
 }
 
 /// The trace where the user names none.

@@ -89,10 +89,7 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         filter,
         mark_key: arguments.mark_key,
         collect: consumer.view().and_then(Live::collect),
-        stacks: arguments.stacks.map(|of| match of {
-            StacksOf::Waits => Stacks::Waits,
-            StacksOf::Requests => Stacks::Requests,
-        }),
+        stacks: arguments.stacks.iter().map(stacks).collect(),
     };
     let recorded = record(&config, |notice| tell(consumer.view(), &notice, serves));
     config.watch = None;
@@ -144,6 +141,14 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
 }
 
 /// The network that a user names, as the recorder emulates it.
+fn stacks(of: &StacksOf) -> Stacks {
+    match of {
+        StacksOf::Waits => Stacks::Waits,
+        StacksOf::Requests => Stacks::Requests,
+        StacksOf::Cpu => Stacks::Cpu,
+    }
+}
+
 fn emulated(network: Network) -> EmulatedNetwork {
     let faster = network.compression.unwrap_or(1.0);
     EmulatedNetwork {

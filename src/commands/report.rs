@@ -4,7 +4,7 @@ use std::path::Path;
 
 use x11prof_analyzer::{
     Basis, Blocking, By, Callers, FRAME_MS, GrabReport, Profile, ProfileReport, ResourceReport,
-    Resources, Scales, Stalls, StallsReport, TraceSummary,
+    Resources, Running, Scales, Stalls, StallsReport, TraceSummary,
 };
 use x11prof_cost_model::{Micros, Network};
 use x11prof_views::html::{Code, Sweep};
@@ -67,6 +67,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let mut functions = FunctionNames::default();
     let wanted =
         arguments.resources || arguments.all || is_html || arguments.format == ReportFormat::Json;
+    let mut running = Running::default();
     let mut page_parts = (is_html && span.is_all()).then(html::PageParts::new);
     let mut held = wanted.then(Resources::default);
     let frame = arguments.frame_budget.unwrap_or(FRAME_MS);
@@ -77,6 +78,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
             Step::Begins => {
                 summary.start_afresh();
                 profile.start_afresh();
+                running.start_afresh();
                 here.iter_mut().for_each(Profile::start_afresh);
                 held.iter_mut().for_each(Resources::start_afresh);
                 stalls.start_afresh();
@@ -96,6 +98,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         };
         summary.observe(observation);
         functions.observe(observation);
+        running.observe(observation);
         profile.observe(observation);
         if let Some(here) = &mut here {
             here.observe(observation);
@@ -134,16 +137,30 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         ));
     }
     if arguments.by.by().is_some_and(By::is_of_code) {
-        functions.needed(path)?;
+        functions.needed(path, &running)?;
     }
     let groups = arguments.by.by().filter(|_| !of_code);
     let groups = groups.map(|by| (&mut profile, by));
     functions.name_stacks(groups, held.as_mut());
-    let code = callers.map(|callers| {
+    let by = arguments.by.by().filter(|by| by.is_of_code());
+    let ran = by.filter(|_| !running.is_empty()).and_then(|by| {
+        let names = match by {
+            By::Function => functions.chains(),
+            _ => functions.by(by),
+        };
+        running.report(&names, by.name())
+    });
+    let has_code = of_code || is_html && !running.is_empty();
+    let code = has_code.then(|| {
         let names = functions.whole();
-        let waits = callers.stacks(&names, &summary);
+        let waits = callers.map(|callers| callers.stacks(&names, &summary));
+        let runs = running.stacks(&names, &summary);
         profile.name_stacks(names);
-        Code::new(&profile.stacks(&summary), &waits)
+        let made = match of_code {
+            true => profile.stacks(&summary),
+            false => Vec::new(),
+        };
+        Code::new(&made, &waits.unwrap_or_default(), &runs)
     });
     let name = path.to_string_lossy();
     let mut report =
@@ -156,6 +173,11 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         .warnings
         .extend(prices.doubts(profile.basis().is_measured()));
     report.stalls = Some(StallsReport::new(&stalls, &summary));
+    report.running = ran;
+    // Without stacks of requests all of them would be one group.
+    if by.is_some() && !functions.are_of_requests() {
+        report.groups = None;
+    }
     if let Some(resources) = &held {
         report.resources = Some(ResourceReport::new(resources, &summary));
         report.grabs = Some(GrabReport::new(stalls.grabs(), &summary));

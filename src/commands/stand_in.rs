@@ -64,7 +64,7 @@ impl StandIn<'_> {
             filter: Some(without_its_own),
             mark_key: None,
             collect: None,
-            stacks: None,
+            stacks: Vec::new(),
         };
         let recorded = record(&config, |_| {}).map_err(why)?;
         self.end(&outcome, &recorded, trace)

@@ -103,7 +103,8 @@ impl Unwinder {
     }
 
     fn walk(&mut self, copy: &StackCopy) -> Unwound {
-        let mut registers = UnwindRegsX86_64::new(copy.pc, copy.sp, UNKNOWN);
+        let pointer = copy.bp.unwrap_or(UNKNOWN);
+        let mut registers = UnwindRegsX86_64::new(copy.pc, copy.sp, pointer);
         let mut address = FrameAddress::from_instruction_pointer(copy.pc);
         let mut frames = Vec::new();
         loop {

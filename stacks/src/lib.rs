@@ -1,7 +1,7 @@
-//! The stack of a thread that waits, unwound, and the names of its functions.
+//! The stack of a thread that waits or ran, unwound, and the names of its functions.
 //!
 //! A thread is not stopped: the kernel tells where it sleeps (proc(5), `syscall`), and its memory is read. So an ordinary user can look at
-//! the programs that he started, and a thread that runs has no stack. The frame pointer, which the kernel does not tell, follows from a
+//! the programs that he started. A thread that runs has the stack that its caller brings. The frame pointer, which the kernel does not tell, follows from a
 //! function's prologue (`frame_pointer.rs`); where it does not, the stack ends early.
 //!
 //! This crate stops no thread, reads nothing but processes and program files, and knows nothing of X11.

@@ -16,15 +16,30 @@ const NEW_THREADS: Duration = Duration::from_millis(100);
 /// The time between two looks where no known thread waits.
 const SOON: Duration = Duration::from_millis(2);
 
-/// The stack of a sleeping thread.
-#[derive(Debug)]
+/// The stack of a thread that sleeps, or that ran at a known place.
+#[derive(Debug, PartialEq, Eq)]
 pub struct StackCopy {
     /// The process.
     pub pid: u32,
     pub(crate) pc: u64,
     pub(crate) sp: u64,
+    /// The frame pointer, where the kernel tells it.
+    pub(crate) bp: Option<u64>,
     /// The bytes from `sp` on.
     pub(crate) bytes: Vec<u8>,
+}
+
+impl StackCopy {
+    /// That of a thread of the process that ran, with its registers: instruction, stack pointer and frame pointer.
+    pub fn of_running(pid: u32, pc: u64, sp: u64, bp: u64, bytes: Vec<u8>) -> StackCopy {
+        StackCopy {
+            pid,
+            pc,
+            sp,
+            bp: Some(bp),
+            bytes,
+        }
+    }
 }
 
 /// A process whose threads may wait. Its files stay open: opening them takes longer than reading them.
@@ -95,6 +110,7 @@ impl Waiter {
             pid: self.pid,
             pc,
             sp,
+            bp: None,
             bytes,
         })
     }

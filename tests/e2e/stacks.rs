@@ -408,6 +408,37 @@ fn each_request_of_python_has_its_function_and_line() {
 }
 
 #[test]
+fn each_function_has_the_time_that_it_ran() {
+    let place = Place::new();
+    for options in [
+        &["-O2", "-g"][..],
+        &["-O2", "-g", "-fno-omit-frame-pointer"],
+    ] {
+        let program = client(&place, "burner", options);
+        let record = "record --server xvfb --stacks=cpu,requests --";
+        place.ok(record.split(' ').chain([program.as_str()]));
+        let report = place.json("report x11prof.mcap --by function --format json".split(' '));
+        let running = &report["running"];
+        let places = running["places"].as_array().expect("places");
+        let ran = |name: &str| {
+            let of = places
+                .iter()
+                .find(|one| one["place"] == format!("{name} [burner]"));
+            of.and_then(|one| one["ran_ms"].as_f64())
+                .unwrap_or_else(|| panic!("{name}: {running:#}"))
+        };
+        // A sample stands for two milliseconds.
+        for (name, ms) in [("lay_out", 200.0), ("paint", 300.0)] {
+            let off = ran(name) / ms - 1.0;
+            assert!(off.abs() < 0.08, "{name}: {running:#}");
+        }
+        let page = place.ok("report x11prof.mcap --by line".split(' '));
+        assert!(page.contains("paint (burner.c:"), "{page}");
+        assert!(page.contains("Where clients ran"), "{page}");
+    }
+}
+
+#[test]
 fn a_program_whose_requests_have_no_stacks_is_told_of() {
     let place = Place::new();
     let ours = env!("CARGO_BIN_EXE_x11prof");

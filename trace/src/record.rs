@@ -256,6 +256,17 @@ pub enum Control {
         /// The time by which copying the stack delayed the reply, in nanoseconds.
         took_ns: u64,
     },
+    /// The stack on which a client ran (`record --stacks=cpu`).
+    RunStack {
+        /// The process.
+        pid: u32,
+        /// The time, in monotonic nanoseconds.
+        at_ns: u64,
+        /// The stack's number.
+        stack: u32,
+        /// The time that the thread had run since the sample before, outside of the kernel, in nanoseconds.
+        ran_ns: u64,
+    },
     /// The stacks on which clients made requests. The record stands at a time before it.
     RequestStacks {
         /// All requests that were made by then are told, in monotonic nanoseconds.

@@ -1,6 +1,8 @@
 //! Where in the programs the waits for replies began, and requests were made.
 
-use x11prof_analyzer::{By, CallerReport, CallersReport, FunctionReport, interpreted, place_of};
+use x11prof_analyzer::{
+    By, CallerReport, CallersReport, FunctionReport, RanIn, interpreted, place_of,
+};
 
 use crate::page::{Page, Style, cut};
 use crate::plain::plain;
@@ -132,6 +134,13 @@ pub(crate) fn waited_in(callers: &[CallerReport]) -> Option<String> {
     (!named.is_empty()).then(|| format!("Waited in {}", named.join(", in ")))
 }
 
+/// The places in which an episode's client ran longest; `None` without samples.
+pub(crate) fn ran_in(places: &[RanIn]) -> Option<String> {
+    let one = |one: &RanIn| format!("{} ({:.1} ms)", plain(&one.place), one.ran_ms);
+    let named: Vec<String> = places.iter().take(ASKERS).map(one).collect();
+    (!named.is_empty()).then(|| format!("Ran in {}", named.join(", in ")))
+}
+
 /// The place from which a client waited longest; `None` where no wait was looked at.
 pub fn longest_wait(callers: &[CallerReport]) -> Option<String> {
     callers.first().map(|one| place(&one.functions))
@@ -150,10 +159,6 @@ pub fn asks_most(callers: &[CallerReport], request: &str) -> Option<String> {
 
 /// The names of a group of requests, by the program's functions that made them, the innermost first.
 pub fn group_names(functions: &[FunctionReport], by: By) -> Vec<String> {
-    let without_line = |one: &FunctionReport| FunctionReport {
-        line: None,
-        ..one.clone()
-    };
     let own = interpreted(functions).or(functions.first());
     match (own, by) {
         (None, _) => vec!["(not known)".to_owned()],
@@ -171,6 +176,21 @@ pub fn group_names(functions: &[FunctionReport], by: By) -> Vec<String> {
 pub fn function_names<'a>(functions: impl IntoIterator<Item = &'a FunctionReport>) -> Vec<String> {
     let named = functions.into_iter().map(function);
     named.map(|name| plain(&name).into_owned()).collect()
+}
+
+/// The names of a stack's functions that have one, without lines, the innermost first.
+pub fn named_functions(functions: &[FunctionReport]) -> Vec<String> {
+    let named = functions.iter();
+    let named = named.filter(|one| one.name.is_some() && !is_start(one));
+    let named: Vec<FunctionReport> = named.map(without_line).collect();
+    function_names(&named)
+}
+
+fn without_line(one: &FunctionReport) -> FunctionReport {
+    FunctionReport {
+        line: None,
+        ..one.clone()
+    }
 }
 
 /// The first function of a stack, and the next that have names; of an interpreted program its own.

@@ -10,6 +10,7 @@ use crate::profile::partition::PartitionReport;
 use crate::profile::scales::ScaleReport;
 use crate::profile::total::TotalReport;
 use crate::resources::report::ResourceReport;
+use crate::running::RunningReport;
 use crate::stalls::grabs::report::GrabReport;
 use crate::stalls::report::StallsReport;
 use crate::start_up::StartUpReport;
@@ -31,6 +32,9 @@ pub struct ProfileReport {
     /// The requests by another key, where the user asks for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<GroupReport>,
+    /// Where the clients ran, where the user asks for the program's code and the recording has samples of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running: Option<RunningReport>,
     /// The costs of messages beside their operations.
     pub transport: TransportReport,
     /// The kinds of events, the most time first; part of `transport`.

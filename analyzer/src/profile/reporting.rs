@@ -44,6 +44,7 @@ impl ProfileReport {
             network: NetworkReport::new(network, profile.blocking()),
             requests: shares(requests.collect(), &total),
             groups: groups(profile, summary, network, &total),
+            running: None,
             events: events(profile, network),
             client_and_server: PartitionReport::new(&total, transport.event_ms, summary.activity()),
             scaled: profile.scales().report(),

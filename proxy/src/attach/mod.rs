@@ -167,9 +167,9 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     tap.control(clock::now(), Control::Extensions { extensions });
     let timer = server_pid.and_then(HandlerTimes::of_server);
     let timer = timer.and_then(|timer| record::told_timer(&tap, server_pid, timer));
-    let scheduling = Scheduling::start(tap.clone(), timer);
+    let scheduling = Scheduling::start(tap.clone(), timer, None);
     if let Some(pid) = server_pid {
-        scheduling.watch(pid);
+        scheduling.watch_server(pid);
     }
     let kept = Mutex::new(KeptBytes::default());
     let recording = Recording {

@@ -18,6 +18,7 @@ use x11prof_trace::{Control, RequestRun, StackFrame, Timestamp};
 
 use crate::clock;
 use crate::preload::preloaded;
+use crate::stack_numbers::StackNumbers;
 use crate::tap::Tap;
 use ring::{Definition, Request, Ring};
 
@@ -51,7 +52,11 @@ impl RequestStacks {
     ///
     /// # Errors
     /// Fails, with a reason for people, where programs cannot load the library.
-    pub(crate) fn start(dir: &Path, tap: Tap) -> Result<RequestStacks, String> {
+    pub(crate) fn start(
+        dir: &Path,
+        stacks: Arc<StackNumbers>,
+        tap: Tap,
+    ) -> Result<RequestStacks, String> {
         if LIBRARY.is_empty() {
             return Err("x11prof tells the stacks of requests on x86_64 only".to_owned());
         }
@@ -74,7 +79,7 @@ impl RequestStacks {
             places: HashMap::new(),
             library: library.to_string_lossy().into_owned(),
             numbers: HashMap::new(),
-            known: HashMap::new(),
+            stacks,
             read: ReadStacks::default(),
         };
         let over = Arc::new(AtomicBool::new(false));
@@ -144,9 +149,9 @@ struct Reader {
     places: HashMap<u32, (String, Option<String>)>,
     /// The file of the library itself.
     library: String,
-    /// The trace's numbers of stacks by the clients' numbers, and by their frames.
+    /// The trace's numbers of stacks by the clients' numbers.
     numbers: HashMap<u32, u32>,
-    known: HashMap<(Vec<StackFrame>, bool), u32>,
+    stacks: Arc<StackNumbers>,
     read: ReadStacks,
 }
 
@@ -220,22 +225,10 @@ impl Reader {
         });
         // A request may be sent within another one.
         let frames = frames.filter(|frame| frame.file != self.library);
-        let frames: Vec<StackFrame> = frames.collect();
-        let next = self.known.len() as u32;
         // Clients number a stack anew at each depth of the thread's memory.
-        let stack = *self.known.entry((frames.clone(), is_whole)).or_insert(next);
-        if stack == next {
-            let whole = is_whole;
-            self.tap.control(
-                self.since,
-                Control::Stack {
-                    stack,
-                    frames,
-                    whole,
-                },
-            );
+        if let Some(stack) = self.stacks.of((frames.collect(), is_whole), self.since) {
+            self.numbers.insert(number, stack);
         }
-        self.numbers.insert(number, stack);
     }
 }
 

@@ -1,5 +1,5 @@
-//! `cargo xtask bench stacks`: what `record --stacks` costs the clients. Programs without stacks, with those of waits and with
-//! those of requests, in turns; the clients' processor time is the kernel's.
+//! `cargo xtask bench stacks`: what `record --stacks` costs the clients. Programs without stacks, with those of waits, of
+//! requests and of samples, in turns; the clients' processor time is the kernel's.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -14,7 +14,12 @@ use super::way::median;
 /// Rounds of each program.
 const ROUNDS: usize = 5;
 /// The ways to record, the usual one first.
-const WAYS: [Option<&str>; 3] = [None, Some("--stacks=waits"), Some("--stacks=requests")];
+const WAYS: [Option<&str>; 4] = [
+    None,
+    Some("--stacks=waits"),
+    Some("--stacks=requests"),
+    Some("--stacks=cpu"),
+];
 
 /// Measures the programs that `arguments` name, or all, and prints a row for each.
 pub(super) fn bench(arguments: &[String]) -> Result<(), String> {
@@ -22,15 +27,15 @@ pub(super) fn bench(arguments: &[String]) -> Result<(), String> {
     run(cargo().args(["build", "--release", "--locked"]))?;
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     println!(
-        "| program | clients' ms, without stacks | more with those of waits, median (quarters) | of requests | requests without a stack |"
+        "| program | clients' ms, without stacks | more with those of waits, median (quarters) | of requests | of samples | requests without a stack |"
     );
-    println!("|---|---:|---:|---:|---:|");
+    println!("|---|---:|---:|---:|---:|---:|");
     let mut all = Vec::new();
     for (name, shell) in PROGRAMS {
         if !(arguments.is_empty() || arguments.iter().any(|one| one == name)) {
             continue;
         }
-        let (mut plain, mut more) = (Vec::new(), [Vec::new(), Vec::new()]);
+        let (mut plain, mut more) = (Vec::new(), [const { Vec::new() }; 3]);
         let mut without = 0.0;
         for round in 0..=ROUNDS {
             let mut times = [0.0; WAYS.len()];

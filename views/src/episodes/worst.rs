@@ -6,7 +6,7 @@ use x11prof_analyzer::{
 };
 
 use super::words::{brief, causes, fit, latency, location};
-use crate::callers::waited_in;
+use crate::callers::{ran_in, waited_in};
 use crate::page::Page;
 use crate::plain::plain;
 
@@ -34,6 +34,9 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
         text.push_str(&page.wrap(&plain(&line), indent.len()));
         if let Some(waited) = waited_in(&of.callers) {
             text.push_str(&page.wrap(&format!("{indent}{waited}"), indent.len()));
+        }
+        if let Some(ran) = ran_in(&of.ran_in) {
+            text.push_str(&page.wrap(&format!("{indent}{ran}"), indent.len()));
         }
         if let Some(blame) = &of.blame {
             chain(blame, of, page, &mut text);

@@ -1,19 +1,24 @@
-//! The program's functions on a page, as a tree: each with what the requests of its stacks took.
+//! The program's functions on a page, as a tree: each with what the requests of its stacks took, and how long it ran.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use x11prof_analyzer::{Stack, StackWaits};
+use x11prof_analyzer::{Stack, StackRun, StackWaits};
 
 /// A function with less than this share of everything, by all weights, is left out: it would be narrower than a pixel.
 const LEAST: f64 = 0.0005;
+
+/// The leaf of the time that a client ran.
+const RUNS: &str = "(runs)";
+
+/// The server's milliseconds, requests, bytes both ways, round trips, the client's milliseconds.
+type Sums = [f64; 5];
 
 /// A client, a function of its stacks, or a request as a leaf.
 #[derive(Debug, Default, Serialize)]
 pub struct Code {
     name: String,
-    /// The server's milliseconds, requests, bytes both ways, round trips.
-    sums: [f64; 4],
+    sums: Sums,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     calls: Vec<Code>,
 }
@@ -21,28 +26,29 @@ pub struct Code {
 /// A node of the tree that grows.
 #[derive(Default)]
 struct Node {
-    sums: [f64; 4],
+    sums: Sums,
     calls: BTreeMap<String, Node>,
 }
 
 impl Node {
-    fn add(&mut self, sums: [f64; 4]) {
+    fn add(&mut self, sums: Sums) {
         for (sum, more) in self.sums.iter_mut().zip(sums) {
             *sum += more;
         }
     }
 
     /// Adds a client's stack, the outermost function first.
-    fn put(&mut self, client: &String, place: &[String], request: &String, sums: [f64; 4]) {
+    fn put(&mut self, client: &str, place: &[String], request: &str, sums: Sums) {
         self.add(sums);
         let mut node = self;
+        let place = place.iter().map(String::as_str);
         for name in [client].into_iter().chain(place).chain([request]) {
-            node = node.calls.entry(name.clone()).or_default();
+            node = node.calls.entry(name.to_owned()).or_default();
             node.add(sums);
         }
     }
 
-    fn finish(self, name: String, least: [f64; 4]) -> Code {
+    fn finish(self, name: String, least: Sums) -> Code {
         let is_wide = |node: &Node| node.sums.iter().zip(least).any(|(sum, least)| *sum > least);
         let calls = self.calls.into_iter().filter(|(_, node)| is_wide(node));
         Code {
@@ -54,17 +60,26 @@ impl Node {
 }
 
 impl Code {
-    /// The tree of a profile's stacks, and of the waits on the same ones.
-    pub fn new(stacks: &[Stack], waits: &[StackWaits]) -> Code {
+    /// The tree of a profile's stacks, of the waits on the same ones, and of where clients ran.
+    pub fn new(stacks: &[Stack], waits: &[StackWaits], runs: &[StackRun]) -> Code {
         let mut root = Node::default();
         for of in stacks {
             let bytes = of.sent.saturating_add(of.returned);
-            let sums = [of.server.0 / 1000.0, of.count as f64, bytes as f64, 0.0];
+            let sums = [
+                of.server.0 / 1000.0,
+                of.count as f64,
+                bytes as f64,
+                0.0,
+                0.0,
+            ];
             root.put(&of.client, &of.place, &of.request, sums);
         }
         for of in waits {
-            let sums = [0.0, 0.0, 0.0, of.round_trips as f64];
+            let sums = [0.0, 0.0, 0.0, of.round_trips as f64, 0.0];
             root.put(&of.client, &of.place, &of.request, sums);
+        }
+        for of in runs {
+            root.put(&of.client, &of.place, RUNS, [0.0, 0.0, 0.0, 0.0, of.ran_ms]);
         }
         let least = root.sums.map(|sum| LEAST * sum);
         root.finish("all".to_owned(), least)
@@ -73,7 +88,7 @@ impl Code {
 
 #[cfg(test)]
 mod tests {
-    use x11prof_analyzer::{Stack, StackWaits};
+    use x11prof_analyzer::{Stack, StackRun, StackWaits};
     use x11prof_cost_model::Micros;
 
     use super::Code;
@@ -101,18 +116,23 @@ mod tests {
             request: "GetProperty".to_owned(),
             round_trips: 2,
         }];
-        let code = Code::new(&stacks, &waits);
-        assert_eq!(code.sums, [4.0001, 3.0, 120.0, 2.0]);
+        let runs = [StackRun {
+            client: "app".to_owned(),
+            place: names(&["main"]),
+            ran_ms: 6.0,
+        }];
+        let code = Code::new(&stacks, &waits, &runs);
+        assert_eq!(code.sums, [4.0001, 3.0, 120.0, 2.0, 6.0]);
         let main = &code.calls[0].calls[0];
         let names: Vec<&str> = main.calls.iter().map(|one| one.name.as_str()).collect();
-        assert_eq!(names, ["GetProperty", "draw", "rest"]);
-        assert_eq!(main.calls[1].sums, [3.0, 1.0, 40.0, 0.0]);
+        assert_eq!(names, ["(runs)", "GetProperty", "draw", "rest"]);
+        assert_eq!(main.calls[2].sums, [3.0, 1.0, 40.0, 0.0, 0.0]);
         // What no weight shows is left out.
         let few = Stack {
             server: Micros(1.0),
             ..Stack::default()
         };
-        let code = Code::new(&[stacks[0].clone(), few], &waits);
+        let code = Code::new(&[stacks[0].clone(), few], &waits, &[]);
         assert!(code.calls.iter().all(|one| !one.name.is_empty()));
     }
 }

@@ -3,14 +3,14 @@
 
 use std::fmt::Write;
 
-use x11prof_analyzer::{ProfileReport, RequestReport, percent};
+use x11prof_analyzer::{ProfileReport, RequestReport, RunningReport, percent};
 
 use super::details::details;
 use super::doubts::doubts;
 use super::verdict::{has_network, verdict};
 use crate::page::{Page, Style};
 use crate::table::Table;
-use crate::units::{decimals, duration, share};
+use crate::units::{counted, decimals, duration, share};
 use crate::{resources, stalls};
 
 /// The report for people.
@@ -19,6 +19,9 @@ pub fn text(report: &ProfileReport, page: &Page) -> String {
     text.push('\n');
     text.push_str(&table(report, page).on(page));
     text.push_str(&legend(report, page));
+    if let Some(running) = &report.running {
+        text.push_str(&ran(running, page));
+    }
     if page.all {
         text.push_str(&details(report, page));
     }
@@ -103,8 +106,8 @@ fn lines(report: &ProfileReport) -> Vec<Line> {
     lines
 }
 
-fn table(report: &ProfileReport, page: &Page) -> Table {
-    let heading = match report.groups.as_ref().map(|groups| groups.by.as_str()) {
+fn heading(by: Option<&str>) -> &'static str {
+    match by {
         None => "Request",
         Some("client") => "Client",
         Some("window") => "Window",
@@ -113,7 +116,11 @@ fn table(report: &ProfileReport, page: &Page) -> Table {
         Some("line") => "Line",
         Some("stack") => "Stack",
         Some(_) => "Atom",
-    };
+    }
+}
+
+fn table(report: &ProfileReport, page: &Page) -> Table {
+    let heading = heading(report.groups.as_ref().map(|groups| groups.by.as_str()));
     let network = has_network(report);
     let mut table = match network {
         true => Table::new([
@@ -165,6 +172,43 @@ fn table(report: &ProfileReport, page: &Page) -> Table {
     table.no_bar();
     table.bold();
     table
+}
+
+/// The places in which the clients ran.
+fn ran(report: &RunningReport, page: &Page) -> String {
+    let mut table = Table::new([heading(Some(&report.by)), "Ran ms", "Share"]);
+    let digits = decimals(report.ran_ms);
+    let mut row = |name: String, ms: f64| {
+        let part = ms / report.ran_ms;
+        table.row([name, format!("{ms:.digits$}"), share(100.0 * part)]);
+        table.bar(part);
+    };
+    let first = &report.places[..page.rows.min(report.places.len())];
+    let mut rest = report.ran_ms;
+    for of in first {
+        row(of.place.clone(), of.ran_ms);
+        rest -= of.ran_ms;
+    }
+    // What is smaller is the sum's rounding.
+    if rest > 1e-6 * report.ran_ms {
+        row("(elsewhere)".to_owned(), rest);
+    }
+    row("Total".to_owned(), report.ran_ms);
+    table.no_bar();
+    table.bold();
+    let calls = match report.by.as_str() {
+        "function" => {
+            "; a function has all that it calls, unless half of its time is in rows of their own"
+        }
+        _ => "",
+    };
+    let about = format!(
+        "Where clients ran outside of the kernel, by {}{calls}",
+        counted(report.samples, "sample")
+    );
+    let about = page.wrap(&about, 0);
+    let about = page.paint(Style::Faint, about.trim_end());
+    format!("\n{}{about}\n", table.on(page))
 }
 
 fn legend(report: &ProfileReport, page: &Page) -> String {

@@ -13,6 +13,7 @@ use crate::episodes::episode::{Child, Episode, Unsure};
 use crate::episodes::findings::Findings;
 use crate::episodes::landmarks::phases;
 use crate::episodes::location::Location;
+use crate::running::RanIn;
 use crate::units::duration_ms;
 use crate::units::nanos_ms;
 
@@ -75,6 +76,10 @@ pub struct EpisodeReport {
     /// episodes of a recording with stacks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub callers: Vec<CallerReport>,
+    /// The places in the program in which it ran, the most time first, where the user asks for the worst episodes of a recording
+    /// with samples of running clients.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ran_in: Vec<RanIn>,
     /// A line for each message, where the user asks for the worst episodes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<String>,
@@ -150,6 +155,7 @@ pub(super) fn episode(of: &Episode, findings: &Findings, first: Timestamp) -> Ep
         children: children(&of.children, findings, first),
         modal: ModalReport::of(of, findings, first),
         callers: Vec::new(),
+        ran_in: Vec::new(),
         messages: Vec::new(),
     }
 }

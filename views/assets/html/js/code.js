@@ -1,13 +1,15 @@
-// The program's functions that made the requests: an icicle, the outermost on top.
+// The program's functions that made the requests, or in which it ran: an icicle, the outermost on top.
 
-const WEIGHTS = [["Server time", time], ["Requests", whole], ["Bytes", bytes], ["Round trips", whole]];
+const WEIGHTS = [["Server time", time], ["Requests", whole], ["Bytes", bytes], ["Round trips", whole], ["Client's processor", time]];
 const KINDS = ["client", "server", "network", "waiting", "others"];
 
 function code() {
   if (!DATA.code) return;
   byId("code").hidden = false;
   const place = byId("icicle"), about = byId("icicle-about");
-  let weight = 0, focus = [DATA.code], wanted = "";
+  // A recording has stacks of requests, of running clients, or both.
+  const weights = WEIGHTS.map((_, n) => n).filter((n) => DATA.code.sums[n] > 0);
+  let weight = weights[0], focus = [DATA.code], wanted = "";
   // A module's functions have one colour.
   const kind = (name) => {
     const module = /\[([^\]+]*)[^\]]*\]$/.exec(name)?.[1] ?? /\(([^():]*)/.exec(name)?.[1] ?? name;
@@ -44,8 +46,8 @@ function code() {
     place.replaceChildren(...rows.map((row) => make("div", {}, row)));
     about.textContent = wanted ? `Found: ${percent(100 * found(DATA.code) / DATA.code.sums[weight])} of all` : tell(focus[last]);
   }
-  const choose = make("select", { "aria-label": "Weight", onchange: () => { weight = choose.selectedIndex; show(); } },
-    WEIGHTS.map(([name]) => make("option", {}, name)));
+  const choose = make("select", { "aria-label": "Weight", onchange: () => { weight = weights[choose.selectedIndex]; show(); } },
+    weights.map((n) => make("option", {}, WEIGHTS[n][0])));
   const search = make("input", { type: "search", placeholder: "Find a function", "aria-label": "Find a function",
     oninput: () => { wanted = search.value.toLowerCase(); show(); } });
   byId("icicle-tools").append(choose, search);
