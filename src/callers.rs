@@ -9,7 +9,7 @@ use x11prof_analyzer::{
     Resources, RoundTrips, RoundTripsReport, Running, Seen, StackNames, program_functions,
 };
 use x11prof_stacks::{Frame, Names};
-use x11prof_trace::{ConnectionId, Control, StackFrame, Timestamp};
+use x11prof_trace::{ConnectionId, Control, StackFrame, SymbolFunction, Timestamp};
 
 use x11prof_collection::EpisodeRow;
 use x11prof_views::callers::{
@@ -20,6 +20,8 @@ use crate::error::{CommandError, shown};
 
 /// Files without names that the user is told of.
 const TOLD: usize = 5;
+/// Functions that a recording names, at most.
+const SYMBOLS: usize = 1_000_000;
 
 /// Collects callers, and their names.
 #[derive(Debug, Default)]
@@ -36,6 +38,8 @@ pub(crate) struct FunctionNames {
     recorded: Option<SystemTime>,
     /// True where the recording has stacks of requests.
     of_requests: bool,
+    /// The functions that the recording names itself (`record --keep-symbols`), by file and address.
+    symbols: HashMap<(String, u64), Vec<FunctionReport>>,
 }
 
 impl NamedCallers {
@@ -127,6 +131,20 @@ impl FunctionNames {
         }
         if let Observation::Control(_, Control::RequestStacks { runs, .. }) = observation {
             self.of_requests |= !runs.is_empty();
+        }
+        if let Observation::Control(
+            _,
+            Control::Symbol {
+                file,
+                address,
+                functions,
+                start,
+            },
+        ) = observation
+            && self.symbols.len() < SYMBOLS
+        {
+            let reported = reported(file, functions.clone(), start.unwrap_or(*address));
+            self.symbols.insert((file.clone(), *address), reported);
         }
     }
 
@@ -244,48 +262,61 @@ impl KnownNames {
         if let Some(name) = &frame.function {
             return vec![interpreted(frame, name)];
         }
-        let known = self.files.entry(frame.file.clone());
+        let place = (frame.file.clone(), frame.address);
+        if let Some(kept) = recorded.symbols.get(&place) {
+            return kept.clone();
+        }
+        let known = self.files.entry(place.0);
         let is_unchanged = *known.or_insert_with(|| recorded.is_unchanged(&frame.file));
         functions(frame, is_unchanged.then_some(&mut self.names))
     }
 }
 
-fn functions(frame: &StackFrame, mut names: Option<&mut Names>) -> Vec<FunctionReport> {
-    let module = frame.file.rsplit('/').next().unwrap_or_default();
+fn functions(frame: &StackFrame, names: Option<&mut Names>) -> Vec<FunctionReport> {
     let place = Frame {
         file: frame.file.as_str().into(),
         address: frame.address,
     };
-    let found = names.as_mut().map(|names| names.of(&place));
-    let found = found.unwrap_or_default();
-    let named = found.into_iter().map(|one| FunctionReport {
+    let Some(names) = names else {
+        return reported(&frame.file, Vec::new(), frame.address);
+    };
+    let found = names.of(&place).into_iter().map(|one| SymbolFunction {
+        name: one.name,
+        line: one.line,
+        inlined: one.is_inlined,
+    });
+    let found: Vec<SymbolFunction> = found.collect();
+    let start = match found.is_empty() {
+        true => names.start(&place),
+        false => None,
+    };
+    reported(&frame.file, found, start.unwrap_or(frame.address))
+}
+
+/// Functions of a file; one without a name is known by its beginning.
+fn reported(file: &str, functions: Vec<SymbolFunction>, start: u64) -> Vec<FunctionReport> {
+    let module = file.rsplit('/').next().unwrap_or_default();
+    if functions.is_empty() {
+        let module = match module {
+            "" => String::new(),
+            module => format!("{module}+{start:#x}"),
+        };
+        return vec![FunctionReport {
+            name: None,
+            module,
+            line: None,
+            inlined: false,
+            interpreted: false,
+        }];
+    }
+    let report = |one: SymbolFunction| FunctionReport {
         name: Some(one.name),
         module: module.to_owned(),
-        line: one
-            .line
-            .map(|(file, line)| format!("{}:{line}", file.display())),
-        inlined: one.is_inlined,
+        line: one.line,
+        inlined: one.inlined,
         interpreted: false,
-    });
-    let named: Vec<FunctionReport> = named.collect();
-    if !named.is_empty() {
-        return named;
-    }
-    // A function without a name is known by its beginning.
-    let module = match module {
-        "" => String::new(),
-        module => {
-            let start = names.and_then(|names| names.start(&place));
-            format!("{module}+{:#x}", start.unwrap_or(frame.address))
-        }
     };
-    vec![FunctionReport {
-        name: None,
-        module,
-        line: None,
-        inlined: false,
-        interpreted: false,
-    }]
+    functions.into_iter().map(report).collect()
 }
 
 /// A function of an interpreted program.

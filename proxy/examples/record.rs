@@ -29,6 +29,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         mark_key: None,
         collect: None,
         stacks: Vec::new(),
+        keep_symbols: false,
     };
     let recorded = record(&config, |notice| eprintln!("{notice:?}"))?;
     eprintln!("{recorded:?}");

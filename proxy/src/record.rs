@@ -102,6 +102,8 @@ pub struct RecordConfig {
     pub collect: Option<Arc<File>>,
     /// The stacks to record.
     pub stacks: Vec<Stacks>,
+    /// True if the trace gets the names of the stacks' functions.
+    pub keep_symbols: bool,
 }
 
 /// Moments of a client at which its stack is recorded.
@@ -233,8 +235,8 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
             .filter(|_| wants(of))
             .map(|to| to.queue.clone())
     };
-    let requests =
-        wants(Stacks::Requests).then(|| RequestStacks::start(dir.path(), numbers, tap.clone()));
+    let requests = wants(Stacks::Requests)
+        .then(|| RequestStacks::start(dir.path(), Arc::clone(&numbers), tap.clone()));
     let requests = requests
         .transpose()
         .map_err(|why| system("stacks of requests")(std::io::Error::other(why)))?;
@@ -292,6 +294,9 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     let read = requests.map(|requests| request_stacks::tell(requests.end(), accepted));
     if let Some(what) = read.flatten() {
         on(Notice::Trouble(what));
+    }
+    if config.keep_symbols {
+        numbers.keep_symbols();
     }
     let ServeOutcome { exit_status } = match served {
         Ok(served) => served,

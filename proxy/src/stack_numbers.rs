@@ -1,10 +1,12 @@
 //! The stacks of a recording, with the trace's numbers.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use x11prof_trace::{Control, StackFrame, Timestamp};
+use x11prof_stacks::{Frame, Names};
+use x11prof_trace::{Control, StackFrame, SymbolFunction, Timestamp};
 
+use crate::clock;
 use crate::tap::Tap;
 
 /// Distinct stacks in a recording.
@@ -30,8 +32,7 @@ impl StackNumbers {
 
     /// The stack's number. A new stack is written, at a time before all that names it; `None` where there are too many.
     pub(crate) fn of(&self, stack: Stack, at: Timestamp) -> Option<u32> {
-        // Every change is one step.
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known();
         if let Some(number) = known.get(&stack) {
             return Some(*number);
         }
@@ -48,5 +49,45 @@ impl StackNumbers {
         self.tap.control(at, new);
         known.insert(stack, number);
         Some(number)
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<Stack, u32>> {
+        // Every change is one step.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes the functions of all stacks, as the programs' files tell them now.
+    pub(crate) fn keep_symbols(&self) {
+        let known = self.known();
+        let frames = known.keys().flat_map(|(frames, _)| frames);
+        // Functions of an interpreted program have their names.
+        let places = frames.filter(|frame| frame.function.is_none() && !frame.file.is_empty());
+        let places: BTreeSet<(&str, u64)> = places
+            .map(|frame| (frame.file.as_str(), frame.address))
+            .collect();
+        let mut names = Names::default();
+        for (file, address) in places {
+            let frame = Frame {
+                file: file.into(),
+                address,
+            };
+            let functions = names.of(&frame);
+            let start = match functions.is_empty() {
+                true => names.start(&frame),
+                false => None,
+            };
+            let functions = functions.into_iter().map(|one| SymbolFunction {
+                name: one.name,
+                line: one.line,
+                inlined: one.is_inlined,
+            });
+            let symbol = Control::Symbol {
+                file: file.to_owned(),
+                address,
+                functions: functions.collect(),
+                start,
+            };
+            self.tap.control(clock::now(), symbol);
+        }
     }
 }

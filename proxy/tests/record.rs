@@ -37,6 +37,7 @@ fn config(output: &Path, listen: u32, command: &[&str]) -> RecordConfig {
         mark_key: None,
         collect: None,
         stacks: Vec::new(),
+        keep_symbols: false,
     }
 }
 

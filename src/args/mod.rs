@@ -264,6 +264,10 @@ pub(crate) struct Record {
         conflicts_with_all = ["attach", "ring", "episodes_only"]
     )]
     pub(crate) stacks: Vec<StacksOf>,
+    /// Write the names of the stacks' functions into the trace at the end, so that they are known elsewhere, and after the
+    /// programs have changed
+    #[arg(long, requires = "stacks")]
+    pub(crate) keep_symbols: bool,
     /// First measure the connection to the server, which takes some seconds, and keep the result in the trace
     #[arg(long)]
     pub(crate) link: bool,

@@ -90,6 +90,7 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         mark_key: arguments.mark_key,
         collect: consumer.view().and_then(Live::collect),
         stacks: arguments.stacks.iter().map(stacks).collect(),
+        keep_symbols: arguments.keep_symbols,
     };
     let recorded = record(&config, |notice| tell(consumer.view(), &notice, serves));
     config.watch = None;

@@ -65,6 +65,7 @@ impl StandIn<'_> {
             mark_key: None,
             collect: None,
             stacks: Vec::new(),
+            keep_symbols: false,
         };
         let recorded = record(&config, |_| {}).map_err(why)?;
         self.end(&outcome, &recorded, trace)

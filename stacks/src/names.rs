@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use blazesym::symbolize::source::{Elf, Source};
@@ -17,8 +16,8 @@ use crate::tables::Tables;
 pub struct Function {
     /// The name.
     pub name: String,
-    /// The source file and the line, where the program has them.
-    pub line: Option<(PathBuf, u32)>,
+    /// The source file and the line, `src/app.c:12`, where the program has them.
+    pub line: Option<String>,
     /// True where the call was inlined into the function after it.
     pub is_inlined: bool,
 }
@@ -66,7 +65,8 @@ impl Names {
         };
         let function = |name: &str, code: Option<&CodeInfo<'_>>, is_inlined| Function {
             name: name.to_owned(),
-            line: code.and_then(|code| Some((code.to_path().into_owned(), code.line?))),
+            line: code
+                .and_then(|code| Some(format!("{}:{}", code.to_path().display(), code.line?))),
             is_inlined,
         };
         // blazesym has the outermost of the inlined calls first.

@@ -113,6 +113,30 @@ fn each_wait_is_told(options: &[&str]) {
 }
 
 #[test]
+fn names_that_the_trace_keeps_outlive_the_program_and_scrubbing() {
+    let place = Place::new();
+    let program = compiled(&place, &["-O2", "-g"]);
+    let record = "record --server xvfb --stacks=requests --keep-symbols -o kept.mcap --";
+    place.ok(record.split(' ').chain([program.as_str()]));
+    std::fs::remove_file(&program).expect("the program");
+    place.ok(["scrub", "kept.mcap", "-o", "scrubbed.mcap"]);
+    for trace in ["kept.mcap", "scrubbed.mcap"] {
+        let report = place.json(["roundtrips", trace, "--format", "json"]);
+        let all = callers(&report);
+        assert!(
+            all.contains(&("ask_for_atoms", 20, "InternAtom")),
+            "{all:?}"
+        );
+        let page = place.ok(["roundtrips", trace]);
+        assert!(page.contains("ask_for_atoms (asker.c:18)"), "{page}");
+    }
+    let records = place.ok(["dump", "scrubbed.mcap"]);
+    assert!(records.contains(r#""kind":"symbol","file":"asker""#));
+    let folder = program.strip_suffix("/asker").expect("a folder");
+    assert!(!records.contains(folder), "{folder}");
+}
+
+#[test]
 fn the_slowest_actions_name_the_functions_that_waited() {
     needs("xclock", "x11-apps");
     let place = Place::new();

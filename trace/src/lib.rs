@@ -38,7 +38,7 @@ pub use reader::Reader;
 pub use record::{
     Block, Control, CpuTime, Direction, EmulatedNetwork, ExtensionOpcodes, Gap, HandlerTime, Link,
     Opened, Part, Record, RequestRun, RoundTrip, Server, StackFrame, Started, Switch, SwitchKind,
-    Transfer, Waiting,
+    SymbolFunction, Transfer, Waiting,
 };
 pub use recovery::{Recovery, recover, tells_recovery};
 pub use time::Timestamp;

@@ -121,6 +121,19 @@ pub struct StackFrame {
     pub function: Option<String>,
 }
 
+/// A function of a program's file at an address.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SymbolFunction {
+    /// The name.
+    pub name: String,
+    /// The source file and the line: `src/app.c:12`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<String>,
+    /// True where the call was inlined into the next function.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub inlined: bool,
+}
+
 /// Requests in a row that a client made on one stack; `[ids, sequence, count, stack]` in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "[u32; 4]", into = "[u32; 4]")]
@@ -273,6 +286,18 @@ pub enum Control {
         until_ns: u64,
         /// Requests in a row.
         runs: Vec<RequestRun>,
+    },
+    /// The functions at an address of stacks, as the programs' files told at the end of the recording.
+    Symbol {
+        /// The file of the code.
+        file: String,
+        /// The address in the file.
+        address: u64,
+        /// The functions, the innermost first; none of a function without a name.
+        functions: Vec<SymbolFunction>,
+        /// The address of a function without a name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        start: Option<u64>,
     },
     /// The server's state from before the trace.
     Existing(Existing),

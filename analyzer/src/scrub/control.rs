@@ -84,6 +84,22 @@ pub(super) fn scrub(control: Control, secrets: &Secrets) -> Control {
                 whole,
             }
         }
+        Control::Symbol {
+            file,
+            address,
+            mut functions,
+            start,
+        } => {
+            for line in functions.iter_mut().filter_map(|of| of.line.as_mut()) {
+                *line = file_name(line).to_owned();
+            }
+            Control::Symbol {
+                file: file_name(&file).to_owned(),
+                address,
+                functions,
+                start,
+            }
+        }
         other => other,
     }
 }
