@@ -74,14 +74,24 @@ impl NamedCallers {
         }
         let stacks = &self.names.stacks;
         let mut names = KnownNames::default();
+        let functions = self.run_names();
         for row in rows {
             let start = first.as_nanos().saturating_add(row.start);
             let span = (start, start.saturating_add(row.latency));
             let name = |frame: &_| names.of(frame, &self.names);
-            let callers = self
-                .callers
-                .between(ConnectionId(row.client), span, stacks, name);
+            let client = ConnectionId(row.client);
+            let callers = self.callers.between(client, span, stacks, name);
             row.waited_in = longest_wait(&callers);
+            let ran_in = self.running.between(client, span, &functions);
+            row.ran_in = ran_in.into_iter().next().map(|one| one.place);
+        }
+    }
+
+    /// The names by which samples of running clients are told.
+    fn run_names(&self) -> StackNames {
+        match self.running.is_empty() {
+            true => StackNames::default(),
+            false => self.names.chains(),
         }
     }
 
@@ -106,10 +116,7 @@ impl NamedCallers {
     /// trace's first time.
     pub(crate) fn name_in(&self, episodes: &mut [EpisodeReport], first: Timestamp) {
         let nanos = |ms: f64| first.as_nanos().saturating_add((ms * 1e6).max(0.0) as u64);
-        let places = match self.running.is_empty() {
-            true => StackNames::default(),
-            false => self.names.chains(),
-        };
+        let places = self.run_names();
         self.names.named(|name| {
             for one in episodes {
                 let span = (nanos(one.start_ms), nanos(one.start_ms + one.latency_ms));

@@ -29,6 +29,7 @@ struct Sample {
 /// Collects the samples of a recording.
 #[derive(Debug, Default)]
 pub struct Running {
+    /// In the order of time.
     samples: Vec<Sample>,
     /// The processes of connections.
     processes: FxHashMap<ConnectionId, u32>,
@@ -107,7 +108,7 @@ impl Running {
                     stack,
                     ran_ns,
                 },
-            ) if self.samples.len() < SAMPLES => self.samples.push(Sample {
+            ) if self.samples.len() < SAMPLES => self.add(Sample {
                 pid: *pid,
                 at: *at_ns,
                 stack: *stack,
@@ -115,6 +116,13 @@ impl Running {
             }),
             _ => {}
         }
+    }
+
+    /// Puts a sample into its place by time: each processor's come by themselves.
+    fn add(&mut self, sample: Sample) {
+        let later = self.samples.iter().rev();
+        let later = later.take_while(|one| one.at > sample.at).count();
+        self.samples.insert(self.samples.len() - later, sample);
     }
 
     /// Forgets the samples from before the part that is reported.
@@ -151,8 +159,11 @@ impl Running {
         let Some(process) = self.processes.get(&client) else {
             return Vec::new();
         };
-        let is_within = |one: &&Sample| one.pid == *process && (from..=to).contains(&one.at);
-        functions(self.samples.iter().filter(is_within), names, OF_EPISODE)
+        let first = self.samples.partition_point(|one| one.at < from);
+        let within = self.samples[first..].iter();
+        let within = within.take_while(|one| one.at <= to);
+        let of_process = within.filter(|one| one.pid == *process);
+        functions(of_process, names, OF_EPISODE)
     }
 
     /// The time by process and stack.
@@ -277,7 +288,7 @@ mod tests {
             command: Vec::new(),
             started_ns: None,
         }));
-        for (at, pid, stack) in [(10, 50, 0), (20, 50, 1), (30, 50, 2), (40, 51, 2)] {
+        for (at, pid, stack) in [(10, 50, 0), (30, 50, 2), (20, 50, 1), (40, 51, 2)] {
             trace.control(Control::RunStack {
                 pid,
                 at_ns: at,

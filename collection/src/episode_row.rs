@@ -60,6 +60,8 @@ pub struct EpisodeRow {
     pub led_to_by: Option<String>,
     /// The place in the program from which its client waited longest: of recordings with stacks, and in no table.
     pub waited_in: Option<String>,
+    /// The function in which it ran longest: of recordings with samples of running clients, and in no table.
+    pub ran_in: Option<String>,
 }
 
 impl EpisodeRow {
@@ -97,6 +99,7 @@ impl EpisodeRow {
             unsure: episode.unsure.map(|why| why.why().to_owned()),
             led_to_by: episode.asked().map(|request| request.to_string()),
             waited_in: None,
+            ran_in: None,
         }
     }
 }

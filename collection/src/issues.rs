@@ -56,6 +56,8 @@ pub(crate) struct Occurrence {
     pub(crate) session: SessionNumber,
     /// The place in the program from which its client waited longest.
     pub(crate) waited_in: Option<PlaceNumber>,
+    /// The function in which it ran longest.
+    pub(crate) ran_in: Option<PlaceNumber>,
 }
 
 /// The number of a place in a program.
@@ -208,6 +210,7 @@ impl Issues {
             None => self.new_issue(key, row),
         };
         let waited_in = row.waited_in.as_deref().and_then(|name| self.place(name));
+        let ran_in = row.ran_in.as_deref().and_then(|name| self.place(name));
         let Some(issue) = self.issues.get_mut(at) else {
             return;
         };
@@ -219,6 +222,7 @@ impl Issues {
             over,
             session,
             waited_in,
+            ran_in,
         });
         for (sum, part) in issue.parts.iter_mut().zip(row.parts) {
             *sum = sum.saturating_add(part);
@@ -257,11 +261,14 @@ impl Issues {
         Some(number)
     }
 
-    /// The places from which the clients of these episodes waited longest, the most frequent first, with the number of
-    /// episodes.
-    pub(crate) fn ranked_places(&self, of: &[Occurrence]) -> Vec<(&str, usize)> {
+    /// The places of these episodes, the most frequent first, with the number of episodes.
+    pub(crate) fn ranked_places(
+        &self,
+        of: &[Occurrence],
+        place: impl Fn(&Occurrence) -> Option<PlaceNumber>,
+    ) -> Vec<(&str, usize)> {
         let mut counts: HashMap<PlaceNumber, usize> = HashMap::new();
-        for place in of.iter().filter_map(|one| one.waited_in) {
+        for place in of.iter().filter_map(place) {
             *counts.entry(place).or_default() += 1;
         }
         let named = counts.into_iter().filter_map(|(place, count)| {

@@ -13,7 +13,9 @@ use crate::issues::Issues;
 use crate::known::Known;
 
 pub use change::ChangeReport;
-pub use issue::{ByVersion, Example, IssueParts, IssueReport, KnownReport, PatternReport};
+pub use issue::{
+    ByVersion, Example, IssueParts, IssueReport, KnownReport, PatternReport, PlaceReport,
+};
 pub use points::PointReport;
 
 use issue::{Actions, report};

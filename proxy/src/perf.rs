@@ -38,12 +38,12 @@ pub(crate) enum Wanted {
 }
 
 impl Wanted {
-    /// Pages of a ring's data, a power of two: 8192 switches, or 5 samples. The kernel lets every user lock this much, and
-    /// both rings' first pages (perf_event_mlock_kb).
-    fn pages(self) -> usize {
+    /// Pages of a ring's data, powers of two, the best first: 8192 switches, or 42 to 5 samples. The kernel lets every user
+    /// lock the least of both, and both rings' first pages (perf_event_mlock_kb); more where he may lock memory.
+    fn pages(self) -> &'static [usize] {
         match self {
-            Wanted::Switches => 64,
-            Wanted::Samples => 32,
+            Wanted::Switches => &[64],
+            Wanted::Samples => &[256, 128, 64, 32],
         }
     }
 }
@@ -91,8 +91,14 @@ unsafe impl Sync for Ring {}
 
 impl Rings {
     pub(crate) fn open(cpus: &[u16], wanted: Wanted) -> io::Result<Rings> {
-        let rings = cpus.iter().map(|&cpu| Ring::open(cpu, wanted.pages()));
-        let rings: io::Result<Vec<Ring>> = rings.collect();
+        let mut rings = Err(io::ErrorKind::InvalidInput.into());
+        for pages in wanted.pages() {
+            let opened = cpus.iter().map(|&cpu| Ring::open(cpu, *pages));
+            rings = opened.collect();
+            if rings.is_ok() {
+                break;
+            }
+        }
         Ok(Rings {
             wanted,
             rings: rings?,

@@ -459,6 +459,13 @@ fn each_function_has_the_time_that_it_ran() {
         let page = place.ok("report x11prof.mcap --by line".split(' '));
         assert!(page.contains("paint (burner.c:"), "{page}");
         assert!(page.contains("Where clients ran"), "{page}");
+        let episodes = place.ok("episodes x11prof.mcap --worst 1".split(' '));
+        assert!(episodes.contains("Ran in paint [burner] ("), "{episodes}");
+        let issues = place.ok("issues x11prof.mcap --details".split(' '));
+        assert!(
+            issues.contains("Ran longest in paint [burner] (1)."),
+            "{issues}"
+        );
     }
 }
 

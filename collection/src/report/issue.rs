@@ -33,7 +33,9 @@ pub struct IssueReport {
     pub pattern_count: usize,
     /// The places in the program from which clients waited longest, the most frequent first, twenty at most; of recordings
     /// with stacks.
-    pub waited_in: Vec<WaitedInReport>,
+    pub waited_in: Vec<PlaceReport>,
+    /// The functions in which clients ran longest, as `waited_in`; of recordings with samples of running clients.
+    pub ran_in: Vec<PlaceReport>,
     /// Sessions in which it occurred.
     pub sessions: usize,
     /// Different users who met it, as far as they are known.
@@ -89,10 +91,10 @@ pub struct PatternReport {
     pub total_over_threshold_ms: f64,
 }
 
-/// A place in the program from which clients waited longest in episodes of an issue.
+/// A place in the program from which clients waited, or in which they ran, longest in episodes of an issue.
 #[derive(Debug, Clone, Serialize)]
-pub struct WaitedInReport {
-    /// The function that asked, and its next caller with a name.
+pub struct PlaceReport {
+    /// The function that asked, and its next caller with a name; or the function that ran.
     pub place: String,
     /// Episodes over the threshold.
     pub occurrences: usize,
@@ -126,6 +128,8 @@ pub struct ByVersion {
     pub occurrences: usize,
     /// The place from which clients waited longest in most episodes; null where no stack is known.
     pub waited_in: Option<String>,
+    /// The function in which clients ran longest in most episodes; null without samples.
+    pub ran_in: Option<String>,
     /// The median latency of the episodes.
     pub median_ms: f64,
     /// The sum over all episodes of the time over the threshold.
@@ -212,15 +216,8 @@ pub(super) fn report(
                 total_over_threshold_ms: ms(of.over),
             })
             .collect(),
-        waited_in: issues
-            .ranked_places(&of.occurrences)
-            .into_iter()
-            .take(PATTERNS)
-            .map(|(place, occurrences)| WaitedInReport {
-                place: place.to_owned(),
-                occurrences,
-            })
-            .collect(),
+        waited_in: places(issues.ranked_places(&of.occurrences, |one| one.waited_in)),
+        ran_in: places(issues.ranked_places(&of.occurrences, |one| one.ran_in)),
         sessions: sessions.len(),
         users: users.len(),
         occurrences: of.occurrences.len(),
@@ -255,10 +252,8 @@ pub(super) fn report(
                     version: name.map(str::to_owned),
                     sessions: sessions.len(),
                     occurrences: list.len(),
-                    waited_in: issues
-                        .ranked_places(list)
-                        .first()
-                        .map(|(place, _)| (*place).to_owned()),
+                    waited_in: commonest(issues.ranked_places(list, |one| one.waited_in)),
+                    ran_in: commonest(issues.ranked_places(list, |one| one.ran_in)),
                     median_ms: ms(median(list.iter().map(|one| one.latency).collect())),
                     total_over_threshold_ms: over_ms,
                     per_action_ms: actions
@@ -280,6 +275,19 @@ pub(super) fn report(
             client: of.worst.client,
         },
     }
+}
+
+fn places(ranked: Vec<(&str, usize)>) -> Vec<PlaceReport> {
+    let first = ranked.into_iter().take(PATTERNS);
+    let report = |(place, occurrences): (&str, usize)| PlaceReport {
+        place: place.to_owned(),
+        occurrences,
+    };
+    first.map(report).collect()
+}
+
+fn commonest(ranked: Vec<(&str, usize)>) -> Option<String> {
+    ranked.first().map(|(place, _)| (*place).to_owned())
 }
 
 /// The name of a part that is a cause.

@@ -75,6 +75,7 @@ impl EpisodeRow {
             unsure: text(of(14 + PARTS)),
             led_to_by: text(of(15 + PARTS)),
             waited_in: None,
+            ran_in: None,
         };
         (name(0), name(1), row)
     }

@@ -34,6 +34,7 @@ fn row(number: u64) -> EpisodeRow {
         unsure: number.is_multiple_of(7).then(|| "it may be".to_owned()),
         led_to_by: number.is_multiple_of(11).then(|| "MapWindow".to_owned()),
         waited_in: None,
+        ran_in: None,
     }
 }
 

@@ -5,7 +5,7 @@ use x11prof_analyzer::EpisodeReport;
 use x11prof_collection::{ByVersion, IssueReport, IssuesReport};
 
 use super::chart::{Curve, curves};
-use super::text::{change, verdict, waited_in};
+use super::text::{change, places, verdict};
 use crate::html::text as safe;
 use crate::units::{counted, duration};
 
@@ -141,7 +141,7 @@ pub fn issue(report: &IssuesReport, of: &IssueReport, example: Option<&EpisodeRe
         lines.extend(known.bug.iter().map(|bug| format!("Known: {bug}.")));
         lines.extend(known.accepted.iter().map(|why| format!("Accepted: {why}.")));
     }
-    lines.extend(waited_in(of, report));
+    lines.extend(places(of, report));
     let lines: String = lines
         .iter()
         .map(|line| format!("<li>{}</li>", safe(line)))

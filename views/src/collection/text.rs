@@ -1,6 +1,6 @@
 //! The ranked list of issues for people: what to know first, then two lines for each.
 
-use x11prof_collection::{ChangeReport, IssueReport, IssuesReport};
+use x11prof_collection::{ByVersion, ChangeReport, IssueReport, IssuesReport, PlaceReport};
 
 use crate::page::{Page, Style, cut};
 use crate::plain::plain;
@@ -183,7 +183,7 @@ fn details_of(of: &IssueReport, report: &IssuesReport, page: &Page) -> String {
         let more = of.pattern_count - PATTERNS;
         lines.push(format!("… {}", counted(more as u64, "more pattern")));
     }
-    lines.extend(waited_in(of, report));
+    lines.extend(places(of, report));
     if report.versions.len() > 1 {
         let by_version = of.by_version.iter().map(|one| {
             let version = one.version.as_deref().unwrap_or("no version");
@@ -207,32 +207,39 @@ fn details_of(of: &IssueReport, report: &IssuesReport, page: &Page) -> String {
         .collect()
 }
 
-/// The places from which clients waited longest, and the commonest one of each version where they differ.
-pub(super) fn waited_in(of: &IssueReport, report: &IssuesReport) -> Vec<String> {
-    let shown = of.waited_in.iter().take(PLACES);
-    let mut places: Vec<String> = shown
-        .map(|one| format!("{} ({})", one.place, one.occurrences))
-        .collect();
-    if places.is_empty() {
-        return Vec::new();
-    }
-    let more = of.waited_in.len().saturating_sub(PLACES);
-    places.extend((more > 0).then(|| format!("{more} more")));
-    let mut lines = vec![format!("Waited longest in {}.", places.join(", "))];
-    let by_version = of
-        .by_version
-        .iter()
-        .filter_map(|one| Some((one.version.as_deref(), one.waited_in.as_deref()?)));
-    let by_version: Vec<_> = by_version.collect();
-    let differ = by_version.windows(2).any(|two| two[0].1 != two[1].1);
-    if report.versions.len() > 1 && differ {
-        let named = by_version
-            .iter()
+/// The places in which clients waited and ran longest, and the commonest ones of each version where they differ.
+pub(super) fn places(of: &IssueReport, report: &IssuesReport) -> Vec<String> {
+    let has_versions = report.versions.len() > 1;
+    let by_version = |place: fn(&ByVersion) -> Option<&str>| {
+        let known = of.by_version.iter();
+        let known = known.filter_map(|one| Some((one.version.as_deref(), place(one)?)));
+        let known: Vec<_> = known.collect();
+        let differ = known.windows(2).any(|two| two[0].1 != two[1].1);
+        let named = known
+            .into_iter()
             .map(|(version, place)| format!("{place} in {}", version.unwrap_or("no version")));
         let named: Vec<String> = named.collect();
-        lines.push(format!("Mostly {}.", named.join(", ")));
-    }
-    lines
+        (has_versions && differ).then(|| format!("Mostly {}.", named.join(", ")))
+    };
+    [
+        longest("Waited", &of.waited_in),
+        by_version(|one| one.waited_in.as_deref()),
+        longest("Ran", &of.ran_in),
+        by_version(|one| one.ran_in.as_deref()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn longest(what: &str, places: &[PlaceReport]) -> Option<String> {
+    let shown = places.iter().take(PLACES);
+    let mut named: Vec<String> = shown
+        .map(|one| format!("{} ({})", one.place, one.occurrences))
+        .collect();
+    let more = places.len().saturating_sub(PLACES);
+    named.extend((more > 0).then(|| format!("{more} more")));
+    (!places.is_empty()).then(|| format!("{what} longest in {}.", named.join(", ")))
 }
 
 /// The kind of change, in a word.
