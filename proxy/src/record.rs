@@ -286,9 +286,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     let relayed = display.connections.bytes.load(Ordering::Relaxed);
     // The capture hands over its last records before the queue closes.
     display.scheduling.end();
-    let lost = unwinding.map_or(0, StackUnwinding::end);
-    if lost > 0 {
-        let what = format!("{lost} stacks are left out: unwinding them took too long, or failed");
+    if let Some(what) = unwinding.and_then(StackUnwinding::end) {
         on(Notice::Trouble(what));
     }
     let read = requests.map(|requests| request_stacks::tell(requests.end(), accepted));

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -126,6 +127,8 @@ impl Scheduling {
             if let Some(samples) = samples {
                 match attach(samples, pid) {
                     Ok(events) => process.events.extend(events),
+                    // A process that has ended meanwhile had nothing to sample.
+                    Err(_) if !Path::new(&format!("/proc/{pid}")).exists() => {}
                     Err(why) => {
                         let what = format!("no stacks of where process {pid} runs: {why}");
                         self.tap.control(clock::now(), Control::Trouble { what });

@@ -83,8 +83,8 @@ impl StackUnwinding {
         Ok(StackUnwinding { queue, thread })
     }
 
-    /// Waits for the copies to be unwound. Returns the number of those that were lost.
-    pub(crate) fn end(self) -> u64 {
+    /// Waits for the copies to be unwound. Returns a sentence about those that were lost.
+    pub(crate) fn end(self) -> Option<String> {
         if let Ok(mut copies) = self.queue.copies.lock() {
             *copies = None;
         }
@@ -92,7 +92,9 @@ impl StackUnwinding {
         while !self.thread.is_finished() && Instant::now() < until {
             std::thread::sleep(BEAT);
         }
-        self.queue.lost.load(Ordering::Relaxed)
+        let lost = self.queue.lost.load(Ordering::Relaxed);
+        (lost > 0)
+            .then(|| format!("{lost} stacks are left out: unwinding them took too long, or failed"))
     }
 }
 

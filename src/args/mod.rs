@@ -252,7 +252,7 @@ pub(crate) struct Record {
     pub(crate) mark_key: Option<Chord>,
     /// Record where in the program waits for replies began (waits, the default; short ones go by where looking would take over
     /// a twentieth of them): `roundtrips` names the functions. Or where each request was made (requests), or where the program
-    /// ran (cpu): `report --by function` adds up by them. Several: requests,cpu
+    /// ran (cpu): `report --by function` adds up by them. Several: requests,cpu. With --attach only cpu
     #[arg(
         long,
         value_name = "OF",
@@ -261,7 +261,7 @@ pub(crate) struct Record {
         require_equals = true,
         value_delimiter = ',',
         default_missing_value = "waits",
-        conflicts_with_all = ["attach", "ring", "episodes_only"]
+        conflicts_with_all = ["ring", "episodes_only"]
     )]
     pub(crate) stacks: Vec<StacksOf>,
     /// Write the names of the stacks' functions into the trace at the end, so that they are known elsewhere, and after the

@@ -48,6 +48,11 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         .scrub
         .then_some(scrub::while_recording as MakeFilter);
     if arguments.attach {
+        if arguments.stacks.iter().any(|of| *of != StacksOf::Cpu) {
+            return Err(CommandError::usage(
+                "waits and requests of programs that run already have no stacks: --attach takes --stacks=cpu",
+            ));
+        }
         let config = AttachConfig {
             output,
             target,
@@ -61,6 +66,8 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
             filter,
             takes_marks: true,
             mark_key: arguments.mark_key,
+            run_stacks: !arguments.stacks.is_empty(),
+            keep_symbols: arguments.keep_symbols,
             max_cost: arguments.max_cost,
         };
         return attached(config, &path, consumer);

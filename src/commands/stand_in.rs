@@ -86,6 +86,8 @@ impl StandIn<'_> {
         }
         let stop = Arc::new(AtomicBool::new(false));
         let config = AttachConfig {
+            run_stacks: false,
+            keep_symbols: false,
             output: Some(trace.to_owned()),
             target,
             time: None,

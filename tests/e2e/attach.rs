@@ -26,9 +26,19 @@ pub(crate) struct Attached {
 impl Attached {
     /// Attaches, and waits until it says so.
     pub(crate) fn start(place: &Place, display: &str, authority: Option<&Path>) -> Attached {
+        Attached::with(&[], place, display, authority)
+    }
+
+    /// The same with more options.
+    pub(crate) fn with(
+        options: &[&str],
+        place: &Place,
+        display: &str,
+        authority: Option<&Path>,
+    ) -> Attached {
         let trace = place.path("attached.mcap");
         let mut command = place.x11prof(["record", "--attach", "--display", display, "-o"]);
-        command.arg(&trace).stderr(Stdio::piped());
+        command.arg(&trace).args(options).stderr(Stdio::piped());
         if let Some(authority) = authority {
             command.env("XAUTHORITY", authority);
         }

@@ -4,8 +4,9 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::attach::Attached;
 use crate::harness::examples::example;
-use crate::harness::{Place, needs};
+use crate::harness::{Place, Server, needs};
 
 /// Each wait is longer than what looking at a stack may take.
 const SLOW: &str = "100MB/s,20ms";
@@ -467,6 +468,25 @@ fn each_function_has_the_time_that_it_ran() {
             "{issues}"
         );
     }
+}
+
+#[test]
+fn the_functions_of_a_program_on_an_attached_display_are_sampled() {
+    let (server, place) = (Server::xvfb(&[]), Place::new());
+    let program = client(&place, "burner", &["-O2", "-g"]);
+    let attached = Attached::with(&["--stacks=cpu"], &place, &server.display, None);
+    let status = server.client(&program).status();
+    assert!(status.expect("the program").success());
+    let trace = attached.end();
+    let trace = trace.to_str().expect("a plain path");
+    let report = place.json(["report", trace, "--by", "function", "--format", "json"]);
+    let first = &report["running"]["places"][0];
+    assert_eq!(first["place"], "paint [burner]", "{report:#}");
+    // The recorder learns of a client when the server tells of it.
+    let ran = first["ran_ms"].as_f64().expect("a time");
+    assert!(ran > 250.0 && ran < 330.0, "{first}");
+    let refused = place.run(["record", "--attach", "--stacks=requests"]);
+    assert_eq!(refused.status(), Some(2), "{refused}");
 }
 
 #[test]

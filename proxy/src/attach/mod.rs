@@ -39,6 +39,8 @@ use crate::record_error::RecordError;
 use crate::record_filter::MakeFilter;
 use crate::scheduling::Scheduling;
 use crate::server_info::{self, DisplayError};
+use crate::stack_numbers::StackNumbers;
+use crate::stack_unwinding::StackUnwinding;
 use crate::tap::{Tap, tap};
 use crate::watch::Watch;
 use attachment::{Attachment, Hole};
@@ -89,6 +91,10 @@ pub struct AttachConfig {
     pub takes_marks: bool,
     /// A key of the server's keyboard that puts a mark into the recording.
     pub mark_key: Option<Chord>,
+    /// True if the stacks on which clients run are recorded.
+    pub run_stacks: bool,
+    /// True if the trace gets the names of the stacks' functions.
+    pub keep_symbols: bool,
     /// The recording ends once the server spends more than this percentage of a processor on reports.
     pub max_cost: Option<f64>,
 }
@@ -167,7 +173,18 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     tap.control(clock::now(), Control::Extensions { extensions });
     let timer = server_pid.and_then(HandlerTimes::of_server);
     let timer = timer.and_then(|timer| record::told_timer(&tap, server_pid, timer));
-    let scheduling = Scheduling::start(tap.clone(), timer, None);
+    let numbers = Arc::new(StackNumbers::new(tap.clone()));
+    let unwinding = config
+        .run_stacks
+        .then(|| StackUnwinding::start(Arc::clone(&numbers), tap.clone()));
+    let unwinding = unwinding
+        .transpose()
+        .map_err(|source| RecordError::System {
+            what: "a thread",
+            source,
+        })?;
+    let samples = unwinding.as_ref().map(|unwinding| unwinding.queue.clone());
+    let scheduling = Scheduling::start(tap.clone(), timer, samples);
     if let Some(pid) = server_pid {
         scheduling.watch_server(pid);
     }
@@ -251,6 +268,12 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         scheduling.note_cpu_time(pid);
     }
     scheduling.end();
+    if let Some(what) = unwinding.and_then(StackUnwinding::end) {
+        on(Notice::Trouble(what));
+    }
+    if config.keep_symbols {
+        numbers.keep_symbols();
+    }
     let garbled = Some(attachment.unmarked()).filter(|bytes| *bytes > 0);
     let behind = Some(attachment.left_out()).filter(|bytes| *bytes > 0);
     if let Some(meter) = &mut meter {
