@@ -79,7 +79,7 @@ fn requested(trace: &Path) -> (u64, bool) {
     (bytes, reader.is_complete())
 }
 
-/// Kills a recorder under `load` at each of `moments` after the client's first request. Checks that what
+/// Kills a recorder under `load` at each of `moments` after the client's first bytes came to the disk. Checks that what
 /// is there is whole and can be recovered, and returns the longest time before a kill of which nothing
 /// is there.
 fn kill(load: Load, moments: impl Iterator<Item = Duration>) -> Duration {
@@ -92,6 +92,10 @@ fn kill(load: Load, moments: impl Iterator<Item = Duration>) -> Duration {
         let mut recording = Recording::at(&place, &trace, &["--display", &server.display]);
         let mut client = recording.raw(Order::Little);
         let mut bytes = setup(Order::Little, &[0; 16]).len() as u64;
+        // On a machine where other tests have the processors that may take longer than a moment.
+        until("the client is in the trace", || {
+            (trace.exists() && requested(&trace).0 > 0).then_some(())
+        });
         let (start, mut sent) = (Instant::now(), Vec::new());
         while start.elapsed() < moment {
             bytes += load.send(&mut client, &noise);
