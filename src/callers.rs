@@ -1,6 +1,7 @@
 //! The names of the functions on which a recording's waits began, from the programs' files.
 
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -40,6 +41,8 @@ pub(crate) struct FunctionNames {
     of_requests: bool,
     /// The functions that the recording names itself (`record --keep-symbols`), by file and address.
     symbols: HashMap<(String, u64), Vec<FunctionReport>>,
+    /// Files without names that the user was told of.
+    told: RefCell<BTreeSet<String>>,
 }
 
 impl NamedCallers {
@@ -231,19 +234,18 @@ impl FunctionNames {
     ) -> R {
         let mut names = KnownNames::default();
         let result = act(&mut |frame| names.of(frame, self));
-        let mut changed: Vec<String> = names
-            .files
-            .into_iter()
-            .filter(|(file, is_unchanged)| !is_unchanged && file.starts_with('/'))
-            .map(|(file, _)| shown(Path::new(&file)))
-            .collect();
-        changed.sort();
-        for file in changed.iter().take(TOLD) {
+        let changed = names.files.into_iter();
+        let changed = changed.filter(|(file, is_unchanged)| !is_unchanged && file.starts_with('/'));
+        let changed: BTreeSet<String> = changed.map(|(file, _)| shown(Path::new(&file))).collect();
+        let mut told = self.told.borrow_mut();
+        let new: Vec<&String> = changed.difference(&told).collect();
+        for file in new.iter().take(TOLD) {
             say!("no names from {file}: it is not there, or has changed since the recording");
         }
-        if changed.len() > TOLD {
-            say!("no names from {} more files", changed.len() - TOLD);
+        if new.len() > TOLD {
+            say!("no names from {} more files", new.len() - TOLD);
         }
+        told.extend(changed);
         result
     }
 

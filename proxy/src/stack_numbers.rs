@@ -9,6 +9,8 @@ use x11prof_trace::{Control, StackFrame, SymbolFunction, Timestamp};
 use crate::clock;
 use crate::tap::Tap;
 
+/// The library that programs load for stacks of requests.
+pub(crate) const OWN_LIBRARY: &str = "x11prof-stacks.so";
 /// Distinct stacks in a recording.
 const STACKS: usize = 50_000;
 
@@ -30,8 +32,11 @@ impl StackNumbers {
         }
     }
 
-    /// The stack's number. A new stack is written, at a time before all that names it; `None` where there are too many.
-    pub(crate) fn of(&self, stack: Stack, at: Timestamp) -> Option<u32> {
+    /// The number of the stack without the calls of [`OWN_LIBRARY`]. A new stack is written, at a time before all that names
+    /// it; `None` where there are too many.
+    pub(crate) fn of(&self, mut stack: Stack, at: Timestamp) -> Option<u32> {
+        let is_own = |frame: &StackFrame| frame.file.rsplit('/').next() == Some(OWN_LIBRARY);
+        stack.0.retain(|frame| !is_own(frame));
         let mut known = self.known();
         if let Some(number) = known.get(&stack) {
             return Some(*number);

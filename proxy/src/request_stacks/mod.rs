@@ -18,7 +18,7 @@ use x11prof_trace::{Control, RequestRun, StackFrame, Timestamp};
 
 use crate::clock;
 use crate::preload::preloaded;
-use crate::stack_numbers::StackNumbers;
+use crate::stack_numbers::{OWN_LIBRARY, StackNumbers};
 use crate::tap::Tap;
 use ring::{Definition, Request, Ring};
 
@@ -60,7 +60,7 @@ impl RequestStacks {
         if LIBRARY.is_empty() {
             return Err("x11prof tells the stacks of requests on x86_64 only".to_owned());
         }
-        let library = dir.join("stacks.so");
+        let library = dir.join(OWN_LIBRARY);
         let failed = |error| format!("{}: {error}", dir.display());
         fs::write(&library, LIBRARY).map_err(failed)?;
         let ring = Ring::create().map_err(|error| format!("memory: {error}"))?;
@@ -77,7 +77,6 @@ impl RequestStacks {
             tap,
             since,
             places: HashMap::new(),
-            library: library.to_string_lossy().into_owned(),
             numbers: HashMap::new(),
             stacks,
             read: ReadStacks::default(),
@@ -147,8 +146,6 @@ struct Reader {
     since: Timestamp,
     /// Files of code, and functions of Python, by the clients' numbers.
     places: HashMap<u32, (String, Option<String>)>,
-    /// The file of the library itself.
-    library: String,
     /// The trace's numbers of stacks by the clients' numbers.
     numbers: HashMap<u32, u32>,
     stacks: Arc<StackNumbers>,
@@ -223,8 +220,6 @@ impl Reader {
                 function,
             }
         });
-        // A request may be sent within another one.
-        let frames = frames.filter(|frame| frame.file != self.library);
         // Clients number a stack anew at each depth of the thread's memory.
         if let Some(stack) = self.stacks.of((frames.collect(), is_whole), self.since) {
             self.numbers.insert(number, stack);
