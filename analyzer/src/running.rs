@@ -31,6 +31,8 @@ struct Sample {
 pub struct Running {
     /// In the order of time.
     samples: Vec<Sample>,
+    /// True once a sample came, of whatever part.
+    any: bool,
     /// The processes of connections.
     processes: FxHashMap<ConnectionId, u32>,
 }
@@ -120,6 +122,7 @@ impl Running {
 
     /// Puts a sample into its place by time: each processor's come by themselves.
     fn add(&mut self, sample: Sample) {
+        self.any = true;
         let later = self.samples.iter().rev();
         let later = later.take_while(|one| one.at > sample.at).count();
         self.samples.insert(self.samples.len() - later, sample);
@@ -130,9 +133,14 @@ impl Running {
         self.samples.clear();
     }
 
-    /// True of a recording without samples.
+    /// True without samples in the part that is reported.
     pub fn is_empty(&self) -> bool {
         self.samples.is_empty()
+    }
+
+    /// True of a recording that has samples somewhere.
+    pub fn has_sampled(&self) -> bool {
+        self.any
     }
 
     /// All samples. `names` are those of all the stacks' functions where the key is `function`, else one for each stack.

@@ -8,16 +8,18 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use x11prof_stacks::{StackCopy, Unwinder};
+use x11prof_stacks::{Frame, StackCopy, Unwinder};
 use x11prof_trace::{ConnectionId, Control, StackFrame, Timestamp};
 
 use crate::clock;
 use crate::perf::SAMPLE_PERIOD;
-use crate::stack_numbers::StackNumbers;
+use crate::stack_numbers::{OWN_LIBRARY, StackNumbers};
 use crate::tap::Tap;
 
 /// Copies that wait to be unwound, at most.
 const WAITING: usize = 256;
+/// The library by which [`OWN_LIBRARY`] unwinds.
+const UNWINDER: &str = "libgcc_s.so.1";
 /// The last copies are unwound within this time.
 const PATIENCE: Duration = Duration::from_secs(2);
 const BEAT: Duration = Duration::from_millis(2);
@@ -114,6 +116,14 @@ fn unwind(copies: &Receiver<Copied>, numbers: &StackNumbers, tap: &Tap) {
             },
         };
         let unwound = unwinder.unwind(&copy);
+        let is_of = |frame: &Frame, library| frame.file.rsplit('/').next() == Some(library);
+        let innermost = unwound.frames.first();
+        // The library that tells the stacks of requests is no part of the program, nor is its unwinder's work.
+        if innermost.is_some_and(|frame| is_of(frame, OWN_LIBRARY) || is_of(frame, UNWINDER))
+            && unwound.frames.iter().any(|frame| is_of(frame, OWN_LIBRARY))
+        {
+            continue;
+        }
         let frames = unwound.frames.iter().map(|frame| StackFrame {
             file: frame.file.to_string(),
             address: frame.address,

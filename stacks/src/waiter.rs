@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use crate::memory;
 
+/// Descriptors of a set (FD_SETSIZE).
+const SET: u64 = 1024;
 /// The most that is read of a stack; where its base is nearer, a read stops there.
 const STACK_BYTES: usize = 64 << 10;
 /// Threads that are looked at.
@@ -68,6 +70,8 @@ enum Descriptor {
     Number(u64),
     /// The number is at this address (poll(2), `struct pollfd`).
     At(u64),
+    /// The one that is below the number, where the set at the address has no other (select(2)).
+    Last(u64, u64),
     /// None: the thread waits for another one (futex(2)).
     OfAnother,
 }
@@ -145,6 +149,12 @@ impl Waiter {
                 let bytes = memory::read(&self.memory, *address, 4).ok()?;
                 Some(u32::from_ne_bytes(bytes.try_into().ok()?))
             }
+            Descriptor::Last(count, set) => {
+                let last = count.checked_sub(1).filter(|last| *last < SET)?;
+                let bytes = memory::read(&self.memory, *set, SET as usize / 8).ok()?;
+                let bits = bytes.iter().map(|byte| byte.count_ones());
+                (bits.sum::<u32>() == 1).then_some(last as u32)
+            }
             Descriptor::OfAnother => None,
         }
     }
@@ -188,6 +198,8 @@ fn stands(line: &str) -> Option<Stand> {
     const READS: [u64; 4] = [0, 45, 47, 19];
     /// poll, ppoll: the second argument is the number of descriptors.
     const POLLS: [u64; 2] = [7, 271];
+    /// select, pselect6: the first argument is the number after the last descriptor, the second the set to read.
+    const SELECTS: [u64; 2] = [23, 270];
     const FUTEX: u64 = 202;
     let hex = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
     let mut words = line.split_ascii_whitespace();
@@ -196,6 +208,7 @@ fn stands(line: &str) -> Option<Stand> {
     let descriptor = match (READS.contains(&number), POLLS.contains(&number)) {
         (true, _) => Descriptor::Number(first),
         (_, true) if second == 1 => Descriptor::At(first),
+        _ if SELECTS.contains(&number) && second != 0 => Descriptor::Last(first, second),
         _ if number == FUTEX => Descriptor::OfAnother,
         _ => return None,
     };
@@ -231,6 +244,8 @@ mod tests {
         assert_eq!(poll(3), None, "an event loop");
         let receives = "47 0x5 0x7ffd10 0x0 0x0 0x0 0x0 0x7ffd00 0x7f42";
         assert_eq!(stands(receives), stand(Descriptor::Number(5)));
+        let selects = "270 0x6 0x7ffd80 0x0 0x0 0x0 0x0 0x7ffd00 0x7f42";
+        assert_eq!(stands(selects), stand(Descriptor::Last(6, 0x7ffd80)));
         let sleeps = "230 0x0 0x0 0x7ffd10 0x0 0x0 0x0 0x7ffd00 0x7f42";
         assert_eq!(stands(sleeps), None);
         assert_eq!(stands("running"), None);

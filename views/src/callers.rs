@@ -193,16 +193,18 @@ fn without_line(one: &FunctionReport) -> FunctionReport {
     }
 }
 
-/// The first function of a stack, and the next that have names; of an interpreted program its own.
+/// The first function of a stack, and the next that have names; of an interpreted program its own, behind a first one that
+/// has a name.
 fn chain_names(functions: &[FunctionReport], most: usize) -> Vec<String> {
-    let is_interpreted = functions.iter().any(|one| one.interpreted);
-    let is_named = |one: &FunctionReport| match is_interpreted {
-        true => one.interpreted,
-        false => one.name.is_some() && !is_start(one),
+    let own = interpreted(functions);
+    let own_at = functions.iter().position(|one| Some(one) == own);
+    let is_shown = |at: usize, one: &FunctionReport| match own_at {
+        Some(own) => at >= own && one.interpreted || at == 0 && one.name.is_some(),
+        None => at == 0 || one.name.is_some() && !is_start(one),
     };
-    let named = (0..).zip(functions);
-    let named = named.filter(|(at, one)| *at == 0 || is_named(one));
-    function_names(named.take(most).map(|(_, one)| one))
+    let shown = (0..).zip(functions);
+    let shown = shown.filter(|(at, one)| is_shown(*at, one));
+    function_names(shown.take(most).map(|(_, one)| one))
 }
 
 /// The place of a stack: `f < g [module]`, or `f < … < g [module]` where functions between have no name. A module that
@@ -246,9 +248,23 @@ fn function(of: &FunctionReport) -> String {
         None => format!("[{module}]"),
     };
     match &of.name {
-        Some(name) => format!("{} {place}", without_parameters(name)),
+        Some(name) => format!(
+            "{} {place}",
+            without_parameters(lisp_name(name).as_deref().unwrap_or(name))
+        ),
         None => place,
     }
+}
+
+/// `x-create-frame` of `F782d6372656174652d6672616d65_x_create_frame_0`, a native function of Emacs Lisp (comp.el,
+/// `comp-c-func-name`).
+fn lisp_name(name: &str) -> Option<String> {
+    let (hex, rest) = name.strip_prefix('F')?.split_once('_')?;
+    rest.rsplit_once('_')?.1.parse::<u32>().ok()?;
+    let bytes = hex.as_bytes().chunks(2);
+    let bytes = bytes.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
+    let name = String::from_utf8(bytes.collect::<Option<Vec<u8>>>()?).ok()?;
+    (!name.is_empty() && hex.len().is_multiple_of(2)).then_some(name)
 }
 
 /// `libgdk-3` of `libgdk-3.so.0`.
@@ -287,7 +303,7 @@ fn without_parameters(name: &str) -> &str {
 mod tests {
     use x11prof_analyzer::FunctionReport;
 
-    use super::{place, without_parameters};
+    use super::{lisp_name, place, without_parameters};
 
     #[test]
     fn a_place_is_a_function_and_its_next_caller_with_a_name() {
@@ -330,6 +346,15 @@ mod tests {
     }
 
     #[test]
+    fn native_lisp_functions_have_their_names() {
+        let name = "F782d6372656174652d6672616d65_x_create_frame_0";
+        assert_eq!(lisp_name(name).as_deref(), Some("x-create-frame"));
+        for other in ["Fsend_0", "F7_a_0", "F_0", "Function_of_1", "F78_x"] {
+            assert_eq!(lisp_name(other), None, "{other}");
+        }
+    }
+
+    #[test]
     fn names_lose_their_parameters() {
         for (name, short) in [
             ("gdk_init", "gdk_init"),
@@ -340,6 +365,7 @@ mod tests {
             ),
             ("A::operator()(int)", "A::operator()"),
             ("(odd)", "(odd)"),
+            ("F782d62_x_b_0", "F782d62_x_b_0"),
             (
                 "{virtual override thunk({offset(-16)}, A::f(int, B const&))}",
                 "A::f",

@@ -46,6 +46,18 @@ pub fn profile(report: &ProfileReport, top: Option<usize>) -> String {
     for line in lines.iter().take(top.unwrap_or(usize::MAX)) {
         row(&mut out, &profile_row(kind, line));
     }
+    if let Some(running) = &report.running {
+        for of in running.places.iter().take(top.unwrap_or(usize::MAX)) {
+            let ran = ProfileRow {
+                kind: "ran",
+                name: &of.place,
+                time_ms: of.ran_ms,
+                percent_of_time: percent(of.ran_ms, running.ran_ms),
+                ..ProfileRow::default()
+            };
+            row(&mut out, &ran);
+        }
+    }
     for part in transport_parts(report) {
         let time_ms = part.server_ms + part.network_ms;
         row(

@@ -27,6 +27,8 @@ pub struct PartitionReport {
     pub overlap_ms: Option<f64>,
     /// The time by which the wall clock is more than the sum: neither worked.
     pub idle_ms: Option<f64>,
+    /// Time in which at least one thread of a client ran, by the context switches.
+    pub client_ran_ms: Option<f64>,
     /// Time in which clients and server ran at once, by the context switches.
     pub measured_overlap_ms: Option<f64>,
     /// Wakeups of waiting clients by events alone.
@@ -60,6 +62,7 @@ impl PartitionReport {
             wall_ms: wall,
             overlap_ms: sum.map(|sum| (sum - wall).max(0.0)),
             idle_ms: sum.map(|sum| (wall - sum).max(0.0)),
+            client_ran_ms: activity.map(|activity| duration_ms(activity.clients)),
             measured_overlap_ms: activity.map(|activity| duration_ms(activity.both)),
             event_wakeups: activity.map(|activity| activity.event_wakeups),
             event_client_ms: activity.map(|activity| duration_ms(activity.for_events)),

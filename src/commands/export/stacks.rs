@@ -1,6 +1,6 @@
 //! Exports of sums: whose the server's time was, client by client, window by window or function by function.
 
-use x11prof_analyzer::{Basis, Blocking, By, Profile, Running, Stack, TraceSummary};
+use x11prof_analyzer::{Basis, Blocking, By, Profile, Stack, TraceSummary};
 use x11prof_cost_model::Substitutions;
 use x11prof_views::export::collapsed::collapsed;
 use x11prof_views::export::pprof::pprof;
@@ -41,7 +41,7 @@ pub(super) fn export(arguments: &Export) -> Outcome {
         say!("warning: {why}");
     }
     if by == By::Stack {
-        functions.needed(path, &Running::default())?;
+        functions.needed(path, None)?;
         profile.name_stacks(functions.whole());
     }
     let stacks = profile.stacks(&summary);

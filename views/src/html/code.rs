@@ -14,13 +14,18 @@ const RUNS: &str = "(runs)";
 /// The server's milliseconds, requests, bytes both ways, round trips, the client's milliseconds.
 type Sums = [f64; 5];
 
-/// A client, a function of its stacks, or a request as a leaf.
+/// The tree as a list, each node before its calls: readers of JSON bear no depth of a hundred calls.
 #[derive(Debug, Default, Serialize)]
-pub struct Code {
+#[serde(transparent)]
+pub struct Code(Vec<CodeNode>);
+
+/// A client, a function of its stacks, or a request as a leaf.
+#[derive(Debug, Serialize)]
+struct CodeNode {
+    /// Callers; 0 of the root.
+    depth: usize,
     name: String,
     sums: Sums,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    calls: Vec<Code>,
 }
 
 /// A node of the tree that grows.
@@ -48,13 +53,13 @@ impl Node {
         }
     }
 
-    fn finish(self, name: String, least: Sums) -> Code {
-        let is_wide = |node: &Node| node.sums.iter().zip(least).any(|(sum, least)| *sum > least);
-        let calls = self.calls.into_iter().filter(|(_, node)| is_wide(node));
-        Code {
-            name,
-            sums: self.sums,
-            calls: calls.map(|(name, node)| node.finish(name, least)).collect(),
+    fn finish(self, name: String, depth: usize, least: Sums, list: &mut Vec<CodeNode>) {
+        let sums = self.sums;
+        list.push(CodeNode { depth, name, sums });
+        for (name, node) in self.calls {
+            if node.sums.iter().zip(least).any(|(sum, least)| *sum > least) {
+                node.finish(name, depth + 1, least, list);
+            }
         }
     }
 }
@@ -82,7 +87,9 @@ impl Code {
             root.put(&of.client, &of.place, RUNS, [0.0, 0.0, 0.0, 0.0, of.ran_ms]);
         }
         let least = root.sums.map(|sum| LEAST * sum);
-        root.finish("all".to_owned(), least)
+        let mut list = Vec::new();
+        root.finish("all".to_owned(), 0, least, &mut list);
+        Code(list)
     }
 }
 
@@ -122,17 +129,27 @@ mod tests {
             ran_ms: 6.0,
         }];
         let code = Code::new(&stacks, &waits, &runs);
-        assert_eq!(code.sums, [4.0001, 3.0, 120.0, 2.0, 6.0]);
-        let main = &code.calls[0].calls[0];
-        let names: Vec<&str> = main.calls.iter().map(|one| one.name.as_str()).collect();
-        assert_eq!(names, ["(runs)", "GetProperty", "draw", "rest"]);
-        assert_eq!(main.calls[2].sums, [3.0, 1.0, 40.0, 0.0, 0.0]);
+        assert_eq!(code.0[0].sums, [4.0001, 3.0, 120.0, 2.0, 6.0]);
+        let nodes: Vec<_> = code.0.iter().map(|one| (one.depth, &*one.name)).collect();
+        let expected = [
+            (0, "all"),
+            (1, "app"),
+            (2, "main"),
+            (3, "(runs)"),
+            (3, "GetProperty"),
+            (3, "draw"),
+            (4, "PolyLine"),
+            (3, "rest"),
+            (4, "NoOperation"),
+        ];
+        assert_eq!(nodes, expected);
+        assert_eq!(code.0[5].sums, [3.0, 1.0, 40.0, 0.0, 0.0]);
         // What no weight shows is left out.
         let few = Stack {
             server: Micros(1.0),
             ..Stack::default()
         };
         let code = Code::new(&[stacks[0].clone(), few], &waits, &[]);
-        assert!(code.calls.iter().all(|one| !one.name.is_empty()));
+        assert!(code.0.iter().all(|one| !one.name.is_empty()));
     }
 }

@@ -189,16 +189,24 @@ fn ran(report: &RunningReport, page: &Page) -> String {
         row(of.place.clone(), of.ran_ms);
         rest -= of.ran_ms;
     }
+    let left = report.places.len() - first.len();
+    if left > 0 {
+        let others = report.places.iter().skip(first.len());
+        let ms = others.map(|of| of.ran_ms).sum();
+        row(format!("… {left} more"), ms);
+        rest -= ms;
+    }
     // What is smaller is the sum's rounding.
     if rest > 1e-6 * report.ran_ms {
-        row("(elsewhere)".to_owned(), rest);
+        row("(less each)".to_owned(), rest);
     }
     row("Total".to_owned(), report.ran_ms);
     table.no_bar();
     table.bold();
     let calls = match report.by.as_str() {
         "function" => {
-            "; a function has all that it calls, unless half of its time is in rows of their own"
+            "; a function has all that it calls, unless half of its time is in rows of their own; less each: functions \
+             with less than a fiftieth"
         }
         _ => "",
     };

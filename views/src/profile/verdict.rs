@@ -141,13 +141,19 @@ fn who(report: &ProfileReport) -> String {
         false => duration(time),
     };
     let server = of_wall(total.server_ms);
-    match total.client_cpu_ms {
-        Some(client) => format!(
+    match (total.client_cpu_ms, report.client_and_server.client_ran_ms) {
+        (Some(client), _) => format!(
             "In {} clients ran {}, the server {server}",
             duration(wall),
             of_wall(client),
         ),
-        None => format!(
+        // Clocks are read at the ends of a recording.
+        (None, Some(ran)) => format!(
+            "In {} a client ran for {}, the server {server}",
+            duration(wall),
+            of_wall(ran),
+        ),
+        (None, None) => format!(
             "In {} the server ran {server}; how long clients ran is not known",
             duration(wall)
         ),

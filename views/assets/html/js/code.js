@@ -5,20 +5,28 @@ const KINDS = ["client", "server", "network", "waiting", "others"];
 
 function code() {
   if (!DATA.code) return;
+  // The page has a list, each node before its calls.
+  const open = [], [root] = DATA.code;
+  for (const node of DATA.code) {
+    node.calls = [];
+    open.length = node.depth;
+    open.at(-1)?.calls.push(node);
+    open.push(node);
+  }
   byId("code").hidden = false;
   const place = byId("icicle"), about = byId("icicle-about");
   // A recording has stacks of requests, of running clients, or both.
-  const weights = WEIGHTS.map((_, n) => n).filter((n) => DATA.code.sums[n] > 0);
-  let weight = weights[0], focus = [DATA.code], wanted = "";
+  const weights = WEIGHTS.map((_, n) => n).filter((n) => root.sums[n] > 0);
+  let weight = weights[0], focus = [root], wanted = "";
   // A module's functions have one colour.
   const kind = (name) => {
     const module = /\[([^\]+]*)[^\]]*\]$/.exec(name)?.[1] ?? /\(([^():]*)/.exec(name)?.[1] ?? name;
     return KINDS[[...module].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) >>> 0, 7) % KINDS.length];
   };
-  const share = (node) => percent(100 * node.sums[weight] / DATA.code.sums[weight]);
+  const share = (node) => percent(100 * node.sums[weight] / root.sums[weight]);
   const tell = (node) => `${node.name}: ${WEIGHTS[weight][1](node.sums[weight])}, ${share(node)} of all`;
   const holds = (node) => wanted && node.name.toLowerCase().includes(wanted);
-  const found = (node) => (holds(node) ? node.sums[weight] : (node.calls ?? []).reduce((sum, call) => sum + found(call), 0));
+  const found = (node) => (holds(node) ? node.sums[weight] : node.calls.reduce((sum, call) => sum + found(call), 0));
   function show() {
     const rows = [];
     const box = (path, left, width, depth) => {
@@ -32,7 +40,7 @@ function code() {
     const below = (path, left, width, depth) => {
       const node = path[path.length - 1];
       box(path, left, width, depth);
-      const calls = [...(node.calls ?? [])].sort((a, b) => b.sums[weight] - a.sums[weight]);
+      const calls = [...node.calls].sort((a, b) => b.sums[weight] - a.sums[weight]);
       for (const call of calls) {
         const part = width * call.sums[weight] / node.sums[weight];
         if (!(part > 0.1)) break;
@@ -44,7 +52,7 @@ function code() {
     for (let depth = 0; depth < last; depth++) box(focus.slice(0, depth + 1), 0, 100, depth);
     below(focus, 0, 100, last);
     place.replaceChildren(...rows.map((row) => make("div", {}, row)));
-    about.textContent = wanted ? `Found: ${percent(100 * found(DATA.code) / DATA.code.sums[weight])} of all` : tell(focus[last]);
+    about.textContent = wanted ? `Found: ${percent(100 * found(root) / root.sums[weight])} of all` : tell(focus[last]);
   }
   const choose = make("select", { "aria-label": "Weight", onchange: () => { weight = weights[choose.selectedIndex]; show(); } },
     weights.map((n) => make("option", {}, WEIGHTS[n][0])));

@@ -18,7 +18,7 @@ function requests() {
         show: (row) => bar([["server", row.server_ms, "handler"], ["waiting", row.transport_ms, "transport"], ["network", row.network_ms, "network"]], most) },
       { name: "Handler", of: (row) => row.time_ms, show: (row) => time(row.time_ms), title: "Without the transport that it caused" },
       { name: "Number", of: (row) => row.count, show: (row) => whole(row.count) },
-      { name: "Each", of: (row) => row.ms_per_call, show: (row) => time(row.ms_per_call), title: "Time of one call without its transport, on average" },
+      { name: "Each", of: (row) => row.charged_ms / row.count, show: (row) => time(row.charged_ms / row.count), title: "Time of one call, on average" },
       { name: "Bytes", of: (row) => row.bytes, show: (row) => bytes(row.bytes) },
       { name: "Waited for", of: (row) => row.blocking, show: (row) => whole(row.blocking), title: "Round trips: the client waited for the reply" },
       ...(networked ? [{ name: "Network", of: (row) => row.network_ms, show: (row) => time(row.network_ms) }] : []),
