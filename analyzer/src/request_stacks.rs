@@ -78,7 +78,12 @@ impl RequestStacks {
         let newest = waiting.back()?.before;
         while let Some(WaitingRun { run, before }) = waiting.front() {
             if sequence.wrapping_sub(run.sequence) < run.count {
-                return Some(run.stack);
+                let stack = run.stack;
+                // Another connection, of which nothing is told, may get the id.
+                if after(run) == sequence.wrapping_add(1) {
+                    waiting.pop_front();
+                }
+                return Some(stack);
             }
             // An earlier connection may have made requests that it never sent.
             let is_left = *before != newest;
@@ -129,6 +134,13 @@ mod tests {
         let last = u64::from(u32::MAX);
         let found: Vec<_> = (last..last + 3).map(|n| of(&mut stacks, 1, n)).collect();
         assert_eq!(found, [Some(7), Some(7), Some(8)]);
+    }
+
+    #[test]
+    fn a_connection_of_which_nothing_is_told_has_none_of_the_one_before() {
+        let mut stacks = stacks(&[[1, 1, 2, 7]]);
+        let found: Vec<_> = [1, 2, 1, 2].map(|n| of(&mut stacks, 1, n)).to_vec();
+        assert_eq!(found, [Some(7), Some(7), None, None]);
     }
 
     #[test]

@@ -21,8 +21,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -121,9 +123,15 @@ struct setup {
     uint32_t release, resource_id_base;
 };
 
-static void *(*get_request)(struct display *, uint8_t, size_t);
-static uint64_t (*send_request)(void *, int, void *, const void *, unsigned, int *);
-static const struct setup *(*get_setup)(void *);
+enum { CALLERS = 1 << 10 };
+static void begin(void);
+
+static void *own_library(void)
+{
+    Dl_info info;
+    return dladdr(own_library, &info) ? info.dli_fbase : 0;
+}
+
 static _Unwind_Reason_Code (*backtrace_by)(_Unwind_Trace_Fn, void *);
 static _Unwind_Ptr (*ip_of)(struct _Unwind_Context *);
 static _Unwind_Word (*cfa_of)(struct _Unwind_Context *);
@@ -145,14 +153,51 @@ static struct known *newest;
 static int learner;
 static __thread int busy __attribute__((tls_model("initial-exec")));
 
-/* The function of a library, which may be visible to its users only. */
+/* The function that a caller would have called. A process may have several libxcbs (wheels of Python bring their own): each
+ * one's connections are its own. So the caller's library is asked first, with those that it needs. It stays loaded. */
 static void *real(const char *library, const char *name, void *caller)
 {
-    void *handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD), *found = handle ? dlsym(handle, name) : 0;
     Dl_info info;
-    if (!found && dladdr(caller, &info) && (handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)))
+    void *handle = dladdr(caller, &info) ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : 0, *found = handle ? dlsym(handle, name) : 0;
+    if (found && dladdr(found, &info) && info.dli_fbase == own_library())
+        found = 0;
+    if (!found && !(found = dlsym(RTLD_NEXT, name)) && (handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD)))
         found = dlsym(handle, name);
-    return found ? found : dlsym(RTLD_NEXT, name);
+    return found;
+}
+
+/* The functions of one caller. */
+struct callee {
+    struct callee *next;
+    void *caller, *(*get_request)(struct display *, uint8_t, size_t);
+    uint64_t (*send_request)(void *, int, void *, const void *, unsigned, int *);
+    const struct setup *(*get_setup)(void *);
+};
+
+static struct callee *callees[CALLERS];
+
+static inline const struct callee *callee_of(void *caller, int is_xlib, struct callee *room)
+{
+    struct callee **bucket = &callees[((uint64_t)caller * 0x9E3779B97F4A7C15ULL) >> 54];
+    struct callee *first = __atomic_load_n(bucket, __ATOMIC_ACQUIRE), *one = first;
+    for (; one; one = one->next)
+        if (one->caller == caller)
+            return one;
+    begin();
+    *room = (struct callee){.next = first, .caller = caller};
+    if (is_xlib)
+        room->get_request = real("libX11.so.6", "_XGetRequest", caller);
+    else {
+        room->send_request = real("libxcb.so.1", "xcb_send_request_with_fds64", caller);
+        room->get_setup = real("libxcb.so.1", "xcb_get_setup", caller);
+    }
+    /* Where another thread was earlier, the caller is looked for again the next time. */
+    if ((one = malloc(sizeof *one))) {
+        *one = *room;
+        if (!__atomic_compare_exchange_n(bucket, &first, one, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+            free(one);
+    }
+    return room;
 }
 
 static int define(uint32_t kind, uint32_t number, uint32_t count, const void *from, uint32_t bytes);
@@ -225,7 +270,7 @@ static uint32_t module_of(uint64_t pc, uint64_t *base)
     for (int i = 0; i < module_count; i++)
         if (modules[i].map == map)
             return modules[i].number;
-    char own[PATH_MAX];
+    static char own[PATH_MAX]; /* the learner's */
     const char *name = map->l_name;
     if (!*name) {
         ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
@@ -292,8 +337,10 @@ static uint32_t add_stack(const struct walk *walk)
     uint32_t number = __atomic_add_fetch(&shared->stacks, 1, __ATOMIC_RELAXED), count = 0;
     if (number > MOST_STACKS)
         return 0;
-    struct frame frames[2 * DEPTH] = {0};
-    struct python_stack python;
+    /* The learner's: a thread's own memory may be 16 kB. */
+    static struct frame frames[2 * DEPTH];
+    static struct python_stack python;
+    memset(frames, 0, sizeof frames);
     python_read(&python, walk->pc, walk->depth);
     for (int i = 0; i < walk->depth; i++) {
         if (python_is_loop(walk->pc[i])) {
@@ -318,7 +365,9 @@ static uint32_t learn(struct place_of_call from, uint64_t python, struct known *
             __atomic_compare_exchange_n(&learner, &other, 0, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
         return 0;
     }
-    struct walk walk = {.from = from, .last = newest};
+    static struct walk walk;
+    memset(&walk, 0, sizeof walk);
+    walk.from = from, walk.last = newest;
     uint32_t stack = 0;
     backtrace_by(step, &walk);
     uint64_t size = sizeof(struct known) + sizeof((struct known *)0)->returns[0] * walk.depth;
@@ -384,24 +433,18 @@ static inline void note(uint32_t base, uint32_t sequence, struct place_of_call f
 
 void *_XGetRequest(struct display *display, uint8_t type, size_t length)
 {
-    if (!get_request) {
-        begin();
-        get_request = real("libX11.so.6", "_XGetRequest", __builtin_return_address(0));
-    }
-    void *request = get_request(display, type, length);
+    struct callee room;
+    void *request = callee_of(__builtin_return_address(0), 1, &room)->get_request(display, type, length);
     note(display->resource_base, display->request, CALLER);
     return request;
 }
 
 uint64_t xcb_send_request_with_fds64(void *c, int flags, void *vector, const void *request, unsigned count, int *fds)
 {
-    if (!send_request) {
-        begin();
-        get_setup = real("libxcb.so.1", "xcb_get_setup", __builtin_return_address(0));
-        send_request = real("libxcb.so.1", "xcb_send_request_with_fds64", __builtin_return_address(0));
-    }
-    uint64_t sequence = send_request(c, flags, vector, request, count, fds);
-    const struct setup *setup = get_setup(c);
+    struct callee room;
+    const struct callee *callee = callee_of(__builtin_return_address(0), 0, &room);
+    uint64_t sequence = callee->send_request(c, flags, vector, request, count, fds);
+    const struct setup *setup = callee->get_setup(c);
     /* The number of a request is 0 where the connection is broken. */
     if (sequence && setup)
         note(setup->resource_id_base, sequence, CALLER);

@@ -5,12 +5,13 @@
  * kernel hands its thread's calls, those from the program's own file, to a handler of the library (Linux 5.11,
  * Documentation/admin-guide/syscall-user-dispatch.rst). */
 
-enum { OWN = 8, SETUP = 12, REPLY = 16, PATIENCE_MS = 1000, BELOW = 256 };
+enum { OWN = 8, SETUP = 12, REPLY = 16, PATIENCE_MS = 1000, SHORT_MS = 20, SIGNALS = 100, BELOW = 256 };
 enum { SET_DISPATCH = 59, DISPATCH_ON = 1, DISPATCHED = 2 }; /* linux/prctl.h, asm-generic/siginfo.h */
 
 /* A connection. The setup comes first, then requests. */
 struct stream {
     int fd, is_set_up, has_base;
+    dev_t device;
     ino_t socket;
     uint32_t base, sequence, had; /* bytes of a head that are there */
     uint64_t left;                /* bytes that follow a head */
@@ -26,12 +27,27 @@ static uint64_t program_end; /* 0 where the program's calls are not handed over 
     if (!next) \
         next = dlsym(RTLD_NEXT, #name)
 
-static struct stream *stream_of(int fd)
+/* Of threads that send at once none has a place in the order: nothing more is told of such a connection. */
+static int senders[OWN], is_out_of_order[OWN];
+
+static int is_of(const struct stream *stream, int fd)
 {
     struct stat about;
-    for (int i = 0; i < own_count; i++)
-        if (own[i].fd == fd)
-            return !fstat(fd, &about) && about.st_ino == own[i].socket ? &own[i] : 0;
+    int error = errno, is_same = !fstat(fd, &about) && about.st_ino == stream->socket && about.st_dev == stream->device;
+    errno = error;
+    return is_same;
+}
+
+/* The connection, which the caller holds until sent(). */
+static struct stream *stream_of(int fd)
+{
+    for (int i = 0; i < __atomic_load_n(&own_count, __ATOMIC_ACQUIRE); i++) {
+        if (own[i].fd != fd || !is_of(&own[i], fd))
+            continue;
+        if (!is_out_of_order[i] && !__atomic_exchange_n(&senders[i], 1, __ATOMIC_ACQUIRE))
+            return &own[i];
+        is_out_of_order[i] = 1;
+    }
     return 0;
 }
 
@@ -53,6 +69,10 @@ static void take(struct stream *stream, const uint8_t *bytes, uint64_t count, ui
         uint32_t needed = !stream->is_set_up ? SETUP : stream->had < 4 || length ? 4 : 8;
         if (stream->had < needed)
             continue;
+        if (!stream->is_set_up && stream->head[0] != 'l') {
+            stream->fd = -1, stream->had = 0;
+            return;
+        }
         uint64_t all = length ? 4ULL * length : 4ULL * big;
         if (!stream->is_set_up)
             all = SETUP + ((words[0] + 3ULL) & ~3ULL) + ((words[1] + 3ULL) & ~3ULL);
@@ -75,18 +95,26 @@ static void take_parts(struct stream *stream, const struct iovec *parts, size_t 
 /* Takes what was sent of `parts`, which were told with `before` as the state. */
 static void sent(struct stream *stream, struct stream before, const struct iovec *parts, size_t count, ssize_t bytes)
 {
+    int error = errno;
     *stream = before;
     take_parts(stream, parts, count, bytes < 0 ? 0 : bytes, 0);
-    if (!stream->is_set_up || stream->has_base || stream->left)
-        return;
-    /* The program waits for this reply as well. */
-    struct pollfd reply = {.fd = stream->fd, .events = POLLIN};
-    uint8_t bytes_of[REPLY] = {0};
-    int is_here = poll(&reply, 1, PATIENCE_MS) == 1 && recv(stream->fd, bytes_of, REPLY, MSG_PEEK) == REPLY;
-    if (!is_here || bytes_of[0] != 1 || stream->head[0] != 'l')
-        stream->fd = -1;
-    memcpy(&stream->base, bytes_of + offsetof(struct setup, resource_id_base), 4);
-    stream->has_base = 1;
+    /* Where the program's own thread has the reply, waiting is in vain: the next time it is short. */
+    static int patience = PATIENCE_MS;
+    if (stream->is_set_up && !stream->has_base && !stream->left) {
+        /* The program waits for this reply as well; a thread of its own may have it already. */
+        struct pollfd reply = {.fd = stream->fd, .events = POLLIN};
+        uint8_t bytes_of[REPLY] = {0};
+        int is_ready, signals = SIGNALS;
+        while ((is_ready = poll(&reply, 1, patience)) < 0 && errno == EINTR && signals--)
+            ;
+        int is_here = is_ready == 1 && recv(stream->fd, bytes_of, REPLY, MSG_PEEK | MSG_DONTWAIT) == REPLY;
+        if (!is_here || bytes_of[0] != 1)
+            stream->fd = -1, patience = SHORT_MS;
+        memcpy(&stream->base, bytes_of + offsetof(struct setup, resource_id_base), 4);
+        stream->has_base = 1;
+    }
+    __atomic_store_n(&senders[stream - own], 0, __ATOMIC_RELEASE);
+    errno = error;
 }
 
 /* Sends by `send`, and tells the stack of each request of which the first byte is among `parts`. */
@@ -115,6 +143,15 @@ ssize_t send(int fd, const void *from, size_t size, int flags)
     return stream ? TOLD(stream, &part, 1, CALLER, next(fd, from, size, flags)) : next(fd, from, size, flags);
 }
 
+ssize_t sendto(int fd, const void *from, size_t size, int flags, const struct sockaddr *to, socklen_t length)
+{
+    NEXT(sendto);
+    struct stream *stream = stream_of(fd);
+    struct iovec part = {(void *)from, size};
+    return stream ? TOLD(stream, &part, 1, CALLER, next(fd, from, size, flags, to, length))
+                  : next(fd, from, size, flags, to, length);
+}
+
 ssize_t writev(int fd, const struct iovec *parts, int count)
 {
     NEXT(writev);
@@ -130,14 +167,43 @@ ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
                   : next(fd, message, flags);
 }
 
-/* Makes a call again that the kernel handed over, from here, where it does not. */
+/* Makes a call again that the kernel handed over, from here, where it does not. Unwinders find the program beyond it. */
 void call_again(void) __attribute__((visibility("hidden")));
-__asm__(".text\n.hidden call_again\ncall_again:\n\tsyscall\n\tmovq (%rsp), %rcx\n\tleaq 256(%rsp), %rsp\n\tjmp *%rcx\n");
+__asm__(".text\n.hidden call_again\ncall_again:\n"
+        "\t.cfi_startproc\n\t.cfi_def_cfa rsp, 256\n\t.cfi_offset rip, -256\n"
+        "\tsyscall\n\tmovq (%rsp), %rcx\n\t.cfi_register rip, rcx\n"
+        "\tleaq 256(%rsp), %rsp\n\t.cfi_def_cfa rsp, 0\n\tjmp *%rcx\n\t.cfi_endproc\n");
 
-static void dispatch(int on)
+/* Whether the kernel hands calls over: a byte that it reads at each of the program's (the selector). One store ends all. */
+static volatile unsigned char hands_over;
+
+static void dispatch(void)
 {
-    prctl(SET_DISPATCH, on, on ? program_end : 0, on ? (1ULL << 47) - program_end : 0, 0);
+    sigset_t ours;
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGSYS);
+    /* A call that is handed over while its signal is blocked ends the program. */
+    pthread_sigmask(SIG_UNBLOCK, &ours, 0);
+    prctl(SET_DISPATCH, DISPATCH_ON, program_end, (1ULL << 47) - program_end, &hands_over);
 }
+
+/* The program has the signal for itself, as sandboxes do, or makes threads that nobody knows. What it sends is not counted any
+ * more. */
+static void end_dispatch(void)
+{
+    hands_over = 0;
+    program_end = 0;
+    for (int i = 0; i < own_count; i++)
+        own[i].fd = -1;
+}
+
+static int (*real_sigaction(void))(int, const struct sigaction *, struct sigaction *)
+{
+    NEXT(sigaction);
+    return next;
+}
+
+enum { A_SYSCALL = 2 }; /* bytes of the instruction */
 
 /* A system call of the program's own file. */
 static void handed_over(int signal, siginfo_t *about, void *context)
@@ -148,12 +214,26 @@ static void handed_over(int signal, siginfo_t *about, void *context)
     const void *from = (const void *)registers[REG_RSI];
     struct iovec part = {(void *)from, count};
     const struct iovec *parts = &part;
-    if (about->si_code != DISPATCHED)
+    int error = errno;
+    if (about->si_code != DISPATCHED) {
+        /* Not of this library: as without it, the program ends. */
+        struct sigaction none = {.sa_handler = SIG_DFL};
+        hands_over = 0;
+        real_sigaction()(SIGSYS, &none, 0);
+        raise(SIGSYS);
         return;
-    if (call == SYS_clone || call == SYS_clone3 || call == SYS_vfork || call == SYS_rt_sigreturn) {
-        /* These change the stack: from now on the thread makes its calls itself. */
-        dispatch(0);
-        registers[REG_RIP] = (greg_t)about->si_call_addr;
+    }
+    if (call == SYS_rt_sigreturn) {
+        /* Its stack is the signal's; it does not come back. */
+        registers[REG_RIP] = (greg_t)call_again;
+        return;
+    }
+    if (call == SYS_clone || call == SYS_clone3 || call == SYS_vfork || call == SYS_rt_sigprocmask || call == SYS_rt_sigaction) {
+        /* These change the stack or the signals: from now on the program makes its calls itself. The kernel tells the place
+         * after the call. */
+        end_dispatch();
+        registers[REG_RIP] -= A_SYSCALL;
+        errno = error;
         return;
     }
     if (call == SYS_writev)
@@ -170,7 +250,6 @@ static void handed_over(int signal, siginfo_t *about, void *context)
         registers[REG_RIP] = (greg_t)call_again;
         return;
     }
-    int error = errno;
     struct place_of_call frame = {(uint64_t *)registers[REG_RSP] - 1, registers[REG_RIP], 1};
     registers[REG_RAX] = TOLD(stream, parts, count, frame,
                               syscall(call, fd, from, registers[REG_RDX], registers[REG_R10], registers[REG_R8], registers[REG_R9]));
@@ -179,6 +258,7 @@ static void handed_over(int signal, siginfo_t *about, void *context)
     errno = error;
 }
 
+/* Where the program's own file ends. */
 static int of_program(struct dl_phdr_info *about, size_t size, void *end)
 {
     (void)size;
@@ -195,34 +275,77 @@ static int of_program(struct dl_phdr_info *about, size_t size, void *end)
 static int is_of_libxcb(void *caller)
 {
     Dl_info about;
-    return dladdr(caller, &about) && about.dli_fname && strstr(about.dli_fname, "/libxcb.so");
+    /* libxcb-<hash>.so is that of a wheel of Python. */
+    return dladdr(caller, &about) && about.dli_fname
+           && (strstr(about.dli_fname, "/libxcb.so") || strstr(about.dli_fname, "/libxcb-"));
+}
+
+/* The number of the process's threads, and whether a filter (seccomp) may end it at a call that the filter does not know. */
+static int is_simple(void)
+{
+    char status[PAGE];
+    int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? -1 : read(file, status, sizeof status - 1);
+    if (file >= 0)
+        close(file);
+    status[length < 0 ? 0 : length] = 0;
+    return strstr(status, "\nSeccomp:\t0\n") && strstr(status, "\nThreads:\t1\n");
+}
+
+/* The kernel hands over the calls of the program's own file, of this thread and of those that it makes. Another thread's
+ * calls would be missing in the count of requests. */
+static void begin_dispatch(void *libc)
+{
+    uint64_t end = 0;
+    dl_iterate_phdr(of_program, &end);
+    /* All libraries lie above the program; a handler of the program's own stays. */
+    struct sigaction handler = {.sa_sigaction = handed_over, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART}, known;
+    if (!end || end >= (uint64_t)handed_over || end >= (uint64_t)libc || !is_simple() || real_sigaction()(SIGSYS, 0, &known)
+        || known.sa_handler != SIG_DFL || real_sigaction()(SIGSYS, &handler, 0))
+        return;
+    program_end = end;
+    hands_over = 1;
+    dispatch();
+}
+
+/* A place for a connection: of one whose number has been given anew, or that is closed. */
+static struct stream *place_of(int fd)
+{
+    for (int i = 0; i < own_count; i++)
+        if (own[i].fd == fd || own[i].fd < 0 || !is_of(&own[i], own[i].fd))
+            return &own[i];
+    return own_count < OWN ? &own[own_count] : 0;
 }
 
 int connect(int fd, const struct sockaddr *to, socklen_t length)
 {
     NEXT(connect);
     static const char display[] = "/tmp/.X11-unix/X";
+    static int connecting;
+    int result = next(fd, to, length), error = errno;
+    struct stat about;
+    /* The kernel has read the address. */
+    if (result || to->sa_family != AF_UNIX || is_of_libxcb(__builtin_return_address(0)) || fstat(fd, &about))
+        goto out;
     const char *path = ((const struct sockaddr_un *)to)->sun_path;
     int offset = offsetof(struct sockaddr_un, sun_path), is_abstract = (int)length > offset && !*path;
-    int is_display = to->sa_family == AF_UNIX && length >= offset + is_abstract + sizeof display - 1
-                     && !memcmp(path + is_abstract, display, sizeof display - 1);
-    int result = next(fd, to, length);
-    struct stat about;
-    int error = errno;
-    if (result || !is_display || own_count == OWN || is_of_libxcb(__builtin_return_address(0)) || fstat(fd, &about))
-        return result;
+    if ((int)length < (int)(offset + is_abstract + sizeof display - 1)
+        || memcmp(path + is_abstract, display, sizeof display - 1) || __atomic_exchange_n(&connecting, 1, __ATOMIC_ACQUIRE))
+        goto out;
     begin();
-    own[own_count] = (struct stream){.fd = fd, .socket = about.st_ino};
-    __atomic_store_n(&own_count, own_count + 1, __ATOMIC_RELEASE);
-    uint64_t end = 0;
-    dl_iterate_phdr(of_program, &end);
-    struct sigaction handler = {.sa_sigaction = handed_over, .sa_flags = SA_SIGINFO}, known;
-    /* All libraries lie above the program; a handler of the program's own stays. */
-    if (shared && end && end < (uint64_t)handed_over && end < (uint64_t)next && !sigaction(SIGSYS, 0, &known)
-        && (known.sa_handler == SIG_DFL || known.sa_sigaction == handed_over) && !sigaction(SIGSYS, &handler, 0)) {
-        program_end = end;
-        dispatch(DISPATCH_ON);
+    struct stream *stream = place_of(fd);
+    if (stream) {
+        int number = stream - own;
+        stream->fd = -1;
+        senders[number] = is_out_of_order[number] = 0;
+        *stream = (struct stream){.fd = fd, .socket = about.st_ino, .device = about.st_dev};
+        if (number == own_count)
+            __atomic_store_n(&own_count, own_count + 1, __ATOMIC_RELEASE);
     }
+    if (stream && shared && !program_end)
+        begin_dispatch(next);
+    __atomic_store_n(&connecting, 0, __ATOMIC_RELEASE);
+out:
     errno = error;
     return result;
 }
@@ -237,7 +360,8 @@ static void *started(void *of)
 {
     struct start start = *(struct start *)of;
     free(of);
-    dispatch(DISPATCH_ON);
+    if (program_end)
+        dispatch();
     return start.run(start.of);
 }
 
@@ -254,7 +378,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
     return error;
 }
 
-/* A call that is handed over while its signal is blocked ends the program. */
+/* The signal stays unblocked, also in handlers: a call that is handed over while the signal is blocked ends the program. */
 static const sigset_t *without_ours(int how, const sigset_t *set, sigset_t *copy)
 {
     if (!program_end || !set || how == SIG_UNBLOCK)
@@ -276,4 +400,58 @@ int sigprocmask(int how, const sigset_t *set, sigset_t *old)
     NEXT(sigprocmask);
     sigset_t copy;
     return next(how, without_ours(how, set, &copy), old);
+}
+
+int sigsuspend(const sigset_t *set)
+{
+    NEXT(sigsuspend);
+    sigset_t copy;
+    return next(without_ours(SIG_SETMASK, set, &copy));
+}
+
+int ppoll(struct pollfd *of, nfds_t count, const struct timespec *time, const sigset_t *set)
+{
+    NEXT(ppoll);
+    sigset_t copy;
+    return next(of, count, time, without_ours(SIG_SETMASK, set, &copy));
+}
+
+int pselect(int count, fd_set *in, fd_set *out, fd_set *other, const struct timespec *time, const sigset_t *set)
+{
+    NEXT(pselect);
+    sigset_t copy;
+    return next(count, in, out, other, time, without_ours(SIG_SETMASK, set, &copy));
+}
+
+int epoll_pwait(int fd, struct epoll_event *events, int most, int time, const sigset_t *set)
+{
+    NEXT(epoll_pwait);
+    sigset_t copy;
+    return next(fd, events, most, time, without_ours(SIG_SETMASK, set, &copy));
+}
+
+/* A program that sets a handler of its own for the signal has it: calls are handed over no more. */
+int sigaction(int number, const struct sigaction *action, struct sigaction *old)
+{
+    struct sigaction copy;
+    if (action && program_end) {
+        copy = *action;
+        sigdelset(&copy.sa_mask, SIGSYS);
+        action = &copy;
+    }
+    if (number == SIGSYS && action)
+        end_dispatch();
+    int result = real_sigaction()(number, action, old);
+    if (!result && old && number == SIGSYS && old->sa_sigaction == handed_over)
+        *old = (struct sigaction){.sa_handler = SIG_DFL};
+    return result;
+}
+
+__sighandler_t signal(int number, __sighandler_t handler)
+{
+    NEXT(signal);
+    if (number == SIGSYS)
+        end_dispatch();
+    __sighandler_t old = next(number, handler);
+    return number == SIGSYS && (void *)old == (void *)handed_over ? SIG_DFL : old;
 }

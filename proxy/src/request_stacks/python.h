@@ -141,7 +141,7 @@ static uint32_t python_function(const char *code)
     const char *file = word(code, layout->file), *name = word(code, layout->name);
     typeof(functions[0]) *known = &functions[(uint64_t)code / 16 % FUNCTIONS];
     if (known->code != code || known->file != file || known->name != name) {
-        char texts[NAME];
+        static char texts[NAME];
         uint32_t length = python_text(file, texts, NAME / 2);
         texts[length++] = 0;
         length += python_text(name, texts + length, NAME / 2 - 1);
