@@ -185,7 +185,7 @@ impl FirstFrame {
             .path
             .iter()
             .chain(later.iter().flat_map(|one| &one.path));
-        let path = self.path(first.client, links);
+        let path = self.path(first.client, links, parts.of(Owner::Client));
         let mut tags = first.tags.clone();
         later.iter().for_each(|one| tags.add(&one.tags));
         let all = later.iter().flat_map(|one| &one.children);
@@ -256,26 +256,41 @@ impl FirstFrame {
         parts
     }
 
-    /// The links that lie within the start-up, one after the other. What is between them is its client's,
-    /// off the processor.
+    /// The links that lie within the start-up, one after the other. Between them the client `ran` first for what the links
+    /// do not have of its time, and was off the processor then: the time before the connection is there.
     fn path<'a>(
         &self,
         client: ConnectionId,
-        links: impl Iterator<Item = &'a PathStep>,
+        links: impl Iterator<Item = &'a PathStep> + Clone,
+        ran: u64,
     ) -> Vec<PathStep> {
         let mut path: Vec<PathStep> = Vec::new();
         let mut at = self.start;
         let end_of = |link: &PathStep| link.start.saturating_add(link.nanos).min(self.end);
-        let between = |start: u64, end: u64| PathStep {
-            owner: Owner::OffCpu(Cause::Elsewhere),
-            ..PathStep::network(client, start, end.saturating_sub(start))
+        let within = |link: &PathStep| end_of(link).saturating_sub(link.start.max(self.start));
+        let of_client = links
+            .clone()
+            .filter(|one| one.client == client && one.owner == Owner::Client);
+        let mut ran = ran.saturating_sub(of_client.map(within).sum());
+        let mut between = |start: u64, end: u64| {
+            let split = start.saturating_add(ran).min(end);
+            ran -= split - start;
+            let step = |owner, from: u64, to: u64| PathStep {
+                owner,
+                ..PathStep::network(client, from, to - from)
+            };
+            let both = [
+                step(Owner::Client, start, split),
+                step(Owner::OffCpu(Cause::Elsewhere), split, end),
+            ];
+            both.into_iter().filter(|step| step.nanos > 0)
         };
         for link in links {
             let (start, end) = (link.start.max(at), end_of(link));
             if start >= end {
                 continue;
             }
-            path.extend((start > at).then(|| between(at, start)));
+            path.extend(between(at, start));
             path.push(PathStep {
                 start,
                 nanos: end - start,
@@ -283,7 +298,7 @@ impl FirstFrame {
             });
             at = end;
         }
-        path.extend((self.end > at).then(|| between(at, self.end)));
+        path.extend(between(at, self.end.max(at)));
         path
     }
 }

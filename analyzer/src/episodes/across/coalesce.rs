@@ -7,6 +7,9 @@ pub(super) trait TimedStep: Copy {
     /// True where both have the same owner and reason.
     fn is_like(&self, other: &Self) -> bool;
 
+    /// True where both have the same owner.
+    fn is_akin(&self, other: &Self) -> bool;
+
     fn start(&self) -> u64;
 
     fn nanos(&self) -> u64;
@@ -24,7 +27,7 @@ pub(super) fn coalesce<S: TimedStep>(mut all: Vec<S>, most: usize) -> Vec<S> {
         let least = lengths[all.len() / 2].max(1).saturating_mul(long);
         all = together(&all, least);
         if least > lengths[lengths.len() - 1] {
-            // So many kinds: the last ones go to the ones before them.
+            // So many kinds: the shortest go to those of the same owner.
             shorten(&mut all, most);
         }
         long *= 2;
@@ -55,13 +58,23 @@ fn together<S: TimedStep>(all: &[S], least: u64) -> Vec<S> {
 }
 
 fn shorten<S: TimedStep>(all: &mut Vec<S>, most: usize) {
-    let rest = all.split_off(most.min(all.len()));
-    if let Some(last) = all.last_mut() {
-        let nanos = rest
-            .iter()
-            .map(TimedStep::nanos)
-            .fold(0, u64::saturating_add);
-        last.lies(last.start(), last.nanos().saturating_add(nanos));
+    let mut start = all.first().map_or(0, TimedStep::start);
+    let mut longest: Vec<usize> = (0..all.len()).collect();
+    longest.sort_by_key(|at| std::cmp::Reverse(all[*at].nanos()));
+    let rest = longest.split_off(most.min(longest.len()));
+    for from in rest {
+        let one = all[from];
+        let akin = longest.iter().find(|at| all[**at].is_akin(&one));
+        if let Some(to) = akin.or(longest.last()) {
+            let to = &mut all[*to];
+            to.lies(to.start(), to.nanos().saturating_add(one.nanos()));
+        }
+    }
+    longest.sort_unstable();
+    *all = longest.into_iter().map(|at| all[at]).collect();
+    for one in all {
+        one.lies(start, one.nanos());
+        start = start.saturating_add(one.nanos());
     }
 }
 
@@ -75,6 +88,11 @@ mod tests {
     impl TimedStep for One {
         fn is_like(&self, other: &One) -> bool {
             self.0 == other.0
+        }
+
+        /// Letters of one case.
+        fn is_akin(&self, other: &One) -> bool {
+            self.0.is_uppercase() == other.0.is_uppercase()
         }
 
         fn start(&self) -> u64 {
@@ -123,5 +141,18 @@ mod tests {
         let few = coalesce(all, 10);
         assert_eq!(few.len(), 10);
         assert_eq!(few.iter().map(|one| one.2).sum::<u64>(), 100);
+        let letters = "abcXdefYg";
+        let kinds = letters.chars().zip(0..);
+        let all = kinds.map(|(letter, n)| One(letter, 10 * n, 10));
+        let few = coalesce(all.collect(), 4);
+        let owned = |is_upper: bool| {
+            let of = few.iter().filter(|one| one.0.is_uppercase() == is_upper);
+            of.map(|one| one.2).sum::<u64>()
+        };
+        assert_eq!(
+            (few.len(), owned(false), owned(true)),
+            (4, 70, 20),
+            "{few:?}"
+        );
     }
 }

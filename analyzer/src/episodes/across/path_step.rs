@@ -49,6 +49,10 @@ impl TimedStep for PathStep {
         key(self) == key(other)
     }
 
+    fn is_akin(&self, other: &PathStep) -> bool {
+        (self.client, self.owner) == (other.client, other.owner)
+    }
+
     fn start(&self) -> u64 {
         self.start
     }

@@ -33,6 +33,10 @@ impl TimedStep for Step {
         (self.owner, self.request, self.by) == (other.owner, other.request, other.by)
     }
 
+    fn is_akin(&self, other: &Step) -> bool {
+        self.owner == other.owner
+    }
+
     fn start(&self) -> u64 {
         self.start
     }
