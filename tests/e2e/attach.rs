@@ -339,6 +339,22 @@ pub(crate) fn client(server: &Server, order: Order) -> Client {
     Client::set_up(socket.into(), order, &[0; 16])
 }
 
+/// The second one fills two connections until the server can write no more to them: the first one had all of that, mixed up.
+#[test]
+fn a_recorder_that_comes_later_is_not_recorded() {
+    let (server, place, other) = (Server::xvfb(&[]), Place::new(), Place::new());
+    let first = Attached::start(&place, &server.display, None);
+    let second = Attached::start(&other, &server.display, None);
+    let mut between = client(&server, Order::Little);
+    between.sync();
+    second.end();
+    let trace = first.end();
+    let dumped = place.ok(["dump", trace.to_str().expect("a plain path")]);
+    assert!(!dumped.contains(r#"{"kind":"hole""#), "{dumped}");
+    assert!(dumped.matches("GetKeyboardMapping").count() <= 4);
+    assert!(dumped.contains("-> GetInputFocus"), "{dumped}");
+}
+
 #[test]
 fn a_server_without_record_is_an_error_that_names_the_proxy() {
     let (server, place) = (Server::xvfb(&["-extension", "RECORD"]), Place::new());

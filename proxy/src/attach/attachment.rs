@@ -9,6 +9,7 @@ use super::conversation::Conversation;
 use super::cost::ReportPrices;
 use super::existing::{self, FoundClient};
 use super::flush_guard::{self, FlushGuard};
+use super::others;
 use super::reader::{Garbled, Reader, ReaderItem};
 use super::watchdog::{Reason, Watchdog};
 use crate::clock;
@@ -69,7 +70,13 @@ impl Attachment {
         queue_bytes: usize,
     ) -> Result<(Attachment, ReportStart), String> {
         let begin = || Conversation::begin(&link, PATIENCE, extensions.to_vec());
-        let mut conversation = begin()?;
+        let begin_apart = || -> Result<Conversation, String> {
+            let mut conversation = begin()?;
+            let ours = conversation.setup().resource_id_base;
+            others::leave(&mut conversation, ours, &[ours])?;
+            Ok(conversation)
+        };
+        let mut conversation = begin_apart()?;
         conversation.set_patience(PROBE_PATIENCE);
         let prices = match ReportPrices::probe(&mut conversation, &link, server) {
             Ok(prices) => {
@@ -78,7 +85,7 @@ impl Attachment {
             }
             // A busy or grabbed server, or one with few connections: its cost stays unknown.
             Err(_) => {
-                conversation = begin()?;
+                conversation = begin_apart()?;
                 None
             }
         };
@@ -86,7 +93,7 @@ impl Attachment {
             Ok(guards) => guards,
             // A relay of one thread waits until the guard reads: the recorder goes on without guards.
             Err(_) => {
-                conversation = begin()?;
+                conversation = begin_apart()?;
                 Vec::new()
             }
         };

@@ -50,7 +50,8 @@ pub(super) fn enable_for_own(
 ) -> Result<Socket, String> {
     let own = conversation.setup().resource_id_base;
     create(conversation, id, own)?;
-    let (talk, _) = connect(link)?;
+    let (talk, first) = connect(link)?;
+    others::leave(conversation, id, &[first])?;
     begin(conversation, id, talk)
 }
 

@@ -14,6 +14,7 @@ use rustix::io::ioctl_fionread;
 use x11rb_protocol::protocol::xproto::GetKeyboardMappingRequest;
 
 use super::conversation::Conversation;
+use super::others;
 
 /// Questions at a time: some 7 kB of answers each.
 const AT_A_TIME: u64 = 16;
@@ -38,7 +39,10 @@ pub(super) fn stand(
 ) -> Result<Vec<FlushGuard>, String> {
     let mut guards = Vec::new();
     for _ in 0..2 {
-        guards.extend(FlushGuard::stand(begin()?, other)?);
+        let guard = begin()?;
+        let ours = guard.setup().resource_id_base;
+        others::leave(other, other.setup().resource_id_base, &[ours])?;
+        guards.extend(FlushGuard::stand(guard, other)?);
     }
     Ok(guards)
 }

@@ -23,17 +23,12 @@ pub(super) fn keep_apart(
     ours: &[u32],
     recording: u32,
 ) -> Result<Vec<u32>, String> {
-    let contexts = existing::of_type(conversation, CONTEXT, &[0])?;
     let all_of_ours = [ours, &[recording]].concat();
     let mut apart = ours.to_vec();
+    let others = leave(conversation, context, &all_of_ours)?;
     let clients = existing::clients(conversation)?;
     let mask = !conversation.setup().resource_id_mask;
-    for other in contexts.into_iter().filter(|other| *other != context) {
-        let asked = conversation.ask_one(GetContextRequest { context: other })?;
-        if !asked.is_some_and(|reply| records_what_is_sent(&reply)) {
-            continue;
-        }
-        unregister(conversation, other, &all_of_ours)?;
+    for other in others {
         let owner = clients.iter().find(|client| client.first == other & mask);
         let pid = owner.and_then(|owner| owner.pid);
         let same = |client: &&existing::FoundClient| {
@@ -46,6 +41,27 @@ pub(super) fn keep_apart(
     conversation.settle()?;
     apart.push(recording);
     Ok(apart)
+}
+
+/// Removes `ours` from the contexts of all recorders but `context`. Returns these contexts. Each of our connections leaves
+/// them before much is said on it.
+pub(super) fn leave(
+    conversation: &mut Conversation,
+    context: u32,
+    ours: &[u32],
+) -> Result<Vec<u32>, String> {
+    let mut others = Vec::new();
+    for other in existing::of_type(conversation, CONTEXT, &[0])? {
+        if other == context {
+            continue;
+        }
+        let asked = conversation.ask_one(GetContextRequest { context: other })?;
+        if asked.is_some_and(|reply| records_what_is_sent(&reply)) {
+            unregister(conversation, other, ours)?;
+            others.push(other);
+        }
+    }
+    Ok(others)
 }
 
 /// True if a context records messages that the server sends to clients. The contexts of programs that wait
