@@ -163,7 +163,10 @@ impl Pass {
                     before = false;
                     on(Step::Begins);
                 }
-                if span.to.is_some_and(|to| seconds > to) && !over {
+                if let Some(to) = span.to.filter(|to| seconds > *to && !over) {
+                    // The part lasts as long as was asked for, whenever its last record came.
+                    let until = start.as_nanos().saturating_add((to * 1e9) as u64);
+                    last = last.max(Timestamp::from_nanos(until).min(time));
                     if !reads_on {
                         return ControlFlow::Break(());
                     }

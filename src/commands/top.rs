@@ -192,6 +192,7 @@ fn at(arguments: &Top, path: &Path) -> Result<NowReport, CommandError> {
         }
         Step::Ends | Step::After(_) => {}
     })?;
+    clients.until(last);
     clients.end();
     let mut report = clients.report(None);
     let end = last.as_nanos();
