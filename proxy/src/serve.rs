@@ -11,7 +11,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, interval, sleep, sleep_until};
 
+use x11prof_trace::Control;
+
 use crate::client::{Display, Transport};
+use crate::clock;
 use crate::command::{Command, CommandLine};
 use crate::listener::Claimed;
 use crate::notice::Notice;
@@ -131,7 +134,7 @@ pub(crate) async fn serve(
                         Ending::Interrupted(Instant::now() + INTERRUPT_PATIENCE)
                     }
                     (Ending::NotYet, Signalled::Terminate, Some(command)) => {
-                        command.terminate();
+                        end(command, display);
                         Ending::Terminated(Instant::now() + TERMINATE_PATIENCE)
                     }
                     _ => Ending::Now,
@@ -142,7 +145,7 @@ pub(crate) async fn serve(
                 timed_out = command.is_some();
                 ending = match &command {
                     Some(command) => {
-                        command.terminate();
+                        end(command, display);
                         Ending::Terminated(Instant::now() + TERMINATE_PATIENCE)
                     }
                     None => Ending::Now,
@@ -151,7 +154,7 @@ pub(crate) async fn serve(
             () = patience(ending) => {
                 ending = match (ending, &command) {
                     (Ending::Interrupted(_), Some(command)) => {
-                        command.terminate();
+                        end(command, display);
                         Ending::Terminated(Instant::now() + TERMINATE_PATIENCE)
                     }
                     _ => Ending::Now,
@@ -186,6 +189,11 @@ pub(crate) async fn serve(
     // A command that timed out was still running at the end.
     let exit_status = exit_status.filter(|_| !timed_out);
     Ok(ServeOutcome { exit_status })
+}
+
+fn end(command: &Command, display: &Display) {
+    display.tap.control(clock::now(), Control::Ending {});
+    command.terminate();
 }
 
 fn hanging(since: Duration) -> String {

@@ -310,6 +310,8 @@ pub enum Control {
         /// The labels by name: `version`, `user`, `program`, and names of the user's own.
         labels: BTreeMap<String, String>,
     },
+    /// The recorder asks the command to end. What the command does then is no user's action.
+    Ending {},
     /// Something went wrong with the recording itself.
     Trouble {
         /// The trouble in words.

@@ -60,6 +60,8 @@ pub struct Findings {
     programs: BTreeMap<ConnectionId, String>,
     /// The recording's first record.
     pub(crate) first: Option<Timestamp>,
+    /// The time at which the recorder asked the command to end.
+    pub(crate) ending: Option<Timestamp>,
     /// The longest with all that they led to, by latency and number.
     kept: BTreeMap<(u64, Reverse<u64>), Episode>,
     number: u64,
@@ -142,6 +144,7 @@ impl Findings {
             covered: IntervalUnion::default(),
             first_act: None,
             last_act: Timestamp::default(),
+            ending: None,
             waits: IntervalUnion::default(),
             added: [0; 2],
             busy: Busy::default(),
@@ -185,6 +188,11 @@ impl Findings {
     /// The recording ended at `time`.
     pub(crate) fn recorded_until(&mut self, time: Timestamp) {
         self.series.recorded_until(time.as_nanos());
+    }
+
+    /// True for what began after the recorder had asked the command to end.
+    pub(crate) fn is_of_end(&self, episode: &Episode) -> bool {
+        self.ending.is_some_and(|ending| episode.start >= ending)
     }
 
     /// A thread of a client or of the server changed its state.

@@ -188,6 +188,7 @@ impl Episodes {
                 }
                 Control::Network(_) => tracker.emulated_link(),
                 Control::Ended { .. } => findings.recorded_until(*time),
+                Control::Ending {} => findings.ending = Some(*time),
                 Control::Attached {} => tracker.attached(),
                 Control::Hole { .. } => tracker.hole(),
                 Control::Opened(opened) => {
@@ -208,8 +209,10 @@ impl Episodes {
         }
         let first = findings.first.unwrap_or_default();
         let mut add = |episode: Episode| {
-            on(&episode);
-            findings.add(&episode);
+            if !findings.is_of_end(&episode) {
+                on(&episode);
+                findings.add(&episode);
+            }
         };
         match observation {
             Observation::Started(one) => {
@@ -248,8 +251,10 @@ impl Episodes {
         } = &mut self;
         findings.user.observed();
         let mut add = |episode: Episode| {
-            on(&episode);
-            findings.add(&episode);
+            if !findings.is_of_end(&episode) {
+                on(&episode);
+                findings.add(&episode);
+            }
         };
         let end = collector.newest();
         tracker.finish(end, &mut |episode| {
