@@ -194,6 +194,10 @@ impl Collector {
                     self.delivery.landed.push(landed);
                     self.delivery.landed_at = seen.at_server.as_nanos();
                 }
+                // The end of the client's own copying: nobody waits for its handling.
+                if event.name.as_str() == "NoExposure" {
+                    return;
+                }
                 let mut stimulus = Stimulus::of(event);
                 let time = seen.time.as_nanos();
                 let own = self.crossings.made(time, seen.connection, event.sequence);

@@ -236,6 +236,23 @@ fn without_switches_silence_ends_an_episode() {
     );
 }
 
+/// A redraw waits in a busy client's queue; that a copy is complete waits for nobody.
+#[test]
+fn the_end_of_a_copy_begins_no_episode() {
+    let redraws = |code: u8| {
+        let mut trace = Synthetic::new();
+        let mut event = expose(1);
+        event[0] = code;
+        trace.wait(500).client_sends(&[no_operation(1)]);
+        trace.wait(100 * MS).server_sends(&[event]);
+        trace.wait(7 * MS).client_sends(&[poly_fill_rectangle(1)]);
+        trace.end();
+        let mut all = found(&trace).into_iter();
+        all.any(|one| one.trigger == Trigger::Output)
+    };
+    assert_eq!([12, 14].map(redraws), [true, false]);
+}
+
 #[test]
 fn only_the_worst_are_kept_and_the_rest_is_counted() {
     let mut trace = Synthetic::new();
