@@ -4,10 +4,19 @@
 //! lists begin, and what is in parentheses repeats to the message's end. What a layout does not
 //! cover (names, pixels) stays as it is. Whatever the bytes, nothing beyond them is touched.
 
-mod layouts;
+use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use crate::ByteOrder;
-use layouts::{EVENTS, REPLIES, REQUESTS, SETUP_DEPTH, SETUP_FIXED, SETUP_SCREEN, SETUP_VISUAL};
+
+/// The setup's fixed part (protocol, section "Connection Setup").
+const SETUP_FIXED: &str = "11222444422111111114";
+/// A SCREEN's fixed part.
+const SETUP_SCREEN: &str = "4444422222241111";
+/// The fixed part of each of its DEPTHs.
+const SETUP_DEPTH: &str = "1124";
+/// Each VISUALTYPE of those.
+const SETUP_VISUAL: &str = "41124444";
 
 /// Core opcodes whose layout depends on their contents (protocol, appendix B).
 const CHANGE_PROPERTY: u8 = 18;
@@ -27,8 +36,7 @@ pub(crate) fn request(bytes: &[u8], header_len: usize) -> Vec<u8> {
         swap.numbers("4");
     }
     let major = bytes.first().copied().unwrap_or(0);
-    let layout = REQUESTS.get(usize::from(major)).copied().unwrap_or("");
-    swap.layout(layout);
+    swap.layout(layout("request", major));
     match major {
         CHANGE_PROPERTY => {
             // Window, property, type, then the format and three unused bytes, and the length.
@@ -48,11 +56,7 @@ pub(crate) fn request(bytes: &[u8], header_len: usize) -> Vec<u8> {
 pub(crate) fn reply(order: ByteOrder, bytes: &[u8], major: u8) -> Vec<u8> {
     let mut swap = Swap::new(bytes, 2);
     swap.numbers("24");
-    let layout = REPLIES
-        .iter()
-        .find(|(known, _)| *known == major)
-        .map_or("", |(_, layout)| *layout);
-    swap.layout(layout);
+    swap.layout(layout("reply", major));
     match major {
         GET_PROPERTY => {
             swap.at = 32;
@@ -104,6 +108,25 @@ pub(crate) fn setup(order: ByteOrder, bytes: &[u8]) -> Vec<u8> {
         }
     }
     swap.bytes
+}
+
+/// The layout of a message, of the table `layouts.txt`; empty for a message without numbers.
+fn layout(kind: &'static str, number: u8) -> &'static str {
+    static TABLE: OnceLock<HashMap<(&str, u8), &str>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        let lines = include_str!("layouts.txt").lines();
+        lines
+            .filter(|line| !line.starts_with('#'))
+            .filter_map(layout_line)
+            .collect()
+    });
+    table.get(&(kind, number)).copied().unwrap_or_default()
+}
+
+fn layout_line(line: &'static str) -> Option<((&'static str, u8), &'static str)> {
+    let mut words = line.split(' ');
+    let (kind, number) = (words.next()?, words.next()?.parse().ok()?);
+    Some(((kind, number), words.nth(1)?))
 }
 
 /// A message on its way from one order to the other.
@@ -166,8 +189,7 @@ impl Swap {
             return;
         }
         self.numbers("12");
-        let layout = EVENTS.get(usize::from(code)).copied().unwrap_or("");
-        self.numbers(layout);
+        self.numbers(layout("event", code));
         if code == CLIENT_MESSAGE {
             // The format is the second byte.
             match self.bytes.get(at + 1) {
@@ -181,8 +203,18 @@ impl Swap {
 
 #[cfg(test)]
 mod tests {
-    use super::{CLIENT_MESSAGE, event, reply, request};
+    use super::{CLIENT_MESSAGE, event, layout_line, reply, request};
     use crate::ByteOrder;
+
+    #[test]
+    fn every_layout_is_read() {
+        let lines = include_str!("layouts.txt").lines();
+        for line in lines.filter(|line| !line.starts_with('#')) {
+            let layout = layout_line(line).map(|(_, layout)| layout);
+            let signs = |layout: &str| layout.chars().all(|sign| "124()|".contains(sign));
+            assert!(layout.is_some_and(signs), "{line}");
+        }
+    }
 
     /// A message in both orders from numbers of 1, 2 or 4 bytes.
     fn both(fields: &[(u32, u8)]) -> (Vec<u8>, Vec<u8>) {
