@@ -114,7 +114,7 @@ impl Reply<'_> {
         if !reply_fits(extension, opcode, ByteOrder::native(), &bytes) {
             return Err(DecodeError::Lists);
         }
-        Ok(parser(&bytes)?)
+        Ok(parser(&bytes, &mut Vec::new())?.0)
     }
 }
 

@@ -1,7 +1,6 @@
 //! The names that messages may have, to find the name nearest to a wrong one.
 
-use crate::foreign_names::requests;
-use crate::name_table::{CORE_ERRORS, CORE_EVENTS, errors, events, generic_events};
+use crate::name_table::{CORE, events_and_errors};
 use crate::request_names::{core_request_name, extension_request_name};
 use crate::{Extension, Symbol};
 
@@ -57,7 +56,7 @@ static EXTENSIONS: &[&str] = &[
 /// each extension after its name.
 pub fn known_names() -> Vec<String> {
     let core = (0..128).filter_map(core_request_name);
-    let core = core.chain(CORE_EVENTS).chain(CORE_ERRORS);
+    let core = core.chain(events_and_errors(CORE));
     let of_extensions = EXTENSIONS.iter().flat_map(|name| of_extension(name));
     core.map(str::to_owned).chain(of_extensions).collect()
 }
@@ -73,15 +72,10 @@ fn of_extension(name: &'static str) -> Vec<String> {
         let number = request.rsplit_once(':').map(|(_, number)| number);
         number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))
     };
-    // NV-CONTROL and XKEYBOARD have the most, fewer than these.
-    let requests = (0..u8::try_from(requests(name).len())
-        .unwrap_or(u8::MAX)
-        .max(128))
+    let requests = (0..128)
         .map(|minor| extension_request_name(&extension, minor).as_str())
         .filter(|request| !number(request));
-    let others = [events(name), generic_events(name), errors(name)];
-    let others = others.into_iter().flatten().filter(|name| !name.is_empty());
-    let others = others.map(|other| format!("{name}:{other}"));
+    let others = events_and_errors(name).map(|other| format!("{name}:{other}"));
     requests.map(str::to_owned).chain(others).collect()
 }
 

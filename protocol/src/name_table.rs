@@ -1,213 +1,66 @@
-//! Names of events and errors, by their numbers.
+//! The table of `names.txt`, which says what its words mean: names of messages that `x11rb-protocol` does not have.
 
-/// The core protocol's events from code 2 on; 35 is the one that the Generic Event Extension
-/// took into the core.
-pub(crate) static CORE_EVENTS: [&str; 34] = [
-    "KeyPress",
-    "KeyRelease",
-    "ButtonPress",
-    "ButtonRelease",
-    "MotionNotify",
-    "EnterNotify",
-    "LeaveNotify",
-    "FocusIn",
-    "FocusOut",
-    "KeymapNotify",
-    "Expose",
-    "GraphicsExposure",
-    "NoExposure",
-    "VisibilityNotify",
-    "CreateNotify",
-    "DestroyNotify",
-    "UnmapNotify",
-    "MapNotify",
-    "MapRequest",
-    "ReparentNotify",
-    "ConfigureNotify",
-    "ConfigureRequest",
-    "GravityNotify",
-    "ResizeRequest",
-    "CirculateNotify",
-    "CirculateRequest",
-    "PropertyNotify",
-    "SelectionClear",
-    "SelectionRequest",
-    "SelectionNotify",
-    "ColormapNotify",
-    "ClientMessage",
-    "MappingNotify",
-    "GenericEvent",
-];
+use std::collections::HashMap;
+use std::sync::OnceLock;
 
-/// The core protocol's errors from code 1 on, as Xlib spells them.
-pub(crate) static CORE_ERRORS: [&str; 17] = [
-    "BadRequest",
-    "BadValue",
-    "BadWindow",
-    "BadPixmap",
-    "BadAtom",
-    "BadCursor",
-    "BadFont",
-    "BadMatch",
-    "BadDrawable",
-    "BadAccess",
-    "BadAlloc",
-    "BadColor",
-    "BadGC",
-    "BadIDChoice",
-    "BadName",
-    "BadLength",
-    "BadImplementation",
-];
+/// The extension of the core protocol's names.
+pub(crate) const CORE: &str = "-";
 
-/// An extension's events from its first event code on; XKB's by their XKB type.
-pub(crate) fn events(extension: &str) -> &'static [&'static str] {
-    match extension {
-        "DAMAGE" => &["Notify"],
-        "DRI2" => &["BufferSwapComplete", "InvalidateBuffers"],
-        "GLX" => &["PbufferClobber", "BufferSwapComplete"],
-        "MIT-SCREEN-SAVER" => &["Notify"],
-        "MIT-SHM" => &["Completion"],
-        "RANDR" => &["ScreenChangeNotify", "Notify"],
-        "SECURITY" => &["AuthorizationRevoked"],
-        "SHAPE" => &["Notify"],
-        "SYNC" => &["CounterNotify", "AlarmNotify"],
-        "XFIXES" => &["SelectionNotify", "CursorNotify"],
-        "XInputExtension" => &[
-            "DeviceValuator",
-            "DeviceKeyPress",
-            "DeviceKeyRelease",
-            "DeviceButtonPress",
-            "DeviceButtonRelease",
-            "DeviceMotionNotify",
-            "DeviceFocusIn",
-            "DeviceFocusOut",
-            "ProximityIn",
-            "ProximityOut",
-            "DeviceStateNotify",
-            "DeviceMappingNotify",
-            "ChangeDeviceNotify",
-            "DeviceKeyStateNotify",
-            "DeviceButtonStateNotify",
-            "DevicePresenceNotify",
-            "DevicePropertyNotify",
-        ],
-        "XKEYBOARD" => &[
-            "NewKeyboardNotify",
-            "MapNotify",
-            "StateNotify",
-            "ControlsNotify",
-            "IndicatorStateNotify",
-            "IndicatorMapNotify",
-            "NamesNotify",
-            "CompatMapNotify",
-            "BellNotify",
-            "ActionMessage",
-            "AccessXNotify",
-            "ExtensionDeviceNotify",
-        ],
-        "XVideo" => &["VideoNotify", "PortNotify"],
-        "XpExtension" => &["Notify", "AttributeNotify"],
-        _ => &[],
-    }
+/// A request of an extension that `x11rb-protocol` has no module for: its name, and whether it has a reply.
+pub(crate) fn request(extension: &str, minor: u8) -> Option<(&'static str, bool)> {
+    let name = name("request", extension, minor.into())?;
+    Some(match name.strip_suffix('*') {
+        Some(name) => (name, true),
+        None => (name, false),
+    })
 }
 
-/// An extension's GenericEvents by their event type; empty where there is none.
-pub(crate) fn generic_events(extension: &str) -> &'static [&'static str] {
-    match extension {
-        "DPMS" => &["InfoNotify"],
-        "Present" => &[
-            "ConfigureNotify",
-            "CompleteNotify",
-            "IdleNotify",
-            "RedirectNotify",
-        ],
-        "XInputExtension" => &[
-            "",
-            "DeviceChanged",
-            "KeyPress",
-            "KeyRelease",
-            "ButtonPress",
-            "ButtonRelease",
-            "Motion",
-            "Enter",
-            "Leave",
-            "FocusIn",
-            "FocusOut",
-            "Hierarchy",
-            "Property",
-            "RawKeyPress",
-            "RawKeyRelease",
-            "RawButtonPress",
-            "RawButtonRelease",
-            "RawMotion",
-            "TouchBegin",
-            "TouchUpdate",
-            "TouchEnd",
-            "TouchOwnership",
-            "RawTouchBegin",
-            "RawTouchUpdate",
-            "RawTouchEnd",
-            "BarrierHit",
-            "BarrierLeave",
-            "GesturePinchBegin",
-            "GesturePinchUpdate",
-            "GesturePinchEnd",
-            "GestureSwipeBegin",
-            "GestureSwipeUpdate",
-            "GestureSwipeEnd",
-        ],
-        _ => &[],
-    }
+/// An event, by its number from the extension's first event code on; XKB's by its XKB type.
+pub(crate) fn event(extension: &str, number: u8) -> Option<&'static str> {
+    name("event", extension, number.into())
 }
 
-/// An extension's errors from its first error code on.
-pub(crate) fn errors(extension: &str) -> &'static [&'static str] {
-    match extension {
-        "DAMAGE" => &["BadDamage"],
-        "DOUBLE-BUFFER" => &["BadBuffer"],
-        "GLX" => &[
-            "BadContext",
-            "BadContextState",
-            "BadDrawable",
-            "BadPixmap",
-            "BadContextTag",
-            "BadCurrentWindow",
-            "BadRenderRequest",
-            "BadLargeRequest",
-            "UnsupportedPrivateRequest",
-            "BadFBConfig",
-            "BadPbuffer",
-            "BadCurrentDrawable",
-            "BadWindow",
-            "BadProfileARB",
-        ],
-        "MIT-SHM" => &["BadSeg"],
-        "RANDR" => &["BadOutput", "BadCrtc", "BadMode", "BadProvider"],
-        "RECORD" => &["BadContext"],
-        "RENDER" => &[
-            "BadPictFormat",
-            "BadPicture",
-            "BadPictOp",
-            "BadGlyphSet",
-            "BadGlyph",
-        ],
-        "SECURITY" => &["BadAuthorization", "BadAuthorizationProtocol"],
-        "SYNC" => &["BadCounter", "BadAlarm", "BadFence"],
-        "XFIXES" => &["BadRegion"],
-        "XFree86-VidModeExtension" => &[
-            "BadClock",
-            "BadHTimings",
-            "BadVTimings",
-            "ModeUnsuitable",
-            "ExtensionDisabled",
-            "ClientNotLocal",
-            "ZoomLocked",
-        ],
-        "XInputExtension" => &["BadDevice", "BadEvent", "BadMode", "DeviceBusy", "BadClass"],
-        "XKEYBOARD" => &["BadKeyboard"],
-        "XVideo" => &["BadPort", "BadEncoding", "BadControl"],
-        "XpExtension" => &["BadContext", "BadSequence"],
-        _ => &[],
-    }
+/// A GenericEvent of an extension by its event type.
+pub(crate) fn generic_event(extension: &str, number: u16) -> Option<&'static str> {
+    name("generic", extension, number)
+}
+
+/// An error, by its number from the extension's first error code on.
+pub(crate) fn error(extension: &str, number: u8) -> Option<&'static str> {
+    name("error", extension, number.into())
+}
+
+/// The names of an extension's events and errors.
+pub(crate) fn events_and_errors(extension: &str) -> impl Iterator<Item = &'static str> {
+    ["event", "generic", "error"]
+        .into_iter()
+        .flat_map(|kind| names(kind, extension))
+        .copied()
+        .filter(|name| *name != "-")
+}
+
+fn name(kind: &str, extension: &str, number: u16) -> Option<&'static str> {
+    let name = *names(kind, extension).get(usize::from(number))?;
+    (name != "-").then_some(name)
+}
+
+/// Names by their numbers, by extension; `-` where a number has none.
+type Names = HashMap<&'static str, Vec<&'static str>>;
+
+fn names(kind: &str, extension: &str) -> &'static [&'static str] {
+    static TABLE: OnceLock<HashMap<&str, Names>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        let mut table: HashMap<_, Names> = HashMap::new();
+        let lines = include_str!("names.txt").lines();
+        for line in lines.filter(|line| !line.starts_with('#')) {
+            let mut words = line.split(' ');
+            if let (Some(kind), Some(extension)) = (words.next(), words.next()) {
+                let names = table.entry(kind).or_default();
+                names.entry(extension).or_default().extend(words);
+            }
+        }
+        table
+    });
+    let names = table.get(kind).and_then(|names| names.get(extension));
+    names.map_or(&[], Vec::as_slice)
 }

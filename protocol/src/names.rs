@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use crate::header::GENERIC_EVENT;
-use crate::name_table::{CORE_ERRORS, CORE_EVENTS, errors, events, generic_events};
+use crate::name_table::{CORE, error, event, generic_event};
 use crate::request_names::join;
 use crate::{Extensions, Symbol};
 
@@ -17,8 +17,7 @@ pub fn request_name(major: u8, minor: u8, extensions: &Extensions) -> Symbol {
 
 /// The name of an error of the core protocol: `BadWindow`.
 fn core_error_name(code: u8) -> Option<&'static str> {
-    let at = code.checked_sub(1)?;
-    CORE_ERRORS.get(usize::from(at)).copied()
+    error(CORE, code.checked_sub(1)?)
 }
 
 /// The name of an event, by its code (without the SendEvent bit) and the bytes kept of it.
@@ -31,10 +30,8 @@ pub(crate) fn event_name(
     if let Some((major, number)) = generic_type.filter(|_| code == GENERIC_EVENT) {
         return match extensions.by_major(major) {
             Some(extension) => {
-                match generic_events(extension.name.as_str()).get(usize::from(number)) {
-                    Some(name) if !name.is_empty() => join(extension, name),
-                    _ => join(extension, "GenericEvent"),
-                }
+                let name = generic_event(extension.name.as_str(), number);
+                join(extension, name.unwrap_or("GenericEvent"))
             }
             None => Symbol::new("Unknown:35"),
         };
@@ -52,7 +49,7 @@ pub(crate) fn event_name(
         "XKEYBOARD" => u8::MAX,
         _ => number,
     };
-    match events(extension.name.as_str()).get(usize::from(index)) {
+    match event(extension.name.as_str(), index) {
         Some(name) => join(extension, name),
         None => Symbol::new(&format!("{}:{number}", extension.name)),
     }
@@ -67,7 +64,7 @@ pub(crate) fn error_name(code: u8, extensions: &Extensions) -> Symbol {
         return Symbol::new(&format!("Unknown:{code}"));
     };
     let number = code - extension.first_error;
-    match errors(extension.name.as_str()).get(usize::from(number)) {
+    match error(extension.name.as_str(), number) {
         Some(name) => join(extension, name),
         None => Symbol::new(&format!("{}:{number}", extension.name)),
     }
@@ -76,7 +73,10 @@ pub(crate) fn error_name(code: u8, extensions: &Extensions) -> Symbol {
 /// Core events are frequent enough to keep their symbols.
 fn core_event(code: u8) -> Option<Symbol> {
     static SYMBOLS: OnceLock<Vec<Symbol>> = OnceLock::new();
-    let symbols = SYMBOLS.get_or_init(|| CORE_EVENTS.iter().copied().map(Symbol::new).collect());
+    let symbols = SYMBOLS.get_or_init(|| {
+        let names = (0..).map_while(|number| event(CORE, number));
+        names.map(Symbol::new).collect()
+    });
     symbols.get(usize::from(code.checked_sub(2)?)).copied()
 }
 

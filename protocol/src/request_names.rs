@@ -7,7 +7,7 @@ use x11rb_protocol::x11_utils::{ExtInfoProvider, ExtensionInformation};
 
 use crate::Symbol;
 use crate::extension::Extension;
-use crate::foreign_names::requests;
+use crate::name_table::request;
 
 /// The name of a request of the core protocol: `PolyFillRectangle`.
 pub(crate) fn core_request_name(major: u8) -> Option<&'static str> {
@@ -27,9 +27,9 @@ pub(crate) fn extension_request_name(extension: &Extension, minor: u8) -> Symbol
     // The table says `Render::Composite`; the protocol's own name of the extension is RENDER.
     match name.and_then(|name| name.split_once("::")) {
         Some((_, name)) => join(extension, name),
-        None => match requests(extension.name.as_str()).get(usize::from(minor)) {
-            Some((name, _)) if !name.is_empty() => join(extension, name),
-            _ => Symbol::new(&format!("{}:{minor}", extension.name)),
+        None => match request(extension.name.as_str(), minor) {
+            Some((name, _)) => join(extension, name),
+            None => Symbol::new(&format!("{}:{minor}", extension.name)),
         },
     }
 }
@@ -58,7 +58,7 @@ fn known(name: Cow<'static, str>) -> Option<&'static str> {
 }
 
 /// An extension, or none.
-struct Only<'a>(Option<&'a Extension>);
+pub(crate) struct Only<'a>(pub(crate) Option<&'a Extension>);
 
 impl ExtInfoProvider for Only<'_> {
     fn get_from_major_opcode(&self, major: u8) -> Option<(&str, ExtensionInformation)> {
