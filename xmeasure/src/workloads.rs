@@ -20,12 +20,9 @@ mod text;
 mod window_requests;
 mod windows;
 
-use x11rb_protocol::x11_utils::Request;
-
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::server::client::{Client, SIDE};
-use crate::server::wire;
 use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Phase, Sync, Workload};
 
@@ -79,16 +76,6 @@ fn of_either<T: PartialEq>(common: T, one: T, other: T) -> Option<T> {
         (true, _) => Some(other),
         _ => None,
     }
-}
-
-/// A request that draws nothing, again and again.
-fn plain(loads: &mut Loads, request: impl Request) {
-    loads.push(Workload::repeated(&wire::core(request), Sync::RoundTrip));
-}
-
-/// Adds a load of a request that takes the server long.
-fn costly(loads: &mut Loads, request: impl Request) {
-    loads.push(Workload::costly(&wire::core(request)));
 }
 
 /// A cycle of requests, each for all of `ids` before the next.

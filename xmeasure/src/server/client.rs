@@ -14,7 +14,7 @@ use crate::error::MeasureError;
 use crate::server::connection::RawConnection;
 use crate::server::shared_memory::Segment;
 use crate::server::tracker::Tracker;
-use crate::server::wire;
+use crate::server::wire::{self, Major};
 
 /// Side of the window that is drawn on, in pixels: x11perf's.
 pub(crate) const SIDE: u16 = 600;
@@ -177,16 +177,16 @@ impl Client {
         &mut self,
         request: R,
     ) -> Result<Option<R::Reply>, MeasureError> {
-        self.ask_extension(request, 0)
+        self.ask_extension(request, Major::CORE)
     }
 
     /// Asks a request of the extension with this major opcode.
     pub(crate) fn ask_extension<R: ReplyRequest>(
         &mut self,
         request: R,
-        major: u8,
+        major: Major,
     ) -> Result<Option<R::Reply>, MeasureError> {
-        self.send_bytes(&wire::extension(request, major))?;
+        self.send_bytes(&major.bytes(request))?;
         loop {
             let message = self.raw.next_message()?;
             self.tracker.received(&message);
@@ -256,14 +256,14 @@ impl Client {
     }
 
     /// The major opcode of an extension; `None` if the server lacks it.
-    pub(crate) fn extension(&mut self, name: &'static str) -> Result<Option<u8>, MeasureError> {
+    pub(crate) fn extension(&mut self, name: &'static str) -> Result<Option<Major>, MeasureError> {
         let request = QueryExtensionRequest {
             name: name.as_bytes().into(),
         };
         let reply = self.ask(request)?;
         Ok(reply
             .filter(|reply| reply.present)
-            .map(|reply| reply.major_opcode))
+            .map(|reply| Major(reply.major_opcode)))
     }
 
     /// Waits until the server has handled all requests.

@@ -5,22 +5,31 @@ use x11rb_protocol::x11_utils::Request;
 
 /// The bytes of a core request.
 pub(crate) fn core(request: impl Request) -> Vec<u8> {
-    extension(request, 0)
+    Major::CORE.bytes(request)
 }
 
-/// The bytes of a request of the extension with major opcode `major`.
-pub(crate) fn extension(request: impl Request, major: u8) -> Vec<u8> {
-    let (mut bytes, _fds) = request.serialize(major);
-    let words = bytes.len() / 4;
-    if u16::try_from(words).is_err() && bytes.len() >= 4 {
-        // BIG-REQUESTS: a zero length, and the true one after it, which counts itself.
-        let length = u32::try_from(words + 1).unwrap_or(u32::MAX).to_ne_bytes();
-        if let Some(short) = bytes.get_mut(2..4) {
-            short.fill(0);
+/// The major opcode of an extension.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Major(pub(crate) u8);
+
+impl Major {
+    /// For requests of the core protocol, which have their own.
+    pub(crate) const CORE: Major = Major(0);
+
+    /// The bytes of a request of the extension.
+    pub(crate) fn bytes(self, request: impl Request) -> Vec<u8> {
+        let (mut bytes, _fds) = request.serialize(self.0);
+        let words = bytes.len() / 4;
+        if u16::try_from(words).is_err() && bytes.len() >= 4 {
+            // BIG-REQUESTS: a zero length, and the true one after it, which counts itself.
+            let length = u32::try_from(words + 1).unwrap_or(u32::MAX).to_ne_bytes();
+            if let Some(short) = bytes.get_mut(2..4) {
+                short.fill(0);
+            }
+            bytes.splice(4..4, length);
         }
-        bytes.splice(4..4, length);
+        bytes
     }
-    bytes
 }
 
 /// A NoOperation of `words` 4-byte words in all: the protocol allows any length.

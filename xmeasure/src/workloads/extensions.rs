@@ -15,15 +15,12 @@ mod shapes;
 mod sync;
 mod updates;
 
-use x11rb_protocol::x11_utils::Request;
-
 use super::RESOURCES;
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::server::client::Client;
-use crate::server::wire::extension;
+use crate::server::wire::Major;
 use crate::workloads::loads::Loads;
-use crate::workloads::workload::{Sync, Workload};
 
 /// Adds the loads of all extensions.
 pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
@@ -44,23 +41,12 @@ fn major(
     client: &mut Client,
     loads: &mut Loads,
     name: &'static str,
-) -> Result<Option<u8>, MeasureError> {
+) -> Result<Option<Major>, MeasureError> {
     let major = client.extension(name)?;
     if major.is_none() {
         loads.lacks(name);
     }
     Ok(major)
-}
-
-/// A request that draws nothing, again and again.
-fn plain(loads: &mut Loads, request: impl Request, major: u8) {
-    let bytes = extension(request, major);
-    loads.push(Workload::repeated(&bytes, Sync::RoundTrip));
-}
-
-/// Adds a load of a request that takes the server long.
-fn costly(loads: &mut Loads, request: impl Request, major: u8) {
-    loads.push(Workload::costly(&extension(request, major)));
 }
 
 /// A cycle of requests, each for N new ids before the next.
@@ -72,10 +58,4 @@ fn cycle(
 ) {
     let ids = client.ids(count);
     super::cycle(loads, &ids, requests);
-}
-
-/// Two requests in turn, the second of which undoes the first. The measurement is their mean, for it cannot tell them
-/// from each other.
-fn pair(loads: &mut Loads, there: Vec<u8>, back: Vec<u8>) {
-    loads.push(Workload::alternating(&there, &back));
 }

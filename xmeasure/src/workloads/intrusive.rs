@@ -8,17 +8,15 @@ use x11rb_protocol::protocol::xproto::{
     UngrabServerRequest, WarpPointerRequest,
 };
 
-use super::plain;
 use crate::error::MeasureError;
 use crate::server::client::Client;
 use crate::server::wire::core;
 use crate::workloads::loads::Loads;
-use crate::workloads::workload::Workload;
 
 /// Adds the loads.
 pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
     let (grab_window, time) = (client.window, 0);
-    pair(loads, core(GrabServerRequest), core(UngrabServerRequest));
+    loads.pair(core(GrabServerRequest), core(UngrabServerRequest));
     let pointer = GrabPointerRequest {
         owner_events: true,
         grab_window,
@@ -29,7 +27,7 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
         cursor: 0,
         time,
     };
-    pair(loads, core(pointer), core(UngrabPointerRequest { time }));
+    loads.pair(core(pointer), core(UngrabPointerRequest { time }));
     let keyboard = GrabKeyboardRequest {
         owner_events: true,
         grab_window,
@@ -37,9 +35,9 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
         pointer_mode: GrabMode::ASYNC,
         keyboard_mode: GrabMode::ASYNC,
     };
-    pair(loads, core(keyboard), core(UngrabKeyboardRequest { time }));
+    loads.pair(core(keyboard), core(UngrabKeyboardRequest { time }));
     let mode = Allow::ASYNC_BOTH;
-    plain(loads, AllowEventsRequest { mode, time });
+    loads.plain(core(AllowEventsRequest { mode, time }));
     let focus = |focus| {
         core(SetInputFocusRequest {
             revert_to: InputFocus::POINTER_ROOT,
@@ -49,11 +47,11 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
     };
     // To our window, and back to the pointer's.
     let root = u32::from(InputFocus::POINTER_ROOT);
-    pair(loads, focus(client.window), focus(root));
+    loads.pair(focus(client.window), focus(root));
     let warp = |x| core(warp(client.window, (x, 5)));
-    pair(loads, warp(5), warp(9));
+    loads.pair(warp(5), warp(9));
     let mode = ScreenSaver::RESET;
-    plain(loads, ForceScreenSaverRequest { mode });
+    loads.plain(core(ForceScreenSaverRequest { mode }));
     if let Some(now) = client.ask(GetScreenSaverRequest)? {
         let same = SetScreenSaverRequest {
             timeout: now.timeout.cast_signed(),
@@ -61,7 +59,7 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
             prefer_blanking: now.prefer_blanking,
             allow_exposures: now.allow_exposures,
         };
-        plain(loads, same);
+        loads.plain(core(same));
     }
     Ok(())
 }
@@ -78,9 +76,4 @@ fn warp(dst_window: u32, (dst_x, dst_y): (i16, i16)) -> WarpPointerRequest {
         dst_x,
         dst_y,
     }
-}
-
-/// Two requests in turn, the second of which undoes the first: their mean is measured.
-fn pair(loads: &mut Loads, there: Vec<u8>, back: Vec<u8>) {
-    loads.push(Workload::alternating(&there, &back));
 }

@@ -1,6 +1,6 @@
 //! The loads of a calibration: single ones, and series over a size, whose sizes are yet to be chosen.
 
-use crate::workloads::workload::Workload;
+use crate::workloads::workload::{Sync, Workload};
 
 /// A load that can be made at any size.
 pub(crate) struct Series {
@@ -56,6 +56,22 @@ impl Loads {
     /// Adds a single load.
     pub(crate) fn push(&mut self, load: Workload) {
         self.single.push(load);
+    }
+
+    /// Adds a load of a request that draws nothing, again and again.
+    pub(crate) fn plain(&mut self, request: Vec<u8>) {
+        self.push(Workload::repeated(&request, Sync::RoundTrip));
+    }
+
+    /// Adds a load of a request that takes the server long.
+    pub(crate) fn costly(&mut self, request: Vec<u8>) {
+        self.push(Workload::costly(&request));
+    }
+
+    /// Adds two requests in turn, the second of which undoes the first. The measurement is their mean, for it cannot
+    /// tell them from each other.
+    pub(crate) fn pair(&mut self, there: Vec<u8>, back: Vec<u8>) {
+        self.push(Workload::alternating(&there, &back));
     }
 
     /// Notes that the server lacks something.

@@ -6,7 +6,6 @@ use x11rb_protocol::protocol::xproto::{
     ListPropertiesRequest, PropMode, SetSelectionOwnerRequest,
 };
 
-use super::plain;
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::server::client::Client;
@@ -79,41 +78,29 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
         Phase::new(atoms.iter().map(set), Sync::RoundTrip),
         Phase::new(atoms.iter().map(delete), Sync::RoundTrip),
     ]));
-    plain(loads, ListPropertiesRequest { window });
-    plain(
-        loads,
-        InternAtomRequest {
-            only_if_exists: false,
-            name: b"_NET_WM_NAME".into(),
-        },
-    );
-    plain(
-        loads,
-        GetAtomNameRequest {
-            atom: u32::from(AtomEnum::WM_NAME),
-        },
-    );
+    loads.plain(core(ListPropertiesRequest { window }));
+    loads.plain(core(InternAtomRequest {
+        only_if_exists: false,
+        name: b"_NET_WM_NAME".into(),
+    }));
+    loads.plain(core(GetAtomNameRequest {
+        atom: u32::from(AtomEnum::WM_NAME),
+    }));
     let selection = atoms.first().copied().unwrap_or_default();
-    plain(
-        loads,
-        SetSelectionOwnerRequest {
-            owner: window,
-            selection,
-            time: 0,
-        },
-    );
-    plain(loads, GetSelectionOwnerRequest { selection });
+    loads.plain(core(SetSelectionOwnerRequest {
+        owner: window,
+        selection,
+        time: 0,
+    }));
+    loads.plain(core(GetSelectionOwnerRequest { selection }));
     // Nobody owns this one, so the server answers itself, with an event.
     let unowned = atoms.last().copied().unwrap_or_default();
-    plain(
-        loads,
-        ConvertSelectionRequest {
-            requestor: window,
-            selection: unowned,
-            target: type_,
-            property: selection,
-            time: 0,
-        },
-    );
+    loads.plain(core(ConvertSelectionRequest {
+        requestor: window,
+        selection: unowned,
+        target: type_,
+        property: selection,
+        time: 0,
+    }));
     Ok(())
 }

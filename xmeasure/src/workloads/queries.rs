@@ -8,66 +8,54 @@ use x11rb_protocol::protocol::xproto::{
     QueryFontRequest, QueryKeymapRequest, QueryShapeOf, QueryTextExtentsRequest,
 };
 
-use super::{costly, plain};
 use crate::error::MeasureError;
 use crate::server::client::Client;
+use crate::server::wire::core;
 use crate::workloads::loads::Loads;
 
 /// Adds the loads.
 pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
-    plain(loads, GetInputFocusRequest);
-    plain(
-        loads,
-        QueryExtensionRequest {
-            name: b"BIG-REQUESTS".into(),
-        },
-    );
-    plain(loads, ListExtensionsRequest);
-    plain(loads, GetModifierMappingRequest);
-    plain(loads, GetPointerMappingRequest);
-    plain(loads, GetPointerControlRequest);
-    plain(loads, GetKeyboardControlRequest);
-    plain(loads, GetScreenSaverRequest);
-    plain(loads, QueryKeymapRequest);
-    plain(loads, GetFontPathRequest);
-    plain(loads, ListHostsRequest);
-    plain(
-        loads,
-        QueryBestSizeRequest {
-            class: QueryShapeOf::LARGEST_CURSOR,
-            drawable: client.window,
-            width: 32,
-            height: 32,
-        },
-    );
-    costly(loads, keyboard_mapping(client));
+    loads.plain(core(GetInputFocusRequest));
+    loads.plain(core(QueryExtensionRequest {
+        name: b"BIG-REQUESTS".into(),
+    }));
+    loads.plain(core(ListExtensionsRequest));
+    loads.plain(core(GetModifierMappingRequest));
+    loads.plain(core(GetPointerMappingRequest));
+    loads.plain(core(GetPointerControlRequest));
+    loads.plain(core(GetKeyboardControlRequest));
+    loads.plain(core(GetScreenSaverRequest));
+    loads.plain(core(QueryKeymapRequest));
+    loads.plain(core(GetFontPathRequest));
+    loads.plain(core(ListHostsRequest));
+    loads.plain(core(QueryBestSizeRequest {
+        class: QueryShapeOf::LARGEST_CURSOR,
+        drawable: client.window,
+        width: 32,
+        height: 32,
+    }));
+    loads.costly(core(keyboard_mapping(client)));
     let pattern = b"*fixed*".into();
     let few = ListFontsRequest {
         max_names: 10,
         pattern,
     };
-    costly(loads, few);
+    loads.costly(core(few));
     // A reply for the font, which is open, and one more; the probe `fonts` measures the reading of font files.
     let pattern = b"fixed";
-    costly(
-        loads,
-        ListFontsWithInfoRequest {
-            max_names: 1,
-            pattern: pattern.into(),
-        },
-    );
+    loads.costly(core(ListFontsWithInfoRequest {
+        max_names: 1,
+        pattern: pattern.into(),
+    }));
     if let Some(font) = client.font("fixed")? {
-        costly(loads, QueryFontRequest { font });
+        loads.costly(core(QueryFontRequest { font }));
         let string: Vec<Char2b> = (b'a'..=b'p')
             .map(|byte2| Char2b { byte1: 0, byte2 })
             .collect();
-        plain(
-            loads,
-            QueryTextExtentsRequest {
-                font,
-                string: (&string).into(),
-            },
-        );
+        loads.plain(core(QueryTextExtentsRequest {
+            font,
+            string: (&string).into(),
+        }));
     }
     Ok(())
 }

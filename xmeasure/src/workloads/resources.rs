@@ -9,7 +9,7 @@ use x11rb_protocol::protocol::xproto::{
     SetClipRectanglesRequest, SetDashesRequest,
 };
 
-use super::{RESOURCES, costly, cycle, plain};
+use super::{RESOURCES, cycle};
 use crate::error::MeasureError;
 use crate::server::client::Client;
 use crate::server::wire::core;
@@ -78,45 +78,33 @@ fn graphics_contexts(client: &mut Client, loads: &mut Loads) -> Result<(), Measu
     let gc = client.gc(window, CreateGCAux::new())?;
     let other = client.gc(window, CreateGCAux::new())?;
     let foreground = ChangeGCAux::new().foreground(client.screen.black_pixel);
-    plain(
-        loads,
-        ChangeGCRequest {
-            gc,
-            value_list: std::borrow::Cow::Borrowed(&foreground),
-        },
-    );
-    plain(
-        loads,
-        CopyGCRequest {
-            src_gc: other,
-            dst_gc: gc,
-            value_mask: GC::FOREGROUND,
-        },
-    );
-    plain(
-        loads,
-        SetDashesRequest {
-            gc,
-            dash_offset: 0,
-            dashes: (&[4, 4]).into(),
-        },
-    );
-    plain(
-        loads,
-        SetClipRectanglesRequest {
-            ordering: ClipOrdering::UNSORTED,
-            gc,
-            clip_x_origin: 0,
-            clip_y_origin: 0,
-            rectangles: vec![Rectangle {
-                x: 0,
-                y: 0,
-                width: 100,
-                height: 100,
-            }]
-            .into(),
-        },
-    );
+    loads.plain(core(ChangeGCRequest {
+        gc,
+        value_list: std::borrow::Cow::Borrowed(&foreground),
+    }));
+    loads.plain(core(CopyGCRequest {
+        src_gc: other,
+        dst_gc: gc,
+        value_mask: GC::FOREGROUND,
+    }));
+    loads.plain(core(SetDashesRequest {
+        gc,
+        dash_offset: 0,
+        dashes: (&[4, 4]).into(),
+    }));
+    loads.plain(core(SetClipRectanglesRequest {
+        ordering: ClipOrdering::UNSORTED,
+        gc,
+        clip_x_origin: 0,
+        clip_y_origin: 0,
+        rectangles: vec![Rectangle {
+            x: 0,
+            y: 0,
+            width: 100,
+            height: 100,
+        }]
+        .into(),
+    }));
     Ok(())
 }
 
@@ -196,29 +184,20 @@ fn cursors(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
 fn colormaps(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
     let cmap = client.screen.default_colormap;
     let pixel = client.colour(0x1234, 0x5678, 0x9ABC)?;
-    plain(
-        loads,
-        AllocColorRequest {
-            cmap,
-            red: 0x1234,
-            green: 0x5678,
-            blue: 0x9ABC,
-        },
-    );
-    plain(
-        loads,
-        AllocNamedColorRequest {
-            cmap,
-            name: b"navy".into(),
-        },
-    );
-    plain(
-        loads,
-        LookupColorRequest {
-            cmap,
-            name: b"navy".into(),
-        },
-    );
+    loads.plain(core(AllocColorRequest {
+        cmap,
+        red: 0x1234,
+        green: 0x5678,
+        blue: 0x9ABC,
+    }));
+    loads.plain(core(AllocNamedColorRequest {
+        cmap,
+        name: b"navy".into(),
+    }));
+    loads.plain(core(LookupColorRequest {
+        cmap,
+        name: b"navy".into(),
+    }));
     // A shared cell is taken many times over, and given back as often.
     let take = |_| {
         core(AllocColorRequest {
@@ -238,13 +217,10 @@ fn colormaps(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError>
     let times = [0; RESOURCES / 8];
     cycle(loads, &times, &[&take, &give_back]);
     for count in [1, 16] {
-        plain(
-            loads,
-            QueryColorsRequest {
-                cmap,
-                pixels: vec![pixel; count].into(),
-            },
-        );
+        loads.plain(core(QueryColorsRequest {
+            cmap,
+            pixels: vec![pixel; count].into(),
+        }));
     }
     let (window, visual) = (client.screen.root, client.screen.root_visual);
     let ids = client.ids(RESOURCES / 8);
@@ -263,9 +239,8 @@ fn colormaps(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError>
             &|cmap| core(FreeColormapRequest { cmap }),
         ],
     );
-    costly(
-        loads,
+    loads.costly(core(
         x11rb_protocol::protocol::xproto::ListInstalledColormapsRequest { window },
-    );
+    ));
     Ok(())
 }

@@ -9,7 +9,6 @@ use x11rb_protocol::protocol::xproto::{
     UngrabButtonRequest, UngrabKeyRequest,
 };
 
-use super::plain;
 use crate::server::client::Client;
 use crate::server::wire::core;
 use crate::workloads::loads::Loads;
@@ -29,32 +28,26 @@ fn questions(client: &Client, loads: &mut Loads) {
     let (window, root) = (client.window, client.screen.root);
     let attributes = ChangeWindowAttributesAux::new().event_mask(EventMask::NO_EVENT);
     let value_list = Cow::Borrowed(&attributes);
-    plain(loads, ChangeWindowAttributesRequest { window, value_list });
-    plain(loads, GetWindowAttributesRequest { window });
-    plain(loads, GetGeometryRequest { drawable: window });
-    plain(loads, QueryTreeRequest { window });
-    plain(loads, QueryPointerRequest { window });
-    plain(
-        loads,
-        TranslateCoordinatesRequest {
-            src_window: window,
-            dst_window: root,
-            src_x: 5,
-            src_y: 5,
-        },
-    );
+    loads.plain(core(ChangeWindowAttributesRequest { window, value_list }));
+    loads.plain(core(GetWindowAttributesRequest { window }));
+    loads.plain(core(GetGeometryRequest { drawable: window }));
+    loads.plain(core(QueryTreeRequest { window }));
+    loads.plain(core(QueryPointerRequest { window }));
+    loads.plain(core(TranslateCoordinatesRequest {
+        src_window: window,
+        dst_window: root,
+        src_x: 5,
+        src_y: 5,
+    }));
     // A ClientMessage to our window; no client has selected it, so none is delivered.
     let mut event = [0; 32];
     event[..2].copy_from_slice(&[33, 32]);
-    plain(
-        loads,
-        SendEventRequest {
-            propagate: false,
-            destination: client.unwatched,
-            event_mask: EventMask::PROPERTY_CHANGE,
-            event: Cow::Owned(event),
-        },
-    );
+    loads.plain(core(SendEventRequest {
+        propagate: false,
+        destination: client.unwatched,
+        event_mask: EventMask::PROPERTY_CHANGE,
+        event: Cow::Owned(event),
+    }));
 }
 
 /// Passive grabs on a window of ours: nobody's input is taken away.

@@ -10,7 +10,7 @@ use super::render::{ONE, OPAQUE, Render, TRANSLUCENT};
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::server::client::{Client, SIDE};
-use crate::server::wire::extension;
+use crate::server::wire::Major;
 use crate::workloads::loads::{Candidate, Loads, Series};
 use crate::workloads::workload::{Sync, Workload};
 
@@ -47,7 +47,7 @@ impl Layers {
     /// An area of that size, composited to that place.
     pub(super) fn request(
         self,
-        major: u8,
+        major: Major,
         (dst_x, dst_y): (i16, i16),
         (width, height): (u16, u16),
     ) -> Vec<u8> {
@@ -66,7 +66,7 @@ impl Layers {
             width,
             height,
         };
-        extension(request, major)
+        major.bytes(request)
     }
 }
 
@@ -323,7 +323,7 @@ fn pictures(client: &mut Client, render: Render) -> Result<Pictures, MeasureErro
     })
 }
 
-fn composite(major: u8, layers: Layers, side: u16) -> Workload {
+fn composite(major: Major, layers: Layers, side: u16) -> Workload {
     let work = usize::from(side) * usize::from(side) * 4;
     Workload::varied(Sync::ReadBack, work, |index| {
         layers.request(major, place(index, side, side), (side, side))

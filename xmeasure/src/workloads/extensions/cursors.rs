@@ -12,10 +12,10 @@ use x11rb_protocol::protocol::xinput::XIChangeCursorRequest;
 use x11rb_protocol::protocol::xproto::FreeCursorRequest;
 
 use super::input::POINTER;
-use super::{RESOURCES, costly, cycle, plain};
+use super::{RESOURCES, cycle};
 use crate::error::MeasureError;
 use crate::server::client::Client;
-use crate::server::wire::{core, extension};
+use crate::server::wire::core;
 use crate::workloads::loads::Loads;
 use crate::workloads::resources::cursor_of;
 
@@ -27,33 +27,25 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
     let cursor = plain_cursor(client)?;
     if let Some(major) = client.extension("XFIXES")? {
         let name = b"left_ptr";
-        plain(
-            loads,
-            SetCursorNameRequest {
-                cursor,
-                name: name.into(),
-            },
-            major,
-        );
-        plain(loads, GetCursorNameRequest { cursor }, major);
-        costly(loads, GetCursorImageAndNameRequest, major);
+        loads.plain(major.bytes(SetCursorNameRequest {
+            cursor,
+            name: name.into(),
+        }));
+        loads.plain(major.bytes(GetCursorNameRequest { cursor }));
+        loads.costly(major.bytes(GetCursorImageAndNameRequest));
         // No cursor has this name, so none is changed: the cost is that of the search.
         let src = cursor;
         let name = b"x11prof-none";
-        plain(
-            loads,
-            ChangeCursorByNameRequest {
-                src,
-                name: name.into(),
-            },
-            major,
-        );
+        loads.plain(major.bytes(ChangeCursorByNameRequest {
+            src,
+            name: name.into(),
+        }));
     }
     if let Some(major) = client.extension("RENDER")? {
         let pictures = [Animcursorelt { cursor, delay: 50 }; PICTURES];
         let create = |cid| {
             let cursors = Cow::Borrowed(&pictures[..]);
-            extension(CreateAnimCursorRequest { cid, cursors }, major)
+            major.bytes(CreateAnimCursorRequest { cid, cursors })
         };
         let free = |cursor| core(FreeCursorRequest { cursor });
         cycle(client, loads, RESOURCES / 8, &[&create, &free]);
@@ -66,7 +58,7 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
             cursor: 0,
             deviceid: POINTER,
         };
-        plain(loads, request, major);
+        loads.plain(major.bytes(request));
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use super::composite::{ITEM, ITEMS, Pictures};
 use super::render::{ONE, Render};
 use crate::plan::Plan;
 use crate::server::client::SIDE;
-use crate::server::wire::extension;
+use crate::server::wire::Major;
 use crate::workloads::loads::{Loads, Series};
 use crate::workloads::workload::{Sync, Workload};
 
@@ -36,7 +36,7 @@ const STEEPEST: f64 = PI / 3.0;
 /// The pictures that shapes are drawn with, and on.
 #[derive(Clone, Copy)]
 struct Layers {
-    major: u8,
+    major: Major,
     mask_format: u32,
     src: u32,
     dst: u32,
@@ -114,7 +114,7 @@ fn bars(layers: Layers, (width, height): (u16, u16), count: usize) -> Workload {
             src_y: 0,
             traps: traps.collect(),
         };
-        extension(request, layers.major)
+        layers.major.bytes(request)
     })
 }
 
@@ -172,7 +172,7 @@ fn triangles(layers: Layers, side: u16, count: usize) -> Workload {
             src_y: 0,
             triangles: triangles.collect(),
         };
-        extension(request, layers.major)
+        layers.major.bytes(request)
     })
 }
 

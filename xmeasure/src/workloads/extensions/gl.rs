@@ -9,10 +9,10 @@ use x11rb_protocol::protocol::glx::{
 };
 use x11rb_protocol::protocol::{dri2, dri3};
 
-use super::{RESOURCES, costly, cycle, major, plain};
+use super::{RESOURCES, cycle, major};
 use crate::error::MeasureError;
 use crate::server::client::Client;
-use crate::server::wire::extension;
+use crate::server::wire::Major;
 use crate::workloads::loads::Loads;
 
 /// Names of a server's strings: vendor, version, extensions (glx.h).
@@ -33,13 +33,13 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
             major_version: 1,
             minor_version: 4,
         };
-        plain(loads, version, major);
+        loads.plain(major.bytes(version));
         let driver_type = dri2::DriverType::DRI;
         let connect = dri2::ConnectRequest {
             window,
             driver_type,
         };
-        plain(loads, connect, major);
+        loads.plain(major.bytes(connect));
     }
     if let Some(major) = major(client, loads, "DRI3")? {
         let version = dri3::QueryVersionRequest {
@@ -47,21 +47,17 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
             minor_version: 2,
         };
         let spoken = client.ask_extension(version, major)?;
-        plain(loads, version, major);
+        loads.plain(major.bytes(version));
         // Opening the device is left out: it hands out access to the graphics card.
         if spoken.is_some_and(|version| (version.major_version, version.minor_version) >= (1, 2)) {
             let (depth, bpp) = (24, 32);
-            plain(
-                loads,
-                dri3::GetSupportedModifiersRequest { window, depth, bpp },
-                major,
-            );
+            loads.plain(major.bytes(dri3::GetSupportedModifiersRequest { window, depth, bpp }));
         }
     }
     Ok(())
 }
 
-fn glx(client: &mut Client, loads: &mut Loads, major: u8) -> Result<(), MeasureError> {
+fn glx(client: &mut Client, loads: &mut Loads, major: Major) -> Result<(), MeasureError> {
     let screen = 0;
     let (major_version, minor_version) = (1, 4);
     let version = QueryVersionRequest {
@@ -69,45 +65,37 @@ fn glx(client: &mut Client, loads: &mut Loads, major: u8) -> Result<(), MeasureE
         minor_version,
     };
     client.ask_extension(version, major)?;
-    plain(loads, version, major);
+    loads.plain(major.bytes(version));
     for name in STRINGS {
-        plain(loads, QueryServerStringRequest { screen, name }, major);
+        loads.plain(major.bytes(QueryServerStringRequest { screen, name }));
     }
-    costly(loads, GetVisualConfigsRequest { screen }, major);
-    costly(loads, GetFBConfigsRequest { screen }, major);
+    loads.costly(major.bytes(GetVisualConfigsRequest { screen }));
+    loads.costly(major.bytes(GetFBConfigsRequest { screen }));
     // Versions and names of extensions, of about the length that Mesa sends.
     let (gl_names, glx_names) = ("GL_EXT_texture ".repeat(190), "GLX_EXT_x ".repeat(40));
     let versions: Vec<u32> = (0..17).flat_map(|at| [1 + at / 6, at % 6]).collect();
-    plain(
-        loads,
-        SetClientInfoARBRequest {
-            major_version,
-            minor_version,
-            gl_versions: (&versions).into(),
-            gl_extension_string: gl_names.as_bytes().into(),
-            glx_extension_string: glx_names.as_bytes().into(),
-        },
-        major,
-    );
+    loads.plain(major.bytes(SetClientInfoARBRequest {
+        major_version,
+        minor_version,
+        gl_versions: (&versions).into(),
+        gl_extension_string: gl_names.as_bytes().into(),
+        glx_extension_string: glx_names.as_bytes().into(),
+    }));
     let versions: Vec<u32> = (0..17).flat_map(|at| [1 + at / 6, at % 6, 0]).collect();
-    plain(
-        loads,
-        SetClientInfo2ARBRequest {
-            major_version,
-            minor_version,
-            gl_versions: (&versions).into(),
-            gl_extension_string: gl_names.as_bytes().into(),
-            glx_extension_string: glx_names.as_bytes().into(),
-        },
-        major,
-    );
+    loads.plain(major.bytes(SetClientInfo2ARBRequest {
+        major_version,
+        minor_version,
+        gl_versions: (&versions).into(),
+        gl_extension_string: gl_names.as_bytes().into(),
+        glx_extension_string: glx_names.as_bytes().into(),
+    }));
     let drawable = client.window;
-    plain(loads, GetDrawableAttributesRequest { drawable }, major);
+    loads.plain(major.bytes(GetDrawableAttributesRequest { drawable }));
     contexts(client, loads, major)
 }
 
 /// Direct contexts come and go, by each of the requests that make one.
-fn contexts(client: &mut Client, loads: &mut Loads, major: u8) -> Result<(), MeasureError> {
+fn contexts(client: &mut Client, loads: &mut Loads, major: Major) -> Result<(), MeasureError> {
     let screen = 0;
     let visual = client.screen.root_visual;
     let configs = client.ask_extension(GetFBConfigsRequest { screen }, major)?;
@@ -127,7 +115,7 @@ fn contexts(client: &mut Client, loads: &mut Loads, major: u8) -> Result<(), Mea
         return Ok(());
     };
     let (share_list, is_direct) = (0, true);
-    let destroy = |context| extension(DestroyContextRequest { context }, major);
+    let destroy = |context| major.bytes(DestroyContextRequest { context });
     let old = |context| {
         let request = CreateContextRequest {
             context,
@@ -136,10 +124,10 @@ fn contexts(client: &mut Client, loads: &mut Loads, major: u8) -> Result<(), Mea
             share_list,
             is_direct,
         };
-        extension(request, major)
+        major.bytes(request)
     };
-    let direct = |context| extension(IsDirectRequest { context }, major);
-    let query = |context| extension(QueryContextRequest { context }, major);
+    let direct = |context| major.bytes(IsDirectRequest { context });
+    let query = |context| major.bytes(QueryContextRequest { context });
     let count = RESOURCES / 16;
     cycle(client, loads, count, &[&old, &direct, &query, &destroy]);
     let new = |context| {
@@ -151,7 +139,7 @@ fn contexts(client: &mut Client, loads: &mut Loads, major: u8) -> Result<(), Mea
             share_list,
             is_direct,
         };
-        extension(request, major)
+        major.bytes(request)
     };
     cycle(client, loads, count, &[&new, &destroy]);
     let with_attributes = |context| {
@@ -163,7 +151,7 @@ fn contexts(client: &mut Client, loads: &mut Loads, major: u8) -> Result<(), Mea
             is_direct,
             attribs: (&[]).into(),
         };
-        extension(request, major)
+        major.bytes(request)
     };
     cycle(client, loads, count, &[&with_attributes, &destroy]);
     Ok(())

@@ -9,7 +9,7 @@ use super::render::Render;
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::server::client::{Client, SIDE};
-use crate::server::wire::extension;
+use crate::server::wire::Major;
 use crate::workloads::loads::{Loads, Series};
 use crate::workloads::workload::{Sync, Workload};
 
@@ -83,7 +83,7 @@ fn commands(width: Width, index: usize, x: i16, y: i16, count: u16, strings: usi
 
 /// A text of these elements, from a picture to another by an operator.
 pub(super) fn glyphs(
-    major: u8,
+    major: Major,
     width: Width,
     (op, src, dst): (PictOp, u32, u32),
     mask_format: u32,
@@ -93,45 +93,36 @@ pub(super) fn glyphs(
     let (src_x, src_y) = (0, 0);
     let glyphcmds = commands.into();
     match width {
-        Width::One => extension(
-            CompositeGlyphs8Request {
-                op,
-                src,
-                dst,
-                mask_format,
-                glyphset,
-                src_x,
-                src_y,
-                glyphcmds,
-            },
-            major,
-        ),
-        Width::Two => extension(
-            CompositeGlyphs16Request {
-                op,
-                src,
-                dst,
-                mask_format,
-                glyphset,
-                src_x,
-                src_y,
-                glyphcmds,
-            },
-            major,
-        ),
-        Width::Four => extension(
-            CompositeGlyphs32Request {
-                op,
-                src,
-                dst,
-                mask_format,
-                glyphset,
-                src_x,
-                src_y,
-                glyphcmds,
-            },
-            major,
-        ),
+        Width::One => major.bytes(CompositeGlyphs8Request {
+            op,
+            src,
+            dst,
+            mask_format,
+            glyphset,
+            src_x,
+            src_y,
+            glyphcmds,
+        }),
+        Width::Two => major.bytes(CompositeGlyphs16Request {
+            op,
+            src,
+            dst,
+            mask_format,
+            glyphset,
+            src_x,
+            src_y,
+            glyphcmds,
+        }),
+        Width::Four => major.bytes(CompositeGlyphs32Request {
+            op,
+            src,
+            dst,
+            mask_format,
+            glyphset,
+            src_x,
+            src_y,
+            glyphcmds,
+        }),
     }
 }
 

@@ -17,11 +17,11 @@ use x11rb_protocol::protocol::xkb::{
 use x11rb_protocol::protocol::xproto::{GrabMode, ModMask};
 use x11rb_protocol::protocol::xtest;
 
-use super::{costly, major, pair, plain};
+use super::major;
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::server::client::Client;
-use crate::server::wire::extension;
+use crate::server::wire::Major;
 use crate::workloads::loads::Loads;
 
 /// The id of all devices (XI2proto).
@@ -52,18 +52,14 @@ fn devices(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), Me
         minor_version: 3,
     };
     client.ask_extension(version, major)?;
-    plain(loads, version, major);
+    loads.plain(major.bytes(version));
     let name = b"XInputExtension";
-    plain(
-        loads,
-        GetExtensionVersionRequest { name: name.into() },
-        major,
-    );
-    costly(loads, ListInputDevicesRequest, major);
+    loads.plain(major.bytes(GetExtensionVersionRequest { name: name.into() }));
+    loads.costly(major.bytes(ListInputDevicesRequest));
     for deviceid in [ALL_DEVICES, POINTER, KEYBOARD] {
-        costly(loads, XIQueryDeviceRequest { deviceid }, major);
+        loads.costly(major.bytes(XIQueryDeviceRequest { deviceid }));
         if deviceid != ALL_DEVICES {
-            plain(loads, XIListPropertiesRequest { deviceid }, major);
+            loads.plain(major.bytes(XIListPropertiesRequest { deviceid }));
         }
     }
     let window = client.unwatched;
@@ -71,25 +67,17 @@ fn devices(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), Me
         deviceid: POINTER,
         mask: vec![XIEventMask::BUTTON_PRESS | XIEventMask::MOTION],
     }];
-    plain(
-        loads,
-        XISelectEventsRequest {
-            window,
-            masks: masks.into(),
-        },
-        major,
-    );
-    plain(loads, XIGetSelectedEventsRequest { window }, major);
-    plain(loads, XIGetClientPointerRequest { window: 0 }, major);
-    plain(
-        loads,
-        XIQueryPointerRequest {
-            window,
-            deviceid: POINTER,
-        },
-        major,
-    );
-    plain(loads, XIGetFocusRequest { deviceid: KEYBOARD }, major);
+    loads.plain(major.bytes(XISelectEventsRequest {
+        window,
+        masks: masks.into(),
+    }));
+    loads.plain(major.bytes(XIGetSelectedEventsRequest { window }));
+    loads.plain(major.bytes(XIGetClientPointerRequest { window: 0 }));
+    loads.plain(major.bytes(XIQueryPointerRequest {
+        window,
+        deviceid: POINTER,
+    }));
+    loads.plain(major.bytes(XIGetFocusRequest { deviceid: KEYBOARD }));
     let enabled = client.atom("Device Enabled")?;
     let property = XIGetPropertyRequest {
         deviceid: POINTER,
@@ -99,7 +87,7 @@ fn devices(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), Me
         offset: 0,
         len: 4,
     };
-    plain(loads, property, major);
+    loads.plain(major.bytes(property));
     // A passive grab on a window that is not mapped: nobody's input is taken away.
     let modifiers = [0_u32];
     let mask = [u32::from(XIEventMask::BUTTON_PRESS)];
@@ -123,7 +111,7 @@ fn devices(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), Me
         grab_type: GrabType::BUTTON,
         modifiers: (&modifiers).into(),
     };
-    pair(loads, extension(grab, major), extension(ungrab, major));
+    loads.pair(major.bytes(grab), major.bytes(ungrab));
     if plan.intrusive {
         let grab = XIGrabDeviceRequest {
             window: client.window,
@@ -139,7 +127,7 @@ fn devices(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), Me
             time: 0,
             deviceid: POINTER,
         };
-        pair(loads, extension(grab, major), extension(ungrab, major));
+        loads.pair(major.bytes(grab), major.bytes(ungrab));
     }
     Ok(())
 }
@@ -153,19 +141,15 @@ fn keyboard(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), M
         wanted_minor: 0,
     };
     client.ask_extension(version, major)?;
-    plain(loads, version, major);
+    loads.plain(major.bytes(version));
     let device_spec = u16::from(ID::USE_CORE_KBD);
-    plain(loads, GetStateRequest { device_spec }, major);
-    plain(loads, GetControlsRequest { device_spec }, major);
-    plain(loads, GetIndicatorStateRequest { device_spec }, major);
-    plain(
-        loads,
-        GetIndicatorMapRequest {
-            device_spec,
-            which: !0,
-        },
-        major,
-    );
+    loads.plain(major.bytes(GetStateRequest { device_spec }));
+    loads.plain(major.bytes(GetControlsRequest { device_spec }));
+    loads.plain(major.bytes(GetIndicatorStateRequest { device_spec }));
+    loads.plain(major.bytes(GetIndicatorMapRequest {
+        device_spec,
+        which: !0,
+    }));
     // As Xlib and libxkbcommon ask: the parts in whole.
     for full in [
         MapPart::KEY_TYPES | MapPart::KEY_SYMS | MapPart::MODIFIER_MAP,
@@ -191,10 +175,10 @@ fn keyboard(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), M
             first_v_mod_map_key: 0,
             n_v_mod_map_keys: 0,
         };
-        costly(loads, request, major);
+        loads.costly(major.bytes(request));
     }
     let which = NameDetail::from(0x3FFF_u32);
-    costly(loads, GetNamesRequest { device_spec, which }, major);
+    loads.costly(major.bytes(GetNamesRequest { device_spec, which }));
     let groups = SetOfGroup::from(0xF_u8);
     let compat = GetCompatMapRequest {
         device_spec,
@@ -203,7 +187,7 @@ fn keyboard(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), M
         first_si: 0,
         n_si: 0,
     };
-    costly(loads, compat, major);
+    loads.costly(major.bytes(compat));
     let none = || BoolCtrl::from(0_u32);
     let flags = PerClientFlagsRequest {
         device_spec,
@@ -213,7 +197,7 @@ fn keyboard(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), M
         auto_ctrls: none(),
         auto_ctrls_values: none(),
     };
-    plain(loads, flags, major);
+    loads.plain(major.bytes(flags));
     indicators(client, plan, loads, major)?;
     let details = SelectEventsAux::new();
     let events = SelectEventsRequest {
@@ -224,7 +208,7 @@ fn keyboard(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), M
         map: MapPart::from(0_u16),
         details: std::borrow::Cow::Owned(details),
     };
-    plain(loads, events, major);
+    loads.plain(major.bytes(events));
     Ok(())
 }
 
@@ -233,7 +217,7 @@ fn indicators(
     client: &mut Client,
     plan: &Plan,
     loads: &mut Loads,
-    major: u8,
+    major: Major,
 ) -> Result<(), MeasureError> {
     let device_spec = u16::from(ID::USE_CORE_KBD);
     let indicator = client.atom("Caps Lock")?;
@@ -243,7 +227,7 @@ fn indicators(
         led_id: u16::from(ID::DFLT_XI_ID),
         indicator,
     };
-    plain(loads, named, major);
+    loads.plain(major.bytes(named));
     let info = GetDeviceInfoRequest {
         device_spec,
         wanted: XIFeature::from(0_u16),
@@ -253,8 +237,8 @@ fn indicators(
         led_class: LedClass::KBD_FEEDBACK_CLASS,
         led_id: 0,
     };
-    plain(loads, info, major);
-    plain(loads, same_locks(plan), major);
+    loads.plain(major.bytes(info));
+    loads.plain(major.bytes(same_locks(plan)));
     Ok(())
 }
 
@@ -300,21 +284,21 @@ fn tests(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), Meas
         major_version: 2,
         minor_version: 2,
     };
-    plain(loads, version, major);
+    loads.plain(major.bytes(version));
     let compare = xtest::CompareCursorRequest {
         window: client.window,
         cursor: 0,
     };
-    plain(loads, compare, major);
+    loads.plain(major.bytes(compare));
     if plan.intrusive {
         // The pointer moves, within our own window: there and back.
         let root = client.screen.root;
-        let motion = |x| extension(fake_input(root, MOTION, 0, (x, 20)), major);
-        pair(loads, motion(20), motion(30));
+        let motion = |x| major.bytes(fake_input(root, MOTION, 0, (x, 20)));
+        loads.pair(motion(20), motion(30));
         // Nobody has asked for the key or the button.
         for ([press, release], detail) in [(KEYS, LETTER), (BUTTONS, 1)] {
-            let fake = |type_| extension(fake_input(root, type_, detail, (0, 0)), major);
-            pair(loads, fake(press), fake(release));
+            let fake = |type_| major.bytes(fake_input(root, type_, detail, (0, 0)));
+            loads.pair(fake(press), fake(release));
         }
     }
     Ok(())

@@ -14,13 +14,13 @@ use x11rb_protocol::protocol::xproto::{CreateGCAux, FreePixmapRequest, ImageForm
 
 use super::super::images::Image;
 use super::super::place;
-use super::{RESOURCES, cycle, major, plain};
+use super::{RESOURCES, cycle, major};
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::server::client::{Client, SIDE};
 use crate::server::connection::CARRYING;
 use crate::server::shared_memory::Segment;
-use crate::server::wire::{core, extension};
+use crate::server::wire::{Major, core};
 use crate::workloads::loads::{Loads, Series};
 use crate::workloads::workload::{Phase, Sync, Workload};
 
@@ -32,13 +32,13 @@ const SIDES: [u16; 4] = [1, 10, 100, 500];
 /// Adds the loads.
 pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
     if let Some(major) = major(client, loads, "BIG-REQUESTS")? {
-        plain(loads, bigreq::EnableRequest, major);
+        loads.plain(major.bytes(bigreq::EnableRequest));
     }
     let Some(major) = major(client, loads, "MIT-SHM")? else {
         return Ok(());
     };
     let version = client.ask_extension(QueryVersionRequest, major)?;
-    plain(loads, QueryVersionRequest, major);
+    loads.plain(major.bytes(QueryVersionRequest));
     let depth = client.screen.root_depth;
     let Some(image) = Image::new(client, ImageFormat::Z_PIXMAP, depth) else {
         return Ok(());
@@ -91,7 +91,7 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
                     shmseg: segment,
                     offset: 0,
                 };
-                extension(request, major)
+                major.bytes(request)
             },
         )
     };
@@ -114,7 +114,7 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
                 shmseg: segment,
                 offset: 0,
             };
-            extension(request, major)
+            major.bytes(request)
         })
     };
     loads.series.push(Series::new(sides(), get));
@@ -129,7 +129,7 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
                 shmseg: segment,
                 offset: 0,
             };
-            extension(request, major)
+            major.bytes(request)
         };
         let free = |pixmap| core(FreePixmapRequest { pixmap });
         cycle(client, loads, RESOURCES, &[&create, &free]);
@@ -142,7 +142,7 @@ const SEGMENT: u32 = 1 << 20;
 
 /// Attaching a segment by descriptor, having the server make one and send its descriptor, and
 /// letting each go. The descriptors of the answers go when they are read: nobody takes them.
-fn descriptors(client: &mut Client, loads: &mut Loads, major: u8) {
+fn descriptors(client: &mut Client, loads: &mut Loads, major: Major) {
     let Some(memory) = memory(SEGMENT as usize).map(Arc::new) else {
         return;
     };
@@ -150,7 +150,7 @@ fn descriptors(client: &mut Client, loads: &mut Loads, major: u8) {
     let phase = |request: &dyn Fn(u32) -> Option<Vec<u8>>| {
         Phase::new(ids.iter().filter_map(|id| request(*id)), Sync::RoundTrip)
     };
-    let detach = |shmseg| Some(extension(DetachRequest { shmseg }, major));
+    let detach = |shmseg| Some(major.bytes(DetachRequest { shmseg }));
     let attach = |shmseg| attach_fd(&memory, shmseg, major);
     let attached = phase(&attach).carrying(&memory);
     loads.push(Workload::cycle([attached, phase(&detach)]));
@@ -160,21 +160,21 @@ fn descriptors(client: &mut Client, loads: &mut Loads, major: u8) {
             size: SEGMENT,
             read_only: false,
         };
-        Some(extension(request, major))
+        Some(major.bytes(request))
     };
     loads.push(Workload::cycle([phase(&create), phase(&detach)]));
 }
 
 /// Attaches segments by their ids, and detaches them. Each is a new segment: for a segment that is attached already a
 /// server only counts.
-fn attach(client: &mut Client, loads: &mut Loads, major: u8) {
+fn attach(client: &mut Client, loads: &mut Loads, major: Major) {
     let segments: Vec<Segment> = (0..CARRYING)
         .map_while(|_| Segment::new(SEGMENT as usize))
         .collect();
     let ids = client.ids(segments.len());
     let each = || ids.iter().zip(&segments);
     let attached = each().map(|(&shmseg, segment)| attach_id(segment, shmseg, major));
-    let detached = each().map(|(&shmseg, _)| extension(DetachRequest { shmseg }, major));
+    let detached = each().map(|(&shmseg, _)| major.bytes(DetachRequest { shmseg }));
     loads.push(Workload::cycle([
         Phase::new(attached, Sync::RoundTrip),
         Phase::new(detached, Sync::RoundTrip),
@@ -184,17 +184,17 @@ fn attach(client: &mut Client, loads: &mut Loads, major: u8) {
     }
 }
 
-fn attach_id(memory: &Segment, shmseg: u32, major: u8) -> Vec<u8> {
+fn attach_id(memory: &Segment, shmseg: u32, major: Major) -> Vec<u8> {
     let request = AttachRequest {
         shmseg,
         shmid: memory.id(),
         read_only: false,
     };
-    extension(request, major)
+    major.bytes(request)
 }
 
 /// A segment attached by its id; `None` where the server cannot, being on another machine.
-fn by_id(client: &mut Client, major: u8, length: usize) -> Result<Option<u32>, MeasureError> {
+fn by_id(client: &mut Client, major: Major, length: usize) -> Result<Option<u32>, MeasureError> {
     let Some(memory) = Segment::new(length) else {
         return Ok(None);
     };
@@ -208,7 +208,7 @@ fn by_id(client: &mut Client, major: u8, length: usize) -> Result<Option<u32>, M
 /// A segment attached by a descriptor that is sent along.
 fn by_descriptor(
     client: &mut Client,
-    major: u8,
+    major: Major,
     length: usize,
 ) -> Result<Option<u32>, MeasureError> {
     let Some(memory) = memory(length) else {
@@ -223,13 +223,13 @@ fn by_descriptor(
 }
 
 /// The bytes of AttachFd; the descriptor is sent beside them.
-fn attach_fd(memory: &OwnedFd, shmseg: u32, major: u8) -> Option<Vec<u8>> {
+fn attach_fd(memory: &OwnedFd, shmseg: u32, major: Major) -> Option<Vec<u8>> {
     let request = AttachFdRequest {
         shmseg,
         shm_fd: memory.try_clone().ok()?,
         read_only: false,
     };
-    Some(extension(request, major))
+    Some(major.bytes(request))
 }
 
 fn memory(length: usize) -> Option<OwnedFd> {

@@ -12,10 +12,9 @@ use x11rb_protocol::protocol::xfixes::{
 };
 use x11rb_protocol::protocol::xproto::{AtomEnum, CreateGCAux, Rectangle};
 
-use super::{RESOURCES, costly, cycle, major, pair, plain};
+use super::{RESOURCES, cycle, major};
 use crate::error::MeasureError;
 use crate::server::client::Client;
-use crate::server::wire::extension;
 use crate::workloads::loads::Loads;
 
 /// Adds the loads.
@@ -28,7 +27,7 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
         client_minor_version: 0,
     };
     client.ask_extension(version, major)?;
-    plain(loads, version, major);
+    loads.plain(major.bytes(version));
     let rectangles = [0, 20, 40, 60].map(|at| Rectangle {
         x: at,
         y: at,
@@ -37,9 +36,9 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
     });
     let create = |region, count: usize| {
         let rectangles = rectangles.iter().copied().take(count).collect();
-        extension(CreateRegionRequest { region, rectangles }, major)
+        major.bytes(CreateRegionRequest { region, rectangles })
     };
-    let destroy = |region| extension(DestroyRegionRequest { region }, major);
+    let destroy = |region| major.bytes(DestroyRegionRequest { region });
     for count in [1, 4] {
         cycle(
             client,
@@ -51,18 +50,15 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
     let window = client.window;
     let of_window = |region| {
         let kind = SK::BOUNDING;
-        extension(
-            CreateRegionFromWindowRequest {
-                region,
-                window,
-                kind,
-            },
-            major,
-        )
+        major.bytes(CreateRegionFromWindowRequest {
+            region,
+            window,
+            kind,
+        })
     };
     cycle(client, loads, RESOURCES, &[&of_window, &destroy]);
     let bitmap = client.pixmap(1, 32)?;
-    let of_bitmap = |region| extension(CreateRegionFromBitmapRequest { region, bitmap }, major);
+    let of_bitmap = |region| major.bytes(CreateRegionFromBitmapRequest { region, bitmap });
     cycle(client, loads, RESOURCES / 8, &[&of_bitmap, &destroy]);
 
     let (one, other, third) = (client.id(), client.id(), client.id());
@@ -70,86 +66,54 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
         client.send_bytes(&create(region, count))?;
     }
     let (source1, source2, destination) = (one, other, third);
-    plain(
-        loads,
-        UnionRegionRequest {
-            source1,
-            source2,
-            destination,
-        },
-        major,
-    );
-    plain(
-        loads,
-        IntersectRegionRequest {
-            source1,
-            source2,
-            destination,
-        },
-        major,
-    );
-    plain(
-        loads,
-        SubtractRegionRequest {
-            source1,
-            source2,
-            destination,
-        },
-        major,
-    );
+    loads.plain(major.bytes(UnionRegionRequest {
+        source1,
+        source2,
+        destination,
+    }));
+    loads.plain(major.bytes(IntersectRegionRequest {
+        source1,
+        source2,
+        destination,
+    }));
+    loads.plain(major.bytes(SubtractRegionRequest {
+        source1,
+        source2,
+        destination,
+    }));
     let source = other;
-    plain(
-        loads,
-        InvertRegionRequest {
-            source,
-            bounds: rectangles[0],
-            destination,
-        },
-        major,
-    );
-    plain(
-        loads,
-        ExpandRegionRequest {
-            source,
-            destination,
-            left: 1,
-            right: 1,
-            top: 1,
-            bottom: 1,
-        },
-        major,
-    );
-    plain(
-        loads,
-        CopyRegionRequest {
-            source,
-            destination,
-        },
-        major,
-    );
-    plain(
-        loads,
-        RegionExtentsRequest {
-            source,
-            destination,
-        },
-        major,
-    );
-    plain(
-        loads,
-        TranslateRegionRequest {
-            region: one,
-            dx: 0,
-            dy: 0,
-        },
-        major,
-    );
-    plain(loads, FetchRegionRequest { region: other }, major);
+    loads.plain(major.bytes(InvertRegionRequest {
+        source,
+        bounds: rectangles[0],
+        destination,
+    }));
+    loads.plain(major.bytes(ExpandRegionRequest {
+        source,
+        destination,
+        left: 1,
+        right: 1,
+        top: 1,
+        bottom: 1,
+    }));
+    loads.plain(major.bytes(CopyRegionRequest {
+        source,
+        destination,
+    }));
+    loads.plain(major.bytes(RegionExtentsRequest {
+        source,
+        destination,
+    }));
+    loads.plain(major.bytes(TranslateRegionRequest {
+        region: one,
+        dx: 0,
+        dy: 0,
+    }));
+    loads.plain(major.bytes(FetchRegionRequest { region: other }));
     let set = SetRegionRequest {
         region: third,
         rectangles: (&rectangles[..1]).into(),
     };
-    plain(loads, set, major);
+    loads.plain(major.bytes(set));
     let gc = client.gc(window, CreateGCAux::new())?;
     let clip = SetGCClipRegionRequest {
         gc,
@@ -157,7 +121,7 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
         x_origin: 0,
         y_origin: 0,
     };
-    plain(loads, clip, major);
+    loads.plain(major.bytes(clip));
     let shape = SetWindowShapeRegionRequest {
         dest: client.unwatched,
         dest_kind: SK::INPUT,
@@ -165,21 +129,21 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
         y_offset: 0,
         region: one,
     };
-    plain(loads, shape, major);
+    loads.plain(major.bytes(shape));
     let selection = SelectSelectionInputRequest {
         window: client.unwatched,
         selection: AtomEnum::PRIMARY.into(),
         event_mask: SelectionEventMask::SET_SELECTION_OWNER,
     };
-    plain(loads, selection, major);
+    loads.plain(major.bytes(selection));
     let cursor = SelectCursorInputRequest {
         window: client.unwatched,
         event_mask: CursorNotifyMask::from(0_u32),
     };
-    plain(loads, cursor, major);
-    costly(loads, GetCursorImageRequest, major);
+    loads.plain(major.bytes(cursor));
+    loads.costly(major.bytes(GetCursorImageRequest));
     let window = client.unwatched;
-    let hide = extension(HideCursorRequest { window }, major);
-    pair(loads, hide, extension(ShowCursorRequest { window }, major));
+    let hide = major.bytes(HideCursorRequest { window });
+    loads.pair(hide, major.bytes(ShowCursorRequest { window }));
     Ok(())
 }

@@ -13,7 +13,7 @@ use x11rb_protocol::protocol::xproto::Rectangle;
 
 use crate::error::MeasureError;
 use crate::server::client::Client;
-use crate::server::wire::extension;
+use crate::server::wire::Major;
 
 /// RENDER's 16.16 fixed point: one.
 pub(super) const ONE: i32 = 1 << 16;
@@ -21,7 +21,7 @@ pub(super) const ONE: i32 = 1 << 16;
 /// The extension's opcode and formats.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Render {
-    pub(super) major: u8,
+    pub(super) major: Major,
     /// The format of the root's visual, 32 bits with alpha, 24 without, 8 and 1 of alpha alone.
     pub(super) root: u32,
     pub(super) argb32: u32,
@@ -54,7 +54,11 @@ pub(crate) fn root_format(client: &Client, known: &QueryPictFormatsReply) -> Opt
 }
 
 impl Render {
-    pub(super) fn new(client: &Client, major: u8, known: &QueryPictFormatsReply) -> Option<Render> {
+    pub(super) fn new(
+        client: &Client,
+        major: Major,
+        known: &QueryPictFormatsReply,
+    ) -> Option<Render> {
         let root = root_format(client, known)?;
         let direct = |depth: u8, alpha: u16, red: u16| {
             let mut formats = known.formats.iter();
@@ -93,7 +97,7 @@ impl Render {
             format,
             value_list,
         };
-        extension(request, self.major)
+        self.major.bytes(request)
     }
 
     /// A picture of a new square pixmap of that depth and format, filled.
@@ -124,11 +128,11 @@ impl Render {
             color: TRANSLUCENT,
             rects: rectangles.into(),
         };
-        extension(request, self.major)
+        self.major.bytes(request)
     }
 
     pub(super) fn solid(&self, picture: u32, color: Color) -> Vec<u8> {
-        extension(CreateSolidFillRequest { picture, color }, self.major)
+        self.major.bytes(CreateSolidFillRequest { picture, color })
     }
 
     pub(super) fn linear(&self, picture: u32) -> Vec<u8> {
@@ -143,7 +147,7 @@ impl Render {
             stops: (&[0, ONE]).into(),
             colors: (&[TRANSLUCENT, OPAQUE]).into(),
         };
-        extension(request, self.major)
+        self.major.bytes(request)
     }
 
     pub(super) fn radial(&self, picture: u32) -> Vec<u8> {
@@ -160,7 +164,7 @@ impl Render {
             stops: (&[0, ONE]).into(),
             colors: (&[TRANSLUCENT, OPAQUE]).into(),
         };
-        extension(request, self.major)
+        self.major.bytes(request)
     }
 
     pub(super) fn conical(&self, picture: u32) -> Vec<u8> {
@@ -174,24 +178,21 @@ impl Render {
             stops: (&[0, ONE]).into(),
             colors: (&[TRANSLUCENT, OPAQUE]).into(),
         };
-        extension(request, self.major)
+        self.major.bytes(request)
     }
 
     pub(super) fn free(&self, picture: u32) -> Vec<u8> {
-        extension(FreePictureRequest { picture }, self.major)
+        self.major.bytes(FreePictureRequest { picture })
     }
 
     pub(super) fn filter(&self, picture: u32, filter: &'static [u8]) -> Vec<u8> {
         let values = (&[]).into();
         let filter = filter.into();
-        extension(
-            SetPictureFilterRequest {
-                picture,
-                filter,
-                values,
-            },
-            self.major,
-        )
+        self.major.bytes(SetPictureFilterRequest {
+            picture,
+            filter,
+            values,
+        })
     }
 
     /// A scaling by that.
@@ -218,10 +219,8 @@ impl Render {
             matrix32: 0,
             matrix33: ONE,
         };
-        extension(
-            SetPictureTransformRequest { picture, transform },
-            self.major,
-        )
+        self.major
+            .bytes(SetPictureTransformRequest { picture, transform })
     }
 
     /// A new glyph set with `count` glyphs of that side in shades of grey, named 0 and on.
@@ -240,10 +239,7 @@ impl Render {
     pub(super) fn empty_glyph_set(&self, client: &mut Client) -> Result<u32, MeasureError> {
         let gsid = client.id();
         let format = self.a8;
-        client.send_bytes(&extension(
-            CreateGlyphSetRequest { gsid, format },
-            self.major,
-        ))?;
+        client.send_bytes(&self.major.bytes(CreateGlyphSetRequest { gsid, format }))?;
         Ok(gsid)
     }
 
@@ -273,7 +269,7 @@ impl Render {
             glyphs: glyphs.into(),
             data: data.into(),
         };
-        extension(request, self.major)
+        self.major.bytes(request)
     }
 }
 

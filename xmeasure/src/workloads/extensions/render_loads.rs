@@ -10,11 +10,11 @@ use x11rb_protocol::protocol::render::{
 use x11rb_protocol::protocol::xproto::{FreeCursorRequest, Rectangle};
 
 use super::render::{ONE, Render, TRANSLUCENT};
-use super::{RESOURCES, composite, costly, cycle, edges, glyphs, major, plain};
+use super::{RESOURCES, composite, cycle, edges, glyphs, major};
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::server::client::Client;
-use crate::server::wire::{core, extension};
+use crate::server::wire::core;
 use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Sync, Workload};
 
@@ -28,15 +28,11 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
         client_minor_version: 11,
     };
     client.ask_extension(version, major)?;
-    plain(loads, version, major);
-    costly(loads, QueryPictFormatsRequest, major);
-    plain(
-        loads,
-        QueryFiltersRequest {
-            drawable: client.window,
-        },
-        major,
-    );
+    loads.plain(major.bytes(version));
+    loads.costly(major.bytes(QueryPictFormatsRequest));
+    loads.plain(major.bytes(QueryFiltersRequest {
+        drawable: client.window,
+    }));
     let Some(known) = client.ask_extension(QueryPictFormatsRequest, major)? else {
         return Ok(());
     };
@@ -79,7 +75,7 @@ fn pictures(client: &mut Client, loads: &mut Loads, render: Render) -> Result<()
         picture: spare,
         value_list: Cow::Borrowed(&repeat),
     };
-    plain(loads, change, major);
+    loads.plain(major.bytes(change));
     for count in [1, 8] {
         let rectangles = (0..count).map(|at| Rectangle {
             x: at * 4,
@@ -93,7 +89,7 @@ fn pictures(client: &mut Client, loads: &mut Loads, render: Render) -> Result<()
             clip_y_origin: 0,
             rectangles: rectangles.collect(),
         };
-        plain(loads, clip, major);
+        loads.plain(major.bytes(clip));
     }
     let again = |loads: &mut Loads, bytes: Vec<u8>| {
         let sync = Sync::RoundTrip;
@@ -103,7 +99,7 @@ fn pictures(client: &mut Client, loads: &mut Loads, render: Render) -> Result<()
     again(loads, render.transform(spare, ONE));
     let cursor = |cid| {
         let (source, x, y) = (spare, 0, 0);
-        extension(CreateCursorRequest { cid, source, x, y }, major)
+        major.bytes(CreateCursorRequest { cid, source, x, y })
     };
     let free = |cursor| core(FreeCursorRequest { cursor });
     cycle(client, loads, RESOURCES / 8, &[&cursor, &free]);
@@ -114,11 +110,11 @@ fn pictures(client: &mut Client, loads: &mut Loads, render: Render) -> Result<()
 fn glyph_sets(client: &mut Client, loads: &mut Loads, render: Render) -> Result<(), MeasureError> {
     let major = render.major;
     let format = render.a8;
-    let create = |gsid| extension(CreateGlyphSetRequest { gsid, format }, major);
-    let free = |glyphset| extension(FreeGlyphSetRequest { glyphset }, major);
+    let create = |gsid| major.bytes(CreateGlyphSetRequest { gsid, format });
+    let free = |glyphset| major.bytes(FreeGlyphSetRequest { glyphset });
     cycle(client, loads, RESOURCES / 8, &[&create, &free]);
     let existing = render.glyph_set(client, 8, 1)?;
-    let refer = |gsid| extension(ReferenceGlyphSetRequest { gsid, existing }, major);
+    let refer = |gsid| major.bytes(ReferenceGlyphSetRequest { gsid, existing });
     cycle(client, loads, RESOURCES / 8, &[&refer, &free]);
     // A glyph at a time, as Xft and cairo add them.
     for side in [8, 16, 32] {
@@ -127,13 +123,10 @@ fn glyph_sets(client: &mut Client, loads: &mut Loads, render: Render) -> Result<
         let add = |glyph| render.add_glyphs(set, glyph, 1, side);
         let remove = |glyph| {
             let glyphs = vec![glyph].into();
-            extension(
-                FreeGlyphsRequest {
-                    glyphset: set,
-                    glyphs,
-                },
-                major,
-            )
+            major.bytes(FreeGlyphsRequest {
+                glyphset: set,
+                glyphs,
+            })
         };
         super::super::cycle(loads, &ids, &[&add, &remove]);
     }

@@ -4,7 +4,7 @@
 use x11rb_protocol::protocol::res::{ClientIdMask, ClientIdSpec};
 use x11rb_protocol::protocol::{dpms, ge, randr, res, screensaver, xc_misc, xinerama, xv};
 
-use super::{costly, major, plain};
+use super::major;
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::server::client::Client;
@@ -16,49 +16,45 @@ pub(super) fn add(client: &mut Client, _: &Plan, loads: &mut Loads) -> Result<()
     let root = client.screen.root;
     if let Some(major) = major(client, loads, "XINERAMA")? {
         let version = xinerama::QueryVersionRequest { major: 1, minor: 1 };
-        plain(loads, version, major);
-        plain(loads, xinerama::IsActiveRequest, major);
-        plain(loads, xinerama::QueryScreensRequest, major);
+        loads.plain(major.bytes(version));
+        loads.plain(major.bytes(xinerama::IsActiveRequest));
+        loads.plain(major.bytes(xinerama::QueryScreensRequest));
     }
     if let Some(major) = major(client, loads, "MIT-SCREEN-SAVER")? {
         let version = screensaver::QueryVersionRequest {
             client_major_version: 1,
             client_minor_version: 1,
         };
-        plain(loads, version, major);
-        plain(
-            loads,
-            screensaver::QueryInfoRequest { drawable: root },
-            major,
-        );
+        loads.plain(major.bytes(version));
+        loads.plain(major.bytes(screensaver::QueryInfoRequest { drawable: root }));
     }
     if let Some(major) = major(client, loads, "DPMS")? {
         let version = dpms::GetVersionRequest {
             client_major_version: 1,
             client_minor_version: 1,
         };
-        plain(loads, version, major);
-        plain(loads, dpms::CapableRequest, major);
-        plain(loads, dpms::InfoRequest, major);
+        loads.plain(major.bytes(version));
+        loads.plain(major.bytes(dpms::CapableRequest));
+        loads.plain(major.bytes(dpms::InfoRequest));
     }
     if let Some(major) = major(client, loads, "Generic Event Extension")? {
         let version = ge::QueryVersionRequest {
             client_major_version: 1,
             client_minor_version: 0,
         };
-        plain(loads, version, major);
+        loads.plain(major.bytes(version));
     }
     if let Some(major) = major(client, loads, "XC-MISC")? {
         let version = xc_misc::GetVersionRequest {
             client_major_version: 1,
             client_minor_version: 1,
         };
-        plain(loads, version, major);
-        costly(loads, xc_misc::GetXIDRangeRequest, major);
+        loads.plain(major.bytes(version));
+        loads.costly(major.bytes(xc_misc::GetXIDRangeRequest));
     }
     if let Some(major) = major(client, loads, "XVideo")? {
-        plain(loads, xv::QueryExtensionRequest, major);
-        plain(loads, xv::QueryAdaptorsRequest { window: root }, major);
+        loads.plain(major.bytes(xv::QueryExtensionRequest));
+        loads.plain(major.bytes(xv::QueryAdaptorsRequest { window: root }));
     }
     resources(client, loads)
 }
@@ -73,30 +69,22 @@ fn outputs(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
         minor_version: 5,
     };
     client.ask_extension(version, major)?;
-    plain(loads, version, major);
+    loads.plain(major.bytes(version));
     let enable = randr::NotifyMask::from(0_u16);
     let select = randr::SelectInputRequest {
         window: client.unwatched,
         enable,
     };
-    plain(loads, select, major);
-    costly(loads, randr::GetScreenInfoRequest { window }, major);
-    costly(
-        loads,
-        randr::GetScreenResourcesCurrentRequest { window },
-        major,
-    );
+    loads.plain(major.bytes(select));
+    loads.costly(major.bytes(randr::GetScreenInfoRequest { window }));
+    loads.costly(major.bytes(randr::GetScreenResourcesCurrentRequest { window }));
     // On real hardware this one asks the monitors, and takes long.
-    costly(loads, randr::GetScreenResourcesRequest { window }, major);
-    plain(loads, randr::GetScreenSizeRangeRequest { window }, major);
-    plain(loads, randr::GetOutputPrimaryRequest { window }, major);
-    plain(loads, randr::GetProvidersRequest { window }, major);
+    loads.costly(major.bytes(randr::GetScreenResourcesRequest { window }));
+    loads.plain(major.bytes(randr::GetScreenSizeRangeRequest { window }));
+    loads.plain(major.bytes(randr::GetOutputPrimaryRequest { window }));
+    loads.plain(major.bytes(randr::GetProvidersRequest { window }));
     for get_active in [true, false] {
-        costly(
-            loads,
-            randr::GetMonitorsRequest { window, get_active },
-            major,
-        );
+        loads.costly(major.bytes(randr::GetMonitorsRequest { window, get_active }));
     }
     let resources = randr::GetScreenResourcesCurrentRequest { window };
     let Some(resources) = client.ask_extension(resources, major)? else {
@@ -104,15 +92,11 @@ fn outputs(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
     };
     let config_timestamp = resources.config_timestamp;
     if let Some(&output) = resources.outputs.first() {
-        costly(
-            loads,
-            randr::GetOutputInfoRequest {
-                output,
-                config_timestamp,
-            },
-            major,
-        );
-        plain(loads, randr::ListOutputPropertiesRequest { output }, major);
+        loads.costly(major.bytes(randr::GetOutputInfoRequest {
+            output,
+            config_timestamp,
+        }));
+        loads.plain(major.bytes(randr::ListOutputPropertiesRequest { output }));
         let property = client.atom("EDID")?;
         let get = randr::GetOutputPropertyRequest {
             output,
@@ -123,20 +107,16 @@ fn outputs(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
             delete: false,
             pending: false,
         };
-        plain(loads, get, major);
+        loads.plain(major.bytes(get));
     }
     if let Some(&crtc) = resources.crtcs.first() {
-        costly(
-            loads,
-            randr::GetCrtcInfoRequest {
-                crtc,
-                config_timestamp,
-            },
-            major,
-        );
-        plain(loads, randr::GetCrtcGammaSizeRequest { crtc }, major);
-        costly(loads, randr::GetCrtcGammaRequest { crtc }, major);
-        plain(loads, randr::GetCrtcTransformRequest { crtc }, major);
+        loads.costly(major.bytes(randr::GetCrtcInfoRequest {
+            crtc,
+            config_timestamp,
+        }));
+        loads.plain(major.bytes(randr::GetCrtcGammaSizeRequest { crtc }));
+        loads.costly(major.bytes(randr::GetCrtcGammaRequest { crtc }));
+        loads.plain(major.bytes(randr::GetCrtcTransformRequest { crtc }));
     }
     Ok(())
 }
@@ -150,16 +130,16 @@ fn resources(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError>
         client_minor: 2,
     };
     client.ask_extension(version, major)?;
-    plain(loads, version, major);
-    plain(loads, res::QueryClientsRequest, major);
+    loads.plain(major.bytes(version));
+    loads.plain(major.bytes(res::QueryClientsRequest));
     let xid = client.window;
-    costly(loads, res::QueryClientResourcesRequest { xid }, major);
-    costly(loads, res::QueryClientPixmapBytesRequest { xid }, major);
+    loads.costly(major.bytes(res::QueryClientResourcesRequest { xid }));
+    loads.costly(major.bytes(res::QueryClientPixmapBytesRequest { xid }));
     let specs = vec![ClientIdSpec {
         client: xid,
         mask: ClientIdMask::LOCAL_CLIENT_PID,
     }];
     let specs = specs.into();
-    plain(loads, res::QueryClientIdsRequest { specs }, major);
+    loads.plain(major.bytes(res::QueryClientIdsRequest { specs }));
     Ok(())
 }

@@ -6,7 +6,7 @@ use x11rb_protocol::protocol::shape::{
 };
 use x11rb_protocol::protocol::xproto::{ClipOrdering, Rectangle};
 
-use super::{major, plain};
+use super::major;
 use crate::error::MeasureError;
 use crate::server::client::Client;
 use crate::workloads::loads::Loads;
@@ -17,14 +17,10 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
         return Ok(());
     };
     let window = client.unwatched;
-    plain(loads, QueryVersionRequest, major);
-    plain(
-        loads,
-        QueryExtentsRequest {
-            destination_window: window,
-        },
-        major,
-    );
+    loads.plain(major.bytes(QueryVersionRequest));
+    loads.plain(major.bytes(QueryExtentsRequest {
+        destination_window: window,
+    }));
     for destination_kind in [SK::BOUNDING, SK::INPUT] {
         let rectangles = vec![Rectangle {
             x: 0,
@@ -41,7 +37,7 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
             y_offset: 0,
             rectangles: rectangles.into(),
         };
-        plain(loads, request, major);
+        loads.plain(major.bytes(request));
     }
     let mask = MaskRequest {
         operation: SO::SET,
@@ -51,7 +47,7 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
         y_offset: 0,
         source_bitmap: 0,
     };
-    plain(loads, mask, major);
+    loads.plain(major.bytes(mask));
     let combine = CombineRequest {
         operation: SO::SET,
         destination_kind: SK::BOUNDING,
@@ -61,34 +57,26 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
         y_offset: 0,
         source_window: client.notified,
     };
-    plain(loads, combine, major);
+    loads.plain(major.bytes(combine));
     let offset = OffsetRequest {
         destination_kind: SK::BOUNDING,
         destination_window: window,
         x_offset: 0,
         y_offset: 0,
     };
-    plain(loads, offset, major);
+    loads.plain(major.bytes(offset));
     let select = SelectInputRequest {
         destination_window: window,
         enable: false,
     };
-    plain(loads, select, major);
-    plain(
-        loads,
-        InputSelectedRequest {
-            destination_window: window,
-        },
-        major,
-    );
+    loads.plain(major.bytes(select));
+    loads.plain(major.bytes(InputSelectedRequest {
+        destination_window: window,
+    }));
     let source_kind = SK::BOUNDING;
-    plain(
-        loads,
-        GetRectanglesRequest {
-            window,
-            source_kind,
-        },
-        major,
-    );
+    loads.plain(major.bytes(GetRectanglesRequest {
+        window,
+        source_kind,
+    }));
     Ok(())
 }

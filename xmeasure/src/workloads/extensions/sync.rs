@@ -10,10 +10,10 @@ use x11rb_protocol::protocol::sync::{
     ResetFenceRequest, SetCounterRequest, TESTTYPE, TriggerFenceRequest, VALUETYPE,
 };
 
-use super::{RESOURCES, costly, cycle, major, plain};
+use super::{RESOURCES, cycle, major};
 use crate::error::MeasureError;
 use crate::server::client::Client;
-use crate::server::wire::extension;
+use crate::server::wire::Major;
 use crate::workloads::loads::Loads;
 
 /// Adds the loads.
@@ -26,21 +26,21 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
         desired_minor_version: 1,
     };
     client.ask_extension(version, major)?;
-    plain(loads, version, major);
-    costly(loads, ListSystemCountersRequest, major);
-    plain(loads, GetPriorityRequest { id: 0 }, major);
+    loads.plain(major.bytes(version));
+    loads.costly(major.bytes(ListSystemCountersRequest));
+    loads.plain(major.bytes(GetPriorityRequest { id: 0 }));
     let value = Int64 { hi: 0, lo: 1 };
     let create = |id| {
         let initial_value = value;
-        extension(CreateCounterRequest { id, initial_value }, major)
+        major.bytes(CreateCounterRequest { id, initial_value })
     };
-    let set = |counter| extension(SetCounterRequest { counter, value }, major);
+    let set = |counter| major.bytes(SetCounterRequest { counter, value });
     let change = |counter| {
         let amount = value;
-        extension(ChangeCounterRequest { counter, amount }, major)
+        major.bytes(ChangeCounterRequest { counter, amount })
     };
-    let query = |counter| extension(QueryCounterRequest { counter }, major);
-    let destroy = |counter| extension(DestroyCounterRequest { counter }, major);
+    let query = |counter| major.bytes(QueryCounterRequest { counter });
+    let destroy = |counter| major.bytes(DestroyCounterRequest { counter });
     cycle(
         client,
         loads,
@@ -53,14 +53,14 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
 }
 
 /// Alarms that never go off: their counter stays.
-fn alarms(client: &mut Client, loads: &mut Loads, major: u8) -> Result<(), MeasureError> {
+fn alarms(client: &mut Client, loads: &mut Loads, major: Major) -> Result<(), MeasureError> {
     let counter = client.id();
     let initial_value = Int64 { hi: 0, lo: 0 };
     let create = CreateCounterRequest {
         id: counter,
         initial_value,
     };
-    client.send_bytes(&extension(create, major))?;
+    client.send_bytes(&major.bytes(create))?;
     let far = Int64 { hi: 1, lo: 0 };
     let values = CreateAlarmAux::new()
         .counter(counter)
@@ -71,15 +71,15 @@ fn alarms(client: &mut Client, loads: &mut Loads, major: u8) -> Result<(), Measu
         .events(0);
     let create = |id| {
         let value_list = Cow::Borrowed(&values);
-        extension(CreateAlarmRequest { id, value_list }, major)
+        major.bytes(CreateAlarmRequest { id, value_list })
     };
     let changed = ChangeAlarmAux::new().value(far);
     let change = |id| {
         let value_list = Cow::Borrowed(&changed);
-        extension(ChangeAlarmRequest { id, value_list }, major)
+        major.bytes(ChangeAlarmRequest { id, value_list })
     };
-    let query = |alarm| extension(QueryAlarmRequest { alarm }, major);
-    let destroy = |alarm| extension(DestroyAlarmRequest { alarm }, major);
+    let query = |alarm| major.bytes(QueryAlarmRequest { alarm });
+    let destroy = |alarm| major.bytes(DestroyAlarmRequest { alarm });
     cycle(
         client,
         loads,
@@ -89,28 +89,25 @@ fn alarms(client: &mut Client, loads: &mut Loads, major: u8) -> Result<(), Measu
     Ok(())
 }
 
-fn fences(client: &mut Client, loads: &mut Loads, major: u8) {
+fn fences(client: &mut Client, loads: &mut Loads, major: Major) {
     let drawable = client.window;
     let create = |fence| {
         let initially_triggered = false;
-        extension(
-            CreateFenceRequest {
-                drawable,
-                fence,
-                initially_triggered,
-            },
-            major,
-        )
+        major.bytes(CreateFenceRequest {
+            drawable,
+            fence,
+            initially_triggered,
+        })
     };
-    let trigger = |fence| extension(TriggerFenceRequest { fence }, major);
+    let trigger = |fence| major.bytes(TriggerFenceRequest { fence });
     // A fence that is triggered already makes nobody wait.
     let wait = |fence| {
         let fence_list = vec![fence].into();
-        extension(AwaitFenceRequest { fence_list }, major)
+        major.bytes(AwaitFenceRequest { fence_list })
     };
-    let query = |fence| extension(QueryFenceRequest { fence }, major);
-    let reset = |fence| extension(ResetFenceRequest { fence }, major);
-    let destroy = |fence| extension(DestroyFenceRequest { fence }, major);
+    let query = |fence| major.bytes(QueryFenceRequest { fence });
+    let reset = |fence| major.bytes(ResetFenceRequest { fence });
+    let destroy = |fence| major.bytes(DestroyFenceRequest { fence });
     let all: &[&dyn Fn(u32) -> Vec<u8>] = &[&create, &trigger, &wait, &query, &reset, &destroy];
     cycle(client, loads, RESOURCES, all);
 }

@@ -3,11 +3,11 @@
 use x11rb_protocol::protocol::xproto::{FreePixmapRequest, Rectangle};
 use x11rb_protocol::protocol::{composite, damage, dbe, present, xfixes};
 
-use super::{RESOURCES, cycle, major, pair, plain};
+use super::{RESOURCES, cycle, major};
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::server::client::{Client, SIDE};
-use crate::server::wire::{core, extension};
+use crate::server::wire::{Major, core};
 use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Sync, Workload};
 
@@ -31,32 +31,26 @@ fn damages(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
         client_minor_version: 1,
     };
     client.ask_extension(version, major)?;
-    plain(loads, version, major);
+    loads.plain(major.bytes(version));
     // On a window that nothing is drawn on.
     let drawable = client.unwatched;
     let level = damage::ReportLevel::NON_EMPTY;
     let create = |damage| {
-        extension(
-            damage::CreateRequest {
-                damage,
-                drawable,
-                level,
-            },
-            major,
-        )
+        major.bytes(damage::CreateRequest {
+            damage,
+            drawable,
+            level,
+        })
     };
     let subtract = |damage| {
         let (repair, parts) = (0, 0);
-        extension(
-            damage::SubtractRequest {
-                damage,
-                repair,
-                parts,
-            },
-            major,
-        )
+        major.bytes(damage::SubtractRequest {
+            damage,
+            repair,
+            parts,
+        })
     };
-    let destroy = |damage| extension(damage::DestroyRequest { damage }, major);
+    let destroy = |damage| major.bytes(damage::DestroyRequest { damage });
     cycle(
         client,
         loads,
@@ -72,11 +66,8 @@ fn damages(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
             height: 5,
         }];
         let rectangles = rectangles.into();
-        client.send_bytes(&extension(
-            xfixes::CreateRegionRequest { region, rectangles },
-            fixes,
-        ))?;
-        plain(loads, damage::AddRequest { drawable, region }, major);
+        client.send_bytes(&fixes.bytes(xfixes::CreateRegionRequest { region, rectangles }))?;
+        loads.plain(major.bytes(damage::AddRequest { drawable, region }));
     }
     Ok(())
 }
@@ -90,29 +81,20 @@ fn composites(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError
         client_minor_version: 4,
     };
     client.ask_extension(version, major)?;
-    plain(loads, version, major);
+    loads.plain(major.bytes(version));
     let window = client.unwatched;
     let update = composite::Redirect::AUTOMATIC;
-    let redirect = extension(composite::RedirectWindowRequest { window, update }, major);
-    let back = extension(composite::UnredirectWindowRequest { window, update }, major);
-    pair(loads, redirect, back);
-    let redirect = extension(
-        composite::RedirectSubwindowsRequest { window, update },
-        major,
-    );
-    let back = extension(
-        composite::UnredirectSubwindowsRequest { window, update },
-        major,
-    );
-    pair(loads, redirect, back);
+    let redirect = major.bytes(composite::RedirectWindowRequest { window, update });
+    let back = major.bytes(composite::UnredirectWindowRequest { window, update });
+    loads.pair(redirect, back);
+    let redirect = major.bytes(composite::RedirectSubwindowsRequest { window, update });
+    let back = major.bytes(composite::UnredirectSubwindowsRequest { window, update });
+    loads.pair(redirect, back);
     // A separate window, mapped and redirected: only a redirected window has a pixmap.
     let redirected = client.small_window()?;
     let window = redirected;
-    client.send_bytes(&extension(
-        composite::RedirectWindowRequest { window, update },
-        major,
-    ))?;
-    let name = |pixmap| extension(composite::NameWindowPixmapRequest { window, pixmap }, major);
+    client.send_bytes(&major.bytes(composite::RedirectWindowRequest { window, update }))?;
+    let name = |pixmap| major.bytes(composite::NameWindowPixmapRequest { window, pixmap });
     let free = |pixmap| core(FreePixmapRequest { pixmap });
     cycle(client, loads, RESOURCES / 8, &[&name, &free]);
     Ok(())
@@ -127,13 +109,9 @@ fn presents(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), M
         minor_version: 2,
     };
     client.ask_extension(version, major)?;
-    plain(loads, version, major);
+    loads.plain(major.bytes(version));
     let window = client.window;
-    plain(
-        loads,
-        present::QueryCapabilitiesRequest { target: window },
-        major,
-    );
+    loads.plain(major.bytes(present::QueryCapabilitiesRequest { target: window }));
     notifications(client, loads, major)?;
     let pixmap = client.pixmap(client.screen.root_depth, SIDE)?;
     let Some(fixes) = client.extension("XFIXES")? else {
@@ -149,10 +127,7 @@ fn presents(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), M
             height: *side,
         }];
         let rectangles = rectangles.into();
-        client.send_bytes(&extension(
-            xfixes::CreateRegionRequest { region, rectangles },
-            fixes,
-        ))?;
+        client.send_bytes(&fixes.bytes(xfixes::CreateRegionRequest { region, rectangles }))?;
         regions.push((*side, region));
     }
     for (side, update) in regions {
@@ -174,7 +149,7 @@ fn presents(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), M
             remainder: 0,
             notifies: (&[]).into(),
         };
-        let bytes = extension(request, major);
+        let bytes = major.bytes(request);
         let work = usize::from(side) * usize::from(side);
         loads.push(Workload::varied(Sync::ReadBack, work, |_| bytes.clone()));
     }
@@ -182,14 +157,14 @@ fn presents(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), M
 }
 
 /// Asking for Present's events, and for one of them at once: the time asked for is over.
-fn notifications(client: &mut Client, loads: &mut Loads, major: u8) -> Result<(), MeasureError> {
+fn notifications(client: &mut Client, loads: &mut Loads, major: Major) -> Result<(), MeasureError> {
     let select = |eid, window, event_mask| {
         let request = present::SelectInputRequest {
             eid,
             window,
             event_mask,
         };
-        extension(request, major)
+        major.bytes(request)
     };
     let silent = client.unwatched;
     let complete = present::EventMask::COMPLETE_NOTIFY;
@@ -212,7 +187,7 @@ fn notifications(client: &mut Client, loads: &mut Loads, major: u8) -> Result<()
         divisor: 0,
         remainder: 0,
     };
-    plain(loads, request, major);
+    loads.plain(major.bytes(request));
     Ok(())
 }
 
@@ -225,19 +200,16 @@ fn buffers(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
         minor_version: 0,
     };
     client.ask_extension(version, major)?;
-    plain(loads, version, major);
+    loads.plain(major.bytes(version));
     let window = client.small_window()?;
     let swap_action = dbe::SwapAction::UNDEFINED;
     let allocate = |buffer| {
         let swap_action = swap_action.into();
-        extension(
-            dbe::AllocateBackBufferRequest {
-                window,
-                buffer,
-                swap_action,
-            },
-            major,
-        )
+        major.bytes(dbe::AllocateBackBufferRequest {
+            window,
+            buffer,
+            swap_action,
+        })
     };
     let swap = |_| {
         let actions = vec![dbe::SwapInfo {
@@ -245,9 +217,9 @@ fn buffers(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
             swap_action,
         }]
         .into();
-        extension(dbe::SwapBuffersRequest { actions }, major)
+        major.bytes(dbe::SwapBuffersRequest { actions })
     };
-    let release = |buffer| extension(dbe::DeallocateBackBufferRequest { buffer }, major);
+    let release = |buffer| major.bytes(dbe::DeallocateBackBufferRequest { buffer });
     cycle(client, loads, 1, &[&allocate, &swap, &release]);
     Ok(())
 }
