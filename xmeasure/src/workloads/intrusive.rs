@@ -53,13 +53,12 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
     let mode = ScreenSaver::RESET;
     loads.plain(core(ForceScreenSaverRequest { mode }));
     if let Some(now) = client.ask(GetScreenSaverRequest)? {
-        let same = SetScreenSaverRequest {
+        loads.plain(core(SetScreenSaverRequest {
             timeout: now.timeout.cast_signed(),
             interval: now.interval.cast_signed(),
             prefer_blanking: now.prefer_blanking,
             allow_exposures: now.allow_exposures,
-        };
-        loads.plain(core(same));
+        }));
     }
     Ok(())
 }

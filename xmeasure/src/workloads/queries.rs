@@ -36,11 +36,10 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
     }));
     loads.costly(core(keyboard_mapping(client)));
     let pattern = b"*fixed*".into();
-    let few = ListFontsRequest {
+    loads.costly(core(ListFontsRequest {
         max_names: 10,
         pattern,
-    };
-    loads.costly(core(few));
+    }));
     // A reply for the font, which is open, and one more; the probe `fonts` measures the reading of font files.
     let pattern = b"fixed";
     loads.costly(core(ListFontsWithInfoRequest {

@@ -52,7 +52,7 @@ impl Layers {
         (width, height): (u16, u16),
     ) -> Vec<u8> {
         let Layers { op, src, mask, dst } = self;
-        let request = CompositeRequest {
+        major.bytes(CompositeRequest {
             op,
             src,
             mask,
@@ -65,8 +65,7 @@ impl Layers {
             dst_y,
             width,
             height,
-        };
-        major.bytes(request)
+        })
     }
 }
 

@@ -53,12 +53,11 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
     if let Some(major) = client.extension("XInputExtension")? {
         // The cursor is None. After a window's first cursor a server shows one for ever, and if it is drawn in
         // software, all drawing is checked from then on for overlap.
-        let request = XIChangeCursorRequest {
+        loads.plain(major.bytes(XIChangeCursorRequest {
             window: client.unwatched,
             cursor: 0,
             deviceid: POINTER,
-        };
-        loads.plain(major.bytes(request));
+        }));
     }
     Ok(())
 }

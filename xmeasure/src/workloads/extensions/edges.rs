@@ -105,7 +105,7 @@ fn bars(layers: Layers, (width, height): (u16, u16), count: usize) -> Workload {
             let place = (i32::from(corner.x), i32::from(corner.y));
             bar(place, (width, height), scattered(index * count + at))
         });
-        let request = TrapezoidsRequest {
+        layers.major.bytes(TrapezoidsRequest {
             op: PictOp::OVER,
             src: layers.src,
             dst: layers.dst,
@@ -113,8 +113,7 @@ fn bars(layers: Layers, (width, height): (u16, u16), count: usize) -> Workload {
             src_x: 0,
             src_y: 0,
             traps: traps.collect(),
-        };
-        layers.major.bytes(request)
+        })
     })
 }
 
@@ -163,7 +162,7 @@ fn triangles(layers: Layers, side: u16, count: usize) -> Workload {
                 p3: point(x, y + side),
             }
         });
-        let request = TrianglesRequest {
+        layers.major.bytes(TrianglesRequest {
             op: PictOp::OVER,
             src: layers.src,
             dst: layers.dst,
@@ -171,8 +170,7 @@ fn triangles(layers: Layers, side: u16, count: usize) -> Workload {
             src_x: 0,
             src_y: 0,
             triangles: triangles.collect(),
-        };
-        layers.major.bytes(request)
+        })
     })
 }
 

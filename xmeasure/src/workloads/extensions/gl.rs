@@ -29,17 +29,15 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
     }
     let window = client.screen.root;
     if let Some(major) = major(client, loads, "DRI2")? {
-        let version = dri2::QueryVersionRequest {
+        loads.plain(major.bytes(dri2::QueryVersionRequest {
             major_version: 1,
             minor_version: 4,
-        };
-        loads.plain(major.bytes(version));
+        }));
         let driver_type = dri2::DriverType::DRI;
-        let connect = dri2::ConnectRequest {
+        loads.plain(major.bytes(dri2::ConnectRequest {
             window,
             driver_type,
-        };
-        loads.plain(major.bytes(connect));
+        }));
     }
     if let Some(major) = major(client, loads, "DRI3")? {
         let version = dri3::QueryVersionRequest {
@@ -117,41 +115,38 @@ fn contexts(client: &mut Client, loads: &mut Loads, major: Major) -> Result<(), 
     let (share_list, is_direct) = (0, true);
     let destroy = |context| major.bytes(DestroyContextRequest { context });
     let old = |context| {
-        let request = CreateContextRequest {
+        major.bytes(CreateContextRequest {
             context,
             visual,
             screen,
             share_list,
             is_direct,
-        };
-        major.bytes(request)
+        })
     };
     let direct = |context| major.bytes(IsDirectRequest { context });
     let query = |context| major.bytes(QueryContextRequest { context });
     let count = RESOURCES / 16;
     cycle(client, loads, count, &[&old, &direct, &query, &destroy]);
     let new = |context| {
-        let request = CreateNewContextRequest {
+        major.bytes(CreateNewContextRequest {
             context,
             fbconfig,
             screen,
             render_type: RGBA_TYPE,
             share_list,
             is_direct,
-        };
-        major.bytes(request)
+        })
     };
     cycle(client, loads, count, &[&new, &destroy]);
     let with_attributes = |context| {
-        let request = CreateContextAttribsARBRequest {
+        major.bytes(CreateContextAttribsARBRequest {
             context,
             fbconfig,
             screen,
             share_list,
             is_direct,
             attribs: (&[]).into(),
-        };
-        major.bytes(request)
+        })
     };
     cycle(client, loads, count, &[&with_attributes, &destroy]);
     Ok(())

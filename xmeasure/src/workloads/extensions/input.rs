@@ -79,15 +79,14 @@ fn devices(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), Me
     }));
     loads.plain(major.bytes(XIGetFocusRequest { deviceid: KEYBOARD }));
     let enabled = client.atom("Device Enabled")?;
-    let property = XIGetPropertyRequest {
+    loads.plain(major.bytes(XIGetPropertyRequest {
         deviceid: POINTER,
         delete: false,
         property: enabled,
         type_: 0,
         offset: 0,
         len: 4,
-    };
-    loads.plain(major.bytes(property));
+    }));
     // A passive grab on a window that is not mapped: nobody's input is taken away.
     let modifiers = [0_u32];
     let mask = [u32::from(XIEventMask::BUTTON_PRESS)];
@@ -155,7 +154,7 @@ fn keyboard(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), M
         MapPart::KEY_TYPES | MapPart::KEY_SYMS | MapPart::MODIFIER_MAP,
         MapPart::from(0xFF_u16),
     ] {
-        let request = GetMapRequest {
+        loads.costly(major.bytes(GetMapRequest {
             device_spec,
             full,
             partial: MapPart::from(0_u16),
@@ -174,41 +173,37 @@ fn keyboard(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), M
             n_mod_map_keys: 0,
             first_v_mod_map_key: 0,
             n_v_mod_map_keys: 0,
-        };
-        loads.costly(major.bytes(request));
+        }));
     }
     let which = NameDetail::from(0x3FFF_u32);
     loads.costly(major.bytes(GetNamesRequest { device_spec, which }));
     let groups = SetOfGroup::from(0xF_u8);
-    let compat = GetCompatMapRequest {
+    loads.costly(major.bytes(GetCompatMapRequest {
         device_spec,
         groups,
         get_all_si: true,
         first_si: 0,
         n_si: 0,
-    };
-    loads.costly(major.bytes(compat));
+    }));
     let none = || BoolCtrl::from(0_u32);
-    let flags = PerClientFlagsRequest {
+    loads.plain(major.bytes(PerClientFlagsRequest {
         device_spec,
         change: PerClientFlag::DETECTABLE_AUTO_REPEAT,
         value: PerClientFlag::from(0_u32),
         ctrls_to_change: none(),
         auto_ctrls: none(),
         auto_ctrls_values: none(),
-    };
-    loads.plain(major.bytes(flags));
+    }));
     indicators(client, plan, loads, major)?;
     let details = SelectEventsAux::new();
-    let events = SelectEventsRequest {
+    loads.plain(major.bytes(SelectEventsRequest {
         device_spec,
         clear: EventType::BELL_NOTIFY,
         select_all: EventType::from(0_u16),
         affect_map: MapPart::from(0_u16),
         map: MapPart::from(0_u16),
         details: std::borrow::Cow::Owned(details),
-    };
-    loads.plain(major.bytes(events));
+    }));
     Ok(())
 }
 
@@ -221,14 +216,13 @@ fn indicators(
 ) -> Result<(), MeasureError> {
     let device_spec = u16::from(ID::USE_CORE_KBD);
     let indicator = client.atom("Caps Lock")?;
-    let named = GetNamedIndicatorRequest {
+    loads.plain(major.bytes(GetNamedIndicatorRequest {
         device_spec,
         led_class: LedClass::DFLT_XI_CLASS,
         led_id: u16::from(ID::DFLT_XI_ID),
         indicator,
-    };
-    loads.plain(major.bytes(named));
-    let info = GetDeviceInfoRequest {
+    }));
+    loads.plain(major.bytes(GetDeviceInfoRequest {
         device_spec,
         wanted: XIFeature::from(0_u16),
         all_buttons: false,
@@ -236,8 +230,7 @@ fn indicators(
         n_buttons: 0,
         led_class: LedClass::KBD_FEEDBACK_CLASS,
         led_id: 0,
-    };
-    loads.plain(major.bytes(info));
+    }));
     loads.plain(major.bytes(same_locks(plan)));
     Ok(())
 }
@@ -280,16 +273,14 @@ fn tests(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), Meas
     let Some(major) = major(client, loads, "XTEST")? else {
         return Ok(());
     };
-    let version = xtest::GetVersionRequest {
+    loads.plain(major.bytes(xtest::GetVersionRequest {
         major_version: 2,
         minor_version: 2,
-    };
-    loads.plain(major.bytes(version));
-    let compare = xtest::CompareCursorRequest {
+    }));
+    loads.plain(major.bytes(xtest::CompareCursorRequest {
         window: client.window,
         cursor: 0,
-    };
-    loads.plain(major.bytes(compare));
+    }));
     if plan.intrusive {
         // The pointer moves, within our own window: there and back.
         let root = client.screen.root;

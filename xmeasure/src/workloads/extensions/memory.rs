@@ -73,7 +73,7 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
             usize::from(side) * usize::from(side),
             |index| {
                 let (dst_x, dst_y) = place(index, side, side);
-                let request = PutImageRequest {
+                major.bytes(PutImageRequest {
                     drawable,
                     gc,
                     total_width: SIDE,
@@ -90,8 +90,7 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
                     send_event: false,
                     shmseg: segment,
                     offset: 0,
-                };
-                major.bytes(request)
+                })
             },
         )
     };
@@ -103,7 +102,7 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
     let get = move |side: u16| {
         let work = usize::from(side) * usize::from(side) * 2;
         Workload::varied(Sync::RoundTrip, work, |_| {
-            let request = GetImageRequest {
+            major.bytes(GetImageRequest {
                 drawable: window,
                 x: 0,
                 y: 0,
@@ -113,14 +112,13 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
                 format: ImageFormat::Z_PIXMAP.into(),
                 shmseg: segment,
                 offset: 0,
-            };
-            major.bytes(request)
+            })
         })
     };
     loads.series.push(Series::new(sides(), get));
     if version.is_some_and(|version| version.shared_pixmaps) {
         let create = |pid| {
-            let request = CreatePixmapRequest {
+            major.bytes(CreatePixmapRequest {
                 pid,
                 drawable: window,
                 width: 100,
@@ -128,8 +126,7 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
                 depth,
                 shmseg: segment,
                 offset: 0,
-            };
-            major.bytes(request)
+            })
         };
         let free = |pixmap| core(FreePixmapRequest { pixmap });
         cycle(client, loads, RESOURCES, &[&create, &free]);
@@ -185,12 +182,11 @@ fn attach(client: &mut Client, loads: &mut Loads, major: Major) {
 }
 
 fn attach_id(memory: &Segment, shmseg: u32, major: Major) -> Vec<u8> {
-    let request = AttachRequest {
+    major.bytes(AttachRequest {
         shmseg,
         shmid: memory.id(),
         read_only: false,
-    };
-    major.bytes(request)
+    })
 }
 
 /// A segment attached by its id; `None` where the server cannot, being on another machine.

@@ -109,38 +109,33 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
         dy: 0,
     }));
     loads.plain(major.bytes(FetchRegionRequest { region: other }));
-    let set = SetRegionRequest {
+    loads.plain(major.bytes(SetRegionRequest {
         region: third,
         rectangles: (&rectangles[..1]).into(),
-    };
-    loads.plain(major.bytes(set));
+    }));
     let gc = client.gc(window, CreateGCAux::new())?;
-    let clip = SetGCClipRegionRequest {
+    loads.plain(major.bytes(SetGCClipRegionRequest {
         gc,
         region: one,
         x_origin: 0,
         y_origin: 0,
-    };
-    loads.plain(major.bytes(clip));
-    let shape = SetWindowShapeRegionRequest {
+    }));
+    loads.plain(major.bytes(SetWindowShapeRegionRequest {
         dest: client.unwatched,
         dest_kind: SK::INPUT,
         x_offset: 0,
         y_offset: 0,
         region: one,
-    };
-    loads.plain(major.bytes(shape));
-    let selection = SelectSelectionInputRequest {
+    }));
+    loads.plain(major.bytes(SelectSelectionInputRequest {
         window: client.unwatched,
         selection: AtomEnum::PRIMARY.into(),
         event_mask: SelectionEventMask::SET_SELECTION_OWNER,
-    };
-    loads.plain(major.bytes(selection));
-    let cursor = SelectCursorInputRequest {
+    }));
+    loads.plain(major.bytes(SelectCursorInputRequest {
         window: client.unwatched,
         event_mask: CursorNotifyMask::from(0_u32),
-    };
-    loads.plain(major.bytes(cursor));
+    }));
     loads.costly(major.bytes(GetCursorImageRequest));
     let window = client.unwatched;
     let hide = major.bytes(HideCursorRequest { window });

@@ -91,13 +91,12 @@ impl Render {
         values: &CreatePictureAux,
     ) -> Vec<u8> {
         let value_list = Cow::Borrowed(values);
-        let request = CreatePictureRequest {
+        self.major.bytes(CreatePictureRequest {
             pid,
             drawable,
             format,
             value_list,
-        };
-        self.major.bytes(request)
+        })
     }
 
     /// A picture of a new square pixmap of that depth and format, filled.
@@ -122,13 +121,12 @@ impl Render {
 
     /// Rectangles filled with a translucent colour.
     pub(super) fn fill(&self, op: PictOp, dst: u32, rectangles: &[Rectangle]) -> Vec<u8> {
-        let request = FillRectanglesRequest {
+        self.major.bytes(FillRectanglesRequest {
             op,
             dst,
             color: TRANSLUCENT,
             rects: rectangles.into(),
-        };
-        self.major.bytes(request)
+        })
     }
 
     pub(super) fn solid(&self, picture: u32, color: Color) -> Vec<u8> {
@@ -140,14 +138,13 @@ impl Render {
             x: x * ONE,
             y: y * ONE,
         };
-        let request = CreateLinearGradientRequest {
+        self.major.bytes(CreateLinearGradientRequest {
             picture,
             p1: at(0, 0),
             p2: at(500, 500),
             stops: (&[0, ONE]).into(),
             colors: (&[TRANSLUCENT, OPAQUE]).into(),
-        };
-        self.major.bytes(request)
+        })
     }
 
     pub(super) fn radial(&self, picture: u32) -> Vec<u8> {
@@ -155,7 +152,7 @@ impl Render {
             x: x * ONE,
             y: y * ONE,
         };
-        let request = CreateRadialGradientRequest {
+        self.major.bytes(CreateRadialGradientRequest {
             picture,
             inner: at(250, 250),
             outer: at(250, 250),
@@ -163,12 +160,11 @@ impl Render {
             outer_radius: 300 * ONE,
             stops: (&[0, ONE]).into(),
             colors: (&[TRANSLUCENT, OPAQUE]).into(),
-        };
-        self.major.bytes(request)
+        })
     }
 
     pub(super) fn conical(&self, picture: u32) -> Vec<u8> {
-        let request = CreateConicalGradientRequest {
+        self.major.bytes(CreateConicalGradientRequest {
             picture,
             center: Pointfix {
                 x: 250 * ONE,
@@ -177,8 +173,7 @@ impl Render {
             angle: 0,
             stops: (&[0, ONE]).into(),
             colors: (&[TRANSLUCENT, OPAQUE]).into(),
-        };
-        self.major.bytes(request)
+        })
     }
 
     pub(super) fn free(&self, picture: u32) -> Vec<u8> {
@@ -263,13 +258,12 @@ impl Render {
         data: &[u8],
     ) -> Vec<u8> {
         let (glyphids, glyphs): (Vec<u32>, Vec<Glyphinfo>) = glyphs.unzip();
-        let request = AddGlyphsRequest {
+        self.major.bytes(AddGlyphsRequest {
             glyphset,
             glyphids: glyphids.into(),
             glyphs: glyphs.into(),
             data: data.into(),
-        };
-        self.major.bytes(request)
+        })
     }
 }
 

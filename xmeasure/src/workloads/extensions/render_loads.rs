@@ -71,11 +71,10 @@ fn pictures(client: &mut Client, loads: &mut Loads, render: Render) -> Result<()
     let spare = client.id();
     client.send_bytes(&render.picture(spare, pixmap, render.argb32))?;
     let repeat = ChangePictureAux::new().repeat(Repeat::NONE);
-    let change = ChangePictureRequest {
+    loads.plain(major.bytes(ChangePictureRequest {
         picture: spare,
         value_list: Cow::Borrowed(&repeat),
-    };
-    loads.plain(major.bytes(change));
+    }));
     for count in [1, 8] {
         let rectangles = (0..count).map(|at| Rectangle {
             x: at * 4,
@@ -83,13 +82,12 @@ fn pictures(client: &mut Client, loads: &mut Loads, render: Render) -> Result<()
             width: 3,
             height: 3,
         });
-        let clip = SetPictureClipRectanglesRequest {
+        loads.plain(major.bytes(SetPictureClipRectanglesRequest {
             picture: spare,
             clip_x_origin: 0,
             clip_y_origin: 0,
             rectangles: rectangles.collect(),
-        };
-        loads.plain(major.bytes(clip));
+        }));
     }
     let again = |loads: &mut Loads, bytes: Vec<u8>| {
         let sync = Sync::RoundTrip;

@@ -15,41 +15,36 @@ pub(super) fn add(client: &mut Client, _: &Plan, loads: &mut Loads) -> Result<()
     outputs(client, loads)?;
     let root = client.screen.root;
     if let Some(major) = major(client, loads, "XINERAMA")? {
-        let version = xinerama::QueryVersionRequest { major: 1, minor: 1 };
-        loads.plain(major.bytes(version));
+        loads.plain(major.bytes(xinerama::QueryVersionRequest { major: 1, minor: 1 }));
         loads.plain(major.bytes(xinerama::IsActiveRequest));
         loads.plain(major.bytes(xinerama::QueryScreensRequest));
     }
     if let Some(major) = major(client, loads, "MIT-SCREEN-SAVER")? {
-        let version = screensaver::QueryVersionRequest {
+        loads.plain(major.bytes(screensaver::QueryVersionRequest {
             client_major_version: 1,
             client_minor_version: 1,
-        };
-        loads.plain(major.bytes(version));
+        }));
         loads.plain(major.bytes(screensaver::QueryInfoRequest { drawable: root }));
     }
     if let Some(major) = major(client, loads, "DPMS")? {
-        let version = dpms::GetVersionRequest {
+        loads.plain(major.bytes(dpms::GetVersionRequest {
             client_major_version: 1,
             client_minor_version: 1,
-        };
-        loads.plain(major.bytes(version));
+        }));
         loads.plain(major.bytes(dpms::CapableRequest));
         loads.plain(major.bytes(dpms::InfoRequest));
     }
     if let Some(major) = major(client, loads, "Generic Event Extension")? {
-        let version = ge::QueryVersionRequest {
+        loads.plain(major.bytes(ge::QueryVersionRequest {
             client_major_version: 1,
             client_minor_version: 0,
-        };
-        loads.plain(major.bytes(version));
+        }));
     }
     if let Some(major) = major(client, loads, "XC-MISC")? {
-        let version = xc_misc::GetVersionRequest {
+        loads.plain(major.bytes(xc_misc::GetVersionRequest {
             client_major_version: 1,
             client_minor_version: 1,
-        };
-        loads.plain(major.bytes(version));
+        }));
         loads.costly(major.bytes(xc_misc::GetXIDRangeRequest));
     }
     if let Some(major) = major(client, loads, "XVideo")? {
@@ -71,11 +66,10 @@ fn outputs(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
     client.ask_extension(version, major)?;
     loads.plain(major.bytes(version));
     let enable = randr::NotifyMask::from(0_u16);
-    let select = randr::SelectInputRequest {
+    loads.plain(major.bytes(randr::SelectInputRequest {
         window: client.unwatched,
         enable,
-    };
-    loads.plain(major.bytes(select));
+    }));
     loads.costly(major.bytes(randr::GetScreenInfoRequest { window }));
     loads.costly(major.bytes(randr::GetScreenResourcesCurrentRequest { window }));
     // On real hardware this one asks the monitors, and takes long.
@@ -98,7 +92,7 @@ fn outputs(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
         }));
         loads.plain(major.bytes(randr::ListOutputPropertiesRequest { output }));
         let property = client.atom("EDID")?;
-        let get = randr::GetOutputPropertyRequest {
+        loads.plain(major.bytes(randr::GetOutputPropertyRequest {
             output,
             property,
             type_: 0,
@@ -106,8 +100,7 @@ fn outputs(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
             long_length: 32,
             delete: false,
             pending: false,
-        };
-        loads.plain(major.bytes(get));
+        }));
     }
     if let Some(&crtc) = resources.crtcs.first() {
         loads.costly(major.bytes(randr::GetCrtcInfoRequest {

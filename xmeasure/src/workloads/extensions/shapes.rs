@@ -28,7 +28,7 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
             width: 9,
             height: 9,
         }];
-        let request = RectanglesRequest {
+        loads.plain(major.bytes(RectanglesRequest {
             operation: SO::SET,
             destination_kind,
             ordering: ClipOrdering::UNSORTED,
@@ -36,19 +36,17 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
             x_offset: 0,
             y_offset: 0,
             rectangles: rectangles.into(),
-        };
-        loads.plain(major.bytes(request));
+        }));
     }
-    let mask = MaskRequest {
+    loads.plain(major.bytes(MaskRequest {
         operation: SO::SET,
         destination_kind: SK::BOUNDING,
         destination_window: window,
         x_offset: 0,
         y_offset: 0,
         source_bitmap: 0,
-    };
-    loads.plain(major.bytes(mask));
-    let combine = CombineRequest {
+    }));
+    loads.plain(major.bytes(CombineRequest {
         operation: SO::SET,
         destination_kind: SK::BOUNDING,
         source_kind: SK::BOUNDING,
@@ -56,20 +54,17 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
         x_offset: 0,
         y_offset: 0,
         source_window: client.notified,
-    };
-    loads.plain(major.bytes(combine));
-    let offset = OffsetRequest {
+    }));
+    loads.plain(major.bytes(OffsetRequest {
         destination_kind: SK::BOUNDING,
         destination_window: window,
         x_offset: 0,
         y_offset: 0,
-    };
-    loads.plain(major.bytes(offset));
-    let select = SelectInputRequest {
+    }));
+    loads.plain(major.bytes(SelectInputRequest {
         destination_window: window,
         enable: false,
-    };
-    loads.plain(major.bytes(select));
+    }));
     loads.plain(major.bytes(InputSelectedRequest {
         destination_window: window,
     }));

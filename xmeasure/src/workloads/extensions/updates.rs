@@ -159,12 +159,11 @@ fn presents(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), M
 /// Asking for Present's events, and for one of them at once: the time asked for is over.
 fn notifications(client: &mut Client, loads: &mut Loads, major: Major) -> Result<(), MeasureError> {
     let select = |eid, window, event_mask| {
-        let request = present::SelectInputRequest {
+        major.bytes(present::SelectInputRequest {
             eid,
             window,
             event_mask,
-        };
-        major.bytes(request)
+        })
     };
     let silent = client.unwatched;
     let complete = present::EventMask::COMPLETE_NOTIFY;
@@ -180,14 +179,13 @@ fn notifications(client: &mut Client, loads: &mut Loads, major: Major) -> Result
     let window = client.small_window()?;
     let eid = client.id();
     client.send_bytes(&select(eid, window, complete))?;
-    let request = present::NotifyMSCRequest {
+    loads.plain(major.bytes(present::NotifyMSCRequest {
         window,
         serial: 1,
         target_msc: 0,
         divisor: 0,
         remainder: 0,
-    };
-    loads.plain(major.bytes(request));
+    }));
     Ok(())
 }
 
