@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::Serialize;
+use x11prof_analyzer::PartsReport;
 
 use super::change::ChangeReport;
 use super::points::{PointReport, points};
@@ -13,6 +14,9 @@ use crate::known::KnownEntry;
 
 /// Patterns of an issue that are named.
 const PATTERNS: usize = 20;
+/// The parts of an episode's time that are no cause.
+const PARTS_WITHOUT_CAUSE: [&str; 4] =
+    ["waiting_ns", "client_ns", "network_ns", "other_clients_ns"];
 
 /// An issue.
 #[derive(Debug, Clone, Serialize)]
@@ -51,9 +55,9 @@ pub struct IssueReport {
     /// The sum over all episodes of the time over the threshold; the list is ordered by this.
     pub total_over_threshold_ms: f64,
     /// The parts of the time.
-    pub parts: IssueParts,
+    pub parts: PartsReport,
     /// Why clients did not run, and what they waited for: each cause's time.
-    pub causes: BTreeMap<&'static str, f64>,
+    pub causes: BTreeMap<String, f64>,
     /// Replies that were waited for.
     pub round_trips: u64,
     /// Requests sent.
@@ -98,23 +102,6 @@ pub struct PlaceReport {
     pub place: String,
     /// Episodes over the threshold.
     pub occurrences: usize,
-}
-
-/// The parts of an issue's time, in milliseconds.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct IssueParts {
-    /// The time until the client began.
-    pub waiting_ms: f64,
-    /// The client's code.
-    pub client_ms: f64,
-    /// The client, off the processor.
-    pub off_cpu_ms: f64,
-    /// The server, and waits for it.
-    pub server_ms: f64,
-    /// The time on the way between client and server.
-    pub network_ms: f64,
-    /// The time of other clients, after the client itself was done.
-    pub other_clients_ms: f64,
 }
 
 /// An issue in one version.
@@ -231,7 +218,8 @@ pub(super) fn report(
         causes: PART_NAMES
             .into_iter()
             .zip(of.parts)
-            .filter_map(|(name, nanos)| Some((cause(name)?, ms(nanos))))
+            .filter(|(name, _)| !PARTS_WITHOUT_CAUSE.contains(name))
+            .map(|(name, nanos)| (name.replace("_ns", "_ms"), ms(nanos)))
             .collect(),
         round_trips: of.round_trips,
         requests: of.requests,
@@ -290,27 +278,10 @@ fn commonest(ranked: Vec<(&str, usize)>) -> Option<String> {
     ranked.first().map(|(place, _)| (*place).to_owned())
 }
 
-/// The name of a part that is a cause.
-fn cause(part: &'static str) -> Option<&'static str> {
-    Some(match part {
-        "processor_ns" => "processor_ms",
-        "sleeping_ns" => "sleeping_ms",
-        "lock_ns" => "lock_ms",
-        "file_ns" => "file_ms",
-        "poll_ns" => "poll_ms",
-        "elsewhere_ns" => "elsewhere_ms",
-        "reply_ns" => "reply_ms",
-        "grabbed_ns" => "grabbed_ms",
-        "drawing_ns" => "drawing_ms",
-        "server_processor_ns" => "server_processor_ms",
-        _ => return None,
-    })
-}
-
-fn parts(of: &[u64; PARTS]) -> IssueParts {
+fn parts(of: &[u64; PARTS]) -> PartsReport {
     let sum = |parts: &[u64]| ms(parts.iter().sum());
     // In the order of `PART_NAMES`.
-    IssueParts {
+    PartsReport {
         waiting_ms: ms(of[0]),
         client_ms: ms(of[1]),
         off_cpu_ms: sum(&of[2..8]),
