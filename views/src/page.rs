@@ -75,6 +75,26 @@ impl Page {
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }
 
+    /// The sentences of an answer, wrapped with that indent; the first is emphasised.
+    pub(crate) fn answer(
+        &self,
+        lines: impl IntoIterator<Item = impl AsRef<str>>,
+        indent: usize,
+    ) -> String {
+        let lines = lines.into_iter().enumerate();
+        let lines = lines.map(|(number, line)| match number {
+            0 => self.wrap_in(Style::Bold, line.as_ref(), indent),
+            _ => self.wrap(line.as_ref(), indent),
+        });
+        lines.collect()
+    }
+
+    /// `text` in `style`, wrapped as [`Page::wrap`] does.
+    pub(crate) fn wrap_in(&self, style: Style, text: &str, indent: usize) -> String {
+        let text = self.wrap(text, indent);
+        format!("{}\n", self.paint(style, text.trim_end()))
+    }
+
     /// `text` with those of its lines wrapped that are longer than the page is wide.
     pub(crate) fn fold(&self, text: &str) -> String {
         let fold = |line: &str| match line.width() > self.columns() && !line.contains('\u{1b}') {

@@ -18,8 +18,8 @@ pub fn text(verdict: &BudgetVerdict, page: &Page) -> String {
         .filter(|line| !line.is_kept())
         .collect();
     for line in &over {
-        let line = page.wrap(&format!("over: {}", plain(&told(line))), 6);
-        let _ = writeln!(out, "{}", page.paint(Style::Doubt, line.trim_end()));
+        let line = format!("over: {}", plain(&told(line)));
+        out.push_str(&page.wrap_in(Style::Doubt, &line, 6));
     }
     let kept = verdict.lines.len() - over.len();
     let counts = format!(

@@ -18,15 +18,7 @@ const PATTERN: usize = 210;
 
 /// The list, with the patterns and an example of each issue where details are wanted.
 pub fn text(report: &IssuesReport, details: bool, page: &Page) -> String {
-    let mut text = String::new();
-    for (number, line) in verdict(report).iter().enumerate() {
-        let line = page.wrap(&plain(line), 2);
-        match number {
-            0 => text.push_str(&page.paint(Style::Bold, line.trim_end())),
-            _ => text.push_str(line.trim_end()),
-        }
-        text.push('\n');
-    }
+    let mut text = page.answer(verdict(report).iter().map(|line| plain(line)), 2);
     let accepted = |of: &&IssueReport| {
         of.known
             .as_ref()
@@ -57,9 +49,7 @@ pub fn text(report: &IssuesReport, details: bool, page: &Page) -> String {
         ));
     }
     for line in doubts(report) {
-        let line = page.wrap(&plain(&line), 2);
-        text.push_str(&page.paint(Style::Doubt, line.trim_end()));
-        text.push('\n');
+        text.push_str(&page.wrap_in(Style::Doubt, &plain(&line), 2));
     }
     text
 }

@@ -28,8 +28,7 @@ pub fn replayed(comparison: &Comparison, page: &Page) -> String {
         duration(recorded.server_ms),
         basis_word(recorded.basis)
     );
-    text.push_str(&page.paint(Style::Bold, page.wrap(&first, 2).trim_end()));
-    text.push('\n');
+    text.push_str(&page.wrap_in(Style::Bold, &first, 2));
     for (at, server) in (1..).zip(replays) {
         text.push_str(&page.wrap(&difference(comparison, recorded, server, at), 2));
     }

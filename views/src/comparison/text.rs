@@ -80,8 +80,7 @@ fn verdict(comparison: &Comparison, page: &Page) -> String {
             duration(trace.duration_ms),
             counted(all, "request")
         );
-        text.push_str(&page.paint(Style::Bold, page.wrap(&line, 2).trim_end()));
-        text.push('\n');
+        text.push_str(&page.wrap_in(Style::Bold, &line, 2));
     }
     if !several_servers(comparison) {
         return text;

@@ -3,8 +3,7 @@
 use x11prof_analyzer::{Difference, DifferenceRow, Quantity, SideReport};
 
 use crate::csv_tables;
-use crate::page::Style;
-use crate::page::{Page, name};
+use crate::page::{Page, Style, name};
 use crate::plain::plain;
 use crate::table::Table;
 
@@ -15,15 +14,7 @@ const NAME: usize = 32;
 
 /// The difference for people; a page of all has the rows after the fifteenth too.
 pub fn text(difference: &Difference, page: &Page) -> String {
-    let mut text = String::new();
-    for (number, line) in verdict(difference, page).lines().enumerate() {
-        let line = page.wrap(&plain(line), 2);
-        match number {
-            0 => text.push_str(&page.paint(Style::Bold, line.trim_end())),
-            _ => text.push_str(line.trim_end()),
-        }
-        text.push('\n');
-    }
+    let mut text = page.answer(verdict(difference, page).lines().map(plain), 2);
     let changed: Vec<&DifferenceRow> = difference
         .rows
         .iter()
@@ -59,9 +50,7 @@ pub fn text(difference: &Difference, page: &Page) -> String {
         text.push_str(&format!("{same} figures are the same.\n"));
     }
     for line in doubts(difference) {
-        let line = page.wrap(&plain(&line), 2);
-        text.push_str(&page.paint(Style::Doubt, line.trim_end()));
-        text.push('\n');
+        text.push_str(&page.wrap_in(Style::Doubt, &plain(&line), 2));
     }
     text
 }

@@ -88,16 +88,7 @@ pub fn verdict_lines(report: &EpisodesReport) -> Vec<String> {
 
 /// The verdict in at most five lines.
 fn verdict(report: &EpisodesReport, page: &Page) -> String {
-    let mut text = String::new();
-    for (number, line) in sentences(report, page).iter().enumerate() {
-        let line = page.wrap(&plain(line), 2);
-        match number {
-            0 => text.push_str(&page.paint(Style::Bold, line.trim_end())),
-            _ => text.push_str(line.trim_end()),
-        }
-        text.push('\n');
-    }
-    text
+    page.answer(sentences(report, page).iter().map(|line| plain(line)), 2)
 }
 
 /// The number of actions, their latencies, and the causes of these.
@@ -201,9 +192,7 @@ fn worst_of_input(report: &EpisodesReport, page: &Page) -> Option<String> {
 fn doubts(report: &EpisodesReport, page: &Page) -> String {
     let mut text = String::new();
     let mut doubt = |line: &str| {
-        let line = page.wrap(&format!("? {line}"), 2);
-        text.push_str(&page.paint(Style::Doubt, line.trim_end()));
-        text.push('\n');
+        text.push_str(&page.wrap_in(Style::Doubt, &format!("? {line}"), 2));
     };
     match report.summary.basis {
         _ if report.summary.count == 0 => {}

@@ -16,8 +16,7 @@ pub fn text(report: &LinkReport, page: &Page) -> String {
     let mut text = String::new();
     for finding in &report.findings {
         let line = format!("Display {}: {}.", plain(&report.display), finding.what);
-        text.push_str(&page.paint(Style::Bold, page.wrap(&line, 2).trim_end()));
-        text.push('\n');
+        text.push_str(&page.wrap_in(Style::Bold, &line, 2));
         let advice = finding
             .advice
             .as_ref()

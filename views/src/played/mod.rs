@@ -156,8 +156,7 @@ fn part(name: &str) -> &str {
 }
 
 fn heading(line: &str, page: &Page) -> String {
-    let line = page.wrap(&plain(line), 2);
-    format!("{}\n", page.paint(Style::Bold, line.trim_end()))
+    page.wrap_in(Style::Bold, &plain(line), 2)
 }
 
 fn faint(line: &str, page: &Page) -> String {

@@ -28,9 +28,7 @@ pub(crate) fn of_warnings(warnings: &[Warning], page: &Page) -> String {
         if let (None, Some(what)) = (&first.request, &first.from) {
             line.push_str(&format!(" ({})", plain(what)));
         }
-        let line = page.wrap(&line, 2);
-        text.push_str(&page.paint(Style::Doubt, line.trim_end()));
-        text.push('\n');
+        text.push_str(&page.wrap_in(Style::Doubt, &line, 2));
     }
     text
 }

@@ -5,7 +5,7 @@ use x11prof_cost_model::Network;
 
 use super::scales::scaled_text;
 use crate::link;
-use crate::page::{Page, Style};
+use crate::page::Page;
 use crate::plain::plain;
 use crate::stalls;
 use crate::units::{bytes, counted, duration, share};
@@ -25,15 +25,7 @@ pub(super) fn verdict(report: &ProfileReport, page: &Page) -> String {
     let stalls = report.stalls.as_ref().filter(|_| !has_network(report));
     lines.extend(stalls.and_then(stalls::sentence));
     lines.push(basis(report));
-    let mut text = String::new();
-    for (number, line) in lines.iter().take(5).enumerate() {
-        let line = page.wrap(line, 2);
-        match number {
-            0 => text.push_str(&page.paint(Style::Bold, line.trim_end())),
-            _ => text.push_str(line.trim_end()),
-        }
-        text.push('\n');
-    }
+    let mut text = page.answer(lines.iter().take(5), 2);
     if let Some(link) = &report.link {
         text.push_str(&page.wrap(&plain(&link::line(link)), 2));
     }

@@ -5,7 +5,6 @@ use std::fmt::Write;
 use x11prof_analyzer::{RoundTripsReport, StartUpReport, Suggestion};
 
 use crate::callers::askers;
-use crate::page::Style;
 use crate::page::{Page, WIDTH, name};
 use crate::plain::plain;
 use crate::table::Table;
@@ -61,15 +60,7 @@ fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
 
 /// The page for people; `all` prints the lines that are left out otherwise.
 pub fn text(report: &RoundTripsReport, page: &Page) -> String {
-    let mut out = String::new();
-    for (number, line) in verdict(report).iter().enumerate() {
-        let line = page.wrap(&plain(line), 0);
-        match number {
-            0 => out.push_str(&page.paint(Style::Bold, line.trim_end())),
-            _ => out.push_str(line.trim_end()),
-        }
-        out.push('\n');
-    }
+    let mut out = page.answer(verdict(report).iter().map(|line| plain(line)), 0);
     suggested(report, &mut out, page);
     if let Some(callers) = &report.callers {
         out.push('\n');
