@@ -9,9 +9,8 @@ use x11prof_cost_model::Network;
 use crate::span::SpanArguments;
 
 use super::values::{
-    BasisChoice, DEFAULT_TRACE, EpisodesFormat, ExportBy, ExportFormat, Format, GroupBy,
-    NetworkParser, ParametersParser, ReportFormat, TableArguments, grain, milliseconds, scale,
-    thresholds,
+    BasisChoice, DEFAULT_TRACE, EpisodesFormat, ExportBy, ExportFormat, Format, GroupBy, NETWORK,
+    PARAMETERS, ReportFormat, TableArguments, grain, milliseconds, scale, thresholds,
 };
 
 #[derive(Debug, Args)]
@@ -21,7 +20,7 @@ pub(crate) struct Report {
     pub(crate) trace: PathBuf,
     /// The server's parameters: a file, or a name from `params list`
     /// [default: those that match the server in the trace]. Several with --format html: a column for each
-    #[arg(long, value_name = "P", value_parser = ParametersParser, hide_possible_values = true)]
+    #[arg(long, value_name = "P", value_parser = PARAMETERS, hide_possible_values = true)]
     pub(crate) params: Vec<String>,
     /// Where server times come from: the kernel's clock of the recorded server, divided by prices, or
     /// prices alone. `auto` takes the clock where the prices are of the recorded server
@@ -41,7 +40,7 @@ pub(crate) struct Report {
     pub(crate) substitutions: Option<PathBuf>,
     /// The network: SPEED,RTT such as 100KB/s,10ms or 10Mbit/s,1ms; or lan, wifi, dsl, lte,
     /// xprof-1993, none; each with ,compress=RATIO where all bytes are compressed (ssh -C)
-    #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = NetworkParser, hide_possible_values = true)]
+    #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = NETWORK, hide_possible_values = true)]
     pub(crate) net: Network,
     /// The grouping of times
     #[arg(long, value_enum, default_value = "request")]
@@ -81,7 +80,7 @@ pub(crate) struct Compare {
     #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
     pub(crate) trace: PathBuf,
     /// A server's parameters: a file, or a name from `params list`; give it once for each server
-    #[arg(long, value_name = "P", required = true, value_parser = ParametersParser, hide_possible_values = true)]
+    #[arg(long, value_name = "P", required = true, value_parser = PARAMETERS, hide_possible_values = true)]
     pub(crate) params: Vec<String>,
     /// Take them as they were measured, also those of another machine (see `report`)
     #[arg(long)]
@@ -93,7 +92,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "FILE")]
     pub(crate) substitutions: Option<PathBuf>,
     /// The network (see `report`); give it several times to see what each does to each server
-    #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = NetworkParser, hide_possible_values = true)]
+    #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = NETWORK, hide_possible_values = true)]
     pub(crate) net: Vec<Network>,
     /// Show the N most expensive requests [default: 10]
     #[arg(long, value_name = "N")]
@@ -121,7 +120,7 @@ pub(crate) struct Diff {
     pub(crate) new: Vec<PathBuf>,
     /// The server's parameters: a file, or a name from `params list`
     /// [default: those that match the server in the first recording]
-    #[arg(long, value_name = "P", value_parser = ParametersParser, hide_possible_values = true)]
+    #[arg(long, value_name = "P", value_parser = PARAMETERS, hide_possible_values = true)]
     pub(crate) params: Option<String>,
     /// Only the episodes of the clients whose name holds NAME, or whose number it is
     #[arg(long, value_name = "NAME")]
@@ -217,7 +216,7 @@ pub(crate) struct Episodes {
     #[command(flatten)]
     pub(crate) span: SpanArguments,
     /// Add the time that a network would take (see `report`)
-    #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = NetworkParser, hide_possible_values = true)]
+    #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = NETWORK, hide_possible_values = true)]
     pub(crate) net: Network,
     /// The form of the result
     #[arg(long, value_enum, default_value = "text")]

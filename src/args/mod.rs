@@ -33,7 +33,7 @@ pub(crate) use values::{
     BasisChoice, DEFAULT_TRACE, EpisodesFormat, ExportBy, ExportFormat, Format, ReportFormat,
     StacksOf, TableArguments, TableFormat, seconds,
 };
-use values::{NetworkParser, ParametersParser, ServerParser, label, rewrite};
+use values::{NETWORK, PARAMETERS, SERVER, label, rewrite};
 
 /// perf for X11: where does the time of an X11 program go, request by request?
 #[derive(Debug, Parser)]
@@ -192,7 +192,7 @@ pub(crate) struct Record {
     pub(crate) display: Option<String>,
     /// Start a private headless server of this kind, and stop it afterwards; the server times each request, but for
     /// xwayland
-    #[arg(long, value_name = "KIND", value_parser = ServerParser, hide_possible_values = true)]
+    #[arg(long, value_name = "KIND", value_parser = SERVER, hide_possible_values = true)]
     pub(crate) server: Option<ServerKind>,
     /// Record the clients that already run on the display, until Ctrl-C: through its RECORD extension,
     /// without a restart, as an ordinary user. RECORD does not tell when clients read bytes, nor which
@@ -224,7 +224,7 @@ pub(crate) struct Record {
     pub(crate) live: bool,
     /// The server's parameters for --live: a file, or a name from `params list`
     /// [default: those that match the server]
-    #[arg(long, value_name = "P", requires = "live", value_parser = ParametersParser, hide_possible_values = true)]
+    #[arg(long, value_name = "P", requires = "live", value_parser = PARAMETERS, hide_possible_values = true)]
     pub(crate) params: Option<String>,
     /// Listen by TCP as well, at this address [default: localhost], for clients that have the cookie
     #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "localhost")]
@@ -277,7 +277,7 @@ pub(crate) struct Record {
     pub(crate) labels: Vec<(String, String)>,
     /// Put a slower network between the program and the server, as SPEED,RTT (see `report`): the program then
     /// runs as over that network, without MIT-SHM and DRI3. Bytes take their time in each direction
-    #[arg(long, value_name = "SPEED,RTT", value_parser = NetworkParser, hide_possible_values = true)]
+    #[arg(long, value_name = "SPEED,RTT", value_parser = NETWORK, hide_possible_values = true)]
     pub(crate) net: Option<Network>,
     /// Try a change of the program before it is made (may be repeated): answer-queries and answer-atoms
     /// answer repeated questions of a connection, current-resources does not probe the outputs, no-sharing
@@ -295,7 +295,7 @@ pub(crate) struct Measure {
     #[arg(long, value_name = "DISPLAY", conflicts_with = "server")]
     pub(crate) display: Option<String>,
     /// Start a private headless server of this kind, and stop it afterwards
-    #[arg(long, value_name = "KIND", value_parser = ServerParser, hide_possible_values = true)]
+    #[arg(long, value_name = "KIND", value_parser = SERVER, hide_possible_values = true)]
     pub(crate) server: Option<ServerKind>,
     /// The parameter file to write [default: the file of this machine and server, where `report` finds it].
     /// An interruption leaves FILE.partial
@@ -333,22 +333,22 @@ pub(crate) enum Params {
     /// Print a parameter file
     Show {
         /// A file, or a name from `params list`
-        #[arg(value_name = "P", value_parser = ParametersParser, hide_possible_values = true)]
+        #[arg(value_name = "P", value_parser = PARAMETERS, hide_possible_values = true)]
         params: String,
     },
     /// Check a parameter file, and name its limits
     Check {
         /// A file, or a name from `params list`
-        #[arg(value_name = "P", value_parser = ParametersParser, hide_possible_values = true)]
+        #[arg(value_name = "P", value_parser = PARAMETERS, hide_possible_values = true)]
         params: String,
     },
     /// Show where two servers differ most
     Diff {
         /// A file, or a name from `params list`
-        #[arg(value_name = "P", value_parser = ParametersParser, hide_possible_values = true)]
+        #[arg(value_name = "P", value_parser = PARAMETERS, hide_possible_values = true)]
         first: String,
         /// Another one
-        #[arg(value_name = "P", value_parser = ParametersParser, hide_possible_values = true)]
+        #[arg(value_name = "P", value_parser = PARAMETERS, hide_possible_values = true)]
         second: String,
         /// The number of differences to show
         #[arg(long, value_name = "N", default_value_t = 20)]
@@ -357,7 +357,7 @@ pub(crate) enum Params {
     /// Show what typical requests cost several servers, as the Xprof paper's Table 1 does
     Table {
         /// Files, or names from `params list`
-        #[arg(value_name = "P", required = true, value_parser = ParametersParser, hide_possible_values = true)]
+        #[arg(value_name = "P", required = true, value_parser = PARAMETERS, hide_possible_values = true)]
         params: Vec<String>,
         /// This request instead of the paper's, with the attributes that are not the usual ones:
         /// 'PolyLine linewidth=10 gxmode=GXxor' (may be repeated)
@@ -378,7 +378,7 @@ pub(crate) enum Params {
     /// Write a parameter file in Xprof's own language, which has wall-clock rates only
     Export {
         /// A file, or a name from `params list`
-        #[arg(value_name = "P", value_parser = ParametersParser, hide_possible_values = true)]
+        #[arg(value_name = "P", value_parser = PARAMETERS, hide_possible_values = true)]
         params: String,
         /// The file to write [default: standard output]
         #[arg(short, long, value_name = "FILE")]
@@ -387,7 +387,7 @@ pub(crate) enum Params {
     /// Price one request: x11prof params price sun4-ipc 'PolyLine gxmode=GXcopy …' 100
     Price {
         /// A file, or a name from `params list`
-        #[arg(value_name = "P", value_parser = ParametersParser, hide_possible_values = true)]
+        #[arg(value_name = "P", value_parser = PARAMETERS, hide_possible_values = true)]
         params: String,
         /// The request's name with its attributes
         #[arg(value_name = "REQUEST attr=value …")]

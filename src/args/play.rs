@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use x11prof_proxy::ServerKind;
 
-use super::values::{ServerParser, TableFormat};
+use super::values::{SERVER, TableFormat};
 
 /// The pace of a session's actions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -24,7 +24,7 @@ pub(crate) enum PlayPace {
 #[derive(Debug, Args)]
 pub(crate) struct Where {
     /// Start a private headless server of this kind
-    #[arg(long, value_name = "KIND", default_value = "xvfb", value_parser = ServerParser, hide_possible_values = true)]
+    #[arg(long, value_name = "KIND", default_value = "xvfb", value_parser = SERVER, hide_possible_values = true)]
     pub(crate) server: ServerKind,
     /// Use this display instead [with --window: $DISPLAY]: its pointer moves and its keys are pressed
     #[arg(long, value_name = "DISPLAY", conflicts_with = "server")]

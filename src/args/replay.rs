@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgGroup, Args, ValueEnum};
 use x11prof_proxy::ServerKind;
 
-use super::values::{DEFAULT_TRACE, ServerParser, TableFormat};
+use super::values::{DEFAULT_TRACE, SERVER, TableFormat};
 
 /// How fast a recording is played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -29,7 +29,7 @@ pub(crate) struct Replay {
     #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
     pub(crate) trace: PathBuf,
     /// Play to a private headless server of this kind (may be repeated)
-    #[arg(long, value_name = "KIND", value_parser = ServerParser, hide_possible_values = true)]
+    #[arg(long, value_name = "KIND", value_parser = SERVER, hide_possible_values = true)]
     pub(crate) server: Vec<ServerKind>,
     /// Play to this display. The replay moves its pointer and presses its keys
     #[arg(long, value_name = "DISPLAY", conflicts_with_all = ["server", "server_command"])]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use x11prof_views::clients_now::By;
 
-use super::values::{ParametersParser, milliseconds, percent, seconds};
+use super::values::{PARAMETERS, milliseconds, percent, seconds};
 
 #[derive(Debug, Args)]
 #[command(
@@ -32,7 +32,7 @@ pub(crate) struct Top {
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub(crate) frame_budget: Option<f64>,
     /// The server's parameters: a file, or a name from `params list` [default: those that match the server]
-    #[arg(long, value_name = "P", value_parser = ParametersParser, hide_possible_values = true)]
+    #[arg(long, value_name = "P", value_parser = PARAMETERS, hide_possible_values = true)]
     pub(crate) params: Option<String>,
     /// End once watching costs the server more than PERCENT of a processor
     #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "trace")]

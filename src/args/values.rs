@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Args, ValueEnum};
 use x11prof_analyzer::{BasisOption, By, Scale, Thresholds};
 use x11prof_cost_model::Network;
@@ -152,77 +152,53 @@ pub(crate) enum StacksOf {
 /// The trace where the user names none.
 pub(crate) const DEFAULT_TRACE: &str = "x11prof.mcap";
 
-/// Parameter files: any text, and the names that completions offer.
+/// A parser of values, and the names that completions offer.
 #[derive(Debug, Clone)]
-pub(super) struct ParametersParser;
+pub(super) struct Offering<T> {
+    parse: fn(&str) -> Result<T, String>,
+    names: fn() -> Vec<&'static str>,
+}
 
-impl TypedValueParser for ParametersParser {
-    type Value = String;
+impl<T: Clone + Send + Sync + 'static> TypedValueParser for Offering<T> {
+    type Value = T;
 
     fn parse_ref(
         &self,
         command: &clap::Command,
         argument: Option<&clap::Arg>,
         value: &std::ffi::OsStr,
-    ) -> Result<String, clap::Error> {
-        StringValueParser::new().parse_ref(command, argument, value)
+    ) -> Result<T, clap::Error> {
+        self.parse.parse_ref(command, argument, value)
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let names = x11prof_cost_model::built_in()
-            .iter()
-            .map(|known| known.name);
+        let names = (self.names)().into_iter();
         Some(Box::new(names.map(PossibleValue::new)))
     }
 }
 
-/// Networks: any text that is one, and the names that completions offer.
-#[derive(Debug, Clone)]
-pub(super) struct NetworkParser;
+/// Parameter files: any text, and the names of those that come with the program.
+pub(super) const PARAMETERS: Offering<String> = Offering {
+    parse: |text| Ok(text.to_owned()),
+    names: || {
+        x11prof_cost_model::built_in()
+            .iter()
+            .map(|known| known.name)
+            .collect()
+    },
+};
 
-impl TypedValueParser for NetworkParser {
-    type Value = Network;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        argument: Option<&clap::Arg>,
-        value: &std::ffi::OsStr,
-    ) -> Result<Network, clap::Error> {
-        network.parse_ref(command, argument, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(
-            Network::presets().chain(["none"]).map(PossibleValue::new),
-        ))
-    }
-}
+/// Networks: any text that is one, and the names of some.
+pub(super) const NETWORK: Offering<Network> = Offering {
+    parse: |text| Network::parse(text).map_err(|error| error.to_string()),
+    names: || Network::presets().chain(["none"]).collect(),
+};
 
 /// Kinds of private servers by name.
-#[derive(Debug, Clone)]
-pub(super) struct ServerParser;
-
-impl TypedValueParser for ServerParser {
-    type Value = ServerKind;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        argument: Option<&clap::Arg>,
-        value: &std::ffi::OsStr,
-    ) -> Result<ServerKind, clap::Error> {
-        server_kind.parse_ref(command, argument, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(ServerKind::names().map(PossibleValue::new)))
-    }
-}
-
-fn network(text: &str) -> Result<Network, String> {
-    Network::parse(text).map_err(|error| error.to_string())
-}
+pub(super) const SERVER: Offering<ServerKind> = Offering {
+    parse: server_kind,
+    names: || ServerKind::names().collect(),
+};
 
 pub(super) fn scale(text: &str) -> Result<Scale, String> {
     Scale::parse(text).map_err(|error| error.to_string())
