@@ -16,19 +16,14 @@ pub struct Deferred {
     /// The time of each pixel that has changed, of text in two colours.
     pub pixel_us: Micros,
     /// The time of each pixel that was drawn and is unchanged; `None` if this was not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_us: Option<Micros>,
     /// The time of each pixel that has changed, of text with edges in greys; `None` where that was not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smooth_us: Option<Micros>,
     /// The time from the first change after a pause to its update; half an interval where that is `None`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_us: Option<Micros>,
     /// The time of each box of the changed region beyond the first; nothing where it was not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub box_us: Option<Micros>,
     /// Half the width of the 95 % confidence interval of a large update, relative to it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
 }
 

@@ -25,7 +25,6 @@ pub struct ServerParameters {
     #[serde(default)]
     pub method: Method,
     /// The costs of messages beside their operations; `None` for files from before this model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<TransportCosts>,
     /// Costs of requests: one table for each request and set of attributes.
     #[serde(default, rename = "request")]
@@ -39,25 +38,19 @@ pub struct ServerIdentity {
     /// The name to ask for the file by.
     pub name: String,
     /// The server's executable: `Xvfb`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub executable: Option<String>,
     /// The executable's arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
     /// Vendor string of the setup.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vendor: Option<String>,
     /// Release number of the setup.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub release: Option<u32>,
     /// Depth of the root window.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u8>,
     /// Width and height of the screen in pixels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub screen: Option<(u16, u16)>,
     /// True if a viewer takes the screen, for a server whose encoder runs only then (Xvnc).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub viewed: Option<bool>,
 }
 
@@ -66,13 +59,10 @@ pub struct ServerIdentity {
 #[serde(deny_unknown_fields)]
 pub struct Host {
     /// Processor model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_model: Option<String>,
     /// Number of processors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u32>,
     /// Kernel name and release.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
 }
 
@@ -81,13 +71,10 @@ pub struct Host {
 #[serde(deny_unknown_fields)]
 pub struct Method {
     /// The tool and its version, or the publication.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The date, `2026-11-20`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
     /// Further remarks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
     /// The times of a few loads at the beginning and at the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -96,7 +83,6 @@ pub struct Method {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmeasured: Vec<String>,
     /// The machine from which the costs were brought to `host`; `None` where the costs were measured there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub brought: Option<Brought>,
 }
 
@@ -113,13 +99,10 @@ impl Method {
 #[serde(deny_unknown_fields)]
 pub struct Measured {
     /// Processor time of the server, in microseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_us: Option<Micros>,
     /// Wall time, in microseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_us: Option<Micros>,
     /// Half the width of the 95 % confidence interval, relative to the time: 0.03 for ± 3 %.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
 }
 
@@ -130,14 +113,12 @@ pub struct TransportCosts {
     /// A wakeup: the server was asleep, and goes back to sleep.
     pub wakeup: Measured,
     /// The wakeup with server and client on different processors, if both were measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wakeup_other_cpu: Option<Measured>,
     /// Reading one byte of requests.
     pub byte_read: Measured,
     /// Making one reply and putting it into the client's output.
     pub reply: Measured,
     /// Writing one byte of a reply.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub byte_written: Option<Measured>,
     /// Making one event and putting it into the client's output, as for a reply.
     pub event: Measured,
@@ -145,7 +126,6 @@ pub struct TransportCosts {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after_sleep: Vec<AfterSleep>,
     /// The server's later work for changes of its screen; `None` if it does none, or if not measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deferred: Option<Deferred>,
 }
 
@@ -162,10 +142,8 @@ pub struct AfterSleep {
     pub connection_us: Micros,
     /// The cost beyond its price of drawing a million pixels that were not touched for that long; `None` if not
     /// measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub megapixel_us: Option<Micros>,
     /// Half the width of the 95 % confidence interval of the wakeup, relative to it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
 }
 
@@ -180,7 +158,6 @@ pub struct RequestCosts {
     pub attributes: BTreeMap<String, AttributeValue>,
     /// The fixed part: what the request costs whatever its items. Where it is not known a
     /// request is priced as one item of the whole op-size, as the paper does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed: Option<Measured>,
     /// Measured sizes of one item, in ascending order; each time includes the fixed part.
     pub points: Vec<Point>,
@@ -203,15 +180,11 @@ pub struct Point {
     /// The op-size.
     pub size: f64,
     /// Processor time of the server, in microseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_us: Option<Micros>,
     /// Wall time, in microseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_us: Option<Micros>,
     /// Operations per second, in place of the wall time: Xprof's own unit (equation 8).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_second: Option<f64>,
     /// Half the width of the 95 % confidence interval, relative to the time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
 }

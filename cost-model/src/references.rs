@@ -22,7 +22,6 @@ pub struct Reference {
     /// The time at the end.
     pub end_us: Micros,
     /// Half the width of the 95 % confidence interval of their ratio, relative to it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
 }
 

@@ -368,16 +368,13 @@ pub struct Server {
     /// Width and height of the default screen, in pixels.
     pub screen: (u16, u16),
     /// The server's executable, where it is local.
-    #[serde(default)]
     pub executable: Option<String>,
     /// The executable's arguments, where it is local; what follows `-auth` is blanked.
     #[serde(default)]
     pub arguments: Vec<String>,
     /// The server's process id, where it is local.
-    #[serde(default)]
     pub pid: Option<u32>,
     /// True where a viewer receives the screen, which makes Xvnc work more; `None` where unknown.
-    #[serde(default)]
     pub viewed: Option<bool>,
 }
 
@@ -385,7 +382,6 @@ pub struct Server {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct EmulatedNetwork {
     /// Speed in each direction; `None` for an unlimited speed.
-    #[serde(default)]
     pub bytes_per_second: Option<f64>,
     /// The round-trip time. A packet arrives half of this time after its sending.
     pub round_trip_ns: u64,
@@ -470,10 +466,8 @@ pub struct Opened {
     /// `unix`, `abstract` or `tcp`.
     pub transport: String,
     /// The client's process, where the kernel tells.
-    #[serde(default)]
     pub pid: Option<u32>,
     /// The process's name.
-    #[serde(default)]
     pub name: Option<String>,
     /// The process's command line.
     #[serde(default)]
@@ -491,10 +485,8 @@ pub struct CpuTime {
     /// CPU time of all its threads so far, in nanoseconds.
     pub cpu_ns: u64,
     /// Voluntary context switches of its living threads.
-    #[serde(default)]
     pub voluntary_switches: Option<u64>,
     /// Involuntary ones.
-    #[serde(default)]
     pub involuntary_switches: Option<u64>,
 }
 

@@ -24,10 +24,8 @@ pub struct Comparison {
     /// The version of this layout: 1.
     pub format: u32,
     /// The recording.
-    #[serde(default)]
     pub trace: Option<TraceReport>,
     /// The recorded server's own time for the recording, where that is known.
-    #[serde(default)]
     pub recorded: Option<RecordedTime>,
     /// The servers, in the order asked for; each once for each network.
     pub servers: Vec<ComparedServer>,

@@ -52,29 +52,7 @@ const ALL: u32 = (1 << COMPONENTS) - 1;
 /// The value of each component in a new GC (protocol, CreateGC): GXcopy, all planes,
 /// foreground 0, background 1, and so on.
 const DEFAULTS: [u32; COMPONENTS] = [
-    3,
-    u32::MAX,
-    0,
-    1,
-    0,
-    0,
-    1,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    1,
-    0,
-    0,
-    0,
-    0,
-    4,
-    1,
+    3, !0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 4, 1,
 ];
 
 /// Components with no default that a session can know: the tile is a pixmap of unspecified
