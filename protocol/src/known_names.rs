@@ -4,60 +4,21 @@ use crate::name_table::{CORE, events_and_errors};
 use crate::request_names::{core_request_name, extension_request_name};
 use crate::{Extension, Symbol};
 
-/// The extensions whose messages have names here.
-static EXTENSIONS: &[&str] = &[
-    "Apple-WM",
-    "BIG-REQUESTS",
-    "Composite",
-    "DAMAGE",
-    "DMX",
-    "DOUBLE-BUFFER",
-    "DPMS",
-    "DRI2",
-    "DRI3",
-    "Extended-Visual-Information",
-    "GLX",
-    "Generic Event Extension",
-    "LBX",
-    "MIT-SCREEN-SAVER",
-    "MIT-SHM",
-    "MIT-SUNDRY-NONSTANDARD",
-    "Multi-Buffering",
-    "NV-CONTROL",
-    "Present",
-    "RANDR",
-    "RECORD",
-    "RENDER",
-    "SECURITY",
-    "SELinux",
-    "SHAPE",
-    "SYNC",
-    "TOG-CUP",
-    "X-Resource",
-    "XC-APPGROUP",
-    "XC-MISC",
-    "XEVIE",
-    "XFIXES",
-    "XFree86-Bigfont",
-    "XFree86-DGA",
-    "XFree86-DRI",
-    "XFree86-VidModeExtension",
-    "XINERAMA",
-    "XInputExtension",
-    "XKEYBOARD",
-    "XTEST",
-    "XTestExtension1",
-    "XVideo",
-    "XVideo-MotionCompensation",
-    "XpExtension",
-];
+/// The extensions whose messages have names here, with commas between them.
+const EXTENSIONS: &str = "\
+    Apple-WM,BIG-REQUESTS,Composite,DAMAGE,DMX,DOUBLE-BUFFER,DPMS,DRI2,DRI3,\
+    Extended-Visual-Information,GLX,Generic Event Extension,LBX,MIT-SCREEN-SAVER,MIT-SHM,\
+    MIT-SUNDRY-NONSTANDARD,Multi-Buffering,NV-CONTROL,Present,RANDR,RECORD,RENDER,SECURITY,\
+    SELinux,SHAPE,SYNC,TOG-CUP,X-Resource,XC-APPGROUP,XC-MISC,XEVIE,XFIXES,XFree86-Bigfont,\
+    XFree86-DGA,XFree86-DRI,XFree86-VidModeExtension,XINERAMA,XInputExtension,XKEYBOARD,XTEST,\
+    XTestExtension1,XVideo,XVideo-MotionCompensation,XpExtension";
 
 /// The names of all requests, events and errors that have one: the core protocol's, and those of
 /// each extension after its name.
 pub fn known_names() -> Vec<String> {
     let core = (0..128).filter_map(core_request_name);
     let core = core.chain(events_and_errors(CORE));
-    let of_extensions = EXTENSIONS.iter().flat_map(|name| of_extension(name));
+    let of_extensions = EXTENSIONS.split(',').flat_map(of_extension);
     core.map(str::to_owned).chain(of_extensions).collect()
 }
 

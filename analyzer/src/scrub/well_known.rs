@@ -9,125 +9,45 @@ const PREFIXES: [&str; 9] = [
 ];
 
 /// Names of selections, targets and types (ICCCM, section 2.6).
-const ATOMS: [&str; 17] = [
-    "ATOM_PAIR",
-    "CLIPBOARD",
-    "CLIPBOARD_MANAGER",
-    "COMPOUND_TEXT",
-    "C_STRING",
-    "DELETE",
-    "INCR",
-    "INSERT_PROPERTY",
-    "INSERT_SELECTION",
-    "LENGTH",
-    "MANAGER",
-    "MULTIPLE",
-    "SAVE_TARGETS",
-    "TARGETS",
-    "TEXT",
-    "TIMESTAMP",
-    "UTF8_STRING",
-];
+const ATOMS: &str = "\
+    ATOM_PAIR,CLIPBOARD,CLIPBOARD_MANAGER,COMPOUND_TEXT,C_STRING,DELETE,INCR,INSERT_PROPERTY,\
+    INSERT_SELECTION,LENGTH,MANAGER,MULTIPLE,SAVE_TARGETS,TARGETS,TEXT,TIMESTAMP,UTF8_STRING";
 
 /// The longest name that begins like one of a convention and may be one.
 const LONGEST: usize = 40;
 
 /// Foundries of X.Org's fonts.
-const FOUNDRIES: [&str; 16] = [
-    "",
-    "*",
-    "adobe",
-    "arabic",
-    "b&h",
-    "bitstream",
-    "daewoo",
-    "dec",
-    "isas",
-    "jis",
-    "misc",
-    "mutt",
-    "schumacher",
-    "sony",
-    "sun",
-    "xos4",
-];
+const FOUNDRIES: &str =
+    ",*,adobe,arabic,b&h,bitstream,daewoo,dec,isas,jis,misc,mutt,schumacher,sony,sun,xos4";
 
 /// Families of X.Org's fonts.
-const FAMILIES: [&str; 31] = [
-    "*",
-    "charter",
-    "clean",
-    "clearlyu",
-    "clearlyu alternate glyphs",
-    "clearlyu arabic",
-    "clearlyu arabic extra",
-    "clearlyu devanagari",
-    "clearlyu devangari extra",
-    "clearlyu ligature",
-    "clearlyu pua",
-    "courier",
-    "cursor",
-    "fangsong ti",
-    "fixed",
-    "gothic",
-    "helvetica",
-    "lucida",
-    "lucidabright",
-    "lucidatypewriter",
-    "mincho",
-    "new century schoolbook",
-    "newspaper",
-    "nil",
-    "open look cursor",
-    "open look glyph",
-    "song ti",
-    "symbol",
-    "terminal",
-    "times",
-    "utopia",
-];
+const FAMILIES: &str = "\
+    *,charter,clean,clearlyu,clearlyu alternate glyphs,clearlyu arabic,clearlyu arabic extra,\
+    clearlyu devanagari,clearlyu devangari extra,clearlyu ligature,clearlyu pua,courier,\
+    cursor,fangsong ti,fixed,gothic,helvetica,lucida,lucidabright,lucidatypewriter,mincho,\
+    new century schoolbook,newspaper,nil,open look cursor,open look glyph,song ti,symbol,\
+    terminal,times,utopia";
 
 /// Aliases of X.Org's fonts, but for those like `6x13` and `9x15bold`.
-const ALIASES: [&str; 24] = [
-    "*",
-    "a14",
-    "cursor",
-    "decw$cursor",
-    "decw$session",
-    "fixed",
-    "hanzigb16fs",
-    "hanzigb16st",
-    "hanzigb24st",
-    "heb6x13",
-    "heb8x13",
-    "k14",
-    "kana14",
-    "kanji16",
-    "kanji24",
-    "nil2",
-    "olcursor",
-    "r14",
-    "r16",
-    "r24",
-    "rk14",
-    "rk16",
-    "rk24",
-    "variable",
-];
+const ALIASES: &str = "\
+    *,a14,cursor,decw$cursor,decw$session,fixed,hanzigb16fs,hanzigb16st,hanzigb24st,heb6x13,\
+    heb8x13,k14,kana14,kanji16,kanji24,nil2,olcursor,r14,r16,r24,rk14,rk16,rk24,variable";
 
 /// True for a well-known name of an atom.
 pub(super) fn is_atom(name: &[u8]) -> bool {
     let of_convention = |prefix: &&str| name.starts_with(prefix.as_bytes());
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    is_one_of(&PREDEFINED_ATOMS, name)
-        || is_one_of(&ATOMS, name)
+    PREDEFINED_ATOMS
+        .iter()
+        .any(|known| known.as_bytes() == name)
+        || is_one_of(ATOMS, name)
         || (name.len() <= LONGEST && name.iter().all(plain) && PREFIXES.iter().any(of_convention))
 }
 
 /// True for the name or pattern of one of X.Org's own fonts.
 pub(super) fn is_font(name: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
-    is_one_of(&ALIASES, &name) || is_cell(&name) || is_description(&name)
+    is_one_of(ALIASES, &name) || is_cell(&name) || is_description(&name)
 }
 
 /// `6x13`, `7x13bold`, `9x15-iso8859-1`… of the alias files.
@@ -157,39 +77,19 @@ fn is_description(name: &[u8]) -> bool {
     };
     let mut fields = fields.split(|byte| *byte == b'-');
     let mut is_next_of = |names| fields.next().is_some_and(|field| is_one_of(names, field));
-    is_next_of(&FOUNDRIES) && is_next_of(&FAMILIES) && fields.all(|field| field.len() <= 16)
+    is_next_of(FOUNDRIES) && is_next_of(FAMILIES) && fields.all(|field| field.len() <= 16)
 }
 
-fn is_one_of(names: &[&str], name: &[u8]) -> bool {
-    names.iter().any(|known| known.as_bytes() == name)
+/// True for one of `names`, which have commas between them.
+fn is_one_of(names: &str, name: &[u8]) -> bool {
+    names.split(',').any(|known| known.as_bytes() == name)
 }
 
 /// Extensions whose messages are known here: the bodies of the others go.
-const KNOWN: [&str; 23] = [
-    "BIG-REQUESTS",
-    "Composite",
-    "DAMAGE",
-    "DOUBLE-BUFFER",
-    "DPMS",
-    "DRI2",
-    "DRI3",
-    "GLX",
-    "Generic Event Extension",
-    "MIT-SCREEN-SAVER",
-    "MIT-SHM",
-    "Present",
-    "RANDR",
-    "RENDER",
-    "SHAPE",
-    "SYNC",
-    "XC-MISC",
-    "XFIXES",
-    "XINERAMA",
-    "XInputExtension",
-    "XKEYBOARD",
-    "XTEST",
-    "XVideo",
-];
+const KNOWN: &str = "\
+    BIG-REQUESTS,Composite,DAMAGE,DOUBLE-BUFFER,DPMS,DRI2,DRI3,GLX,Generic Event Extension,\
+    MIT-SCREEN-SAVER,MIT-SHM,Present,RANDR,RENDER,SHAPE,SYNC,XC-MISC,XFIXES,XINERAMA,\
+    XInputExtension,XKEYBOARD,XTEST,XVideo";
 
 /// True where the layout of messages of this name is known.
 pub(super) fn is_known(name: &str) -> bool {
@@ -197,7 +97,8 @@ pub(super) fn is_known(name: &str) -> bool {
         Some(("Unknown", _)) => false,
         // A number stands where a request or an event has no name.
         Some((extension, message)) => {
-            KNOWN.contains(&extension) && !message.starts_with(|first: char| first.is_ascii_digit())
+            is_one_of(KNOWN, extension.as_bytes())
+                && !message.starts_with(|first: char| first.is_ascii_digit())
         }
         None => true,
     }

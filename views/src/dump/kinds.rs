@@ -1,5 +1,9 @@
 //! The meaning of numbers in a message's fields, by the fields' names.
 
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
 /// The meaning of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NumberKind {
@@ -30,176 +34,46 @@ pub(super) fn kind(message: &str, field: &str, of_type: Option<u32>) -> NumberKi
         "context" | "mode" | "modes" | "id" | "format" | "time" => NumberKind::Plain,
         // Names that are no text are atoms (XFIXES, RANDR, XKB).
         "name" | "groups" | "kt_level_names" => NumberKind::Atom,
-        field if !may_be_listed(field) => NumberKind::Plain,
-        field if ATOMS.binary_search(&field).is_ok() => NumberKind::Atom,
-        field if IDS.binary_search(&field).is_ok() => NumberKind::Id,
-        _ => NumberKind::Plain,
+        field => LISTED.get(field).copied().unwrap_or(NumberKind::Plain),
     }
 }
 
-/// The lengths of the names in the lists, by first letter: a bit for each length.
-static LENGTHS: [u32; 128] = lengths(lengths([0; 128], ATOMS), IDS);
+/// The fields that are atoms.
+const ATOMS: &str = "\
+    atom atoms attribute compat_name cursor_atom dev_type device_type geometry_name indicator \
+    indicator_names keycodes_name label labels phys_symbols_name properties property \
+    radio_group_names resource_type selection symbols_name type_names types_name \
+    virtual_mod_names";
 
-const fn lengths(mut of: [u32; 128], names: &[&str]) -> [u32; 128] {
-    let mut at = 0;
-    while at < names.len() {
-        let name = names[at].as_bytes();
-        of[name[0] as usize] |= 1 << name.len();
-        at += 1;
-    }
-    of
-}
+/// The fields that are ids.
+const IDS: &str = "\
+    above_sibling affected_window alarm alphamap background_pixmap bad_value barrier bitmap \
+    border_pixmap child children cid clip_mask clipmask clones cmap cmaps colormap confine_to \
+    counter crtc crtcs cursor damage default_colormap dest destination destination_window \
+    drawable drawables dst dst_drawable dst_gc dst_win dst_window event event_window existing \
+    fbconfig fence fence_list fid focus font gc glx_pixmap glx_window glxwindow glyphset \
+    grab_window gsid idle_fence mask_font mask_format mid output outputs overlay_win owner \
+    parent parts pbuffer picture pid pixmap provider providers read_drawable region repair \
+    request_window requestor resource_id_base resource_id_mask root root_visual saver_window \
+    share_list shmseg sibling source source1 source2 source_bitmap source_font source_window \
+    src src_cmap src_drawable src_gc src_win src_window stipple syncobj target_crtc tile update \
+    update_region valid valid_region visual visual_id wait_fence wid window";
 
-/// A quick test by length and first letter: most fields, such as coordinates, are in neither list.
-fn may_be_listed(field: &str) -> bool {
-    let first = field.as_bytes().first().map(|first| usize::from(*first));
-    let lengths = first.and_then(|first| LENGTHS.get(first)).copied();
-    field.len() < 32 && lengths.unwrap_or_default() & 1 << field.len() != 0
-}
-
-/// The fields that are atoms, in order, to be searched.
-const ATOMS: &[&str] = &[
-    "atom",
-    "atoms",
-    "attribute",
-    "compat_name",
-    "cursor_atom",
-    "dev_type",
-    "device_type",
-    "geometry_name",
-    "indicator",
-    "indicator_names",
-    "keycodes_name",
-    "label",
-    "labels",
-    "phys_symbols_name",
-    "properties",
-    "property",
-    "radio_group_names",
-    "resource_type",
-    "selection",
-    "symbols_name",
-    "type_names",
-    "types_name",
-    "virtual_mod_names",
-];
-
-/// The fields that are ids, in order, to be searched.
-const IDS: &[&str] = &[
-    "above_sibling",
-    "affected_window",
-    "alarm",
-    "alphamap",
-    "background_pixmap",
-    "bad_value",
-    "barrier",
-    "bitmap",
-    "border_pixmap",
-    "child",
-    "children",
-    "cid",
-    "clip_mask",
-    "clipmask",
-    "clones",
-    "cmap",
-    "cmaps",
-    "colormap",
-    "confine_to",
-    "counter",
-    "crtc",
-    "crtcs",
-    "cursor",
-    "damage",
-    "default_colormap",
-    "dest",
-    "destination",
-    "destination_window",
-    "drawable",
-    "drawables",
-    "dst",
-    "dst_drawable",
-    "dst_gc",
-    "dst_win",
-    "dst_window",
-    "event",
-    "event_window",
-    "existing",
-    "fbconfig",
-    "fence",
-    "fence_list",
-    "fid",
-    "focus",
-    "font",
-    "gc",
-    "glx_pixmap",
-    "glx_window",
-    "glxwindow",
-    "glyphset",
-    "grab_window",
-    "gsid",
-    "idle_fence",
-    "mask_font",
-    "mask_format",
-    "mid",
-    "output",
-    "outputs",
-    "overlay_win",
-    "owner",
-    "parent",
-    "parts",
-    "pbuffer",
-    "picture",
-    "pid",
-    "pixmap",
-    "provider",
-    "providers",
-    "read_drawable",
-    "region",
-    "repair",
-    "request_window",
-    "requestor",
-    "resource_id_base",
-    "resource_id_mask",
-    "root",
-    "root_visual",
-    "saver_window",
-    "share_list",
-    "shmseg",
-    "sibling",
-    "source",
-    "source1",
-    "source2",
-    "source_bitmap",
-    "source_font",
-    "source_window",
-    "src",
-    "src_cmap",
-    "src_drawable",
-    "src_gc",
-    "src_win",
-    "src_window",
-    "stipple",
-    "syncobj",
-    "target_crtc",
-    "tile",
-    "update",
-    "update_region",
-    "valid",
-    "valid_region",
-    "visual",
-    "visual_id",
-    "wait_fence",
-    "wid",
-    "window",
-];
+/// The meaning of the fields that are listed.
+static LISTED: LazyLock<FxHashMap<&str, NumberKind>> = LazyLock::new(|| {
+    let atoms = ATOMS.split(' ').map(|field| (field, NumberKind::Atom));
+    let ids = IDS.split(' ').map(|field| (field, NumberKind::Id));
+    atoms.chain(ids).collect()
+});
 
 #[cfg(test)]
 mod tests {
-    use super::{ATOMS, IDS, NumberKind, kind};
+    use super::{ATOMS, IDS, LISTED, NumberKind, kind};
 
     #[test]
-    fn names_are_in_order() {
-        assert!(ATOMS.is_sorted() && IDS.is_sorted());
+    fn names_are_listed_once() {
+        let words = ATOMS.split(' ').chain(IDS.split(' '));
+        assert_eq!(words.count(), LISTED.len());
         assert_eq!(kind("", "windows", None), NumberKind::Plain);
         assert_eq!(kind("", "window", None), NumberKind::Id);
     }
