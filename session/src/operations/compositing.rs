@@ -9,7 +9,7 @@ use crate::geometry::target::{DrawTarget, Effect};
 use crate::operations::composition::{self, Composition, Mask};
 use crate::operations::drawing::{push_area, rectangle_of, settle};
 use crate::operations::names::Names;
-use crate::operations::operation::{Operation, Value};
+use crate::operations::operation::Operation;
 use crate::operations::plain::pieces;
 use crate::rendering::glyphs::{self, GlyphSet};
 use crate::state::State;
@@ -237,11 +237,7 @@ fn add_traps(
 ) -> Option<()> {
     let (target, format) = state.render.target(&state.drawables, body.u32(0));
     let (dx, dy) = (f64::from(body.i16(4)?), f64::from(body.i16(6)?));
-    if let Some(format) = format {
-        operation
-            .attributes
-            .append(names.dstformat, Value::Name(format));
-    }
+    operation.attributes.append_name(names.dstformat, format);
     let mut drawn = false;
     for trap in body.list(8, 24) {
         let at = |x, y| (fixed(&trap, x) + dx, fixed(&trap, y) + dy);
@@ -316,11 +312,9 @@ fn add_glyphs(
     body: &Body<'_>,
 ) -> Option<()> {
     let set = body.u32(0).and_then(|id| state.render.glyphs.get(id));
-    if let Some(format) = set.and_then(|set| state.render.formats.get(set.format)) {
-        operation
-            .attributes
-            .append(names.glyphformat, Value::Name(format.name));
-    }
+    let format = set.and_then(|set| state.render.formats.get(set.format));
+    let name = format.map(|format| format.name);
+    operation.attributes.append_name(names.glyphformat, name);
     let count = body.u32(4)? as usize;
     let pixels =
         glyphs::added(body)?.map(|(_, glyph)| f64::from(glyph.width) * f64::from(glyph.height));

@@ -4,7 +4,7 @@ use x11prof_protocol::Symbol;
 
 use crate::geometry::clip::Area;
 use crate::operations::names::Names;
-use crate::operations::operation::{Attributes, Value};
+use crate::operations::operation::Attributes;
 use crate::rendering::pict_formats::PictFormat;
 use crate::rendering::pictures::{Filter, Picture, Source, Transform};
 use crate::rendering::render::Render;
@@ -121,36 +121,24 @@ pub(crate) struct Composition {
 
 impl Composition {
     pub(crate) fn describe(&self, attributes: &mut Attributes, names: &Names) {
-        let mut set = |name, value: Option<Symbol>| {
-            if let Some(value) = value {
-                attributes.append(name, Value::Name(value));
-            }
-        };
         let (mask_format, mask) = match self.mask {
             None => (None, None),
             Some(Mask::None) => (Some(names.none), None),
             Some(Mask::Made(format)) => (format, None),
             Some(Mask::Picture(paint)) => (paint.format, Some(paint)),
         };
+        let source = self.source;
         let component_alpha = mask.and_then(|mask| mask.component_alpha);
-        set(
-            names.componentalpha,
-            component_alpha.map(|is| if is { names.yes } else { names.no }),
-        );
-        set(names.dstformat, self.destination);
-        set(names.filter, self.source.and_then(|source| source.filter));
-        set(names.glyphformat, self.glyphs);
-        set(names.maskformat, mask_format);
-        set(names.masktransform, mask.and_then(|mask| mask.transform));
-        set(names.op, self.operator);
-        set(names.repeat, self.source.and_then(|source| source.repeat));
-        set(
-            names.srcformat,
-            self.source.and_then(|source| source.format),
-        );
-        set(
-            names.transform,
-            self.source.and_then(|source| source.transform),
-        );
+        let component_alpha = component_alpha.map(|is| if is { names.yes } else { names.no });
+        attributes.append_name(names.componentalpha, component_alpha);
+        attributes.append_name(names.dstformat, self.destination);
+        attributes.append_name(names.filter, source.and_then(|source| source.filter));
+        attributes.append_name(names.glyphformat, self.glyphs);
+        attributes.append_name(names.maskformat, mask_format);
+        attributes.append_name(names.masktransform, mask.and_then(|mask| mask.transform));
+        attributes.append_name(names.op, self.operator);
+        attributes.append_name(names.repeat, source.and_then(|source| source.repeat));
+        attributes.append_name(names.srcformat, source.and_then(|source| source.format));
+        attributes.append_name(names.transform, source.and_then(|source| source.transform));
     }
 }

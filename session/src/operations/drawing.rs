@@ -78,15 +78,13 @@ fn set_attributes(attributes: &mut Attributes, names: &Names, gc: &Gc, major: u8
     let strokes = (xproto::POLY_LINE_REQUEST..=xproto::POLY_ARC_REQUEST).contains(&major);
     let of = |component| gc.get(component);
     if fills && let Some(style) = of(Component::FillStyle).and_then(|v| names.fill_style(v)) {
-        attributes.append(names.fillstyle, Value::Name(style));
+        attributes.append_name(names.fillstyle, style);
     }
-    if let Some(function) = of(Component::Function).and_then(|v| names.function(v)) {
-        attributes.append(names.gxmode, Value::Name(function));
-    }
+    let function = of(Component::Function).and_then(|v| names.function(v));
+    attributes.append_name(names.gxmode, function);
     if strokes {
-        if let Some(style) = of(Component::LineStyle).and_then(|v| names.line_style(v)) {
-            attributes.append(names.linestyle, Value::Name(style));
-        }
+        let style = of(Component::LineStyle).and_then(|v| names.line_style(v));
+        attributes.append_name(names.linestyle, style);
         if let Some(width) = of(Component::LineWidth) {
             attributes.append(names.linewidth, Value::Number(width));
         }

@@ -1,7 +1,7 @@
 //! Images and copies: PutImage, GetImage, their MIT-SHM kin, CopyArea, CopyPlane, ClearArea and
 //! Present's Pixmap, by the area in pixels that is left after clipping.
 
-use x11prof_protocol::{Body, Request, Symbol};
+use x11prof_protocol::{Body, Request};
 use x11rb_protocol::protocol::{present, shm, xproto};
 
 use crate::extension_kind::ExtensionKind;
@@ -107,20 +107,11 @@ fn fill_in(operation: &mut Operation, names: &Names, extent: Option<Extent<'_>>)
             .attributes
             .append(names.depth, Value::Number(u32::from(depth)));
     }
-    let mut set = |name, value: Option<Symbol>| {
-        if let Some(value) = value {
-            operation.attributes.append(name, Value::Name(value));
-        }
-    };
-    set(
-        names.format,
-        extent.format.and_then(|format| names.image_format(format)),
-    );
+    let format = extent.format.and_then(|format| names.image_format(format));
+    operation.attributes.append_name(names.format, format);
     let function = extent.gc.and_then(|gc| gc.get(Component::Function));
-    set(
-        names.gxmode,
-        function.and_then(|function| names.function(function)),
-    );
+    let function = function.and_then(|function| names.function(function));
+    operation.attributes.append_name(names.gxmode, function);
     let pixels = target.pixels(extent.area);
     let drawn = push_area(&mut operation.items, pixels);
     operation.op_size = pixels;

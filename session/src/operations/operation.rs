@@ -62,6 +62,13 @@ impl Attributes {
         self.0.push((name, value));
     }
 
+    /// Sets `name`, likewise, where there is a value.
+    pub(crate) fn append_name(&mut self, name: Attribute, value: impl Into<Option<Symbol>>) {
+        if let Some(value) = value.into() {
+            self.append(name, Value::Name(value));
+        }
+    }
+
     /// The value of `name`.
     pub fn get(&self, name: Attribute) -> Option<Value> {
         self.0

@@ -7,7 +7,7 @@ use crate::extension_kind::ExtensionKind;
 use crate::geometry::target::Effect;
 use crate::latin1::latin1;
 use crate::operations::names::Names;
-use crate::operations::operation::{Operation, Value};
+use crate::operations::operation::Operation;
 use crate::state::State;
 use crate::windows::drawables::pixmap_bytes;
 
@@ -95,11 +95,7 @@ fn set_font(operation: &mut Operation, names: &Names, state: &State, body: &Body
         let of_gc = || state.gcs.get(id)?.font_name();
         state.fonts.name(id).or_else(of_gc)
     });
-    if let Some(name) = name {
-        operation
-            .attributes
-            .append(names.fontname, Value::Name(name));
-    }
+    operation.attributes.append_name(names.fontname, name);
 }
 
 /// Sets the attributes of a request that names a font: the font's file, and `loaded` if the server need not
@@ -119,12 +115,10 @@ fn set_reading(
     if !loaded && !name.as_str().contains(['*', '?']) {
         operation
             .attributes
-            .append(names.fontname, Value::Name(file_of(name)));
+            .append_name(names.fontname, file_of(name));
     }
     let value = if loaded { names.yes } else { names.no };
-    operation
-        .attributes
-        .append(names.loaded, Value::Name(value));
+    operation.attributes.append_name(names.loaded, value);
     Some(f64::from(length))
 }
 
@@ -154,9 +148,7 @@ fn set_cursor(operation: &mut Operation, names: &Names, body: &Body<'_>) -> Opti
         0 => names.no,
         _ => names.yes,
     };
-    operation
-        .attributes
-        .append(names.cursor, Value::Name(value));
+    operation.attributes.append_name(names.cursor, value);
     Some(0.0)
 }
 
@@ -168,7 +160,7 @@ fn set_event(operation: &mut Operation, names: &Names, body: &Body<'_>) {
         Some(xproto::MOTION_NOTIFY_EVENT) => names.motion,
         _ => return,
     };
-    operation.attributes.append(names.event, Value::Name(kind));
+    operation.attributes.append_name(names.event, kind);
 }
 
 /// The bytes that a ChangeProperty writes: its count of values times 8, 16 or 32 bits.

@@ -5,7 +5,7 @@ use x11rb_protocol::protocol::xproto;
 
 use crate::operations::drawing::settle;
 use crate::operations::names::Names;
-use crate::operations::operation::{Operation, Value};
+use crate::operations::operation::Operation;
 use crate::rendering::gc::Component;
 use crate::state::State;
 
@@ -60,15 +60,11 @@ pub(crate) fn operation(
     // ImageText takes neither from the GC (protocol, ImageText8).
     let poly = request.major <= xproto::POLY_TEXT16_REQUEST;
     let of = |component| gc.filter(|_| poly).and_then(|gc| gc.get(component));
-    if let Some(style) = of(Component::FillStyle).and_then(|v| names.fill_style(v)) {
-        attributes.append(names.fillstyle, Value::Name(style));
-    }
-    if let Some(font) = font {
-        attributes.append(names.fontname, Value::Name(font));
-    }
-    if let Some(function) = of(Component::Function).and_then(|v| names.function(v)) {
-        attributes.append(names.gxmode, Value::Name(function));
-    }
+    let style = of(Component::FillStyle).and_then(|v| names.fill_style(v));
+    attributes.append_name(names.fillstyle, style);
+    attributes.append_name(names.fontname, font);
+    let function = of(Component::Function).and_then(|v| names.function(v));
+    attributes.append_name(names.gxmode, function);
     let drawn = drawn && !target.area.is_empty();
     settle(operation, &target, body, drawn);
 }

@@ -6,7 +6,7 @@ use x11rb_protocol::protocol::xproto;
 use crate::geometry::target::Effect;
 use crate::ids::ClientId;
 use crate::operations::names::Names;
-use crate::operations::operation::{Operation, Value};
+use crate::operations::operation::Operation;
 use crate::state::State;
 use crate::windows::requests::{lowers, restacked};
 use crate::windows::tree::Windows;
@@ -46,17 +46,13 @@ pub(crate) fn operation(
         });
     if let Some(viewable) = taken_away(windows, body.u32(0), request.major) {
         let value = if viewable { names.yes } else { names.no };
-        operation
-            .attributes
-            .append(names.viewable, Value::Name(value));
+        operation.attributes.append_name(names.viewable, value);
     }
     if touched.is_none()
         && request.major == xproto::CONFIGURE_WINDOW_REQUEST
         && let Some(change) = body.u16(4).and_then(|mask| change(names, None, mask, body))
     {
-        operation
-            .attributes
-            .append(names.change, Value::Name(change));
+        operation.attributes.append_name(names.change, change);
     }
     let (count, effect) = touched.unwrap_or((1, Effect::Unknown));
     operation.effect = effect;
@@ -153,11 +149,7 @@ fn configure(
         return (1, Effect::Unknown);
     };
     let change = change(names, Some(window), mask, body);
-    if let Some(change) = change {
-        operation
-            .attributes
-            .append(names.change, Value::Name(change));
-    }
+    operation.attributes.append_name(names.change, change);
     let stays = || {
         let place = restacked(windows, id, body, u32::from(mask));
         place.is_some_and(|place| windows.place(id) == Some(place))
