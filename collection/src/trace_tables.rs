@@ -1,8 +1,8 @@
 //! The tables of one trace beside its episodes: requests, round trips, resources, runs of the server, marks.
 
 use x11prof_analyzer::{
-    Basis, Episode, Observation, Profile, ResourceReport, Resources, RoundTripOptions, RoundTrips,
-    ServerRuns, Stack, TraceSummary,
+    Basis, Episode, Observation, Profile, ResourceReport, Resources, RoundTrips, ServerRuns, Stack,
+    TraceSummary,
 };
 use x11prof_trace::{Control, Timestamp};
 
@@ -31,11 +31,7 @@ impl TraceTables {
             priced,
             summary: TraceSummary::default(),
             resources: Resources::default(),
-            round_trips: RoundTrips::new(&RoundTripOptions {
-                rtt_ms: 0.0,
-                client: None,
-                start_up: false,
-            }),
+            round_trips: RoundTrips::default(),
             runs: ServerRuns::default(),
             first: None,
         }

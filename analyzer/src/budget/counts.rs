@@ -13,7 +13,7 @@ const CLIENTS: usize = 1 << 14;
 const NAMES: usize = 1 << 13;
 
 /// The requests of some clients.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct BudgetCounts {
     client: Option<String>,
     counted: HashSet<ConnectionId>,
@@ -27,10 +27,7 @@ impl BudgetCounts {
     pub fn new(client: Option<&str>) -> BudgetCounts {
         BudgetCounts {
             client: client.map(str::to_owned),
-            counted: HashSet::new(),
-            requests: 0,
-            bytes: 0,
-            by_name: BTreeMap::new(),
+            ..BudgetCounts::default()
         }
     }
 

@@ -31,7 +31,7 @@ pub(crate) struct Burst {
 }
 
 /// Finds bursts.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Bursts {
     budget: u64,
     open: FxHashMap<ConnectionId, Burst>,
@@ -42,8 +42,7 @@ impl Bursts {
     pub(crate) fn new(budget: u64) -> Bursts {
         Bursts {
             budget,
-            open: FxHashMap::default(),
-            found: Vec::new(),
+            ..Bursts::default()
         }
     }
 

@@ -26,7 +26,7 @@ use crate::activity::delays::BRIEF;
 use crate::activity::server_ready::ServerReady;
 
 /// The durations that decide what belongs together, in nanoseconds.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Spans {
     /// A frame of an animation.
     pub(crate) frame: u64,

@@ -30,7 +30,7 @@ struct TrackedClient {
 }
 
 /// The state machines.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct EpisodeTracker {
     spans: Spans,
     clients: FxHashMap<ConnectionId, TrackedClient>,
@@ -111,12 +111,7 @@ impl EpisodeTracker {
     pub(crate) fn new(spans: Spans) -> EpisodeTracker {
         EpisodeTracker {
             spans,
-            clients: FxHashMap::default(),
-            processes: HashMap::new(),
-            captured: HashMap::new(),
-            around: Surroundings::default(),
-            causes: Causes::default(),
-            forest: EpisodeForest::default(),
+            ..EpisodeTracker::default()
         }
     }
 

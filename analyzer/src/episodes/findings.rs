@@ -52,7 +52,7 @@ pub struct Unmatched {
 }
 
 /// Sums over the episodes of a trace, and the longest ones.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Findings {
     pub(crate) options: EpisodeOptions,
     names: BTreeMap<ConnectionId, String>,
@@ -118,40 +118,9 @@ impl Findings {
     pub(crate) fn new(options: &EpisodeOptions) -> Findings {
         Findings {
             options: options.clone(),
-            names: BTreeMap::new(),
-            programs: BTreeMap::new(),
-            first: None,
-            kept: BTreeMap::new(),
-            number: 0,
-            seen: 0,
-            omitted: 0,
-            left_out: 0,
-            latencies: Distribution::default(),
-            total: 0,
-            under_3: 0,
-            perceptible: 0,
-            triggers: Default::default(),
-            landmarks: Landmarks::default(),
-            groups: Landmarks::default(),
-            patterns: Patterns::default(),
-            series: Series::default(),
-            processes: HashMap::new(),
-            unscheduled: 0,
             bursts: Bursts::new(options.frame()),
-            long: LongEpisodes::default(),
-            modal: Modal::default(),
             user: Instances::new(options.events.clone()),
-            covered: IntervalUnion::default(),
-            first_act: None,
-            last_act: Timestamp::default(),
-            ending: None,
-            waits: IntervalUnion::default(),
-            added: [0; 2],
-            busy: Busy::default(),
-            waited_idle: 0,
-            connected: BTreeMap::new(),
-            connected_for: 0,
-            landmarks_seen: BTreeSet::new(),
+            ..Findings::default()
         }
     }
 

@@ -37,7 +37,7 @@ impl Remainder {
 pub(crate) type RemainderKey = (ResourceKind, Symbol, u16, u16, u8, Option<u32>);
 
 /// The resources of a client.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct ClientUse {
     pub(crate) id_base: Option<u32>,
     pub(crate) kinds: BTreeMap<ResourceKind, KindUse>,
@@ -49,11 +49,8 @@ pub(crate) struct ClientUse {
 impl ClientUse {
     fn new(opened: Timestamp) -> ClientUse {
         ClientUse {
-            id_base: None,
-            kinds: BTreeMap::new(),
-            closed: None,
-            remained: BTreeMap::new(),
             opened,
+            ..ClientUse::default()
         }
     }
 

@@ -31,7 +31,7 @@ const REQUESTS: usize = 1 << 12;
 const LISTED: usize = 10_000;
 
 /// The user's choices.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct RoundTripOptions {
     /// The round-trip latency that times are computed for, in milliseconds.
     pub rtt_ms: f64,
@@ -51,7 +51,7 @@ struct ClientTotals {
 }
 
 /// Finds the round trips in what it observes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct RoundTrips {
     options: RoundTripOptions,
     start_ups: Vec<StartUpReport>,
@@ -70,15 +70,7 @@ impl RoundTrips {
     pub fn new(options: &RoundTripOptions) -> RoundTrips {
         RoundTrips {
             options: options.clone(),
-            start_ups: Vec::new(),
-            clients: FxHashMap::default(),
-            places: Places::default(),
-            ahead: FxHashMap::default(),
-            singles: Vec::new(),
-            more: 0,
-            waited_locally: 0,
-            insights: Insights::default(),
-            first: None,
+            ..RoundTrips::default()
         }
     }
 

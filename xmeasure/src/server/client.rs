@@ -51,7 +51,7 @@ pub(crate) struct Client {
 impl Client {
     /// Connects nothing more: sets the stage on a connection that is set up.
     pub(crate) fn new(raw: RawConnection) -> Result<Client, MeasureError> {
-        let mut tracker = Tracker::new();
+        let mut tracker = Tracker::default();
         tracker.sent(&raw.setup_bytes.0);
         tracker.received(&raw.setup_bytes.1);
         let screen = raw

@@ -7,6 +7,7 @@ use x11prof_session::{ClientId, Observed, Operation, Session};
 const CLIENT: ClientId = ClientId(1);
 
 /// Follows one connection.
+#[derive(Default)]
 pub(crate) struct Tracker {
     connection: Connection,
     extensions: Extensions,
@@ -14,14 +15,6 @@ pub(crate) struct Tracker {
 }
 
 impl Tracker {
-    pub(crate) fn new() -> Tracker {
-        Tracker {
-            connection: Connection::new(),
-            extensions: Extensions::new(),
-            session: Session::new(),
-        }
-    }
-
     /// Takes the client's bytes, and returns their operations.
     pub(crate) fn sent(&mut self, bytes: &[u8]) -> Vec<Operation> {
         self.feed(Side::Client, bytes)

@@ -36,7 +36,7 @@ type Log = Arc<Mutex<Vec<LoggedMessage>>>;
 /// A client of such a server, and a second tracker of the same session, after `prepare` has made its resources.
 pub(crate) fn connected<T>(prepare: impl FnOnce(&mut Client) -> T) -> (Client, Tracker, T) {
     let (client, log, prepared) = connected_with(prepare);
-    let mut tracker = Tracker::new();
+    let mut tracker = Tracker::default();
     tracker.sent(&client.raw.setup_bytes.0);
     tracker.received(&client.raw.setup_bytes.1);
     for sent in &log {
