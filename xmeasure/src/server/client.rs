@@ -102,22 +102,19 @@ impl Client {
     ) -> Result<Window, MeasureError> {
         let wid = self.id();
         self.send(CreateWindowRequest {
-            depth: 0,
             wid,
             parent: self.screen.root,
             x,
-            y: 0,
             width: side,
             height: side,
-            border_width: 0,
             class: WindowClass::INPUT_OUTPUT,
-            visual: 0,
             value_list: std::borrow::Cow::Owned(
                 xproto::CreateWindowAux::new()
                     .background_pixel(self.screen.white_pixel)
                     .override_redirect(1)
                     .event_mask(mask),
             ),
+            ..CreateWindowRequest::default()
         })?;
         Ok(wid)
     }
@@ -237,19 +234,17 @@ impl Client {
     pub(crate) fn small_window(&mut self) -> Result<Window, MeasureError> {
         let wid = self.id();
         self.send(CreateWindowRequest {
-            depth: 0,
             wid,
             parent: self.arena,
             x: ARENA.cast_signed(),
             y: ARENA.cast_signed(),
             width: SMALL,
             height: SMALL,
-            border_width: 0,
             class: WindowClass::INPUT_OUTPUT,
-            visual: 0,
             value_list: std::borrow::Cow::Owned(
                 xproto::CreateWindowAux::new().background_pixel(self.screen.white_pixel),
             ),
+            ..CreateWindowRequest::default()
         })?;
         self.send(MapWindowRequest { window: wid })?;
         Ok(wid)

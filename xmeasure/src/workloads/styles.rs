@@ -147,12 +147,10 @@ impl Styles {
             gc: of_stipple,
             width: 8,
             height: 8,
-            dst_x: 0,
-            dst_y: 0,
-            left_pad: 0,
             depth: 1,
             // A checkerboard, whatever the order of bits and bytes; scanlines of 32 bits.
             data: [[0x55_u8; 4], [0xAA; 4]].concat().repeat(4).into(),
+            ..PutImageRequest::default()
         })?;
         let (black, white) = (client.screen.black_pixel, client.screen.white_pixel);
         let on_tile = client.gc(tile, CreateGCAux::new().foreground(white))?;

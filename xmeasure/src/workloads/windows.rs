@@ -115,17 +115,15 @@ pub(super) fn child_at(child: u16, children: u16) -> (i16, i16) {
 
 pub(super) fn create(wid: Window, parent: Window, (x, y): (i16, i16), side: u16) -> Vec<u8> {
     core(CreateWindowRequest {
-        depth: 0,
         wid,
         parent,
         x,
         y,
         width: side,
         height: side,
-        border_width: 0,
         class: WindowClass::INPUT_OUTPUT,
-        visual: 0,
         value_list: Cow::Owned(CreateWindowAux::new().background_pixel(0)),
+        ..CreateWindowRequest::default()
     })
 }
 

@@ -57,14 +57,11 @@ impl Layers {
             src,
             mask,
             dst,
-            src_x: 0,
-            src_y: 0,
-            mask_x: 0,
-            mask_y: 0,
             dst_x,
             dst_y,
             width,
             height,
+            ..CompositeRequest::default()
         })
     }
 }

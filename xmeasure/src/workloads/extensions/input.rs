@@ -8,11 +8,11 @@ use x11rb_protocol::protocol::xinput::{
     XIQueryPointerRequest, XIQueryVersionRequest, XISelectEventsRequest, XIUngrabDeviceRequest,
 };
 use x11rb_protocol::protocol::xkb::{
-    BoolCtrl, EventType, GetCompatMapRequest, GetControlsRequest, GetDeviceInfoRequest,
+    EventType, GetCompatMapRequest, GetControlsRequest, GetDeviceInfoRequest,
     GetIndicatorMapRequest, GetIndicatorStateRequest, GetMapRequest, GetNamedIndicatorRequest,
     GetNamesRequest, GetStateRequest, Group, ID, LatchLockStateRequest, LedClass, MapPart,
     NameDetail, PerClientFlag, PerClientFlagsRequest, SelectEventsAux, SelectEventsRequest,
-    SetOfGroup, UseExtensionRequest, VMod, XIFeature,
+    SetOfGroup, UseExtensionRequest,
 };
 use x11rb_protocol::protocol::xproto::{GrabMode, ModMask};
 use x11rb_protocol::protocol::xtest;
@@ -81,11 +81,9 @@ fn devices(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), Me
     let enabled = client.atom("Device Enabled")?;
     loads.plain(major.bytes(XIGetPropertyRequest {
         deviceid: POINTER,
-        delete: false,
         property: enabled,
-        type_: 0,
-        offset: 0,
         len: 4,
+        ..XIGetPropertyRequest::default()
     }));
     // A passive grab on a window that is not mapped: nobody's input is taken away.
     let modifiers = [0_u32];
@@ -157,22 +155,7 @@ fn keyboard(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), M
         loads.costly(major.bytes(GetMapRequest {
             device_spec,
             full,
-            partial: MapPart::from(0_u16),
-            first_type: 0,
-            n_types: 0,
-            first_key_sym: 0,
-            n_key_syms: 0,
-            first_key_action: 0,
-            n_key_actions: 0,
-            first_key_behavior: 0,
-            n_key_behaviors: 0,
-            virtual_mods: VMod::from(0_u16),
-            first_key_explicit: 0,
-            n_key_explicit: 0,
-            first_mod_map_key: 0,
-            n_mod_map_keys: 0,
-            first_v_mod_map_key: 0,
-            n_v_mod_map_keys: 0,
+            ..GetMapRequest::default()
         }));
     }
     let which = NameDetail::from(0x3FFF_u32);
@@ -185,24 +168,18 @@ fn keyboard(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), M
         first_si: 0,
         n_si: 0,
     }));
-    let none = || BoolCtrl::from(0_u32);
     loads.plain(major.bytes(PerClientFlagsRequest {
         device_spec,
         change: PerClientFlag::DETECTABLE_AUTO_REPEAT,
-        value: PerClientFlag::from(0_u32),
-        ctrls_to_change: none(),
-        auto_ctrls: none(),
-        auto_ctrls_values: none(),
+        ..PerClientFlagsRequest::default()
     }));
     indicators(client, plan, loads, major)?;
     let details = SelectEventsAux::new();
     loads.plain(major.bytes(SelectEventsRequest {
         device_spec,
         clear: EventType::BELL_NOTIFY,
-        select_all: EventType::from(0_u16),
-        affect_map: MapPart::from(0_u16),
-        map: MapPart::from(0_u16),
         details: std::borrow::Cow::Owned(details),
+        ..SelectEventsRequest::default()
     }));
     Ok(())
 }
@@ -224,12 +201,8 @@ fn indicators(
     }));
     loads.plain(major.bytes(GetDeviceInfoRequest {
         device_spec,
-        wanted: XIFeature::from(0_u16),
-        all_buttons: false,
-        first_button: 0,
-        n_buttons: 0,
         led_class: LedClass::KBD_FEEDBACK_CLASS,
-        led_id: 0,
+        ..GetDeviceInfoRequest::default()
     }));
     loads.plain(major.bytes(same_locks(plan)));
     Ok(())

@@ -104,14 +104,12 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
         Workload::varied(Sync::RoundTrip, work, |_| {
             major.bytes(GetImageRequest {
                 drawable: window,
-                x: 0,
-                y: 0,
                 width: side,
                 height: side,
                 plane_mask: !0,
                 format: ImageFormat::Z_PIXMAP.into(),
                 shmseg: segment,
-                offset: 0,
+                ..GetImageRequest::default()
             })
         })
     };

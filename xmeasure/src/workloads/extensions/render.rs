@@ -206,13 +206,10 @@ impl Render {
         let transform = Transform {
             matrix11,
             matrix12,
-            matrix13: 0,
             matrix21,
             matrix22,
-            matrix23: 0,
-            matrix31: 0,
-            matrix32: 0,
             matrix33: ONE,
+            ..Transform::default()
         };
         self.major
             .bytes(SetPictureTransformRequest { picture, transform })

@@ -95,11 +95,8 @@ fn outputs(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureError> {
         loads.plain(major.bytes(randr::GetOutputPropertyRequest {
             output,
             property,
-            type_: 0,
-            long_offset: 0,
             long_length: 32,
-            delete: false,
-            pending: false,
+            ..randr::GetOutputPropertyRequest::default()
         }));
     }
     if let Some(&crtc) = resources.crtcs.first() {

@@ -42,9 +42,7 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
         operation: SO::SET,
         destination_kind: SK::BOUNDING,
         destination_window: window,
-        x_offset: 0,
-        y_offset: 0,
-        source_bitmap: 0,
+        ..MaskRequest::default()
     }));
     loads.plain(major.bytes(CombineRequest {
         operation: SO::SET,

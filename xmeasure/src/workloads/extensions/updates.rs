@@ -135,19 +135,10 @@ fn presents(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), M
             window,
             pixmap,
             serial: 1,
-            valid: 0,
             update,
-            x_off: 0,
-            y_off: 0,
-            target_crtc: 0,
-            wait_fence: 0,
-            idle_fence: 0,
             // The options present at once, and by copying, so that the pixmap is free again.
             options: u32::from(present::Option::ASYNC) | u32::from(present::Option::COPY),
-            target_msc: 0,
-            divisor: 0,
-            remainder: 0,
-            notifies: (&[]).into(),
+            ..present::PixmapRequest::default()
         };
         let bytes = major.bytes(request);
         let work = usize::from(side) * usize::from(side);
@@ -182,9 +173,7 @@ fn notifications(client: &mut Client, loads: &mut Loads, major: Major) -> Result
     loads.plain(major.bytes(present::NotifyMSCRequest {
         window,
         serial: 1,
-        target_msc: 0,
-        divisor: 0,
-        remainder: 0,
+        ..present::NotifyMSCRequest::default()
     }));
     Ok(())
 }
