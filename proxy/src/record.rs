@@ -46,9 +46,10 @@ use crate::watch::Watch;
 use crate::{clock, link, process_info};
 
 /// The display server that is recorded.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Target {
     /// The display that DISPLAY names.
+    #[default]
     Environment,
     /// The display with this name.
     Display(String),
@@ -59,7 +60,7 @@ pub enum Target {
 }
 
 /// The display or server to record, and the destination of the records.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct RecordConfig {
     /// The trace file. A file of this name becomes `FILE.old` once a client has sent something. Without a trace file
     /// only `watch` gets the records.

@@ -48,24 +48,12 @@ impl StandIn<'_> {
         let config = RecordConfig {
             output: Some(trace.to_owned()),
             target,
-            listen: None,
-            tcp: None,
-            any_user: false,
             command,
-            time: None,
-            full: false,
             queue_bytes: DEFAULT_QUEUE_BYTES,
-            link: false,
             labels,
-            network: None,
-            rewrites: Vec::new(),
             recorder: RECORDER.to_owned(),
-            watch: None,
             filter: Some(without_its_own),
-            mark_key: None,
-            collect: None,
-            stacks: Vec::new(),
-            keep_symbols: false,
+            ..RecordConfig::default()
         };
         let recorded = record(&config, |_| {}).map_err(why)?;
         self.end(&outcome, &recorded, trace)
@@ -86,21 +74,14 @@ impl StandIn<'_> {
         }
         let stop = Arc::new(AtomicBool::new(false));
         let config = AttachConfig {
-            run_stacks: false,
-            keep_symbols: false,
             output: Some(trace.to_owned()),
             target,
-            time: None,
             stop: Arc::clone(&stop),
-            full: false,
             queue_bytes: DEFAULT_QUEUE_BYTES,
             labels: self.labels(),
             recorder: RECORDER.to_owned(),
-            watch: None,
-            filter: None,
             takes_marks: true,
-            mark_key: None,
-            max_cost: None,
+            ..AttachConfig::default()
         };
         let mut command = Some(command);
         let recorded = attach(&config, |notice| {

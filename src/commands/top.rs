@@ -1,10 +1,8 @@
 //! `x11prof top`: what each client costs the server now, or did at a time of a recording.
 
-use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 use x11prof_analyzer::{BasisOption, ClientsNow, FRAME_MS, NowOptions, NowReport};
@@ -56,18 +54,12 @@ fn attaching(arguments: &Top, watch: Watch, time: Option<Duration>) -> AttachCon
             Some(display) => Target::Display(display.clone()),
             None => Target::Environment,
         },
-        output: None,
         time,
-        stop: Arc::default(),
-        full: false,
         queue_bytes: QUEUE,
-        labels: BTreeMap::new(),
         recorder: RECORDER.to_owned(),
         watch: Some(watch),
-        filter: None,
-        takes_marks: false,
-        mark_key: None,
         max_cost: arguments.max_cost,
+        ..AttachConfig::default()
     }
 }
 

@@ -65,7 +65,7 @@ const DEAF: usize = 3;
 const UNFINISHED: &str = "the server did not tell in time what it still held for the recorder: the last messages are not in the trace";
 
 /// The server to attach to, and the destination of the records.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct AttachConfig {
     /// The display server.
     pub target: Target,
