@@ -48,8 +48,6 @@ pub(crate) fn run(arguments: &Top) -> Outcome {
 /// The parameters of attaching to the display.
 fn attaching(arguments: &Top, watch: Watch, time: Option<Duration>) -> AttachConfig {
     AttachConfig {
-        run_stacks: false,
-        keep_symbols: false,
         target: match &arguments.display {
             Some(display) => Target::Display(display.clone()),
             None => Target::Environment,
