@@ -95,7 +95,7 @@ pub(crate) enum GroupBy {
     Drawable,
     /// The property, selection or message type of a request
     Atom,
-    /// The program's function that made the request (record --stacks=requests)
+    /// The program's function that made the request, or that ran (record --stacks=requests, cpu)
     Function,
     /// The line of the program's source that made the request
     Line,

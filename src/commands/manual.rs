@@ -92,8 +92,8 @@ fn below(command: &Command, out: &mut dyn Write) -> io::Result<()> {
 /// The completions for a shell.
 pub(crate) fn completions(shell: Shell) -> Outcome {
     let mut command = Arguments::command();
-    emit(None, |mut out| {
-        clap_complete::generate(shell, &mut command, "x11prof", &mut out);
-        Ok(())
-    })
+    // The generator breaks off where a pipe is closed.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut command, "x11prof", &mut script);
+    emit(None, |out| Ok(out.write_all(&script)?))
 }

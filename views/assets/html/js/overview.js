@@ -58,7 +58,7 @@ function chart(place, caption, data, series, { x = "linear", y = "linear", heigh
       width: Math.max(240, holder.clientWidth), height,
       scales: { x: { time: false, ...log(x) }, y: log(y) },
       axes: [{ ...axis, values: (_, at) => at.map((value) => (value === null ? "" : String(+value.toPrecision(3)))) },
-        { ...axis, size: 64, values: (_, at) => at.map((value) => (value === null ? "" : series[1].axis ? series[1].axis(value) : time(value))) }],
+        { ...axis, size: 76, values: (_, at) => at.map((value) => (value === null ? "" : series[1].axis ? series[1].axis(value) : time(value))) }],
       series: series.map((line, index) => (index === 0 ? line
         : { width: 2, points: { size: 5 }, ...line, stroke: colour(line.stroke) })),
       cursor, hooks,
