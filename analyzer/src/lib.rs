@@ -111,11 +111,11 @@ pub use profile::tally::Line;
 pub use profile::total::TotalReport;
 pub use profile::{BasisOption, Blocking, Profile, TransportLine, profile_trace};
 pub use recorded_server::{recorded_host, recorded_server};
-pub use resources::Resources;
 pub use resources::report::{
     ClientResources, HeldOverTime, KindResources, PixelFormatReport, RemainderReport,
     ResourceReport, SizeReport, SummedClients, SummedKind,
 };
+pub use resources::{Resources, StackHeld};
 pub use roundtrips::report::{
     Ahead, AtRtt, BlockingRequest, ClientRoundTrips, DuplicateRequest, Place, RoundTripsReport,
     Suggestion, TotalRoundTrips, Wait,

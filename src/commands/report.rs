@@ -155,12 +155,19 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         let names = functions.whole();
         let waits = callers.map(|callers| callers.stacks(&names, &summary));
         let runs = running.stacks(&names, &summary);
+        let resources = held.as_ref();
+        let held = resources.map(|held| held.held_by_stack(&names, &summary));
         profile.name_stacks(names);
         let made = match of_code {
             true => profile.stacks(&summary),
             false => Vec::new(),
         };
-        Code::new(&made, &waits.unwrap_or_default(), &runs)
+        Code::new(
+            &made,
+            &waits.unwrap_or_default(),
+            &runs,
+            &held.unwrap_or_default(),
+        )
     });
     let name = path.to_string_lossy();
     let mut report =

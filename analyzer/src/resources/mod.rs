@@ -14,13 +14,14 @@ mod tests;
 
 use std::collections::{BTreeMap, HashMap};
 
-use x11prof_protocol::Message;
+use x11prof_protocol::{Message, Symbol};
 use x11prof_session::{ClientId, PixmapFormat, Resource, ResourceChange, Session};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use crate::code_stacks::StackNames;
 use crate::elapsed::Elapsed;
 use crate::pipeline::{Observation, Seen};
+use crate::trace_summary::TraceSummary;
 use clients::{ClientUse, Clients, Remainder, RemainderKey};
 use kind_use::{Held, KindUse, size};
 
@@ -33,6 +34,19 @@ pub struct Resources {
     held: HashMap<u32, Held>,
     pub(crate) elapsed: Elapsed,
     stacks: StackNames,
+}
+
+/// Memory of the server that a client holds, made on one stack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StackHeld {
+    /// The client.
+    pub client: String,
+    /// The program's functions, the outermost first.
+    pub place: Vec<String>,
+    /// The request that made the resources.
+    pub request: String,
+    /// Bytes.
+    pub bytes: u64,
 }
 
 impl Resources {
@@ -176,6 +190,32 @@ impl Resources {
             );
         }
         groups
+    }
+
+    /// Bytes that each client holds at the end, or held at its own, by the stack on which the resources were made.
+    pub fn held_by_stack(&self, names: &StackNames, summary: &TraceSummary) -> Vec<StackHeld> {
+        let mut held: BTreeMap<(ConnectionId, u32, Symbol), u64> = BTreeMap::new();
+        for (id, of) in self.clients.iter() {
+            let remained = match of.closed {
+                Some(_) => of.remained.clone(),
+                None => self.remaining(id),
+            };
+            for ((_, request, .., stack), one) in remained {
+                if let Some(stack) = stack.filter(|_| one.bytes > 0) {
+                    let key = (id, names.first_alike(stack), request);
+                    *held.entry(key).or_default() += one.bytes;
+                }
+            }
+        }
+        let of = |((client, stack, request), bytes): ((ConnectionId, u32, Symbol), u64)| {
+            Some(StackHeld {
+                client: summary.client_name(client),
+                place: names.of(stack)?.iter().rev().cloned().collect(),
+                request: request.to_string(),
+                bytes,
+            })
+        };
+        held.into_iter().filter_map(of).collect()
     }
 
     /// The name of a stack.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use x11prof_analyzer::{Stack, StackRun, StackWaits};
+use x11prof_analyzer::{Stack, StackHeld, StackRun, StackWaits};
 
 /// A function with less than this share of everything, by all weights, is left out: it would be narrower than a pixel.
 const LEAST: f64 = 0.0005;
@@ -11,8 +11,8 @@ const LEAST: f64 = 0.0005;
 /// The leaf of the time that a client ran.
 const RUNS: &str = "(runs)";
 
-/// The server's milliseconds, requests, bytes both ways, round trips, the client's milliseconds.
-type Sums = [f64; 5];
+/// The server's milliseconds, requests, bytes both ways, round trips, the client's milliseconds, bytes held.
+type Sums = [f64; 6];
 
 /// The tree as a list, each node before its calls: readers of JSON bear no depth of a hundred calls.
 #[derive(Debug, Default, Serialize)]
@@ -65,26 +65,38 @@ impl Node {
 }
 
 impl Code {
-    /// The tree of a profile's stacks, of the waits on the same ones, and of where clients ran.
-    pub fn new(stacks: &[Stack], waits: &[StackWaits], runs: &[StackRun]) -> Code {
+    /// The tree of a profile's stacks, of the waits and of what is held by the same ones, and of where clients ran.
+    pub fn new(
+        stacks: &[Stack],
+        waits: &[StackWaits],
+        runs: &[StackRun],
+        held: &[StackHeld],
+    ) -> Code {
         let mut root = Node::default();
+        let mut put = |client: &str, place: &[String], request: &str, sums: &[(usize, f64)]| {
+            let mut all = Sums::default();
+            sums.iter().for_each(|(weight, sum)| all[*weight] = *sum);
+            root.put(client, place, request, all);
+        };
         for of in stacks {
             let bytes = of.sent.saturating_add(of.returned);
             let sums = [
-                of.server.0 / 1000.0,
-                of.count as f64,
-                bytes as f64,
-                0.0,
-                0.0,
+                (0, of.server.0 / 1000.0),
+                (1, of.count as f64),
+                (2, bytes as f64),
             ];
-            root.put(&of.client, &of.place, &of.request, sums);
+            put(&of.client, &of.place, &of.request, &sums);
         }
         for of in waits {
-            let sums = [0.0, 0.0, 0.0, of.round_trips as f64, 0.0];
-            root.put(&of.client, &of.place, &of.request, sums);
+            let sums = [(3, of.round_trips as f64)];
+            put(&of.client, &of.place, &of.request, &sums);
         }
         for of in runs {
-            root.put(&of.client, &of.place, RUNS, [0.0, 0.0, 0.0, 0.0, of.ran_ms]);
+            put(&of.client, &of.place, RUNS, &[(4, of.ran_ms)]);
+        }
+        for of in held {
+            let sums = [(5, of.bytes as f64)];
+            put(&of.client, &of.place, &of.request, &sums);
         }
         let least = root.sums.map(|sum| LEAST * sum);
         let mut list = Vec::new();
@@ -95,7 +107,7 @@ impl Code {
 
 #[cfg(test)]
 mod tests {
-    use x11prof_analyzer::{Stack, StackRun, StackWaits};
+    use x11prof_analyzer::{Stack, StackHeld, StackRun, StackWaits};
     use x11prof_cost_model::Micros;
 
     use super::Code;
@@ -128,8 +140,14 @@ mod tests {
             place: names(&["main"]),
             ran_ms: 6.0,
         }];
-        let code = Code::new(&stacks, &waits, &runs);
-        assert_eq!(code.0[0].sums, [4.0001, 3.0, 120.0, 2.0, 6.0]);
+        let held = [StackHeld {
+            client: "app".to_owned(),
+            place: names(&["main", "draw"]),
+            request: "PolyLine".to_owned(),
+            bytes: 4096,
+        }];
+        let code = Code::new(&stacks, &waits, &runs, &held);
+        assert_eq!(code.0[0].sums, [4.0001, 3.0, 120.0, 2.0, 6.0, 4096.0]);
         let nodes: Vec<_> = code.0.iter().map(|one| (one.depth, &*one.name)).collect();
         let expected = [
             (0, "all"),
@@ -143,13 +161,13 @@ mod tests {
             (4, "NoOperation"),
         ];
         assert_eq!(nodes, expected);
-        assert_eq!(code.0[5].sums, [3.0, 1.0, 40.0, 0.0, 0.0]);
+        assert_eq!(code.0[5].sums, [3.0, 1.0, 40.0, 0.0, 0.0, 4096.0]);
         // What no weight shows is left out.
         let few = Stack {
             server: Micros(1.0),
             ..Stack::default()
         };
-        let code = Code::new(&[stacks[0].clone(), few], &waits, &[]);
+        let code = Code::new(&[stacks[0].clone(), few], &waits, &[], &[]);
         assert!(code.0.iter().all(|one| !one.name.is_empty()));
     }
 }
