@@ -56,19 +56,16 @@ impl Opcode {
 /// A request of the core protocol, whose major opcodes end at 127.
 #[inline]
 pub(crate) fn core_opcode(major: u8) -> &'static Opcode {
-    static CORE: OnceLock<Box<[Opcode; 128]>> = OnceLock::new();
-    let table = CORE.get_or_init(|| {
-        Box::new(std::array::from_fn(|major| {
-            let major = major as u8;
-            let known = request_names::core_request_name(major);
-            let name = match known {
-                Some(name) => Symbol::new(name),
-                None => Symbol::new(&format!("Unknown:{major}")),
-            };
-            Opcode::new(name, reply_parser(None, major, 0), known.map(|_| false))
-        }))
-    });
-    &table[usize::from(major & 0x7F)]
+    static CORE: [OnceLock<Opcode>; 128] = [const { OnceLock::new() }; 128];
+    let major = major & 0x7F;
+    CORE[usize::from(major)].get_or_init(|| {
+        let known = request_names::core_request_name(major);
+        let name = match known {
+            Some(name) => Symbol::new(name),
+            None => Symbol::new(&format!("Unknown:{major}")),
+        };
+        Opcode::new(name, reply_parser(None, major, 0), known.map(|_| false))
+    })
 }
 
 /// A request of an extension.
