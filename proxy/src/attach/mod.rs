@@ -202,12 +202,13 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         .into_iter()
         .for_each(|one| clients.leave_out(one));
     tell_existing(&mut clients, &tap, existing);
+    // Who is told may end the recording at once.
+    let ending = Ending::new(config);
     on(Notice::Attached {
         display: display.clone(),
         clients: clients.count,
     });
 
-    let ending = Ending::new(config);
     let mut meter = attachment
         .prices
         .map(|prices| CostMeter::new(prices, clock::now()));
