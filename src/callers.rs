@@ -164,19 +164,13 @@ impl FunctionNames {
     }
 
     /// Fails where the recording at `path` does not tell which function made a request, nor where the program ran.
-    pub(crate) fn needed(
-        &self,
-        path: &Path,
-        running: Option<&Running>,
-    ) -> Result<(), CommandError> {
-        let why = match running {
-            _ if self.of_requests => return Ok(()),
-            Some(running) if !running.is_empty() => return Ok(()),
-            Some(running) if running.has_sampled() => "no sample of the clients is in this part",
-            Some(_) => {
+    pub(crate) fn needed(&self, path: &Path, running: &Running) -> Result<(), CommandError> {
+        let why = match running.has_sampled() {
+            _ if self.of_requests || !running.is_empty() => return Ok(()),
+            true => "no sample of the clients is in this part",
+            false => {
                 "it has no stacks of requests or running clients: record it with --stacks=requests,cpu"
             }
-            None => "it has no stacks of requests: record it with --stacks=requests",
         };
         Err(CommandError::file(path, why))
     }

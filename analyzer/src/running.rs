@@ -83,6 +83,9 @@ pub struct RunningReport {
     pub places: Vec<RanIn>,
 }
 
+/// The leaf of the time that a client ran, below its functions.
+pub const RUNS: &str = "(runs)";
+
 /// The time that a client ran on one stack.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StackRun {

@@ -137,7 +137,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         ));
     }
     if arguments.by.by().is_some_and(By::is_of_code) {
-        functions.needed(path, Some(&running))?;
+        functions.needed(path, &running)?;
     }
     let groups = arguments.by.by().filter(|_| !of_code);
     let groups = groups.map(|by| (&mut profile, by));

@@ -460,6 +460,16 @@ fn each_function_has_the_time_that_it_ran() {
         let page = place.ok("report x11prof.mcap --by line".split(' '));
         assert!(page.contains("paint (burner.c:"), "{page}");
         assert!(page.contains("Where clients ran"), "{page}");
+        let alone = "record --server xvfb --stacks=cpu -o cpu.mcap --";
+        place.ok(alone.split(' ').chain([program.as_str()]));
+        let export = "export cpu.mcap --to collapsed --by stack -o ran";
+        place.ok(export.split(' '));
+        let ran = std::fs::read_to_string(place.path("ran")).expect("stacks");
+        let painting = ran.lines().find(|line| line.contains("paint"));
+        assert!(
+            painting.is_some_and(|line| line.contains(";(runs) ")),
+            "{ran}"
+        );
         let episodes = place.ok("episodes x11prof.mcap --worst 1".split(' '));
         assert!(episodes.contains("Ran in paint [burner] ("), "{episodes}");
         let issues = place.ok("issues x11prof.mcap --details".split(' '));
@@ -513,7 +523,10 @@ fn a_program_whose_requests_have_no_stacks_is_told_of() {
         let refused = place.run(words);
         assert_eq!(refused.status(), Some(1), "{refused}");
         let said = refused.stderr();
-        assert!(said.contains("record it with --stacks=requests"), "{said}");
+        assert!(
+            said.contains("record it with --stacks=requests,cpu"),
+            "{said}"
+        );
     }
     let timeline = [
         "export", "--to", "perfetto", "--by", "stack", "-o", "timeline",

@@ -33,6 +33,8 @@ pub struct Stack {
     pub returned: u64,
     /// The server's time for the requests and events, in microseconds.
     pub server: Micros,
+    /// The time that the client ran, in microseconds.
+    pub ran: Micros,
 }
 
 /// A client, a window, and the kind of work for the client there.

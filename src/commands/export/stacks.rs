@@ -1,7 +1,7 @@
 //! Exports of sums: whose the server's time was, client by client, window by window or function by function.
 
-use x11prof_analyzer::{Basis, Blocking, By, Profile, Stack, TraceSummary};
-use x11prof_cost_model::Substitutions;
+use x11prof_analyzer::{Basis, Blocking, By, Profile, RUNS, Running, Stack, TraceSummary};
+use x11prof_cost_model::{Micros, Substitutions};
 use x11prof_views::export::collapsed::collapsed;
 use x11prof_views::export::pprof::pprof;
 
@@ -21,11 +21,13 @@ pub(super) fn export(arguments: &Export) -> Outcome {
     let by = arguments.by.by();
     let mut functions = FunctionNames::default();
     let mut profile = Profile::new(&prices.parameters, &rules, Blocking::default()).stacked(by);
+    let mut running = Running::default();
     let mut summary = TraceSummary::default();
     pass.follow_changes(profile.knows_updates());
     pass.run(|observation| {
         summary.observe(observation);
         functions.observe(observation);
+        running.observe(observation);
         profile.observe(observation);
     })?;
     profile.end();
@@ -36,17 +38,40 @@ pub(super) fn export(arguments: &Export) -> Outcome {
         Basis::Measured => "measured",
         Basis::Carried | Basis::Modelled => "by prices",
     };
-    say!("server time is {basis}");
-    if let Some(why) = prices.elsewhere.filter(|_| !measured) {
-        say!("warning: {why}");
-    }
+    let mut runs = Vec::new();
     if by == By::Stack {
-        functions.needed(path, None)?;
-        profile.name_stacks(functions.whole());
+        functions.needed(path, &running)?;
+        let names = functions.whole();
+        runs = running.stacks(&names, &summary);
+        profile.name_stacks(names);
     }
-    let stacks = profile.stacks(&summary);
+    let of_requests = by != By::Stack || functions.are_of_requests();
+    let is_pprof = arguments.to == ExportFormat::Pprof;
+    let mut stacks = Vec::new();
+    if of_requests {
+        say!("server time is {basis}");
+        if let Some(why) = prices.elsewhere.filter(|_| !measured) {
+            say!("warning: {why}");
+        }
+        stacks = profile.stacks(&summary);
+    } else {
+        say!("the time is that of samples of the running clients");
+    }
+    stacks.extend(runs.into_iter().map(|run| Stack {
+        client: run.client,
+        place: run.place,
+        request: RUNS.to_owned(),
+        ran: Micros(1000.0 * run.ran_ms),
+        // One time has a place in collapsed stacks.
+        server: Micros(if of_requests || is_pprof {
+            0.0
+        } else {
+            1000.0 * run.ran_ms
+        }),
+        ..Stack::default()
+    }));
     let shows = |stack: &Stack| stack.server.0.round() >= 1.0;
-    if arguments.to != ExportFormat::Pprof && !stacks.iter().any(shows) {
+    if !is_pprof && !stacks.iter().any(shows) {
         return Err(CommandError::file(
             path,
             "nothing in it took the server a microsecond; --to pprof has its counts and bytes",

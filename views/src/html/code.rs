@@ -3,13 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use x11prof_analyzer::{Stack, StackHeld, StackRun, StackWaits};
+use x11prof_analyzer::{RUNS, Stack, StackHeld, StackRun, StackWaits};
 
 /// A function with less than this share of everything, by all weights, is left out: it would be narrower than a pixel.
 const LEAST: f64 = 0.0005;
-
-/// The leaf of the time that a client ran.
-const RUNS: &str = "(runs)";
 
 /// The server's milliseconds, requests, bytes both ways, round trips, the client's milliseconds, bytes held.
 type Sums = [f64; 6];
@@ -123,6 +120,7 @@ mod tests {
             sent: 8,
             returned: 32,
             server: Micros(server),
+            ..Stack::default()
         };
         let stacks = [
             stack(&["main", "draw"], "PolyLine", 3000.0),

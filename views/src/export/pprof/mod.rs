@@ -16,11 +16,12 @@ use x11prof_analyzer::{Stack, TraceSummary};
 use proto::{Function, Line, Location, Profile, Sample, ValueType};
 
 /// The values of a sample, with their units.
-const SAMPLE_TYPES: [(&str, &str); 4] = [
+const SAMPLE_TYPES: [(&str, &str); 5] = [
     ("server_time", "nanoseconds"),
     ("requests", "count"),
     ("sent", "bytes"),
     ("received", "bytes"),
+    ("client_time", "nanoseconds"),
 ];
 
 /// Writes the stacks of the recording that `summary` is of.
@@ -75,6 +76,7 @@ fn profile(stacks: &[Stack], summary: &TraceSummary) -> Profile {
                 number(stack.count),
                 number(stack.sent),
                 number(stack.returned),
+                (stack.ran.0 * 1000.0).round() as i64,
             ],
         });
     }
@@ -126,6 +128,7 @@ mod tests {
             sent: 24,
             returned: 32,
             server: Micros(server),
+            ran: Micros(0.5),
         };
         let stacks = [stack("PolyLine", 1.5), stack("GetInputFocus", 0.25)];
         let mut file = Vec::new();
@@ -150,10 +153,13 @@ mod tests {
         assert_eq!(
             read,
             [
-                ("PolyLine<(no window)<xterm".into(), vec![1500, 3, 24, 32]),
+                (
+                    "PolyLine<(no window)<xterm".into(),
+                    vec![1500, 3, 24, 32, 500]
+                ),
                 (
                     "GetInputFocus<(no window)<xterm".into(),
-                    vec![250, 3, 24, 32]
+                    vec![250, 3, 24, 32, 500]
                 ),
             ]
         );
