@@ -346,6 +346,30 @@ fn each_request_has_the_function_that_made_it() {
 }
 
 #[test]
+fn stacks_of_distributed_programs_reach_their_first_function() {
+    for (program, package) in [
+        ("gtk3-widget-factory", "gtk-3-examples"),
+        ("featherpad", "featherpad"),
+        ("xterm", "xterm"),
+    ] {
+        needs(program, package);
+        let place = Place::new();
+        let record = "record --server xvfb --stacks=requests --seconds 3 --";
+        place.ok(record.split(' ').chain([program]));
+        let report = place.json("roundtrips x11prof.mcap --format json".split(' '));
+        let callers = &report["callers"];
+        let of = |figure: &str| callers[figure].as_u64().expect("a count");
+        assert!(of("round_trips") > 40, "{program}: {callers:#}");
+        assert!(
+            20 * of("whole") >= 19 * of("round_trips"),
+            "{program}: {} of {}",
+            of("whole"),
+            of("round_trips")
+        );
+    }
+}
+
+#[test]
 fn each_request_of_python_has_its_function_and_line() {
     needs("python3", "python3-tk");
     let place = Place::new();
