@@ -290,17 +290,13 @@ fn functions(frame: &StackFrame, names: Option<&mut Names>) -> Vec<FunctionRepor
     let Some(names) = names else {
         return reported(&frame.file, Vec::new(), frame.address);
     };
-    let found = names.of(&place).into_iter().map(|one| SymbolFunction {
+    let (found, start) = names.of(&place);
+    let found = found.into_iter().map(|one| SymbolFunction {
         name: one.name,
         line: one.line,
         inlined: one.is_inlined,
     });
-    let found: Vec<SymbolFunction> = found.collect();
-    let start = match found.is_empty() {
-        true => names.start(&place),
-        false => None,
-    };
-    reported(&frame.file, found, start.unwrap_or(frame.address))
+    reported(&frame.file, found.collect(), start.unwrap_or(frame.address))
 }
 
 /// Functions of a file; one without a name is known by its beginning.

@@ -76,11 +76,7 @@ impl StackNumbers {
                 file: file.into(),
                 address,
             };
-            let functions = names.of(&frame);
-            let start = match functions.is_empty() {
-                true => names.start(&frame),
-                false => None,
-            };
+            let (functions, start) = names.of(&frame);
             let functions = functions.into_iter().map(|one| SymbolFunction {
                 name: one.name,
                 line: one.line,

@@ -320,7 +320,7 @@ mod tests {
             std::thread::sleep(Duration::from_millis(1));
         };
         assert!(seen.is_whole, "{seen:?}");
-        let innermost = names.of(&seen.frames[0]);
+        let (innermost, _) = names.of(&seen.frames[0]);
         assert!(innermost[0].name.contains("read"), "{innermost:?}");
         drop(ours);
         assert!(cat.wait().expect("it ran").success());

@@ -31,9 +31,18 @@ pub struct Names {
 }
 
 impl Names {
-    /// The functions of a frame, the innermost first: several where calls were inlined, none where no table knows
-    /// the address.
-    pub fn of(&mut self, frame: &Frame) -> Vec<Function> {
+    /// The functions of a frame, the innermost first: several where calls were inlined. Where no table knows the address, none,
+    /// and the address at which the function begins in its file: a stripped file tells this as well.
+    pub fn of(&mut self, frame: &Frame) -> (Vec<Function>, Option<u64>) {
+        let functions = self.functions(frame);
+        let start = match functions.is_empty() {
+            true => self.start(frame),
+            false => None,
+        };
+        (functions, start)
+    }
+
+    fn functions(&mut self, frame: &Frame) -> Vec<Function> {
         if let Some(known) = self.known.get(frame) {
             return known.clone();
         }
@@ -42,8 +51,7 @@ impl Names {
         found
     }
 
-    /// The address at which a frame's function begins in its file. A stripped file tells this as well.
-    pub fn start(&mut self, frame: &Frame) -> Option<u64> {
+    fn start(&mut self, frame: &Frame) -> Option<u64> {
         let tables = self.tables.entry(Arc::clone(&frame.file));
         let tables = tables.or_insert_with(|| {
             let file = ReadCache::new(File::open(&*frame.file).ok()?);

@@ -55,11 +55,7 @@ usage: cargo xtask TASK
 pub fn task(arguments: &[String]) -> ExitCode {
     let done = match arguments.first().map(String::as_str) {
         Some("demo") => demo::demo(),
-        // The bench of the analysis runs programs that it builds for release: it does nothing that takes time itself.
-        Some("bench") if is_of_analysis(arguments) => {
-            run::run(cargo_validation(&[]).args(arguments))
-        }
-        Some("bench" | "validate") => run::run(cargo_validation(&["--release"]).args(arguments)),
+        Some("bench" | "validate") => run::run(cargo_validation().args(arguments)),
         Some("calibrate") => calibrate::calibrate(&arguments[1..]),
         Some("package") => package::package(&arguments[1..]),
         Some("pictures") => pictures::pictures(&arguments[1..]),
@@ -83,14 +79,10 @@ pub fn task(arguments: &[String]) -> ExitCode {
     }
 }
 
-fn is_of_analysis(arguments: &[String]) -> bool {
-    arguments.get(1).is_some_and(|which| which == "analyze")
-}
-
-/// The program that validates and benches with the product's crates.
-fn cargo_validation(profile: &[&str]) -> std::process::Command {
+/// The program that validates and benches with the product's crates, built for release.
+fn cargo_validation() -> std::process::Command {
     let mut cargo = run::cargo();
-    cargo.args(["run", "--quiet", "--locked"]).args(profile);
+    cargo.args(["run", "--quiet", "--release", "--locked"]);
     cargo.args(["--package", "x11prof-validation", "--"]);
     cargo
 }

@@ -17,9 +17,16 @@ use crate::{resources, stalls};
 pub fn text(report: &ProfileReport, page: &Page) -> String {
     let mut text = verdict(report, page);
     text.push('\n');
-    text.push_str(&table(report, page).on(page));
-    text.push_str(&legend(report, page));
+    // Without stacks of requests, requests are not what was asked for.
+    let is_of_clients = report.running.is_some() && report.groups.is_none();
+    if !is_of_clients || page.all {
+        text.push_str(&table(report, page).on(page));
+        text.push_str(&legend(report, page));
+    }
     if let Some(running) = &report.running {
+        if !is_of_clients || page.all {
+            text.push('\n');
+        }
         text.push_str(&ran(running, page));
     }
     if page.all {
@@ -198,15 +205,15 @@ fn ran(report: &RunningReport, page: &Page) -> String {
     }
     // What is smaller is the sum's rounding.
     if rest > 1e-6 * report.ran_ms {
-        row("(less each)".to_owned(), rest);
+        row("(others)".to_owned(), rest);
     }
     row("Total".to_owned(), report.ran_ms);
     table.no_bar();
     table.bold();
     let calls = match report.by.as_str() {
         "function" => {
-            "; a function has all that it calls, unless half of its time is in rows of their own; less each: functions \
-             with less than a fiftieth"
+            "; a function has all that it calls, unless half of its time is in rows of their own; others: what else their \
+             callers did, and functions with less than a fiftieth"
         }
         _ => "",
     };
@@ -216,7 +223,7 @@ fn ran(report: &RunningReport, page: &Page) -> String {
     );
     let about = page.wrap(&about, 0);
     let about = page.paint(Style::Faint, about.trim_end());
-    format!("\n{}{about}\n", table.on(page))
+    format!("{}{about}\n", table.on(page))
 }
 
 fn legend(report: &ProfileReport, page: &Page) -> String {
