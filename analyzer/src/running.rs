@@ -33,6 +33,8 @@ pub struct Running {
     samples: Vec<Sample>,
     /// True once a sample came, of whatever part.
     any: bool,
+    /// True where time inside of the kernel has samples too.
+    kernel: bool,
     /// The processes of connections.
     processes: FxHashMap<ConnectionId, u32>,
 }
@@ -42,7 +44,7 @@ pub struct Running {
 pub struct RanIn {
     /// A function, a line or a stack.
     pub place: String,
-    /// Milliseconds, outside of the kernel; a function's with all that it calls. No time is in two places.
+    /// Milliseconds; a function's with all that it calls. No time is in two places.
     pub ran_ms: f64,
 }
 
@@ -79,6 +81,8 @@ pub struct RunningReport {
     pub samples: u64,
     /// The time that they stand for.
     pub ran_ms: f64,
+    /// True where time inside of the kernel has samples too.
+    pub kernel: bool,
     /// The places, the most time first.
     pub places: Vec<RanIn>,
 }
@@ -112,13 +116,17 @@ impl Running {
                     at_ns,
                     stack,
                     ran_ns,
+                    kernel,
                 },
-            ) if self.samples.len() < SAMPLES => self.add(Sample {
-                pid: *pid,
-                at: *at_ns,
-                stack: *stack,
-                nanos: *ran_ns,
-            }),
+            ) if self.samples.len() < SAMPLES => {
+                self.kernel = *kernel;
+                self.add(Sample {
+                    pid: *pid,
+                    at: *at_ns,
+                    stack: *stack,
+                    nanos: *ran_ns,
+                });
+            }
             _ => {}
         }
     }
@@ -153,6 +161,7 @@ impl Running {
             by: by.to_owned(),
             samples: self.samples.len() as u64,
             ran_ms: nanos as f64 / 1e6,
+            kernel: self.kernel,
             places: match by {
                 "function" => functions(self.samples.iter(), names, REPORTED),
                 _ => places(self.samples.iter(), names),
@@ -305,6 +314,7 @@ mod tests {
                 at_ns: at,
                 stack,
                 ran_ns: 2_000_000,
+                kernel: true,
             });
         }
         trace.end();
@@ -325,6 +335,7 @@ mod tests {
         };
         let report = running.report(&names, "function").unwrap();
         assert_eq!((report.samples, report.ran_ms), (4, 8.0));
+        assert!(report.kernel);
         let of = |name: &str, ms: f64| (name.to_owned(), ms);
         assert_eq!(shown(report.places), [of("f5", 4.0), of("f9", 4.0)]);
         let part = running.between(ConnectionId(7), (20, 40), &names);

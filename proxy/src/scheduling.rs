@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use x11prof_trace::{Control, Switch, SwitchKind, Timestamp, Waiting};
 
 use crate::handler_times::HandlerTimes;
-use crate::perf::{Drained, Outputs, Rings, Wanted};
+use crate::perf::{Drained, Outputs, Rings, Wanted, may_sample_kernel};
 use crate::stack_unwinding::{Copied, Reason, StackQueue};
 use crate::tap::{RecorderInput, Tap};
 use crate::{clock, cpu_clock, process_info};
@@ -76,12 +76,16 @@ impl Scheduling {
         run_stacks: Option<StackQueue>,
     ) -> Scheduling {
         let (outputs, rings) = open(Wanted::Switches);
-        let sampled = run_stacks.as_ref().map(|_| open(Wanted::Samples));
+        let kernel = run_stacks.is_some() && may_sample_kernel();
+        let sampled = run_stacks
+            .as_ref()
+            .map(|_| open(Wanted::Samples { kernel }));
         let (samples, sample_rings) = sampled.unzip();
         let shared = Arc::new(WatchedProcesses::default());
         let watcher = Watcher {
             rings,
             sample_rings: sample_rings.flatten().zip(run_stacks),
+            kernel,
             shared: Arc::clone(&shared),
             tap: tap.clone(),
             timer,
@@ -224,6 +228,8 @@ fn why_not(error: &std::io::Error) -> String {
 struct Watcher {
     rings: Option<Rings>,
     sample_rings: Option<(Rings, StackQueue)>,
+    /// True where threads are sampled inside of the kernel as well.
+    kernel: bool,
     shared: Arc<WatchedProcesses>,
     tap: Tap,
     timer: Option<HandlerTimes>,
@@ -356,7 +362,9 @@ impl Watcher {
                 queue.put(Copied {
                     at: sample.at,
                     copy: sample.copy,
-                    reason: Reason::Run,
+                    reason: Reason::Run {
+                        kernel: self.kernel,
+                    },
                 });
             }
         }

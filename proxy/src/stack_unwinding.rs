@@ -42,8 +42,8 @@ pub(crate) enum Reason {
         connection: ConnectionId,
         took: Duration,
     },
-    /// The thread ran, for a sample's period.
-    Run,
+    /// The thread ran, for a sample's period; `kernel` where time inside of the kernel counts.
+    Run { kernel: bool },
 }
 
 /// The way to the thread.
@@ -141,11 +141,12 @@ fn unwind(copies: &Receiver<Copied>, numbers: &StackNumbers, tap: &Tap) {
                 stack,
                 took_ns: u64::try_from(took.as_nanos()).unwrap_or(u64::MAX),
             },
-            Reason::Run => Control::RunStack {
+            Reason::Run { kernel } => Control::RunStack {
                 pid,
                 at_ns,
                 stack,
                 ran_ns: SAMPLE_PERIOD,
+                kernel,
             },
         };
         tap.control(now, control);

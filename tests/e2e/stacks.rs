@@ -456,8 +456,10 @@ fn each_request_of_python_has_its_function_and_line() {
     );
     let micros = |line: &&str| line.rsplit(' ').next()?.parse::<f64>().ok();
     let drawn: f64 = drawing.iter().filter_map(micros).sum();
-    let time = 1000.0 * arcs["server_ms"].as_f64().expect("a time");
-    assert!((drawn / time - 1.0).abs() < 0.05, "{drawn} of {time}");
+    // The stacks have what the server read and woke for these requests as well; each line is rounded.
+    let ms = |part: &str| arcs[part].as_f64().expect("a time");
+    let time = 1000.0 * (ms("server_ms") + ms("transport_ms"));
+    assert!((drawn - time).abs() <= 1.5, "{drawn} of {time}");
 }
 
 #[test]
@@ -480,10 +482,12 @@ fn each_function_has_the_time_that_it_ran() {
             of.and_then(|one| one["ran_ms"].as_f64())
                 .unwrap_or_else(|| panic!("{name}: {running:#}"))
         };
-        // A sample stands for two milliseconds.
+        // A sample stands for two milliseconds. A kernel that shows us nothing of its inside has no samples of the time in
+        // which it works in these functions' stead.
+        let least = if running["kernel"] == true { 0.92 } else { 0.8 };
         for (name, ms) in [("lay_out", 200.0), ("paint", 300.0)] {
-            let off = ran(name) / ms - 1.0;
-            assert!(off.abs() < 0.08, "{name}: {running:#}");
+            let part = ran(name) / ms;
+            assert!(part > least && part < 1.08, "{name}: {running:#}");
         }
         let page = place.ok("report x11prof.mcap --by line".split(' '));
         assert!(page.contains("paint (burner.c:"), "{page}");

@@ -277,8 +277,11 @@ pub enum Control {
         at_ns: u64,
         /// The stack's number.
         stack: u32,
-        /// The time that the thread had run since the sample before, outside of the kernel, in nanoseconds.
+        /// The time that the thread had run since the sample before, in nanoseconds.
         ran_ns: u64,
+        /// True where the thread was sampled inside of the kernel as well; else only time outside of the kernel counts.
+        #[serde(default)]
+        kernel: bool,
     },
     /// The stacks on which clients made requests. The record stands at a time before it.
     RequestStacks {

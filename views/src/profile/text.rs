@@ -217,8 +217,12 @@ fn ran(report: &RunningReport, page: &Page) -> String {
         }
         _ => "",
     };
+    let outside = match report.kernel {
+        true => "",
+        false => " outside of the kernel",
+    };
     let about = format!(
-        "Where clients ran outside of the kernel, by {}{calls}",
+        "Where clients ran{outside}, by {}{calls}",
         counted(report.samples, "sample")
     );
     let about = page.wrap(&about, 0);

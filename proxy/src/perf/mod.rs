@@ -9,17 +9,17 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bytes::Buf;
 use perf_event_open_sys::bindings::{
-    PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_DUMMY, PERF_FLAG_FD_CLOEXEC, PERF_RECORD_EXIT,
-    PERF_RECORD_LOST, PERF_RECORD_MISC_SWITCH_OUT, PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
-    PERF_RECORD_SAMPLE, PERF_RECORD_SWITCH, PERF_SAMPLE_CPU, PERF_SAMPLE_REGS_USER,
-    PERF_SAMPLE_STACK_USER, PERF_SAMPLE_TID, PERF_SAMPLE_TIME, PERF_TYPE_SOFTWARE, perf_event_attr,
-    perf_event_mmap_page,
+    PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_DUMMY, PERF_FLAG_FD_CLOEXEC, PERF_SAMPLE_CPU,
+    PERF_SAMPLE_REGS_USER, PERF_SAMPLE_STACK_USER, PERF_SAMPLE_TID, PERF_SAMPLE_TIME,
+    PERF_TYPE_SOFTWARE, perf_event_attr, perf_event_mmap_page,
 };
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
-use x11prof_stacks::StackCopy;
-use x11prof_trace::{Switch, SwitchKind, Timestamp};
+use x11prof_trace::Switch;
+
+use self::records::{Read, Sample, WORD, length, parse};
+
+mod records;
 
 /// The time that a thread runs between two samples, in nanoseconds: it keeps step with no program's timer.
 pub(crate) const SAMPLE_PERIOD: u64 = 1_997_000;
@@ -34,7 +34,10 @@ pub(crate) enum Wanted {
     /// When it runs and when it waits.
     Switches,
     /// Its stack, each time that it has run for [`SAMPLE_PERIOD`].
-    Samples,
+    Samples {
+        /// True to have it also where the thread is inside of the kernel, by itself or for an interrupt.
+        kernel: bool,
+    },
 }
 
 impl Wanted {
@@ -43,7 +46,7 @@ impl Wanted {
     fn pages(self) -> &'static [usize] {
         match self {
             Wanted::Switches => &[64],
-            Wanted::Samples => &[256, 128, 64, 32],
+            Wanted::Samples { .. } => &[256, 128, 64, 32],
         }
     }
 }
@@ -56,13 +59,6 @@ pub(crate) struct Drained {
     pub(crate) samples: Vec<Sample>,
     /// Records that the kernel lost.
     pub(crate) lost: u64,
-}
-
-/// A running thread's stack.
-#[derive(Debug)]
-pub(crate) struct Sample {
-    pub(crate) at: Timestamp,
-    pub(crate) copy: StackCopy,
 }
 
 /// The rings of all processors.
@@ -158,7 +154,7 @@ impl Outputs {
 
     fn attach_thread(&self, tid: i32, events: &mut Vec<OwnedFd>) -> io::Result<()> {
         for (cpu, ring) in &self.rings {
-            let event = match open_event(&mut attributes(Some(self.wanted)), tid, *cpu) {
+            let event = match open_event(&mut attributes(Some(self.wanted)), tid, Some(*cpu)) {
                 // The thread has ended since.
                 Err(error) if error.raw_os_error() == Some(libc::ESRCH) => return Ok(()),
                 opened => opened?,
@@ -175,6 +171,12 @@ impl Outputs {
         }
         Ok(())
     }
+}
+
+/// True where the kernel lets us sample threads inside of the kernel: at perf_event_paranoid 1, and for an administrator.
+pub(crate) fn may_sample_kernel() -> bool {
+    let wanted = Wanted::Samples { kernel: true };
+    open_event(&mut attributes(Some(wanted)), 0, None).is_ok()
 }
 
 /// Those of an event of a thread, or of one that has a ring and nothing else.
@@ -197,7 +199,8 @@ fn attributes(wanted: Option<Wanted>) -> perf_event_attr {
             // A thread that ends has no switch: its end is a separate record.
             attributes.set_task(1);
         }
-        Some(Wanted::Samples) => {
+        Some(Wanted::Samples { kernel }) => {
+            attributes.set_exclude_kernel((!kernel).into());
             attributes.config = u64::from(PERF_COUNT_SW_CPU_CLOCK);
             attributes.__bindgen_anon_1.sample_period = SAMPLE_PERIOD;
             attributes.sample_type |= u64::from(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
@@ -214,13 +217,15 @@ fn attributes(wanted: Option<Wanted>) -> perf_event_attr {
     attributes
 }
 
-fn open_event(attributes: &mut perf_event_attr, tid: i32, cpu: u16) -> io::Result<OwnedFd> {
+/// Opens an event of a thread on a processor; `None`: on whichever it runs.
+fn open_event(attributes: &mut perf_event_attr, tid: i32, cpu: Option<u16>) -> io::Result<OwnedFd> {
+    let cpu = cpu.map_or(-1, i32::from);
     loop {
         // SAFETY: `attributes` is a whole structure whose size it states.
         #[expect(unsafe_code, reason = "a system call")]
         let fd = unsafe {
             let flags = PERF_FLAG_FD_CLOEXEC.into();
-            perf_event_open_sys::perf_event_open(attributes, tid, cpu.into(), -1, flags)
+            perf_event_open_sys::perf_event_open(attributes, tid, cpu, -1, flags)
         };
         if fd >= 0 {
             // SAFETY: the call has just opened it for us.
@@ -239,7 +244,7 @@ fn open_event(attributes: &mut perf_event_attr, tid: i32, cpu: u16) -> io::Resul
 
 impl Ring {
     fn open(cpu: u16, data_pages: usize) -> io::Result<Ring> {
-        let owner = open_event(&mut attributes(None), 0, cpu)?;
+        let owner = open_event(&mut attributes(None), 0, Some(cpu))?;
         let page = rustix::param::page_size();
         // SAFETY: a new shared mapping at an address of the kernel's choice.
         #[expect(unsafe_code, reason = "the ring is a mapping")]
@@ -313,156 +318,5 @@ impl Drop for Ring {
         unsafe {
             let _ = munmap(self.base.cast(), self.page * (1 + self.data_pages));
         }
-    }
-}
-
-/// Records have whole words of this many bytes.
-const WORD: usize = size_of::<u64>();
-
-#[derive(Debug)]
-enum Read {
-    Switch(Switch),
-    Sample(Sample),
-    Lost(u64),
-}
-
-/// The length in a record's first word.
-fn length(head: &[u8]) -> u64 {
-    head.get(6..)
-        .map_or(0, |mut head| u64::from(head.get_u16_ne()))
-}
-
-/// Parses a record (perf_event_open(2), "MMAP layout"); `None` for one that is not wanted, or shorter than its kind.
-fn parse(record: &[u8]) -> Option<Read> {
-    let mut rest = record;
-    let (kind, misc) = (rest.try_get_u32_ne().ok()?, rest.try_get_u16_ne().ok()?);
-    let misc = u32::from(misc);
-    rest.try_get_u16_ne().ok()?;
-    match kind {
-        PERF_RECORD_SWITCH => Some(Read::Switch(Switch {
-            pid: rest.try_get_u32_ne().ok()?,
-            tid: rest.try_get_u32_ne().ok()?,
-            time: Timestamp::from_nanos(rest.try_get_u64_ne().ok()?),
-            cpu: rest.try_get_u16_ne().ok()?,
-            kind: if misc & PERF_RECORD_MISC_SWITCH_OUT == 0 {
-                SwitchKind::In
-            } else if misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT == 0 {
-                SwitchKind::Blocked
-            } else {
-                SwitchKind::Preempted
-            },
-        })),
-        // Process, parent, thread, parent thread, time, then the sample's own: process, thread, time, processor.
-        PERF_RECORD_EXIT => {
-            let [pid, _, tid, _] = words(&mut rest)?;
-            let time = Timestamp::from_nanos(rest.try_get_u64_ne().ok()?);
-            let [..] = words::<4>(&mut rest)?;
-            Some(Read::Switch(Switch {
-                pid,
-                tid,
-                time,
-                cpu: rest.try_get_u16_ne().ok()?,
-                kind: SwitchKind::Blocked,
-            }))
-        }
-        // Process, thread, time, processor, kind of registers, registers, size of the stack, stack, bytes of these in use.
-        PERF_RECORD_SAMPLE => {
-            let [pid, _] = words(&mut rest)?;
-            let at = Timestamp::from_nanos(rest.try_get_u64_ne().ok()?);
-            let [..] = words::<2>(&mut rest)?;
-            // The kernel's own threads have no registers of a program's.
-            if rest.try_get_u64_ne().ok()? == 0 {
-                return None;
-            }
-            let registers: [u64; 3] = [
-                rest.try_get_u64_ne().ok()?,
-                rest.try_get_u64_ne().ok()?,
-                rest.try_get_u64_ne().ok()?,
-            ];
-            let [bp, sp, pc] = registers;
-            let size = usize::try_from(rest.try_get_u64_ne().ok()?).ok()?;
-            let (stack, mut used) = rest.split_at_checked(size)?;
-            let used = usize::try_from(used.try_get_u64_ne().unwrap_or(0)).ok()?;
-            let bytes = stack.get(..used)?.to_vec();
-            let copy = StackCopy::of_running(pid, pc, sp, bp, bytes);
-            Some(Read::Sample(Sample { at, copy }))
-        }
-        PERF_RECORD_LOST => {
-            rest.try_get_u64_ne().ok()?;
-            Some(Read::Lost(rest.try_get_u64_ne().ok()?))
-        }
-        _ => None,
-    }
-}
-
-fn words<const N: usize>(rest: &mut &[u8]) -> Option<[u32; N]> {
-    let mut words = [0; N];
-    for word in &mut words {
-        *word = rest.try_get_u32_ne().ok()?;
-    }
-    Some(words)
-}
-
-// The kernel's records are in its own byte order, and the test's bytes in this one.
-#[cfg(test)]
-#[cfg(target_endian = "little")]
-mod tests {
-    use super::*;
-
-    /// A record with 32-bit fields after its header; a 64-bit field is two of them, in little endian.
-    fn record<const N: usize>(kind: u32, misc: u16, fields: [u32; N]) -> Vec<u8> {
-        let mut bytes = kind.to_le_bytes().to_vec();
-        bytes.extend(misc.to_le_bytes());
-        bytes.extend((8 + 4 * N as u16).to_le_bytes());
-        bytes.extend(fields.iter().flat_map(|field| field.to_le_bytes()));
-        bytes
-    }
-
-    #[test]
-    fn the_records_of_a_ring() {
-        let switch = |misc| match parse(&record(14, misc, [7, 9, 0x1234, 0x5678, 3, 0])) {
-            Some(Read::Switch(switch)) => switch,
-            other => panic!("{other:?}"),
-        };
-        let read = switch(0x2000);
-        assert_eq!((read.pid, read.tid, read.cpu), (7, 9, 3));
-        assert_eq!(read.time.as_nanos(), 0x5678_0000_1234);
-        assert_eq!(read.kind, SwitchKind::Blocked);
-        let end = record(
-            4,
-            0,
-            [7, 1, 9, 1, 0x1234, 0x5678, 7, 9, 0x9999, 0x5678, 3, 0],
-        );
-        assert_eq!(length(&end), 56);
-        let Some(Read::Switch(end)) = parse(&end) else {
-            panic!("a thread's end")
-        };
-        assert_eq!((end.pid, end.tid, end.cpu), (7, 9, 3));
-        assert_eq!(end.time.as_nanos(), 0x5678_0000_1234);
-        assert_eq!(end.kind, SwitchKind::Blocked);
-        assert_eq!(switch(0).kind, SwitchKind::In);
-        assert_eq!(switch(0x6000).kind, SwitchKind::Preempted);
-        let lost = parse(&record(2, 0, [1, 0, 55, 0]));
-        assert!(matches!(lost, Some(Read::Lost(55))), "{lost:?}");
-        assert!(parse(&record(3, 0, [0; 8])).is_none());
-    }
-
-    #[test]
-    fn samples_have_the_part_of_the_stack_that_is_there() {
-        let sample = |kind: u32, used: u32| {
-            let head = [7, 9, 0x1234, 0x5678, 3, 0, kind, 0];
-            let registers = [0xb0, 0, 0x50, 0, 0x1c, 0];
-            let stack = [16, 0, 1, 2, 3, 4, used, 0];
-            let fields: Vec<u32> = [&head[..], &registers, &stack].concat();
-            parse(&record::<22>(9, 0, fields.try_into().unwrap()))
-        };
-        let Some(Read::Sample(Sample { at, copy })) = sample(2, 8) else {
-            panic!("a sample")
-        };
-        assert_eq!((at.as_nanos(), copy.pid), (0x5678_0000_1234, 7));
-        let stack = [1, 0, 0, 0, 2, 0, 0, 0].to_vec();
-        let expected = StackCopy::of_running(7, 0x1c, 0x50, 0xb0, stack);
-        assert_eq!(copy, expected);
-        assert!(sample(0, 8).is_none() && sample(2, 17).is_none());
     }
 }
