@@ -55,6 +55,8 @@ pub(crate) struct ReorderBuffer {
     captured: bool,
     /// The time up to which clients have told the stacks of their requests, where they do.
     stacks_until: Option<u64>,
+    /// The time up to which the server has told what clients said, where it tells late (`record --attach`).
+    reports_until: Option<u64>,
     /// The latest time of a record.
     latest: u64,
 }
@@ -79,9 +81,18 @@ impl ReorderBuffer {
                 if let Control::RequestStacks { until_ns, .. } = control {
                     self.stacks_until = self.stacks_until.max(Some(*until_ns));
                 }
+                if let Control::Told { until_ns } = control {
+                    self.reports_until = self.reports_until.max(Some(*until_ns));
+                }
                 time
             }
-            Record::Block(ref block) => block.time,
+            Record::Block(ref block) => {
+                // The server tells in the order of time.
+                if let Some(told) = &mut self.reports_until {
+                    *told = block.time.as_nanos().max(*told);
+                }
+                block.time
+            }
         };
         self.latest = self.latest.max(time.as_nanos());
         let turn = self.turn(time.as_nanos(), &record);
@@ -134,11 +145,13 @@ impl ReorderBuffer {
     }
 
     fn known(&mut self, until: u64) {
-        // A request waits for its stack, unless the recorder had no processor for very long.
-        let told = self.stacks_until.map_or(u64::MAX, |told| {
-            told.max(self.latest.saturating_sub(LATEST))
-        });
-        let until = until.min(told);
+        // A request waits for its stack, and all for requests, unless the recorder had no processor for very long.
+        let least = self.latest.saturating_sub(LATEST);
+        let told = [self.stacks_until, self.reports_until];
+        let until = told
+            .into_iter()
+            .flatten()
+            .fold(until, |until, told| until.min(told.max(least)));
         self.until = self.until.max(until);
     }
 
@@ -319,6 +332,25 @@ mod tests {
         assert_eq!(order(told), "m0 m5 m10");
         // The recorder had no processor.
         assert_eq!(order(vec![stacks(0, 5), at(10), at(2100)]), "m0 m10");
+    }
+
+    #[test]
+    fn an_attached_servers_reports_are_awaited() {
+        let told = |until: u64| {
+            let told = Control::Told {
+                until_ns: until * 1_000_000,
+            };
+            Record::Control(Timestamp::from_nanos(until * 1_000_000), told)
+        };
+        let records = |last: Vec<Record>| {
+            let first = [told(0), at(10)].into_iter().chain(later(30));
+            let first = first.chain([switches(&[60])]);
+            order(first.chain(last).collect())
+        };
+        assert_eq!(records(vec![]), "m0");
+        // The end of what a client drew comes late.
+        let told = vec![at(11), told(40), switches(&[61])];
+        assert_eq!(records(told), "m0 m10 m11 s30 s31");
     }
 
     #[test]

@@ -355,6 +355,22 @@ fn a_recorder_that_comes_later_is_not_recorded() {
     assert!(dumped.contains("-> GetInputFocus"), "{dumped}");
 }
 
+/// RECORD keeps a few requests in the server until the server writes to somebody.
+#[test]
+fn a_request_that_nothing_follows_is_recorded_soon() {
+    let (server, place) = (Server::xvfb(&[]), Place::new());
+    let attached = Attached::start(&place, &server.display, None);
+    let mut client = client(&server, Order::Little);
+    client.sync();
+    client.request(127, 0, &[]);
+    let trace = attached.trace.to_str().expect("a plain path").to_owned();
+    until("a request in a trace that grows", || {
+        let dumped = place.run(["dump", trace.as_str()]).stdout();
+        dumped.contains("-> NoOperation").then_some(())
+    });
+    attached.end();
+}
+
 #[test]
 fn a_server_without_record_is_an_error_that_names_the_proxy() {
     let (server, place) = (Server::xvfb(&["-extension", "RECORD"]), Place::new());

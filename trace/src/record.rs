@@ -290,6 +290,11 @@ pub enum Control {
         /// Requests in a row.
         runs: Vec<RequestRun>,
     },
+    /// A display server has told all that clients said by a time (`record --attach`).
+    Told {
+        /// The time, in monotonic nanoseconds.
+        until_ns: u64,
+    },
     /// The functions at an address of stacks, as the programs' files told at the end of the recording.
     Symbol {
         /// The file of the code.

@@ -11,6 +11,7 @@ mod existing;
 mod flush_guard;
 mod last_client;
 mod others;
+mod poke;
 mod reader;
 mod running;
 mod server_clock;
@@ -47,6 +48,7 @@ use attachment::{Attachment, Hole};
 use clients::{Clients, Recording};
 use cost::CostMeter;
 use elements::{Category, HEADER};
+use poke::Poke;
 use reader::ReaderItem;
 pub use running::running_clients;
 pub use watchdog::{WATCHDOG, attach_watchdog};
@@ -212,6 +214,8 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
     let mut meter = attachment
         .prices
         .map(|prices| CostMeter::new(prices, clock::now()));
+    let mut poke = Poke::new();
+    tell_until(&tap, clock::now());
     let mut said_behind = false;
     let mut dear = None;
     let mut deaf = 0;
@@ -226,9 +230,15 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         let goes_on = match attachment.next(BEAT) {
             ReaderItem::Heard(heard) => {
                 deaf = 0;
+                poke.heard();
                 take(&heard, &mut clients, &mut attachment, &mut on)
             }
-            ReaderItem::Nothing => true,
+            ReaderItem::Nothing => {
+                if let Some(until) = poke.quiet(&mut attachment.conversation) {
+                    tell_until(&tap, until);
+                }
+                true
+            }
             ReaderItem::End => false,
         };
         let meter = meter.as_mut();
@@ -319,6 +329,12 @@ fn tell_existing(clients: &mut Clients<'_>, tap: &Tap, existing: Existing) {
         tap.control(clock::now(), Control::Existing(part));
     }
     clients.passed(clock::now());
+}
+
+/// The server has told all that clients said until then.
+fn tell_until(tap: &Tap, until: Timestamp) {
+    let until_ns = until.as_nanos();
+    tap.control(clock::now(), Control::Told { until_ns });
 }
 
 /// Marks the hole in the recording. Returns a sentence for the user.
