@@ -51,6 +51,8 @@ pub enum Notice {
     },
     /// The cost of an attached recorder to the server, once a second.
     Cost(AttachCost),
+    /// The recording is over, and debug files are asked for, which may be loaded for minutes.
+    DebugFiles,
     /// Something went wrong with the recording itself; the program being recorded goes on.
     Trouble(String),
 }

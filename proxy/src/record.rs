@@ -295,7 +295,7 @@ pub fn record(config: &RecordConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         on(Notice::Trouble(what));
     }
     if config.keep_symbols {
-        numbers.keep_symbols();
+        numbers.keep_symbols(&mut on);
     }
     let ServeOutcome { exit_status } = match served {
         Ok(served) => served,

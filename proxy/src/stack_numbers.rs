@@ -3,10 +3,11 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use x11prof_stacks::{Frame, Names};
+use x11prof_stacks::{Frame, Names, debug_file_servers_are_named};
 use x11prof_trace::{Control, StackFrame, SymbolFunction, Timestamp};
 
 use crate::clock;
+use crate::notice::Notice;
 use crate::tap::Tap;
 
 /// The library that programs load for stacks of requests.
@@ -61,16 +62,19 @@ impl StackNumbers {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes the functions of all stacks, as the programs' files tell them now.
-    pub(crate) fn keep_symbols(&self) {
+    /// Writes the functions of all stacks, as the programs' files and debug files tell them now.
+    pub(crate) fn keep_symbols(&self, on: impl FnOnce(Notice)) {
         let known = self.known();
+        if debug_file_servers_are_named() && !known.is_empty() {
+            on(Notice::DebugFiles);
+        }
         let frames = known.keys().flat_map(|(frames, _)| frames);
         // Functions of an interpreted program have their names.
         let places = frames.filter(|frame| frame.function.is_none() && !frame.file.is_empty());
         let places: BTreeSet<(&str, u64)> = places
             .map(|frame| (frame.file.as_str(), frame.address))
             .collect();
-        let mut names = Names::default();
+        let mut names = Names::asking();
         for (file, address) in places {
             let frame = Frame {
                 file: file.into(),

@@ -265,7 +265,7 @@ pub(crate) struct Record {
     )]
     pub(crate) stacks: Vec<StacksOf>,
     /// Write the names of the stacks' functions into the trace at the end, so that they are known elsewhere, and after the
-    /// programs have changed
+    /// programs have changed. Debug files are asked for where DEBUGINFOD_URLS names servers
     #[arg(long, requires = "stacks")]
     pub(crate) keep_symbols: bool,
     /// First measure the connection to the server, which takes some seconds, and keep the result in the trace

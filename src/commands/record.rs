@@ -305,6 +305,10 @@ fn words(notice: &Notice, serves: bool) -> Option<String> {
             Some(format!("client {} ended by {by}{why}", connection.0))
         }
         Notice::Cost(_) => None,
+        Notice::DebugFiles => Some(
+            "the servers in DEBUGINFOD_URLS are asked for the lines of functions, which may take minutes the first time"
+                .to_owned(),
+        ),
         Notice::Trouble(what) => Some(what.clone()),
     }
 }

@@ -4,8 +4,9 @@
 //! the programs that he started. A thread that runs has the stack that its caller brings. The frame pointer, which the kernel does not tell, follows from a
 //! function's prologue (`frame_pointer.rs`); where it does not, the stack ends early.
 //!
-//! This crate stops no thread, reads nothing but processes and program files, and knows nothing of X11.
+//! This crate stops no thread, reads nothing but processes, program files and their debug files, and knows nothing of X11.
 
+mod debug_files;
 mod frame_pointer;
 mod frames;
 mod memory;
@@ -13,6 +14,7 @@ mod names;
 mod tables;
 mod waiter;
 
+pub use debug_files::are_named as debug_file_servers_are_named;
 pub use frames::{Frame, Unwinder, Unwound};
 pub use names::{Function, Names};
 pub use waiter::{StackCopy, Waiter};

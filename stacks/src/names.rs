@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::path::Path;
 use std::sync::Arc;
 
 use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{CodeInfo, Input, Symbolized, Symbolizer};
 use object::ReadCache;
 
+use crate::debug_files::DebugFiles;
 use crate::frames::Frame;
 use crate::tables::Tables;
 
@@ -28,9 +30,18 @@ pub struct Names {
     symbolizer: Symbolizer,
     known: HashMap<Frame, Vec<Function>>,
     tables: HashMap<Arc<str>, Option<Tables>>,
+    debug_files: Option<DebugFiles>,
 }
 
 impl Names {
+    /// Has a server for debug files asked for what the programs' files lack, where the user has named one (DEBUGINFOD_URLS).
+    pub fn asking() -> Names {
+        Names {
+            debug_files: Some(DebugFiles::new()),
+            ..Names::default()
+        }
+    }
+
     /// The functions of a frame, the innermost first: several where calls were inlined. Where no table knows the address, none,
     /// and the address at which the function begins in its file: a stripped file tells this as well.
     pub fn of(&mut self, frame: &Frame) -> (Vec<Function>, Option<u64>) {
@@ -61,12 +72,19 @@ impl Names {
         Some(function.initial_address())
     }
 
-    fn look_up(&self, frame: &Frame) -> Option<Vec<Function>> {
+    fn look_up(&mut self, frame: &Frame) -> Option<Vec<Function>> {
         if frame.file.is_empty() {
             return None;
         }
-        let source = Source::Elf(Elf::new(&*frame.file));
-        let input = Input::VirtOffset(frame.address);
+        let debug_files = self.debug_files.as_mut();
+        let debug_file = debug_files.and_then(|files| files.of(&frame.file));
+        let of_debug_file = debug_file.and_then(|path| self.look_up_in(&path, frame.address));
+        of_debug_file.or_else(|| self.look_up_in(Path::new(&*frame.file), frame.address))
+    }
+
+    fn look_up_in(&self, file: &Path, address: u64) -> Option<Vec<Function>> {
+        let source = Source::Elf(Elf::new(file));
+        let input = Input::VirtOffset(address);
         let found = self.symbolizer.symbolize_single(&source, input).ok()?;
         let Symbolized::Sym(symbol) = found else {
             return None;

@@ -1,12 +1,13 @@
 //! `record --stacks`: where in a program its waits began.
 
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use serde_json::Value;
 
 use crate::attach::Attached;
 use crate::harness::examples::example;
-use crate::harness::{Place, Server, needs};
+use crate::harness::{Finished, Place, Server, needs};
 
 /// Each wait is longer than what looking at a stack may take.
 const SLOW: &str = "100MB/s,20ms";
@@ -139,6 +140,42 @@ fn names_that_the_trace_keeps_outlive_the_program_and_scrubbing() {
     assert!(records.contains(r#""kind":"symbol","file":"asker""#));
     let folder = program.strip_suffix("/asker").expect("a folder");
     assert!(!records.contains(folder), "{folder}");
+}
+
+#[test]
+fn the_names_that_the_trace_keeps_are_those_of_a_servers_debug_files() {
+    needs("objcopy", "binutils");
+    let place = Place::new();
+    let program = compiled(&place, &["-O2", "-g", "-Wl,--build-id"]);
+    let debug_file = place.path("debug file");
+    for (tool, options) in [("objcopy", "--only-keep-debug"), ("strip", "--strip-all")] {
+        let mut command = Command::new(tool);
+        command.args([options, &program]);
+        if tool == "objcopy" {
+            command.arg(&debug_file);
+        }
+        assert!(command.status().expect(tool).success());
+    }
+    // In the place of elfutils' program: it has the files of this program alone.
+    let find = place.path("debuginfod-find");
+    let script = format!(
+        "#!/bin/sh\ntest $1 = debuginfo && readelf -n '{program}' | grep -q $2 && echo '{}'\n",
+        debug_file.display()
+    );
+    std::fs::write(&find, script).expect("a script");
+    std::fs::set_permissions(&find, PermissionsExt::from_mode(0o700)).expect("a program");
+    let path = std::env::var("PATH").expect("a path");
+    let folder = find.parent().expect("a folder").display();
+    let record = "record --server xvfb --stacks=requests --keep-symbols --";
+    let mut record = place.x11prof(record.split(' ').chain([program.as_str()]));
+    record.env("PATH", format!("{folder}:{path}"));
+    record.env("DEBUGINFOD_URLS", "http://127.0.0.1:9/");
+    let recorded = Finished::of(&mut record);
+    let said = recorded.stderr();
+    recorded.succeeded();
+    assert!(said.contains("DEBUGINFOD_URLS"), "{said}");
+    let page = place.ok(["roundtrips", "x11prof.mcap"]);
+    assert!(page.contains("ask_for_atoms (asker.c:18)"), "{page}");
 }
 
 #[test]

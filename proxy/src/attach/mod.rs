@@ -283,7 +283,7 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         on(Notice::Trouble(what));
     }
     if config.keep_symbols {
-        numbers.keep_symbols();
+        numbers.keep_symbols(&mut on);
     }
     let garbled = Some(attachment.unmarked()).filter(|bytes| *bytes > 0);
     let behind = Some(attachment.left_out()).filter(|bytes| *bytes > 0);

@@ -1,0 +1,84 @@
+//! Debug files of distributed programs, from a server for them (elfutils' `debuginfod-find`).
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use object::{Object, ObjectSection, ReadCache};
+
+/// The program that asks, with a cache of its own.
+const PROGRAM: &str = "debuginfod-find";
+/// The servers' addresses; without them the program is not called.
+const SERVERS: &str = "DEBUGINFOD_URLS";
+/// The folders of debug files that the distribution has installed, by build id.
+const INSTALLED: [&str; 2] = ["/usr/lib/debug/.build-id", "/lib/debug/.build-id"];
+/// A server that says no takes less than this; nobody is asked again after a slower failure.
+const SLOW: Duration = Duration::from_secs(3);
+
+/// Asks for the debug file of each file once.
+#[derive(Debug)]
+pub(crate) struct DebugFiles {
+    known: HashMap<Arc<str>, Option<PathBuf>>,
+    asks: bool,
+}
+
+impl DebugFiles {
+    /// Asks where the user has named servers.
+    pub(crate) fn new() -> DebugFiles {
+        DebugFiles {
+            known: HashMap::new(),
+            asks: are_named(),
+        }
+    }
+
+    /// The debug file of a program's file; `None` where the file has all itself, or no server has one.
+    pub(crate) fn of(&mut self, file: &Arc<str>) -> Option<PathBuf> {
+        if !self.known.contains_key(file) {
+            let found = self.asks.then(|| self.ask(file)).flatten();
+            self.known.insert(Arc::clone(file), found);
+        }
+        self.known.get(file)?.clone()
+    }
+
+    fn ask(&mut self, file: &str) -> Option<PathBuf> {
+        let build_id = lacking(Path::new(file))?;
+        let begun = Instant::now();
+        let mut command = Command::new(PROGRAM);
+        command.args(["debuginfo", &build_id]).stdin(Stdio::null());
+        let asked = command.stderr(Stdio::null()).output();
+        let asked = asked.inspect_err(|_| self.asks = false).ok()?;
+        if !asked.status.success() {
+            // The user may have ended it by a signal.
+            self.asks = begun.elapsed() < SLOW && asked.status.code().is_some();
+            return None;
+        }
+        let path = asked.stdout.trim_ascii();
+        Some(PathBuf::from(OsStr::from_bytes(path)))
+    }
+}
+
+/// True where the user has named servers for debug files.
+pub fn are_named() -> bool {
+    std::env::var_os(SERVERS).is_some_and(|servers| !servers.as_bytes().trim_ascii().is_empty())
+}
+
+/// The build id of a file that lacks lines, and whose debug file is not installed.
+fn lacking(file: &Path) -> Option<String> {
+    let read = ReadCache::new(File::open(file).ok()?);
+    let elf = object::File::parse(&read).ok()?;
+    let has_lines = elf
+        .section_by_name(".debug_line")
+        .is_some_and(|section| section.size() > 0);
+    let build_id = elf.build_id().ok()?.filter(|_| !has_lines)?;
+    let (first, rest) = build_id.split_first()?;
+    let hex = |bytes: &[u8]| -> String { bytes.iter().map(|byte| format!("{byte:02x}")).collect() };
+    let (first, rest) = (hex(&[*first]), hex(rest));
+    let installed = INSTALLED.map(|folder| format!("{folder}/{first}/{rest}.debug"));
+    let is_installed = installed.iter().any(|path| Path::new(path).exists());
+    (!is_installed).then(|| first + &rest)
+}
