@@ -323,6 +323,7 @@ mod tests {
             let told = Control::RequestStacks {
                 until_ns: until * 1_000_000,
                 runs: vec![],
+                took_ns: 0,
             };
             Record::Control(Timestamp::from_nanos(since * 1_000_000), told)
         };

@@ -383,6 +383,10 @@ fn each_request_has_the_function_that_made_it() {
         assert!(clear.find(main) < clear.find("draw_again"), "{clear}");
         let page = place.ok(["report", "x11prof.mcap", "--by", "function"]);
         assert!(page.contains("Function "), "{page}");
+        let times = &report["client_and_server"];
+        let (took, ran) = (&times["stacks_ms"], &times["client_ms"]);
+        let (took, ran) = (took.as_f64(), ran.as_f64());
+        assert!(took > Some(0.0) && took < ran, "{times}");
     }
 }
 

@@ -289,6 +289,9 @@ pub enum Control {
         until_ns: u64,
         /// Requests in a row.
         runs: Vec<RequestRun>,
+        /// The time that the clients themselves took to unwind new stacks since the record before, in nanoseconds.
+        #[serde(default)]
+        took_ns: u64,
     },
     /// A display server has told all that clients said by a time (`record --attach`).
     Told {

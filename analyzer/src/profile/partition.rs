@@ -1,6 +1,8 @@
 //! The division of a program's time between client and server: the paper's Table 8 and its equations 1 to
 //! 3, with the kernel's clocks in gprof's place.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::activity::figures::ActivityFigures;
@@ -27,6 +29,8 @@ pub struct PartitionReport {
     pub overlap_ms: Option<f64>,
     /// The time by which the wall clock is more than the sum: neither worked.
     pub idle_ms: Option<f64>,
+    /// Clients' time for unwinding the stacks of their requests, part of `client_ms`; null where they told none.
+    pub stacks_ms: Option<f64>,
     /// Time in which at least one thread of a client ran, by the context switches.
     pub client_ran_ms: Option<f64>,
     /// Time in which clients and server ran at once, by the context switches.
@@ -49,6 +53,7 @@ impl PartitionReport {
         total: &TotalReport,
         events_ms: f64,
         activity: Option<ActivityFigures>,
+        stacks: Option<Duration>,
     ) -> PartitionReport {
         let sum = total.client_cpu_ms.map(|client| client + total.server_ms);
         let wall = total.wall_ms;
@@ -62,6 +67,7 @@ impl PartitionReport {
             wall_ms: wall,
             overlap_ms: sum.map(|sum| (sum - wall).max(0.0)),
             idle_ms: sum.map(|sum| (wall - sum).max(0.0)),
+            stacks_ms: stacks.map(duration_ms),
             client_ran_ms: activity.map(|activity| duration_ms(activity.clients)),
             measured_overlap_ms: activity.map(|activity| duration_ms(activity.both)),
             event_wakeups: activity.map(|activity| activity.event_wakeups),

@@ -46,7 +46,12 @@ impl ProfileReport {
             groups: groups(profile, summary, network, &total),
             running: None,
             events: events(profile, network),
-            client_and_server: PartitionReport::new(&total, transport.event_ms, summary.activity()),
+            client_and_server: PartitionReport::new(
+                &total,
+                transport.event_ms,
+                summary.activity(),
+                summary.stacks_took(),
+            ),
             scaled: profile.scales().report(),
             link: summary.link().map(LinkReport::new),
             start_up: Vec::new(),

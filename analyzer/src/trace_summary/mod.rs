@@ -61,6 +61,8 @@ pub struct TraceSummary {
     /// The part of the recording that figures are of, where they are not of all.
     part: Option<(Timestamp, Timestamp)>,
     records: u64,
+    /// The clients' own time for unwinding stacks.
+    stacks_took: Option<Duration>,
     connections: Vec<ConnectionSummary>,
     connected: u64,
     /// The place of each connection in the list: those that connect at the same time open in any order.
@@ -151,6 +153,9 @@ impl TraceSummary {
                 self.present = self.present.saturating_sub(1);
             }
             Control::CpuTime(reading) => self.cpu_clocks.read(reading),
+            Control::RequestStacks { took_ns, .. } => {
+                *self.stacks_took.get_or_insert_default() += Duration::from_nanos(*took_ns);
+            }
             Control::Trouble { .. } | Control::Hole { .. } | Control::Ended { .. } => {
                 self.missing.control(time, control);
             }
@@ -226,11 +231,17 @@ impl TraceSummary {
     pub fn start_afresh(&mut self) {
         self.first = None;
         self.records = 0;
+        self.stacks_took = self.stacks_took.map(|_| Duration::ZERO);
         self.first_opened = None;
         self.cpu_clocks.start_afresh();
         self.malformed = 0;
         self.lost_bytes = 0;
         self.activity.start_afresh();
+    }
+
+    /// The clients' own time for unwinding stacks of requests; `None` where they told none.
+    pub fn stacks_took(&self) -> Option<Duration> {
+        self.stacks_took
     }
 
     /// Sums over the context switches; `None` where the trace has none.

@@ -30,6 +30,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include <unwind.h>
@@ -61,6 +62,7 @@ struct place {
 struct shared {
     uint64_t written, placed, defined; /* requests, definitions, bytes that these took */
     uint32_t stacks, modules;          /* numbers that were given out */
+    uint64_t learned;                  /* nanoseconds that threads ran to unwind stacks */
     struct request requests[REQUESTS] __attribute__((aligned(PAGE)));
     struct place places[PLACES] __attribute__((aligned(PAGE)));
     unsigned char definitions[DEFINITIONS] __attribute__((aligned(PAGE)));
@@ -355,6 +357,13 @@ static uint32_t add_stack(const struct walk *walk)
     return define(A_STACK, number, count | whole, frames, sizeof frames[0] * count) ? number : 0;
 }
 
+static uint64_t ran(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return 1000000000ULL * time.tv_sec + time.tv_nsec;
+}
+
 /* Unwinds a stack, and keeps the places of its return addresses. */
 static uint32_t learn(struct place_of_call from, uint64_t python, struct known **bucket)
 {
@@ -365,6 +374,7 @@ static uint32_t learn(struct place_of_call from, uint64_t python, struct known *
             __atomic_compare_exchange_n(&learner, &other, 0, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
         return 0;
     }
+    uint64_t since = ran();
     static struct walk walk;
     memset(&walk, 0, sizeof walk);
     walk.from = from, walk.last = newest;
@@ -384,6 +394,7 @@ static uint32_t learn(struct place_of_call from, uint64_t python, struct known *
             known->returns[0].at = &known->pc;
         __atomic_store_n(bucket, known, __ATOMIC_RELEASE);
     }
+    __atomic_fetch_add(&shared->learned, ran() - since, __ATOMIC_RELAXED);
     __atomic_store_n(&learner, 0, __ATOMIC_RELEASE);
     return stack;
 }

@@ -70,12 +70,14 @@ impl RequestStacks {
         let none = Control::RequestStacks {
             until_ns: since.as_nanos(),
             runs: Vec::new(),
+            took_ns: 0,
         };
         tap.control(since, none);
         let mut reader = Reader {
             ring,
             tap,
             since,
+            learned: 0,
             places: HashMap::new(),
             numbers: HashMap::new(),
             stacks,
@@ -144,6 +146,8 @@ struct Reader {
     tap: Tap,
     /// The time of the last reading: what comes now was made later, and was not sent before.
     since: Timestamp,
+    /// The clients' time for unwinding that is told.
+    learned: u64,
     /// Files of code, and functions of Python, by the clients' numbers.
     places: HashMap<u32, (String, Option<String>)>,
     /// The trace's numbers of stacks by the clients' numbers.
@@ -186,7 +190,13 @@ impl Reader {
                 None => now,
             };
             let until_ns = until.as_nanos();
-            let told = Control::RequestStacks { until_ns, runs };
+            let learned = self.ring.learned()?;
+            let told = Control::RequestStacks {
+                until_ns,
+                runs,
+                took_ns: learned.saturating_sub(self.learned),
+            };
+            self.learned = learned;
             self.tap.control(self.since, told);
             if parts.peek().is_none() {
                 break;

@@ -20,6 +20,7 @@ const PLACE: u64 = 8;
 /// Offsets of the fields.
 const WRITTEN: u64 = 0;
 const PLACED: u64 = 8;
+const LEARNED: u64 = 32;
 const FIRST_REQUEST: u64 = 4096;
 const FIRST_PLACE: u64 = FIRST_REQUEST + REQUESTS * REQUEST;
 const FIRST_DEFINITION: u64 = FIRST_PLACE + PLACES * PLACE;
@@ -104,6 +105,11 @@ impl Ring {
         let mut bytes = [0; 8];
         self.file.read_exact_at(&mut bytes, at)?;
         Ok(u64::from_ne_bytes(bytes))
+    }
+
+    /// Nanoseconds in which clients unwound stacks.
+    pub(super) fn learned(&self) -> io::Result<u64> {
+        self.field(LEARNED)
     }
 
     /// Adds the requests that were written since the last call. Returns the number of those that were written over before.

@@ -15,6 +15,8 @@ const USUAL: &str = "dsl";
 /// Per cent of a start-up without work, from which on there is no forecast: the start-up waited for a user,
 /// say.
 const MOSTLY: f64 = 50.0;
+/// A share of the clients' time that the recorder's stacks took is told from here on, in per cent.
+const TOLD: f64 = 1.0;
 
 pub(super) fn verdict(report: &ProfileReport, page: &Page) -> String {
     let mut lines = vec![recorded(report)];
@@ -28,6 +30,9 @@ pub(super) fn verdict(report: &ProfileReport, page: &Page) -> String {
     let mut text = page.answer(lines.iter().take(5), 2);
     if let Some(link) = &report.link {
         text.push_str(&page.wrap(&plain(&link::line(link)), 2));
+    }
+    if let Some(line) = stacks(report) {
+        text.push_str(&page.wrap(&line, 2));
     }
     for line in scaled_text(&report.scaled).lines() {
         text.push_str(&page.wrap(line, 2));
@@ -150,6 +155,18 @@ fn who(report: &ProfileReport) -> String {
             duration(wall)
         ),
     }
+}
+
+/// `Telling stacks took 6.85 ms of the clients' time`.
+fn stacks(report: &ProfileReport) -> Option<String> {
+    let took = report.client_and_server.stacks_ms?;
+    let of_clients = percent(took, report.total.client_cpu_ms?);
+    (of_clients >= TOLD).then(|| {
+        format!(
+            "Telling stacks took {} of the clients' time",
+            duration(took)
+        )
+    })
 }
 
 /// The time that the network adds: `Over 188 kB/s, 50.0 ms: 14.0 s more (278 round trips 13.9 s, …)`.
