@@ -57,13 +57,8 @@ impl Audience {
     /// do counts for itself.
     pub(crate) fn take(&mut self, mut episode: Episode, on: &mut impl FnMut(Episode)) {
         let has = |client| self.has.contains(&client) || self.has.len() >= MAX_CLIENTS;
-        if let Some(link) = &episode.link {
-            if !has(link.from.client) && has(episode.client) {
-                episode.link = None;
-            }
-            return on(episode);
-        }
         if has(episode.client) {
+            episode.link.take_if(|link| !has(link.from.client));
             return on(episode);
         }
         self.held.push_back(episode);

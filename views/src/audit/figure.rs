@@ -1,7 +1,7 @@
 //! Figures by their paths, as `checks.txt` names them.
 //!
 //! `report:requests[].count` is the sum of all requests' counts on the page `report`; `[name=X]` takes the
-//! elements of that name only, `[0]` the first, `[.]` the numbers of a list. `max PATH` is the largest,
+//! elements of that name only, `[name=null]` those without one, `[0]` the first, `[.]` the numbers of a list. `max PATH` is the largest,
 //! `len PATH` how many there are, `A + B` and `A - B` what they say, `A * B` the product. True is 1. A path
 //! without a page is one inside an element.
 
@@ -77,7 +77,7 @@ pub(super) fn all<'a>(root: &'a Value, path: &str) -> Option<Vec<&'a Value>> {
             let lists = lists?.into_iter();
             found = match (choice.split_once('='), choice.parse::<usize>()) {
                 (Some((key, wanted)), _) => {
-                    let is = |one: &&Value| one.get(key).is_some_and(|is| same(is, wanted));
+                    let is = |one: &&Value| same(one.get(key).unwrap_or(&Value::Null), wanted);
                     lists.flatten().filter(is).collect()
                 }
                 (None, Ok(place)) => lists.filter_map(|list| list.get(place)).collect(),
@@ -91,6 +91,7 @@ pub(super) fn all<'a>(root: &'a Value, path: &str) -> Option<Vec<&'a Value>> {
 fn same(value: &Value, wanted: &str) -> bool {
     match value {
         Value::String(text) => text == wanted,
+        Value::Null => wanted == "null",
         other => number(other).is_some_and(|number| wanted.parse() == Ok(number)),
     }
 }

@@ -385,3 +385,18 @@ fn the_effects_of_an_unseen_client_count_for_themselves() {
     assert_eq!(audience.finish(&mut on), 2);
     assert_eq!(found, [(B, false, 131), (C, true, 30)]);
 }
+
+#[test]
+fn what_others_make_an_unseen_client_do_is_left_out() {
+    let (mut audience, mut found) = (Audience::default(), Vec::new());
+    let mut on = |one: Episode| found.push((one.client, one.is_led_to()));
+    for client in [A, B] {
+        audience.happened(&TimelineEvent::Joined(client), &mut on);
+    }
+    let (all, of_c) = (chain(), |one: &&Episode| one.client == C);
+    let left_out = all.iter().filter(of_c).count() as u64;
+    all.into_iter().for_each(|one| audience.take(one, &mut on));
+    assert_eq!(audience.finish(&mut on), left_out);
+    assert!(left_out > 0 && found.iter().all(|(client, _)| *client != C));
+    assert!(found.contains(&(B, true)), "{found:?}");
+}
