@@ -88,7 +88,7 @@ impl StackNames {
     }
 
     /// The names of a stack, the innermost first.
-    pub(crate) fn of(&self, stack: u32) -> Option<&[String]> {
+    pub fn of(&self, stack: u32) -> Option<&[String]> {
         let names = self.names.get(&self.first_alike(stack));
         names.map(Vec::as_slice)
     }

@@ -121,7 +121,7 @@ pub use roundtrips::report::{
     Suggestion, TotalRoundTrips, Wait,
 };
 pub use roundtrips::{RoundTripOptions, RoundTrips, TRIED};
-pub use running::{RUNS, RanIn, Running, RunningReport, StackRun};
+pub use running::{ClientSample, RUNS, RanIn, Running, RunningReport, StackRun};
 pub use scrub::{Scrubbed, Scrubber};
 pub use stalls::grabs::Grabs;
 pub use stalls::grabs::report::{GrabLine, GrabReport, GrabWaiter};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use x11prof_trace::{ConnectionId, Control};
+use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use crate::code_stacks::StackNames;
 use crate::pipeline::Observation;
@@ -85,6 +85,19 @@ pub struct RunningReport {
     pub kernel: bool,
     /// The places, the most time first.
     pub places: Vec<RanIn>,
+}
+
+/// A sample of a running client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientSample {
+    /// The process's first connection.
+    pub client: ConnectionId,
+    /// The time.
+    pub at: Timestamp,
+    /// The number of the stack.
+    pub stack: u32,
+    /// The time that the thread had run since the sample before, in nanoseconds.
+    pub nanos: u64,
 }
 
 /// The leaf of the time that a client ran, below its functions.
@@ -186,13 +199,32 @@ impl Running {
         functions(of_process, names, OF_EPISODE)
     }
 
-    /// The time by process and stack.
-    pub fn stacks(&self, names: &StackNames, summary: &TraceSummary) -> Vec<StackRun> {
+    /// The first connection of each process.
+    fn clients(&self) -> BTreeMap<u32, ConnectionId> {
         let mut first: BTreeMap<u32, ConnectionId> = BTreeMap::new();
         for (connection, pid) in &self.processes {
             let known = first.entry(*pid).or_insert(*connection);
             *known = (*known).min(*connection);
         }
+        first
+    }
+
+    /// All samples, in the order of time.
+    pub fn samples(&self) -> impl Iterator<Item = ClientSample> {
+        let clients = self.clients();
+        self.samples.iter().filter_map(move |one| {
+            Some(ClientSample {
+                client: *clients.get(&one.pid)?,
+                at: Timestamp::from_nanos(one.at),
+                stack: one.stack,
+                nanos: one.nanos,
+            })
+        })
+    }
+
+    /// The time by process and stack.
+    pub fn stacks(&self, names: &StackNames, summary: &TraceSummary) -> Vec<StackRun> {
+        let first = self.clients();
         let mut runs: BTreeMap<(u32, u32), u64> = BTreeMap::new();
         for one in &self.samples {
             *runs

@@ -25,7 +25,7 @@ pub struct Seen<'a> {
     /// The target of a request; `None` where it is not known, and for other messages.
     pub target: Option<Target>,
     /// The number of the stack on which a request was made, where the trace tells.
-    pub(crate) stack: Option<u32>,
+    pub stack: Option<u32>,
     /// The question that a reply or an error answers, and whether its client waited.
     pub(crate) answer: Option<&'a Answer<'a>>,
     /// The client is starting.

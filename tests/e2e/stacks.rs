@@ -530,6 +530,14 @@ fn each_function_has_the_time_that_it_ran() {
             let part = ran(name) / ms;
             assert!(part > least && part < 1.08, "{name}: {running:#}");
         }
+        place.ok("export x11prof.mcap --to firefox -o profile".split(' '));
+        let profile = std::fs::read(place.path("profile")).expect("a profile");
+        let profile: Value = serde_json::from_slice(&profile).expect("JSON");
+        let threads = profile["threads"].as_array().expect("threads");
+        let sampled = threads
+            .iter()
+            .filter_map(|one| one["samples"]["length"].as_u64());
+        assert_eq!(Some(sampled.sum::<u64>()), running["samples"].as_u64());
         let page = place.ok("report x11prof.mcap --by line".split(' '));
         assert!(page.contains("paint (burner.c:"), "{page}");
         assert!(page.contains("Where clients ran"), "{page}");

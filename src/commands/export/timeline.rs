@@ -3,11 +3,12 @@
 use std::io;
 use std::ops::ControlFlow;
 
-use x11prof_analyzer::{EpisodeOptions, Episodes};
+use x11prof_analyzer::{EpisodeOptions, Episodes, Running};
 use x11prof_views::export::firefox::Firefox;
 use x11prof_views::export::perfetto::Perfetto;
 
 use crate::args::Export;
+use crate::callers::FunctionNames;
 use crate::error::Outcome;
 use crate::output::{Access, emit_as};
 use crate::pass::Pass;
@@ -37,14 +38,18 @@ pub(super) fn perfetto(arguments: &Export) -> Outcome {
 pub(super) fn firefox(arguments: &Export) -> Outcome {
     let pass = Pass::open(&arguments.trace, None)?.tell_missing();
     let (mut firefox, mut episodes) = (Firefox::new(), Episodes::new(&EpisodeOptions::default()));
+    let (mut functions, mut running) = (FunctionNames::default(), Running::default());
     pass.run(|observation| {
         episodes.observe(observation);
+        functions.observe(observation);
+        running.observe(observation);
         firefox.observe(observation);
     })?;
+    let names = functions.whole();
     let findings = episodes.finish();
     let mut left_out = 0;
     let written = emit_as(Access::Private, Some(&arguments.output), |out| {
-        left_out = firefox.end(&findings.episodes(), out)?;
+        left_out = firefox.end(&findings.episodes(), (running.samples(), &names), out)?;
         Ok(())
     })?;
     if left_out > 0 {

@@ -4,22 +4,24 @@
 //! end: so what is kept of a trace has limits.
 
 mod markers;
+mod stacks;
 
 use std::collections::HashMap;
 use std::io;
 use std::time::Duration;
 
 use fxprof_processed_profile::{
-    MarkerTiming, Profile, ReferenceTimestamp, SamplingInterval, ThreadHandle,
+    MarkerHandle, MarkerTiming, Profile, ReferenceTimestamp, SamplingInterval, ThreadHandle,
     Timestamp as ProfileTime,
 };
-use x11prof_analyzer::{Episode, EpisodeChild, Observation};
+use x11prof_analyzer::{ClientSample, Episode, EpisodeChild, Observation, StackNames};
 use x11prof_trace::{ConnectionId, Timestamp};
 
 use crate::episodes::part;
 
-use super::timeline::{Timeline, TimelineEntry, named_mark};
+use super::timeline::{SentRequest, Timeline, TimelineEntry, named_mark};
 use markers::{Kind, Kinds, Marked};
+use stacks::Stacks;
 
 /// Clients that have threads.
 const CLIENTS_LIMIT: usize = 1000;
@@ -42,6 +44,7 @@ struct Contents {
     /// The threads of the clients.
     clients: HashMap<ConnectionId, ThreadHandle>,
     server: Option<ThreadHandle>,
+    stacks: Stacks,
     messages: usize,
     stretches: usize,
     left_out: u64,
@@ -57,7 +60,7 @@ impl Firefox {
     /// A profile of nothing.
     pub fn new() -> Firefox {
         let epoch = ReferenceTimestamp::from_millis_since_unix_epoch(0.0);
-        // There are no samples: the least that the profiler zooms to.
+        // The least that the profiler zooms to.
         let interval = SamplingInterval::from_nanos(1000);
         let mut profile = Profile::new("x11prof", epoch, interval);
         let kinds = Kinds::new(&mut profile);
@@ -69,6 +72,7 @@ impl Firefox {
                 start: None,
                 clients: HashMap::new(),
                 server: None,
+                stacks: Stacks::default(),
                 messages: 0,
                 stretches: 0,
                 left_out: 0,
@@ -85,13 +89,23 @@ impl Firefox {
         }
     }
 
-    /// Takes the rest, and the recording's episodes; writes the profile. Says how much was left out of it.
-    pub fn end(mut self, episodes: &[&Episode], out: &mut dyn io::Write) -> io::Result<u64> {
+    /// Takes the rest, the recording's episodes, and its samples of running clients; writes the profile. Says how much was
+    /// left out of it.
+    pub fn end(
+        mut self,
+        episodes: &[&Episode],
+        (samples, names): (impl Iterator<Item = ClientSample>, &StackNames),
+        out: &mut dyn io::Write,
+    ) -> io::Result<u64> {
         let Firefox { timeline, contents } = &mut self;
         timeline.end(&mut |entry| contents.entry(entry));
         for episode in episodes {
             contents.episode(episode);
         }
+        for sample in samples {
+            contents.sample(&sample);
+        }
+        std::mem::take(&mut contents.stacks).write(&mut contents.profile, names);
         if let Some(started) = timeline.summary().started() {
             let epoch = Duration::from_nanos(started.wall_clock_ns);
             let epoch = ReferenceTimestamp::from_duration_since_unix_epoch(epoch);
@@ -122,7 +136,8 @@ impl Contents {
             TimelineEntry::Request(request, client) => {
                 let numbers = [request.bytes, request.sequence, 0];
                 let (timing, kind) = (self.instant(request.at), self.kinds.request);
-                self.message(client, timing, kind, (request.name.as_str(), numbers));
+                let marker = self.message(client, timing, kind, (request.name.as_str(), numbers));
+                self.stack(client, marker, &request);
             }
             TimelineEntry::Event {
                 client,
@@ -149,13 +164,9 @@ impl Contents {
                 let answer = error.map_or("reply", |error| error.as_str());
                 let numbers = [request.bytes, request.sequence, received];
                 let kind = self.kinds.round_trip;
-                self.mark(
-                    thread,
-                    timing,
-                    kind,
-                    (request.name.as_str(), numbers),
-                    answer,
-                );
+                let what = (request.name.as_str(), numbers);
+                let marker = self.mark(thread, timing, kind, what, answer);
+                self.stack(client, Some(marker), &request);
             }
             TimelineEntry::Mark(at, text) => {
                 let (thread, kind) = (self.server(), self.kinds.mark);
@@ -207,13 +218,32 @@ impl Contents {
         timing: MarkerTiming,
         kind: Kind,
         what: (&str, [u64; 3]),
-    ) {
+    ) -> Option<MarkerHandle> {
         match self.clients.get(&client).copied() {
             Some(thread) if self.messages < MESSAGES_LIMIT => {
                 self.messages += 1;
-                self.mark(thread, timing, kind, what, "");
+                Some(self.mark(thread, timing, kind, what, ""))
             }
-            _ => self.left_out += 1,
+            _ => {
+                self.left_out += 1;
+                None
+            }
+        }
+    }
+
+    /// The request of this marker was made on a stack, where the recording tells.
+    fn stack(&mut self, client: ConnectionId, marker: Option<MarkerHandle>, of: &SentRequest) {
+        let thread = self.clients.get(&client).copied();
+        if let (Some(thread), Some(marker), Some(stack)) = (thread, marker, of.stack) {
+            let at = self.time(of.at);
+            self.stacks.request(thread, marker, at, stack);
+        }
+    }
+
+    fn sample(&mut self, sample: &ClientSample) {
+        if let Some(thread) = self.clients.get(&sample.client).copied() {
+            let at = self.time(sample.at);
+            self.stacks.run(thread, at, sample.stack, sample.nanos);
         }
     }
 
@@ -237,7 +267,7 @@ impl Contents {
         kind: Kind,
         (name, numbers): (&str, [u64; 3]),
         text: &str,
-    ) {
+    ) -> MarkerHandle {
         let text = self.profile.intern_string(text);
         let marked = Marked {
             kind,
@@ -245,7 +275,7 @@ impl Contents {
             numbers,
             text,
         };
-        self.profile.add_marker(thread, timing, marked);
+        self.profile.add_marker(thread, timing, marked)
     }
 
     fn episode(&mut self, episode: &Episode) {
@@ -278,8 +308,8 @@ mod tests {
     use serde_json::Value;
 
     use super::Firefox;
-    use x11prof_analyzer::Pipeline;
     use x11prof_analyzer::testing::{Synthetic, expose, get_input_focus, no_operation, reply};
+    use x11prof_analyzer::{Pipeline, StackNames};
 
     #[test]
     fn a_client_is_a_thread_with_markers() {
@@ -294,7 +324,8 @@ mod tests {
             firefox.observe(observation)
         });
         let mut file = Vec::new();
-        assert_eq!(firefox.end(&[], &mut file).unwrap(), 0);
+        let none = (std::iter::empty(), &StackNames::default());
+        assert_eq!(firefox.end(&[], none, &mut file).unwrap(), 0);
         let profile: Value = serde_json::from_slice(&file).unwrap();
         let thread = &profile["threads"][0];
         let markers = &thread["markers"];

@@ -47,6 +47,8 @@ pub(in crate::export) struct SentRequest {
     pub(in crate::export) name: Symbol,
     pub(in crate::export) sequence: u64,
     pub(in crate::export) bytes: u64,
+    /// The stack on which it was made.
+    pub(in crate::export) stack: Option<u32>,
     /// A number of its own.
     pub(in crate::export) number: u64,
     /// The number of the event that it is the first request after.

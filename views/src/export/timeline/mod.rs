@@ -138,6 +138,7 @@ impl Timeline {
                     name: request.name,
                     sequence: request.sequence.0,
                     bytes: request.wire_len,
+                    stack: seen.stack,
                     number: self.number,
                     responds_to,
                 };

@@ -1,0 +1,96 @@
+//! The stacks of requests and of running clients, as the profiler's samples and markers have them.
+
+use std::collections::HashMap;
+
+use fxprof_processed_profile::{
+    CategoryHandle, CpuDelta, Frame, FrameFlags, FrameInfo, MarkerHandle, Profile, StackHandle,
+    ThreadHandle, Timestamp as ProfileTime,
+};
+use x11prof_analyzer::StackNames;
+
+/// What has stacks. Their names are known once the recording has been read.
+#[derive(Debug, Default)]
+pub(super) struct Stacks {
+    requests: Vec<(ThreadHandle, MarkerHandle, ProfileTime, u32)>,
+    runs: Vec<Run>,
+}
+
+/// A sample of a running client.
+#[derive(Debug)]
+struct Run {
+    thread: ThreadHandle,
+    at: ProfileTime,
+    stack: u32,
+    ran: CpuDelta,
+}
+
+impl Stacks {
+    /// A request, which has a marker.
+    pub(super) fn request(
+        &mut self,
+        thread: ThreadHandle,
+        marker: MarkerHandle,
+        at: ProfileTime,
+        stack: u32,
+    ) {
+        self.requests.push((thread, marker, at, stack));
+    }
+
+    /// A sample of a running client.
+    pub(super) fn run(&mut self, thread: ThreadHandle, at: ProfileTime, stack: u32, nanos: u64) {
+        let ran = CpuDelta::from_nanos(nanos);
+        self.runs.push(Run {
+            thread,
+            at,
+            stack,
+            ran,
+        });
+    }
+
+    /// Gives each marker its stack. The samples are where clients ran; without these, each request is one.
+    pub(super) fn write(self, profile: &mut Profile, names: &StackNames) {
+        let mut known = Known {
+            handles: HashMap::new(),
+            names,
+        };
+        for (thread, marker, at, number) in self.requests {
+            let stack = known.stack(profile, thread, number);
+            profile.set_marker_stack(thread, marker, stack);
+            if self.runs.is_empty() && stack.is_some() {
+                profile.add_sample(thread, at, stack, CpuDelta::ZERO, 1);
+            }
+        }
+        for run in self.runs {
+            let stack = known.stack(profile, run.thread, run.stack);
+            profile.add_sample(run.thread, run.at, stack, run.ran, 1);
+        }
+    }
+}
+
+/// Stacks of threads that the profile has.
+struct Known<'a> {
+    handles: HashMap<(ThreadHandle, u32), Option<StackHandle>>,
+    names: &'a StackNames,
+}
+
+impl Known<'_> {
+    fn stack(
+        &mut self,
+        profile: &mut Profile,
+        thread: ThreadHandle,
+        number: u32,
+    ) -> Option<StackHandle> {
+        let names = self.names;
+        *self.handles.entry((thread, number)).or_insert_with(|| {
+            let functions = names.of(number)?.iter().rev();
+            let frames: Vec<FrameInfo> = functions
+                .map(|function| FrameInfo {
+                    frame: Frame::Label(profile.intern_string(function)),
+                    category_pair: CategoryHandle::OTHER.into(),
+                    flags: FrameFlags::empty(),
+                })
+                .collect();
+            profile.intern_stack_frames(thread, frames.into_iter())
+        })
+    }
+}
