@@ -8,7 +8,7 @@ use fxprof_processed_profile::{
 };
 use x11prof_analyzer::StackNames;
 
-/// What has stacks. Their names are known once the recording has been read.
+/// Requests and samples that have stacks. The stacks' names are known once the recording has been read.
 #[derive(Debug, Default)]
 pub(super) struct Stacks {
     requests: Vec<(ThreadHandle, MarkerHandle, ProfileTime, u32)>,
