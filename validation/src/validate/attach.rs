@@ -252,7 +252,10 @@ impl Recorder {
 
 /// The milliseconds in `it cost the server 12.3 ms (…)`.
 fn cost(line: &str) -> Option<f64> {
-    let mut words = line.split_once("it cost the server at least ")?.1.split(' ');
+    let mut words = line
+        .split_once("it cost the server at least ")?
+        .1
+        .split(' ');
     let number: f64 = words.next()?.parse().ok()?;
     Some(match words.next()? {
         "s" => number * 1e3,

@@ -102,8 +102,14 @@ fn lines(report: &ProfileReport) -> Vec<Line> {
     let network_ms = total.network_ms - all.network_ms;
     // What is smaller is the sums' rounding.
     if server_ms + network_ms > 1e-6 * total.time_ms {
+        // Clients have their connections.
+        let of_clients = report.groups.as_ref().is_some_and(|of| of.by == "client");
         lines.push(Line {
-            name: "(connections, own work)".to_owned(),
+            name: match of_clients {
+                true => "(server's own work)",
+                false => "(connections, own work)",
+            }
+            .to_owned(),
             server_ms: server_ms.max(0.0),
             network_ms: network_ms.max(0.0),
             count: 0,
