@@ -32,6 +32,7 @@ mod played;
 mod profile;
 mod recorded_server;
 mod reorder;
+mod report_times;
 mod request_stacks;
 mod resources;
 mod roundtrips;

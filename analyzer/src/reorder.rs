@@ -10,6 +10,8 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 use x11prof_trace::{ConnectionId, Control, HandlerTime, Record, Switch, Timestamp, Waiting};
 
+use crate::report_times::{ReportTimes, WAKES_WITHIN};
+
 /// Nanoseconds of the trace for which records wait where no switches are recorded, or none has come yet.
 const LATE: u64 = 50_000_000;
 /// The limit where switches are recorded. The recorder reads them every few milliseconds; on a busy machine
@@ -35,11 +37,23 @@ enum LateRecord {
     Handled(HandlerTime),
 }
 
+/// A record that waits for its turn.
+#[derive(Debug)]
+struct WaitingRecord {
+    turn: u64,
+    /// False of a message whose time the switches after it will tell.
+    timed: bool,
+    record: Record,
+}
+
 /// Records that wait for their turn.
 #[derive(Debug, Default)]
 pub(crate) struct ReorderBuffer {
     /// The records in the order of their turns, then of their coming.
-    records: VecDeque<(u64, Record)>,
+    records: VecDeque<WaitingRecord>,
+    /// Records whose turn waits for the switches after it.
+    untimed: usize,
+    times: ReportTimes,
     /// The last turn of each connection.
     connections: FxHashMap<ConnectionId, u64>,
     bytes: usize,
@@ -76,6 +90,7 @@ impl ReorderBuffer {
                 return self.tell(waiting.since_ns, LateRecord::Waiting(waiting));
             }
             Record::Control(time, ref control) => {
+                self.times.control(time.as_nanos(), control);
                 self.captured |=
                     matches!(control, Control::Capture { capture, .. } if capture == "switches");
                 if let Control::RequestStacks { until_ns, .. } = control {
@@ -97,10 +112,45 @@ impl ReorderBuffer {
         self.latest = self.latest.max(time.as_nanos());
         let turn = self.turn(time.as_nanos(), &record);
         self.bytes += size(&record);
-        let place = place(&self.records, turn, |(other, _)| *other);
-        self.records.insert(place, (turn, record));
+        let timed = !self.times.is_attached() || !matches!(record, Record::Block(_));
+        self.untimed += usize::from(!timed);
+        self.insert(WaitingRecord {
+            turn,
+            timed,
+            record,
+        });
         let late = if self.captured { LATEST } else { LATE };
         self.known(time.as_nanos().saturating_sub(late));
+    }
+
+    fn insert(&mut self, one: WaitingRecord) {
+        let place = place(&self.records, one.turn, |other| other.turn);
+        self.records.insert(place, one);
+    }
+
+    /// Times the messages whose switches have come by `until`. Returns the time up to which all are timed.
+    fn time(&mut self, until: u64) -> u64 {
+        while self.untimed > 0 {
+            let Some(place) = self.records.iter().position(|one| !one.timed) else {
+                break;
+            };
+            let turn = self.records.get(place).map_or(0, |one| one.turn);
+            if turn.saturating_add(WAKES_WITHIN) > until {
+                return until.min(turn.saturating_sub(WAKES_WITHIN));
+            }
+            self.untimed -= 1;
+            if let Some(mut one) = self.records.remove(place) {
+                if let Record::Block(block) = &mut one.record {
+                    let time = block.time.as_nanos();
+                    let time = self.times.of(block.connection, time, block.direction);
+                    block.time = Timestamp::from_nanos(time);
+                    one.turn = time;
+                }
+                one.timed = true;
+                self.insert(one);
+            }
+        }
+        until
     }
 
     /// The turn of a record of that time: the records of a connection keep their order.
@@ -122,6 +172,7 @@ impl ReorderBuffer {
 
     fn switches(&mut self, switches: &[Switch]) {
         for switch in switches {
+            self.times.switch(switch);
             self.tell(switch.time.as_nanos(), LateRecord::Switch(*switch));
         }
         let times = switches.iter().map(|switch| switch.time.as_nanos());
@@ -178,21 +229,25 @@ impl ReorderBuffer {
 
     /// The next record whose turn has come. Switches come in batches up to the next record.
     pub(crate) fn next(&mut self) -> Option<Record> {
-        let front = self.records.front().map(|(turn, _)| *turn);
         let full = self.bytes > MAX_BYTES || self.records.len() > MAX_RECORDS;
-        let until = match front {
-            Some(front) if full => self.until.max(front),
-            _ => self.until,
+        let until = match self.records.front() {
+            Some(front) if full => {
+                let until = self.until.max(front.turn);
+                self.time(until.saturating_add(WAKES_WITHIN));
+                until
+            }
+            _ => self.time(self.until),
         };
+        let front = self.records.front().map(|one| one.turn);
         // Who is woken runs after what woke it, and who waits has sent what it had to.
         let before = front.map_or(until, |front| front.saturating_sub(1).min(until));
         if let Some(record) = self.next_told(before) {
             return Some(record);
         }
         if front.is_some_and(|front| front <= until) {
-            let (_, record) = self.records.pop_front()?;
-            self.bytes -= size(&record);
-            return Some(record);
+            let one = self.records.pop_front()?;
+            self.bytes -= size(&one.record);
+            return Some(one.record);
         }
         None
     }

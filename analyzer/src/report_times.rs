@@ -1,0 +1,146 @@
+//! When a client sent and read what RECORD tells of it (`record --attach`).
+//!
+//! RECORD has whole milliseconds. So a message may seem to come after its client fell asleep, and the client to sleep on it
+//! until something else happens. The context switches tell better: what a client sends, it sends before it sleeps, and what it
+//! gets in its sleep wakes it.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+use x11prof_trace::{ConnectionId, Control, Direction, Switch, SwitchKind};
+
+/// The unit of RECORD's times.
+const MILLISECOND: u64 = 1_000_000;
+/// Nanoseconds after a message in which its client wakes for it.
+pub(crate) const WAKES_WITHIN: u64 = MILLISECOND + 200_000;
+/// Switches of a client that are looked back at.
+const SWITCHES: usize = 1 << 10;
+/// Clients that are followed.
+const CLIENTS: usize = 1 << 12;
+
+/// The switches of the clients' first threads, and their connections.
+#[derive(Debug, Default)]
+pub(crate) struct ReportTimes {
+    attached: bool,
+    processes: FxHashMap<ConnectionId, u32>,
+    /// Times at which the thread began to sleep (true) or ran (false).
+    threads: FxHashMap<u32, VecDeque<(u64, bool)>>,
+    /// The last time of each connection.
+    last: FxHashMap<ConnectionId, u64>,
+}
+
+impl ReportTimes {
+    /// True where messages have RECORD's times.
+    pub(crate) fn is_attached(&self) -> bool {
+        self.attached
+    }
+
+    /// Takes a record about the recording.
+    pub(crate) fn control(&mut self, time: u64, control: &Control) {
+        match control {
+            Control::Attached {} => self.attached = true,
+            Control::Opened(opened) if self.attached && self.processes.len() < CLIENTS => {
+                if let Some(pid) = opened.pid {
+                    self.processes.insert(opened.connection, pid);
+                    self.threads.entry(pid).or_default();
+                    self.last.insert(opened.connection, time);
+                }
+            }
+            Control::Joined(joined) => {
+                let last = self.last.get_mut(&joined.connection);
+                last.into_iter().for_each(|last| *last = time.max(*last));
+            }
+            Control::Closed { connection, .. } => {
+                self.processes.remove(connection);
+                self.last.remove(connection);
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes a context switch.
+    pub(crate) fn switch(&mut self, switch: &Switch) {
+        if switch.pid != switch.tid || !self.attached {
+            return;
+        }
+        if let Some(thread) = self.threads.get_mut(&switch.pid) {
+            if thread.len() == SWITCHES {
+                thread.pop_front();
+            }
+            let sleeps = switch.kind == SwitchKind::Blocked;
+            thread.push_back((switch.time.as_nanos(), sleeps));
+        }
+    }
+
+    /// The time of a message that RECORD tells of at `time`: all switches until [`WAKES_WITHIN`] after it have come.
+    pub(crate) fn of(&mut self, client: ConnectionId, time: u64, way: Direction) -> u64 {
+        let slept = self.slept_before(client, time, way).unwrap_or(time);
+        let Some(last) = self.last.get_mut(&client) else {
+            return time;
+        };
+        *last = slept.max(*last);
+        *last
+    }
+
+    /// The time at which the client fell asleep, where it had the message by then.
+    fn slept_before(&self, client: ConnectionId, time: u64, way: Direction) -> Option<u64> {
+        let thread = self.threads.get(self.processes.get(&client)?)?;
+        let later = thread.partition_point(|(at, _)| *at <= time);
+        let (since, sleeps) = *thread.get(later.checked_sub(1)?)?;
+        if !sleeps || since.saturating_add(MILLISECOND) < time {
+            return None;
+        }
+        let wakes = thread.get(later).map(|(at, _)| *at);
+        let is_woken = wakes.is_some_and(|wakes| wakes - time <= WAKES_WITHIN);
+        (way == Direction::ToServer || !is_woken).then_some(since)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_trace::{Opened, Timestamp};
+
+    use super::*;
+
+    #[test]
+    fn a_client_has_sent_and_read_before_it_sleeps() {
+        let mut times = ReportTimes::default();
+        times.control(0, &Control::Attached {});
+        let (client, pid) = (ConnectionId(3), 50);
+        let opened = Control::Opened(Opened {
+            connection: client,
+            transport: "unknown".to_owned(),
+            pid: Some(pid),
+            name: None,
+            command: Vec::new(),
+            started_ns: None,
+        });
+        times.control(0, &opened);
+        for (micros, kind) in [
+            (10_100, SwitchKind::In),
+            (10_400, SwitchKind::Blocked),
+            (20_600, SwitchKind::In),
+            (20_700, SwitchKind::Blocked),
+        ] {
+            times.switch(&Switch {
+                time: Timestamp::from_nanos(micros * 1000),
+                pid,
+                tid: pid,
+                cpu: 0,
+                kind,
+            });
+        }
+        let mut of = |micros: u64, way| times.of(client, micros * 1000, way) / 1000;
+        use Direction::{ToClient, ToServer};
+        // While it runs.
+        assert_eq!(of(10_200, ToServer), 10_200);
+        // It sent this before it slept, and read the answer, for it slept on.
+        assert_eq!(of(10_999, ToServer), 10_400);
+        assert_eq!(of(10_999, ToClient), 10_400);
+        // This one wakes it.
+        assert_eq!(of(20_000, ToClient), 20_000);
+        // Nothing is before what was told before, and another client has times of its own.
+        assert_eq!(of(19_000, ToClient), 20_000);
+        assert_eq!(times.of(ConnectionId(4), 9, ToClient), 9);
+    }
+}
