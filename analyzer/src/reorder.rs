@@ -112,7 +112,11 @@ impl ReorderBuffer {
         self.latest = self.latest.max(time.as_nanos());
         let turn = self.turn(time.as_nanos(), &record);
         self.bytes += size(&record);
-        let timed = !self.times.is_attached() || !matches!(record, Record::Block(_));
+        let told = matches!(
+            record,
+            Record::Block(_) | Record::Control(_, Control::Joined(_))
+        );
+        let timed = !(told && self.times.is_attached());
         self.untimed += usize::from(!timed);
         self.insert(WaitingRecord {
             turn,
@@ -140,12 +144,7 @@ impl ReorderBuffer {
             }
             self.untimed -= 1;
             if let Some(mut one) = self.records.remove(place) {
-                if let Record::Block(block) = &mut one.record {
-                    let time = block.time.as_nanos();
-                    let time = self.times.of(block.connection, time, block.direction);
-                    block.time = Timestamp::from_nanos(time);
-                    one.turn = time;
-                }
+                one.turn = self.times.time(&mut one.record).unwrap_or(one.turn);
                 one.timed = true;
                 self.insert(one);
             }

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
-use x11prof_trace::{ConnectionId, Control, Direction, Switch, SwitchKind};
+use x11prof_trace::{ConnectionId, Control, Direction, Record, Switch, SwitchKind, Timestamp};
 
 /// The unit of RECORD's times.
 const MILLISECOND: u64 = 1_000_000;
@@ -46,10 +46,6 @@ impl ReportTimes {
                     self.last.insert(opened.connection, time);
                 }
             }
-            Control::Joined(joined) => {
-                let last = self.last.get_mut(&joined.connection);
-                last.into_iter().for_each(|last| *last = time.max(*last));
-            }
             Control::Closed { connection, .. } => {
                 self.processes.remove(connection);
                 self.last.remove(connection);
@@ -72,8 +68,22 @@ impl ReportTimes {
         }
     }
 
-    /// The time of a message that RECORD tells of at `time`: all switches until [`WAKES_WITHIN`] after it have come.
-    pub(crate) fn of(&mut self, client: ConnectionId, time: u64, way: Direction) -> u64 {
+    /// Times a record once all switches until [`WAKES_WITHIN`] after it have come. Returns its time.
+    pub(crate) fn time(&mut self, record: &mut Record) -> Option<u64> {
+        let (client, time, way) = match record {
+            Record::Block(block) => (block.connection, &mut block.time, block.direction),
+            // The first message follows.
+            Record::Control(time, Control::Joined(joined)) => {
+                (joined.connection, time, Direction::ToServer)
+            }
+            _ => return None,
+        };
+        let of = self.of(client, time.as_nanos(), way);
+        *time = Timestamp::from_nanos(of);
+        Some(of)
+    }
+
+    fn of(&mut self, client: ConnectionId, time: u64, way: Direction) -> u64 {
         let slept = self.slept_before(client, time, way).unwrap_or(time);
         let Some(last) = self.last.get_mut(&client) else {
             return time;
@@ -98,7 +108,7 @@ impl ReportTimes {
 
 #[cfg(test)]
 mod tests {
-    use x11prof_trace::{Opened, Timestamp};
+    use x11prof_trace::Opened;
 
     use super::*;
 

@@ -48,6 +48,11 @@ impl ServerReady {
         self.attached = true;
     }
 
+    /// True where requests are told with the server's own time.
+    pub(crate) fn is_attached(&self) -> bool {
+        self.attached
+    }
+
     /// A thread changed its state.
     pub(crate) fn step(&mut self, step: &Step) {
         if Some(step.tid) != self.server || step.tid != step.pid {

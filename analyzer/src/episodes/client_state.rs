@@ -61,6 +61,9 @@ pub(crate) struct ClientState {
     /// The latest request that was answered.
     answered: Option<Symbol>,
     answered_at: u64,
+    /// Time in which others had grabbed the server since the client sleeps without a question that is known, and the last
+    /// of them.
+    grabbed: (u64, Option<ConnectionId>),
     open: Option<OpenEpisode>,
     waiting: Queue,
     spans: Spans,
@@ -115,6 +118,7 @@ impl ClientState {
             undrawn: None,
             answered: None,
             answered_at: time,
+            grabbed: (0, None),
             open: Some(OpenEpisode::start_up(names.startup.clone(), time)),
             waiting: Queue::default(),
             spans,
@@ -223,6 +227,12 @@ impl ClientState {
             outstanding: asks,
             file: owner == Owner::OffCpu(Cause::File),
         };
+        match self.thread {
+            Thread::Blocked { .. } if !asks => {
+                self.grabbed = (self.grabbed.0 + grabbed, by.or(self.grabbed.1));
+            }
+            _ => self.grabbed = (0, None),
+        }
         let first = self.outstanding.front().map(|(_, request)| *request);
         let draws = self.server_draws(time);
         if let Some(open) = &mut self.open {

@@ -100,8 +100,11 @@ impl ServerActivity {
     }
 
     /// The time in which the server did not run between two times, where it is over [`WOKEN_WITHIN`]; 0
-    /// without its switches.
+    /// without its switches, and where requests are told when the server has them: they may have waited for a grab.
     pub(crate) fn rested(&self, from: u64, to: u64) -> u64 {
+        if self.ready.is_attached() {
+            return 0;
+        }
         let runs = self.runs.as_ref().filter(|_| self.switches);
         let ran = runs.map_or(u64::MAX, |runs| runs.ran_between(from, to));
         let rested = to.saturating_sub(from).saturating_sub(ran);
@@ -236,6 +239,17 @@ impl ServerActivity {
         let open = open.map(|(run, _)| self.called.unwrap_or(run.from));
         let open = open.or(ready).map(|since| (since, u64::MAX));
         let all = self.ended_runs.iter().copied().chain(open);
+        if self.ready.is_attached() {
+            // The server had the request by then, or just after.
+            let mut near = all.filter(|(_, end)| end.saturating_add(WOKEN_WITHIN) >= sent);
+            return match near.next() {
+                Some((since, _)) if since > sent.saturating_add(WOKEN_WITHIN) => Some(0),
+                Some((_, u64::MAX)) => (now == u64::MAX).then_some(0),
+                Some((_, end)) => Some(end.saturating_sub(sent)),
+                None if now < sent.saturating_add(WOKEN_WITHIN) => None,
+                None => Some(0),
+            };
+        }
         let mut after = all.filter(|(_, end)| *end >= sent);
         let run = match after.next() {
             Some((since, end)) if since <= sent && end - sent < HANDED_ON_WITHIN => {

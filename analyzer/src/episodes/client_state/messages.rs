@@ -237,6 +237,11 @@ impl ClientState {
             let asks = sent.questions.first().map(|(_, request)| *request);
             // Nobody waited for a server that rested: the recorder had no processor.
             open.on_the_way(waited, rested.min(waited), self.taking, asks);
+            // The server has told of the requests when it read on.
+            let (grabbed, by) = self.grabbed;
+            if grabbed > 0 {
+                open.grabbed(grabbed.min(waited), by);
+            }
             if waited > HANDED_ON_WITHIN {
                 *taken = Some(time);
             }
