@@ -52,8 +52,10 @@ pub struct Stalls {
     runs: Option<Runs>,
     /// True where the trace has the server's switches.
     switches: bool,
-    /// True where the trace has requests after their work (RECORD): then nothing shows who waited.
+    /// True where the trace has requests when the server takes them up (RECORD): then nothing shows who waited.
     attached: bool,
+    /// The request that such a server took up last, and the time of its last message since.
+    taken_up: Option<(ConnectionId, Symbol, u64)>,
     /// The recorder emulates a link to the server.
     emulated: bool,
     /// The time at which the server was last seen to turn to other work.
@@ -83,6 +85,7 @@ impl Stalls {
             runs: None,
             switches: false,
             attached: false,
+            taken_up: None,
             emulated: false,
             turned: 0,
             slept_over: None,
@@ -130,7 +133,13 @@ impl Stalls {
             Observation::BlockStart(block) if !self.attached => {
                 self.settle(block.time.as_nanos());
             }
-            Observation::BlockEnd(block) if self.attached => self.told(block.time.as_nanos()),
+            Observation::Message(seen) if self.attached => {
+                self.went_on(seen.time.as_nanos());
+                if let Message::Request(request) = seen.message {
+                    let now = seen.time.as_nanos();
+                    self.taken_up = Some((seen.connection, request.name, now));
+                }
+            }
             Observation::Message(seen) => self.message(seen, price),
             Observation::Switches(steps) => {
                 if let Some(runs) = &mut self.runs {
@@ -165,6 +174,7 @@ impl Stalls {
             Control::Attached {} => self.attached = true,
             Control::Network(_) => self.emulated = true,
             Control::Closed { connection, .. } => self.queue.closed(*connection),
+            Control::Ended { .. } if self.attached => self.went_on(time.as_nanos()),
             Control::Ended { .. } => self.settle(time.as_nanos()),
             _ => {}
         }
@@ -185,8 +195,7 @@ impl Stalls {
             (request.name, request.sequence),
             (price.0.max(1.0), seen.times),
             seen.at_server.as_nanos(),
-            // A request that the trace tells after its work waits for no answer.
-            request.has_reply && !self.attached,
+            request.has_reply,
         );
     }
 
@@ -226,8 +235,14 @@ impl Stalls {
         runs.front().map(|(run, _)| run.from)
     }
 
-    /// RECORD has told, at `now`, of work that the server did in its last run.
-    fn told(&mut self, now: u64) {
+    /// RECORD has told of something at `now`: until then an attached server was at the request that it had taken up last,
+    /// as far as it ran, or had no processor.
+    fn went_on(&mut self, now: u64) {
+        let frame = self.frame;
+        let taken_up = self.taken_up;
+        if let Some((.., since)) = &mut self.taken_up {
+            *since = now.max(*since);
+        }
         let Some(runs) = self.runs_now() else {
             return;
         };
@@ -237,9 +252,23 @@ impl Stalls {
         {
             runs.pop();
         }
-        if let Some((run, _)) = runs.front() {
-            let (from, to) = (run.from, run.to.unwrap_or(now).min(now));
-            self.turns(from, to, None);
+        let Some((client, request, from)) =
+            taken_up.filter(|(.., from)| now.saturating_sub(*from) > frame)
+        else {
+            return;
+        };
+        let ran = runs.ran_between(from, now);
+        let busy = ran.saturating_add(runs.preempted_between(from, now));
+        if ran > frame && !waits_by_itself(request) && !self.grabs.has_server() {
+            self.add(Stall {
+                how: HoldKind::Busy,
+                client,
+                request: Some(request),
+                from,
+                to: now.min(from.saturating_add(busy)),
+                ran: Some(ran),
+                waited: Vec::new(),
+            });
         }
     }
 
@@ -285,7 +314,6 @@ impl Stalls {
         // What came after the question had its turn after it.
         let until = match asker {
             Some(asker) => asker.since,
-            None if self.attached => u64::MAX,
             None => to,
         };
         self.queue.done(since, until);

@@ -167,15 +167,15 @@ fn the_runs_of_an_attached_server_tell_who_was_busy() {
     let mut display = Display::new();
     display.control(0.0, Control::Attached {});
     display.runs(&[(10.0, 60.0), (100.0, 150.0), (200.0, 201.0)]);
-    // Work is told of when it is done.
-    display.sends(2, 60.1, poly_fill_rectangle(5));
-    display.sends(3, 120.0, get_input_focus());
+    // Work is told of when it begins.
+    display.sends(2, 10.0, poly_fill_rectangle(5));
+    display.sends(3, 100.0, get_input_focus());
     display.gets(3, 120.0, reply(1));
-    display.sends(2, 150.1, poly_fill_rectangle(3));
-    display.sends(3, 201.1, no_operation(1));
+    display.sends(2, 120.1, poly_fill_rectangle(3));
+    display.sends(3, 200.1, no_operation(1));
     let of = |from, held| ("panel (client 2)", "PolyFillRectangle", from, held, vec![]);
     let editor = ("editor (client 3)", "GetInputFocus", 100.0, 20.0, vec![]);
-    let expected = [of(10.0, 50.0), editor, of(120.0, 30.0)];
+    let expected = [of(10.0, 50.0), editor, of(120.1, 30.0)];
     assert_eq!(lines(&stalls(&display)), expected);
 }
 
