@@ -355,6 +355,42 @@ fn a_recorder_that_comes_later_is_not_recorded() {
     assert!(dumped.contains("-> GetInputFocus"), "{dumped}");
 }
 
+/// RECORD tells whole milliseconds: a key seemed to come when its program slept already.
+#[test]
+fn keys_take_the_time_that_their_program_took() {
+    needs("/usr/bin/python3", "python3-tk");
+    needs("xdotool", "xdotool");
+    let (server, place) = (Server::xvfb(&[]), Place::new());
+    let keys = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/keys.py");
+    let mut program = server.client("/usr/bin/python3");
+    let program = program.arg(keys).stdout(Stdio::piped());
+    let mut program = program.spawn().expect("python3");
+    let mut lines = BufReader::new(program.stdout.take().expect("a pipe")).lines();
+    assert_eq!(lines.next().expect("a line").expect("a line"), "ready");
+    let attached = Attached::start(&place, &server.display, None);
+    for key in ["d", "a", "d", "e", "f"] {
+        // The program rests between two keys, one of which takes it 400 ms.
+        let typed = ["key", key, "sleep", "0.9"];
+        let typed = server.client("xdotool").args(typed).status();
+        assert!(typed.expect("xdotool").success());
+    }
+    let trace = attached.end();
+    program.kill().expect("it runs");
+    program.wait().expect("it ends");
+    let trace = trace.to_str().expect("a plain path");
+    let report = place.json(["episodes", trace, "--format", "json"]);
+    let episodes = report["episodes"].as_array().expect("episodes").iter();
+    let input = episodes.filter(|one| one["trigger"] == "input");
+    let (slow, quick): (Vec<_>, Vec<_>) = input
+        .map(|one| one["latency_ms"].as_f64().expect("a time"))
+        .partition(|latency| *latency > 390.0);
+    assert!(
+        slow.len() == 1 && (395.0..1500.0).contains(&slow[0]),
+        "{slow:?}"
+    );
+    assert!(quick.len() >= 4, "{quick:?}");
+}
+
 /// RECORD keeps a few requests in the server until the server writes to somebody.
 #[test]
 fn a_request_that_nothing_follows_is_recorded_soon() {

@@ -178,10 +178,12 @@ pub fn function_names<'a>(functions: impl IntoIterator<Item = &'a FunctionReport
     named.map(|name| plain(&name).into_owned()).collect()
 }
 
-/// The names of a stack's functions that have one, without lines, the innermost first.
+/// The names of a stack's functions that have one, and of those of a stripped program, without lines, the innermost first.
+/// A library's function without a name belongs to the one that called it.
 pub fn named_functions(functions: &[FunctionReport]) -> Vec<String> {
+    let is_program = |one: &FunctionReport| !one.module.is_empty() && !one.module.contains(".so");
     let named = functions.iter();
-    let named = named.filter(|one| one.name.is_some() && !is_start(one));
+    let named = named.filter(|one| (one.name.is_some() || is_program(one)) && !is_start(one));
     let named: Vec<FunctionReport> = named.map(without_line).collect();
     function_names(&named)
 }

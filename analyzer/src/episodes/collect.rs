@@ -18,6 +18,9 @@ use super::windows;
 use crate::label::Label;
 use crate::pipeline::{Observation, Seen};
 
+/// Bytes of an error (the core protocol, section 1).
+const ERROR: u64 = 32;
+
 /// Turns observations into occurrences.
 #[derive(Debug, Default)]
 pub(crate) struct Collector {
@@ -141,6 +144,11 @@ impl Collector {
         self.keyboard.observe(seen);
         if seen.answer.is_some_and(|answer| answer.how.is_round_trip()) {
             self.delivery.round_trips += 1;
+            let received = match seen.message {
+                Message::Reply(reply) => reply.wire_len,
+                _ => ERROR,
+            };
+            self.delivery.received = self.delivery.received.saturating_add(received);
         }
         match seen.message {
             Message::Request(_) | Message::ClientSetup(_) => {

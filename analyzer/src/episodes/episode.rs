@@ -130,6 +130,8 @@ pub struct Episode {
     pub requests: u64,
     /// Bytes of the requests.
     pub bytes: u64,
+    /// Bytes of the answers that the client waited for; of a start-up all that the client got.
+    pub received: u64,
     /// Events that it handled.
     pub events: u64,
     /// Nanoseconds for which threads of the client could run, added up over the threads.
@@ -226,11 +228,11 @@ impl Episode {
         self.tree.to_string()
     }
 
-    /// The episode over a network: adds the bytes of its requests, and the latency for each of its round
-    /// trips (Xprof's equation 7, with the observed blocking).
+    /// The episode over a network: adds the bytes of its requests and of the answers that it waited for, and the latency for
+    /// each of its round trips (Xprof's equation 7, with the observed blocking).
     pub(crate) fn over(&self, network: &Network) -> Episode {
         let mut episode = self.clone();
-        let time = network.time(self.bytes, self.round_trips);
+        let time = network.time(self.bytes.saturating_add(self.received), self.round_trips);
         // As a cast does it: what does not fit is the largest that does.
         let nanos = (time.0 * 1000.0) as u64;
         if nanos == 0 {

@@ -202,6 +202,7 @@ impl FirstFrame {
             round_trips: self.report.round_trips,
             requests: self.report.requests,
             bytes: self.report.bytes,
+            received: self.report.received_bytes,
             events: later.iter().fold(first.events, |sum, one| sum + one.events),
             // What ran before the connection is one thread at least.
             runnable: first.runnable.saturating_add(ran),

@@ -320,8 +320,8 @@ fn over_a_network_bytes_and_round_trips_take_time() {
     let episodes = findings.episodes();
     let of: Vec<_> = episodes.into_iter().filter(output).collect();
     let network = of.iter().map(|one| one.parts.of(Owner::Network));
-    // 4 and 96 bytes at 10 µs each, and one round trip.
-    assert_eq!(network.sum::<u64>(), 11_000_000);
+    // 4 and 96 bytes, and 32 of the reply, at 10 µs each, and one round trip.
+    assert_eq!(network.sum::<u64>(), 11_320_000);
     assert_eq!(of.iter().map(|one| one.round_trips).sum::<u64>(), 1);
 }
 

@@ -201,6 +201,8 @@ pub(crate) struct Delivery {
     pub(crate) answered: Vec<SequenceNumber>,
     /// The number of answers that the client waited for.
     pub(crate) round_trips: u64,
+    /// Bytes of these answers.
+    pub(crate) received: u64,
     /// The events.
     pub(crate) events: Vec<Arrival>,
     /// The time at which the server had sent the last answer.

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::programs::Finished;
 use super::turns::{Turn, side_by_side};
@@ -85,7 +86,10 @@ pub(crate) fn keep(place: Place, file: PathBuf) -> PathBuf {
         }
     }
     let name = file.file_name().expect("a file's name");
-    let mine = all.join(std::process::id().to_string());
+    // Several tests may keep files of one name.
+    static KEPT: AtomicUsize = AtomicUsize::new(0);
+    let number = KEPT.fetch_add(1, Ordering::Relaxed).to_string();
+    let mine = all.join(std::process::id().to_string()).join(number);
     std::fs::create_dir_all(&mine).expect("a folder for shared files");
     let kept = mine.join(name);
     let copied = Command::new("cp").arg("-r").arg(&file).arg(&kept).status();

@@ -52,6 +52,7 @@ impl ClientState {
         }
         if let Some(open) = &mut self.open {
             open.round_trips += delivery.round_trips;
+            open.received = open.received.saturating_add(delivery.received);
         }
         if self.thread == Thread::Unknown {
             self.silence(time, done);
