@@ -124,7 +124,7 @@ impl GroupBy {
 pub(crate) enum ExportBy {
     /// The window that a request acts on
     Window,
-    /// The program's functions that made the request (record --stacks=requests)
+    /// The program's functions that made the request or ran (record --stacks=requests, =cpu)
     Stack,
 }
 

@@ -5,6 +5,7 @@ use std::io::BufReader;
 use std::process::ExitCode;
 
 use x11prof_trace::recover;
+use x11prof_views::units::counted;
 
 use crate::args::Recover;
 use crate::error::{CommandError, Outcome};
@@ -33,6 +34,6 @@ pub(crate) fn run(arguments: &Recover) -> Outcome {
     } else {
         "had been cut off"
     };
-    say!("{} records; the trace {was}", recovery.records);
+    say!("{}; the trace {was}", counted(recovery.records, "record"));
     Ok(ExitCode::SUCCESS)
 }

@@ -1,11 +1,12 @@
 //! `x11prof roundtrips`: the replies that clients waited for, and what would save them.
 
-use x11prof_analyzer::{EpisodeOptions, Episodes, RoundTripOptions, RoundTrips};
+use x11prof_analyzer::{EpisodeOptions, Episodes, Observation, RoundTripOptions, RoundTrips};
+use x11prof_trace::Control;
 use x11prof_views::roundtrips as views;
 
 use crate::args::{RoundTrips as Arguments, TableFormat};
 use crate::callers::NamedCallers;
-use crate::error::{CommandError, Outcome};
+use crate::error::{CommandError, Outcome, shown};
 use crate::output::{Access, page, refuse_input, write_json, write_text};
 use crate::pass::Pass;
 
@@ -24,11 +25,20 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         ..EpisodeOptions::default()
     });
     let mut callers = NamedCallers::default();
+    let mut is_attached = false;
     pass.run(|observation| {
+        is_attached |= matches!(observation, Observation::Control(_, Control::Attached {}));
         callers.observe(observation, |seen| round_trips.counts(seen));
         episodes.observe_early(observation, |episode| round_trips.episode(episode));
         round_trips.observe(observation);
     })?;
+    if is_attached {
+        say!(
+            "{}: recorded by attaching: a wait is from when the server took the question up, without what it waited there \
+             for a grab or for others",
+            shown(path)
+        );
+    }
     let report = callers.report(round_trips, &path.to_string_lossy());
     if let Some(client) = &arguments.client
         && report.clients.is_empty()

@@ -116,7 +116,7 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
         ),
         WarningKind::Attached => (
             "recorded by attaching".to_owned(),
-            "short waits are not seen, nor are file descriptors",
+            "waits for a grab or for others are not seen, nor are file descriptors",
         ),
         WarningKind::Joined => (
             format!("{} from before the recording", of("connection")),
