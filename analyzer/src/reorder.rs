@@ -51,8 +51,8 @@ struct WaitingRecord {
 pub(crate) struct ReorderBuffer {
     /// The records in the order of their turns, then of their coming.
     records: VecDeque<WaitingRecord>,
-    /// Records whose turn waits for the switches after it.
-    untimed: usize,
+    /// The records of the front that are all timed, at least.
+    timed: usize,
     times: ReportTimes,
     /// The last turn of each connection.
     connections: FxHashMap<ConnectionId, u64>,
@@ -117,7 +117,6 @@ impl ReorderBuffer {
             Record::Block(_) | Record::Control(_, Control::Joined(_))
         );
         let timed = !(told && self.times.is_attached());
-        self.untimed += usize::from(!timed);
         self.insert(WaitingRecord {
             turn,
             timed,
@@ -129,25 +128,32 @@ impl ReorderBuffer {
 
     fn insert(&mut self, one: WaitingRecord) {
         let place = place(&self.records, one.turn, |other| other.turn);
+        match one.timed {
+            true => self.timed += usize::from(place <= self.timed),
+            false => self.timed = self.timed.min(place),
+        }
         self.records.insert(place, one);
     }
 
     /// Times the messages whose switches have come by `until`. Returns the time up to which all are timed.
     fn time(&mut self, until: u64) -> u64 {
-        while self.untimed > 0 {
-            let Some(place) = self.records.iter().position(|one| !one.timed) else {
-                break;
-            };
-            let turn = self.records.get(place).map_or(0, |one| one.turn);
-            if turn.saturating_add(WAKES_WITHIN) > until {
-                return until.min(turn.saturating_sub(WAKES_WITHIN));
-            }
-            self.untimed -= 1;
-            if let Some(mut one) = self.records.remove(place) {
-                one.turn = self.times.time(&mut one.record).unwrap_or(one.turn);
+        while let Some(one) = self.records.get_mut(self.timed) {
+            if !one.timed {
+                let turn = one.turn;
+                if turn.saturating_add(WAKES_WITHIN) > until {
+                    return until.min(turn.saturating_sub(WAKES_WITHIN));
+                }
                 one.timed = true;
-                self.insert(one);
+                one.turn = self.times.time(&mut one.record).unwrap_or(turn);
+                // Of equal turns, the first stays the first.
+                if one.turn < turn
+                    && let Some(one) = self.records.remove(self.timed)
+                {
+                    self.insert(one);
+                    continue;
+                }
             }
+            self.timed += 1;
         }
         until
     }
@@ -245,6 +251,7 @@ impl ReorderBuffer {
         }
         if front.is_some_and(|front| front <= until) {
             let one = self.records.pop_front()?;
+            self.timed = self.timed.saturating_sub(1);
             self.bytes -= size(&one.record);
             return Some(one.record);
         }
