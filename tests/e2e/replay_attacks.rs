@@ -116,8 +116,9 @@ fn a_server_that_ends_or_falls_silent_is_told_of_in_one_line() {
     slow_session(&place);
     for signal in ["KILL", "STOP"] {
         // Two seconds are enough for the start, and less than the session takes.
+        // A stopped server outlives its shell otherwise.
         let server = format!(
-            "Xvfb -screen 0 1280x1024x24 \"$@\" &\nsleep 2\nkill -{signal} $!\nsleep 60\nkill -KILL $!\n"
+            "setpriv --pdeathsig KILL Xvfb -screen 0 1280x1024x24 \"$@\" &\nsleep 2\nkill -{signal} $!\nsleep 60\nkill -KILL $!\n"
         );
         place.write("server", server.as_bytes());
         let refused = played(&place, &["--server-command", "sh ./server"]);
