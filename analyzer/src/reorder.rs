@@ -253,6 +253,9 @@ impl ReorderBuffer {
             let one = self.records.pop_front()?;
             self.timed = self.timed.saturating_sub(1);
             self.bytes -= size(&one.record);
+            if let Record::Control(_, Control::Closed { connection, .. }) = &one.record {
+                self.times.closed(*connection);
+            }
             return Some(one.record);
         }
         None

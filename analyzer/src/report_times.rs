@@ -46,11 +46,17 @@ impl ReportTimes {
                     self.last.insert(opened.connection, time);
                 }
             }
-            Control::Closed { connection, .. } => {
-                self.processes.remove(connection);
-                self.last.remove(connection);
-            }
             _ => {}
+        }
+    }
+
+    /// All messages of a connection that has ended are timed.
+    pub(crate) fn closed(&mut self, connection: ConnectionId) {
+        self.last.remove(&connection);
+        if let Some(pid) = self.processes.remove(&connection)
+            && self.processes.values().all(|other| *other != pid)
+        {
+            self.threads.remove(&pid);
         }
     }
 
@@ -152,5 +158,8 @@ mod tests {
         // Nothing is before what was told before, and another client has times of its own.
         assert_eq!(of(19_000, ToClient), 20_000);
         assert_eq!(times.of(ConnectionId(4), 9, ToClient), 9);
+        // Of who has gone nothing is kept.
+        times.closed(client);
+        assert!(times.threads.is_empty() && times.last.is_empty());
     }
 }

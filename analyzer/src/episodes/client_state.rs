@@ -61,8 +61,8 @@ pub(crate) struct ClientState {
     /// The latest request that was answered.
     answered: Option<Symbol>,
     answered_at: u64,
-    /// Time in which others had grabbed the server since the client sleeps without a question that is known, and the last
-    /// of them.
+    /// Time in which others had grabbed an attached server, which tells of requests later, since the client sleeps without a
+    /// question that is known, and the last of them.
     grabbed: (u64, Option<ConnectionId>),
     open: Option<OpenEpisode>,
     waiting: Queue,
@@ -228,7 +228,7 @@ impl ClientState {
             file: owner == Owner::OffCpu(Cause::File),
         };
         match self.thread {
-            Thread::Blocked { .. } if !asks => {
+            Thread::Blocked { .. } if !asks && ready.is_attached() => {
                 self.grabbed = (self.grabbed.0 + grabbed, by.or(self.grabbed.1));
             }
             _ => self.grabbed = (0, None),

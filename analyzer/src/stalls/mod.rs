@@ -18,7 +18,7 @@ use x11prof_cost_model::{CostTable, Micros, ServerParameters, Substitutions};
 use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
-use crate::activity::delays::HANDED_ON_WITHIN;
+use crate::activity::delays::{HANDED_ON_WITHIN, WOKEN_WITHIN};
 use crate::activity::server_runs::Runs;
 use crate::pipeline::{Observation, Seen};
 use grabs::Grabs;
@@ -236,7 +236,7 @@ impl Stalls {
     }
 
     /// RECORD has told of something at `now`: until then an attached server was at the request that it had taken up last,
-    /// as far as it ran, or had no processor.
+    /// unless it rested. A server that waits for a page of memory has not done with it.
     fn went_on(&mut self, now: u64) {
         let frame = self.frame;
         let taken_up = self.taken_up;
@@ -246,26 +246,29 @@ impl Stalls {
         let Some(runs) = self.runs_now() else {
             return;
         };
-        while runs
-            .front()
-            .is_some_and(|(_, next)| next.is_some_and(|next| next <= now))
-        {
+        let from = taken_up.map_or(now, |(.., since)| since);
+        let mut until = from;
+        while let Some((run, next)) = runs.front() {
+            if run.from <= until.saturating_add(WOKEN_WITHIN) {
+                until = until.max(run.to.unwrap_or(now).min(now));
+            }
+            if next.is_none_or(|next| next > now) {
+                break;
+            }
             runs.pop();
         }
-        let Some((client, request, from)) =
-            taken_up.filter(|(.., from)| now.saturating_sub(*from) > frame)
-        else {
-            return;
-        };
-        let ran = runs.ran_between(from, now);
-        let busy = ran.saturating_add(runs.preempted_between(from, now));
-        if ran > frame && !waits_by_itself(request) && !self.grabs.has_server() {
+        let ran = runs.ran_between(from, until);
+        if let Some((client, request, _)) = taken_up
+            && ran > frame
+            && !waits_by_itself(request)
+            && !self.grabs.has_server()
+        {
             self.add(Stall {
                 how: HoldKind::Busy,
                 client,
                 request: Some(request),
                 from,
-                to: now.min(from.saturating_add(busy)),
+                to: until,
                 ran: Some(ran),
                 waited: Vec::new(),
             });

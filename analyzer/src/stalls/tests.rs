@@ -171,12 +171,25 @@ fn the_runs_of_an_attached_server_tell_who_was_busy() {
     display.sends(2, 10.0, poly_fill_rectangle(5));
     display.sends(3, 100.0, get_input_focus());
     display.gets(3, 120.0, reply(1));
-    display.sends(2, 120.1, poly_fill_rectangle(3));
+    display.sends(2, 120.0, poly_fill_rectangle(3));
     display.sends(3, 200.1, no_operation(1));
     let of = |from, held| ("panel (client 2)", "PolyFillRectangle", from, held, vec![]);
     let editor = ("editor (client 3)", "GetInputFocus", 100.0, 20.0, vec![]);
-    let expected = [of(10.0, 50.0), editor, of(120.1, 30.0)];
+    let expected = [of(10.0, 50.0), editor, of(120.0, 30.0)];
     assert_eq!(lines(&stalls(&display)), expected);
+}
+
+#[test]
+fn the_last_request_is_not_blamed_for_an_attached_servers_later_runs() {
+    let mut display = Display::new();
+    display.control(0.0, Control::Attached {});
+    let later = (1..30).map(|n| (f64::from(n) * 100.0, f64::from(n) * 100.0 + 9.0));
+    let runs: Vec<_> = [(10.0, 12.0)].into_iter().chain(later).collect();
+    display.runs(&runs);
+    display.sends(2, 10.0, poly_fill_rectangle(5));
+    // The server worked for a client that is not recorded.
+    display.sends(3, 3000.0, no_operation(1));
+    assert_eq!(lines(&stalls(&display)), []);
 }
 
 #[test]
