@@ -1,13 +1,19 @@
-//! Compiles the libraries that are parts of the program: one times an X server's handlers (src/handler_times), one tells the
-//! stacks of a client's requests (src/request_stacks).
+//! Compiles the libraries that are parts of the program: one times an X server's handlers (src/capture/handler_times), one tells the
+//! stacks of a client's requests (src/capture/request_stacks).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
 const LIBRARIES: [(&str, &str); 2] = [
-    ("src/handler_times/server_timer.c", "server_timer.so"),
-    ("src/request_stacks/client_stacks.c", "client_stacks.so"),
+    (
+        "src/capture/handler_times/server_timer.c",
+        "server_timer.so",
+    ),
+    (
+        "src/capture/request_stacks/client_stacks.c",
+        "client_stacks.so",
+    ),
 ];
 const OPTIONS: [&str; 11] = [
     "-O2",

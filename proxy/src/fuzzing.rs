@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use x11prof_trace::{Block, ConnectionId, Direction, ExtensionOpcodes};
 
-use crate::authority::{self, Peer};
-use crate::connection_tap::ConnectionTap;
-use crate::images::ImageRequests;
-use crate::kept_bytes::KeptBytes;
-use crate::omission::{Level, Omission};
-use crate::setup_exchange::{self, Progress};
-use crate::tap::{self, DEFAULT_QUEUE_BYTES};
+use crate::display::authority::{self, Peer};
+use crate::display::setup_exchange::{self, Progress};
+use crate::recorder::connection_tap::ConnectionTap;
+use crate::recorder::images::ImageRequests;
+use crate::recorder::kept_bytes::KeptBytes;
+use crate::recorder::omission::{Level, Omission};
+use crate::recorder::tap::{self, DEFAULT_QUEUE_BYTES};
 
 /// Parses a client's setup, complete or not, and rewrites it.
 pub fn setup(bytes: &[u8]) {

@@ -13,8 +13,8 @@ use super::others;
 use super::reader::{Garbled, Reader, ReaderItem};
 use super::watchdog::{Reason, Watchdog};
 use crate::clock;
-use crate::server_link::ServerLink;
-use crate::socket::Socket;
+use crate::display::server_link::ServerLink;
+use crate::sockets::socket::Socket;
 
 /// The server must answer all questions of the beginning within this time.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -12,13 +12,13 @@ use super::attachment::ReportStart;
 use super::cost::Reported;
 use super::elements::{self, Category, Head};
 use super::server_clock::ServerClock;
+use crate::capture::scheduling::Scheduling;
 use crate::clock;
-use crate::connection_tap::ConnectionTap;
-use crate::images::ImageRequests;
-use crate::kept_bytes::KeptBytes;
-use crate::process_info::ProcessInfo;
-use crate::scheduling::Scheduling;
-use crate::tap::Tap;
+use crate::processes::process_info::ProcessInfo;
+use crate::recorder::connection_tap::ConnectionTap;
+use crate::recorder::images::ImageRequests;
+use crate::recorder::kept_bytes::KeptBytes;
+use crate::recorder::tap::Tap;
 
 /// The transport that the trace names for these clients: RECORD does not report it.
 const TRANSPORT: &str = "unknown";

@@ -12,9 +12,9 @@ use x11rb_protocol::x11_utils::Request;
 
 use super::conversation::{self, Conversation};
 use super::others;
-use crate::server_link::ServerLink;
-use crate::setup_connection::SetupConnection;
-use crate::socket::Socket;
+use crate::display::server_link::ServerLink;
+use crate::display::setup_connection::SetupConnection;
+use crate::sockets::socket::Socket;
 
 /// The extension's name.
 pub(crate) const NAME: &str = record::X11_EXTENSION_NAME;

@@ -7,9 +7,9 @@ use x11prof_trace::ExtensionOpcodes;
 use x11rb_protocol::protocol::xproto::{GetInputFocusRequest, Setup};
 use x11rb_protocol::x11_utils::{ReplyRequest, Request, TryParse};
 
-use crate::server_link::ServerLink;
-use crate::setup_connection::{SetupConnection, SetupFailure};
-use crate::socket::Socket;
+use crate::display::server_link::ServerLink;
+use crate::display::setup_connection::{SetupConnection, SetupFailure};
+use crate::sockets::socket::Socket;
 
 /// Connections of an attached recorder: one for questions, two guards, and RECORD's.
 const CONNECTIONS: usize = 4;

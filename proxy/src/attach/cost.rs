@@ -13,9 +13,9 @@ use super::context;
 use super::conversation::Conversation;
 use super::elements::{self, Category, HEADER};
 use crate::attach_cost::{AttachCost, INTERVAL};
-use crate::cpu_clock;
-use crate::server_link::ServerLink;
-use crate::socket::{Socket, Wait};
+use crate::display::server_link::ServerLink;
+use crate::processes::cpu_clock;
+use crate::sockets::socket::{Socket, Wait};
 
 /// Rounds of each load. The median counts: other clients are at work meanwhile.
 const ROUNDS: usize = 5;

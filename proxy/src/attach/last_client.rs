@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use crate::display_name::{DisplayName, Endpoint};
-use crate::process_info::ProcessInfo;
+use crate::display::display_name::{DisplayName, Endpoint};
+use crate::processes::process_info::ProcessInfo;
 
 /// States of a Unix socket (/proc/net/unix; SS_UNCONNECTED and SS_CONNECTED of the kernel).
 const LISTENS: &str = "01";

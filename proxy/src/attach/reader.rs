@@ -13,7 +13,7 @@ use x11prof_trace::Timestamp;
 use super::elements;
 use super::watchdog::Pulse;
 use crate::clock;
-use crate::socket::{Socket, Wait};
+use crate::sockets::socket::{Socket, Wait};
 
 /// The most bytes of one read.
 const ROOM: usize = 256 << 10;
@@ -307,7 +307,7 @@ mod tests {
     use std::time::Duration;
 
     use super::{AnswerFinder, Reader, ReaderItem};
-    use crate::socket::Socket;
+    use crate::sockets::socket::Socket;
 
     const PATIENCE: Duration = Duration::from_secs(10);
 

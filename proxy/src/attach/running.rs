@@ -3,10 +3,10 @@
 use super::conversation::Conversation;
 use super::existing;
 use super::last_client;
-use crate::record::{self, Target};
-use crate::record_error::RecordError;
-use crate::server_info::{self, DisplayError};
-use crate::setup_connection::PATIENCE;
+use crate::display::server_info::{self, DisplayError};
+use crate::display::setup_connection::PATIENCE;
+use crate::recording::record::{self, Target};
+use crate::recording::record_error::RecordError;
 
 /// The number of clients that run on a display; 0 where the server has no X-Resource, and cannot tell.
 ///

@@ -17,7 +17,7 @@ use rustix::net::{Shutdown, shutdown};
 use x11prof_trace::Timestamp;
 
 use crate::clock;
-use crate::socket::Socket;
+use crate::sockets::socket::Socket;
 
 /// The first argument of the program when the program is to be a watchdog.
 pub const WATCHDOG: &str = "attach-watchdog";

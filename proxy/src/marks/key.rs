@@ -14,9 +14,9 @@ use x11rb_protocol::protocol::xproto::{
 use x11rb_protocol::x11_utils::{Request, TryParse};
 
 use crate::clock;
-use crate::server_link::ServerLink;
-use crate::setup_connection::{SetupConnection, SetupFailure};
-use crate::tap::Tap;
+use crate::display::server_link::ServerLink;
+use crate::display::setup_connection::{SetupConnection, SetupFailure};
+use crate::recorder::tap::Tap;
 
 /// The server must answer within this time.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -10,9 +10,9 @@ use std::path::Path;
 
 use x11prof_protocol::Chord;
 
-use crate::display_name::DisplayName;
-use crate::server_link::ServerLink;
-use crate::tap::Tap;
+use crate::display::display_name::DisplayName;
+use crate::display::server_link::ServerLink;
+use crate::recorder::tap::Tap;
 use key::Grabbed;
 use socket::Listening;
 

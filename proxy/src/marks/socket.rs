@@ -13,9 +13,9 @@ use thiserror::Error;
 use x11prof_trace::Control;
 
 use crate::clock;
-use crate::display_name::{DisplayName, DisplayNameError, Endpoint};
+use crate::display::display_name::{DisplayName, DisplayNameError, Endpoint};
 use crate::private_dir;
-use crate::tap::Tap;
+use crate::recorder::tap::Tap;
 
 /// Bytes of a mark's text.
 const TEXT: u64 = 4096;
@@ -169,7 +169,7 @@ fn take(mut stream: &UnixStream, tap: &Tap) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tap::{RecorderInput, tap};
+    use crate::recorder::tap::{RecorderInput, tap};
 
     #[test]
     fn a_mark_comes_by_each_name_and_ends_with_the_recording() {

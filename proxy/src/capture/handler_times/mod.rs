@@ -1,0 +1,148 @@
+//! Times of a server's handlers, request by request, from a library that is preloaded into a server of ours.
+//!
+//! The library (server_timer.c) is compiled into this program. For a private server it is written to the server's
+//! private folder, and taken away once the server has it; for a server of the user's own it is in memory. Server and
+//! recorders share one file, a ring of entries, which they find among the server's open files.
+
+mod ring;
+
+use std::fs;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ring::{Ring, State};
+use rustix::fs::{MemfdFlags, memfd_create};
+use x11prof_trace::HandlerTime;
+
+use crate::capture::preload::preloaded;
+
+/// The library as the build made it; empty where it is not for this processor.
+const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/server_timer.so"));
+/// The kernel's clock as which the processor's counter is trusted.
+const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+
+/// The timer of one server.
+#[derive(Debug)]
+pub(crate) struct HandlerTimes {
+    ring: Ring,
+    /// Files that go once the server has them.
+    files: Vec<PathBuf>,
+}
+
+/// The name of a ring that recorders find.
+const RING: &str = "x11prof-times";
+
+/// Becomes the server that `command` starts, with a library that times its handlers for every recorder of this user.
+/// Calls `untimed` with the reason where handlers cannot be timed. Returns only where the command cannot be run.
+pub fn become_timed(command: &mut Command, untimed: impl FnOnce(&str)) -> io::Error {
+    let kept = shared_in_memory(command);
+    if let Err(why) = &kept {
+        untimed(why);
+    }
+    command.exec()
+}
+
+/// Prepares `command` with files in memory, which a program that takes the place of this one has too.
+fn shared_in_memory(command: &mut Command) -> Result<[File; 2], String> {
+    possible()?;
+    let made = |name| memfd_create(name, MemfdFlags::empty()).map(File::from);
+    let make = || {
+        let (mut library, times) = (made("x11prof-timer")?, made(RING)?);
+        library.write_all(LIBRARY)?;
+        Ring::empty(times.try_clone()?)?;
+        Ok([library, times])
+    };
+    let files: [File; 2] = make().map_err(|error: io::Error| error.to_string())?;
+    let [library, times] = files.each_ref().map(|file| {
+        let number = file.as_raw_fd();
+        PathBuf::from(format!("/proc/self/fd/{number}"))
+    });
+    preload(command, &library, &times);
+    Ok(files)
+}
+
+/// Succeeds where handlers can be timed on this machine; else fails with a reason for people.
+fn possible() -> Result<(), String> {
+    if LIBRARY.is_empty() {
+        return Err("x11prof times handlers on x86_64 only".to_owned());
+    }
+    let clock = fs::read_to_string(CLOCK_SOURCE).unwrap_or_default();
+    match clock.trim() {
+        "tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page" => Ok(()),
+        other => Err(format!(
+            "the processor's counter does not tell the time here (the kernel uses {other})"
+        )),
+    }
+}
+
+/// The server that `command` starts loads the library, and writes to `times`.
+fn preload(command: &mut Command, library: &Path, times: &Path) {
+    command
+        .env("LD_PRELOAD", preloaded(library))
+        .env("X11PROF_TIMES", times);
+}
+
+impl HandlerTimes {
+    /// Prepares the timer of the server that `command` starts, with files in `dir`.
+    ///
+    /// # Errors
+    /// Fails, with a reason for people, where handlers cannot be timed here.
+    pub(crate) fn prepare(command: &mut Command, dir: &Path) -> Result<HandlerTimes, String> {
+        possible()?;
+        let files = vec![dir.join("timer.so"), dir.join("times")];
+        let (library, times) = (&files[0], &files[1]);
+        let ring = fs::write(library, LIBRARY)
+            .and_then(|()| Ring::create(times))
+            .map_err(|error| format!("{}: {error}", dir.display()))?;
+        preload(command, library, times);
+        Ok(HandlerTimes { ring, files })
+    }
+
+    /// The timer of a running server of this user that was started for that (`x11prof server`); `None` of another one.
+    pub(crate) fn of_server(pid: u32) -> Option<Result<HandlerTimes, String>> {
+        let open = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten();
+        let name = format!("/memfd:{RING} (deleted)");
+        let mut rings = open.filter(|one| {
+            fs::read_link(one.path()).is_ok_and(|link| link.as_os_str() == name.as_str())
+        });
+        let path = rings.next()?.path();
+        let file = File::options().read(true).open(&path);
+        let ring = file.and_then(Ring::read);
+        let ring = ring.map_err(|error| format!("{}: {error}", path.display()));
+        Some(ring.and_then(|ring| {
+            let mut timer = HandlerTimes {
+                ring,
+                files: Vec::new(),
+            };
+            timer.begin().map(|()| timer)
+        }))
+    }
+
+    /// Says whether the server times its handlers, once it has answered some requests; from then on all are timed.
+    ///
+    /// # Errors
+    /// Fails, with a reason for people, where the server does not.
+    pub(crate) fn begin(&mut self) -> Result<(), String> {
+        for file in &self.files {
+            // The server has opened both, or never will.
+            let _ = fs::remove_file(file);
+        }
+        match self.ring.state().map_err(|error| error.to_string())? {
+            State::Timing => Ok(()),
+            State::Starting => Err(
+                "the server loads no library, or does not export its table of handlers".to_owned(),
+            ),
+            State::Learning => Err("the server has told too little of itself".to_owned()),
+            State::GaveUp => Err("the server's record of a client is an unknown one".to_owned()),
+        }
+    }
+
+    /// Adds the times since the last call to `times`. Returns the number of requests lost since, which had no room.
+    pub(crate) fn drain(&mut self, times: &mut Vec<HandlerTime>) -> io::Result<u64> {
+        self.ring.drain(times)
+    }
+}

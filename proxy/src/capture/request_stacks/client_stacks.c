@@ -1,0 +1,465 @@
+/* Preloaded into a program that x11prof starts (record --stacks=requests): tells the stack on which each request was
+ * made.
+ *
+ * libX11 makes every request in _XGetRequest, libxcb in xcb_send_request_with_fds64. The library puts a function of its own
+ * before each, and writes one entry for each request into memory that the recorder shares: the connection, by its first
+ * resource id, the request's number, and the stack's. A stack is unwound when it is new. One that was seen before at the
+ * same depth is known by its return addresses, which are still where they were: that takes some reads. The library waits for
+ * nobody. The oldest entries are written over. Other programs' connections: own_connection.h.
+ *
+ * proxy/src/capture/request_stacks/ring.rs reads the memory; its layout is here and there. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include <unwind.h>
+
+enum { PAGE = 4096, REQUESTS = 1 << 19, DEFINITIONS = 32 << 20, PLACES = 1 << 16, MOST_STACKS = 50000 };
+enum { DEPTH = 200, BUCKETS = 1 << 14, CHAIN = 16, KNOWN = 32 << 20, MODULES = 512, NAME = 2 * PATH_MAX };
+enum { A_MODULE = 1, A_STACK = 2, A_FUNCTION = 3, IS_WHOLE = 1u << 31, NO_MODULE = 0 };
+
+struct request {
+    uint32_t base, sequence, stack;
+    uint32_t turn; /* of the ring, from 1 on; written last */
+};
+
+struct frame {
+    uint32_t module, unused;
+    uint64_t address; /* in the file, of the call; a line of a function of Python */
+};
+
+struct definition {
+    uint32_t kind, number, count; /* bytes of a name, frames of a stack */
+    uint32_t unused;
+};
+
+struct place {
+    uint32_t at;     /* of a definition */
+    uint32_t length; /* of all of the definition; written last */
+};
+
+struct shared {
+    uint64_t written, placed, defined; /* requests, definitions, bytes that these took */
+    uint32_t stacks, modules;          /* numbers that were given out */
+    uint64_t learned;                  /* nanoseconds that threads ran to unwind stacks */
+    struct request requests[REQUESTS] __attribute__((aligned(PAGE)));
+    struct place places[PLACES] __attribute__((aligned(PAGE)));
+    unsigned char definitions[DEFINITIONS] __attribute__((aligned(PAGE)));
+};
+
+/* A stack that was unwound: the places of its return addresses, and their values. */
+struct known {
+    struct known *next;
+    uint64_t *at, pc, python;
+    uint32_t stack, depth, ended;
+    struct {
+        uint64_t *at, value;
+    } returns[];
+};
+
+/* Where a stack begins: the place of a return address, and the address. That of a call which the kernel handed over is
+ * at no place: the first one outwards is beyond. */
+struct place_of_call {
+    uint64_t *at, pc;
+    int is_handed_over;
+};
+
+struct walk {
+    struct place_of_call from;
+    uint64_t *at[DEPTH], pc[DEPTH];
+    int depth, ended;
+    const struct known *last; /* the stack that was unwound before */
+    uint32_t seen;            /* its inner frames, which are not on this one */
+};
+
+/* Xlibint.h, struct _XDisplay: its beginning has not changed since X11R6. */
+struct display {
+    void *ext_data, *free_funcs;
+    int fd, conn_checker, major, minor;
+    char *vendor;
+    unsigned long resource_base, resource_mask, resource_id;
+    int resource_shift;
+    void *resource_alloc;
+    int byte_order, bitmap_unit, bitmap_pad, bitmap_bit_order, nformats;
+    void *pixmap_format;
+    int vnumber, release;
+    void *head, *tail;
+    int qlen;
+    unsigned long last_request_read, request;
+};
+_Static_assert(offsetof(struct display, request) == 152, "Xlib's own layout on x86-64");
+
+/* dlfcn.h of glibc 2.35, struct dl_find_object, with room for later fields. */
+struct found {
+    unsigned long long flags;
+    void *begin, *end;
+    struct link_map *map;
+    void *eh_frame, *more[16];
+};
+
+/* xproto.h, xcb_setup_t. */
+struct setup {
+    uint8_t status, unused;
+    uint16_t major, minor, length;
+    uint32_t release, resource_id_base;
+};
+
+enum { CALLERS = 1 << 10 };
+static void begin(void);
+
+static void *own_library(void)
+{
+    Dl_info info;
+    return dladdr(own_library, &info) ? info.dli_fbase : 0;
+}
+
+static _Unwind_Reason_Code (*backtrace_by)(_Unwind_Trace_Fn, void *);
+static _Unwind_Ptr (*ip_of)(struct _Unwind_Context *);
+static _Unwind_Word (*cfa_of)(struct _Unwind_Context *);
+
+static int (*find_object)(void *, struct found *);
+
+static struct shared *shared;
+static struct known *buckets[BUCKETS];
+static unsigned char *known_memory;
+static uint64_t known_used;
+static struct {
+    struct link_map *map;
+    uint64_t begin, end; /* of its addresses; 0 where that is not known */
+    uint32_t number;
+} modules[MODULES];
+static int module_count, began;
+static struct known *newest;
+/* The process whose thread learns a stack; a child has its parent's. */
+static int learner;
+static __thread int busy __attribute__((tls_model("initial-exec")));
+
+/* The function that a caller would have called. A process may have several libxcbs (wheels of Python bring their own): each
+ * one's connections are its own. So the caller's library is asked first, with those that it needs. It stays loaded. */
+static void *real(const char *library, const char *name, void *caller)
+{
+    Dl_info info;
+    void *handle = dladdr(caller, &info) ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : 0, *found = handle ? dlsym(handle, name) : 0;
+    if (found && dladdr(found, &info) && info.dli_fbase == own_library())
+        found = 0;
+    if (!found && !(found = dlsym(RTLD_NEXT, name)) && (handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD)))
+        found = dlsym(handle, name);
+    return found;
+}
+
+/* The functions of one caller. */
+struct callee {
+    struct callee *next;
+    void *caller, *(*get_request)(struct display *, uint8_t, size_t);
+    uint64_t (*send_request)(void *, int, void *, const void *, unsigned, int *);
+    const struct setup *(*get_setup)(void *);
+};
+
+static struct callee *callees[CALLERS];
+
+static inline const struct callee *callee_of(void *caller, int is_xlib, struct callee *room)
+{
+    struct callee **bucket = &callees[((uint64_t)caller * 0x9E3779B97F4A7C15ULL) >> 54];
+    struct callee *first = __atomic_load_n(bucket, __ATOMIC_ACQUIRE), *one = first;
+    for (; one; one = one->next)
+        if (one->caller == caller)
+            return one;
+    begin();
+    *room = (struct callee){.next = first, .caller = caller};
+    if (is_xlib)
+        room->get_request = real("libX11.so.6", "_XGetRequest", caller);
+    else {
+        room->send_request = real("libxcb.so.1", "xcb_send_request_with_fds64", caller);
+        room->get_setup = real("libxcb.so.1", "xcb_get_setup", caller);
+    }
+    /* Where another thread was earlier, the caller is looked for again the next time. */
+    if ((one = malloc(sizeof *one))) {
+        *one = *room;
+        if (!__atomic_compare_exchange_n(bucket, &first, one, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+            free(one);
+    }
+    return room;
+}
+
+static int define(uint32_t kind, uint32_t number, uint32_t count, const void *from, uint32_t bytes);
+
+#include "python.h"
+
+static void begin(void)
+{
+    int no = 0;
+    if (!__atomic_compare_exchange_n(&began, &no, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return;
+    const char *path = getenv("X11PROF_STACKS");
+    void *unwinder = path ? dlopen("libgcc_s.so.1", RTLD_LAZY) : 0;
+    if (!unwinder)
+        return;
+    backtrace_by = dlsym(unwinder, "_Unwind_Backtrace");
+    ip_of = dlsym(unwinder, "_Unwind_GetIP");
+    cfa_of = dlsym(unwinder, "_Unwind_GetCFA");
+    find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
+    python_begin(dlsym(unwinder, "_Unwind_FindEnclosingFunction"));
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    if (!backtrace_by || !ip_of || !cfa_of || file < 0)
+        return;
+    void *memory = mmap(0, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    void *known = mmap(0, KNOWN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    close(file);
+    if (memory == MAP_FAILED || known == MAP_FAILED)
+        return;
+    known_memory = known;
+    __atomic_store_n(&shared, memory, __ATOMIC_RELEASE);
+}
+
+/* Writes a definition: 0 where there is no more room. It has its place once it is whole: a process may be killed at any time. */
+static int define(uint32_t kind, uint32_t number, uint32_t count, const void *from, uint32_t bytes)
+{
+    uint32_t all = (sizeof(struct definition) + bytes + 7) & ~7U;
+    uint64_t at = __atomic_fetch_add(&shared->defined, all, __ATOMIC_RELAXED);
+    if (at + all > DEFINITIONS)
+        return 0;
+    struct definition *room = (void *)(shared->definitions + at);
+    *room = (struct definition){kind, number, count, 0};
+    memcpy(room + 1, from, bytes);
+    uint64_t number_of_place = __atomic_fetch_add(&shared->placed, 1, __ATOMIC_RELAXED);
+    if (number_of_place >= PLACES)
+        return 0;
+    struct place *place = &shared->places[number_of_place];
+    place->at = at;
+    __atomic_store_n(&place->length, all, __ATOMIC_RELEASE);
+    return 1;
+}
+
+/* The file of an address. dladdr1 looks the nearest symbol up as well, which takes longer than all the rest: glibc has had
+ * _dl_find_object since 2.35. */
+static uint32_t module_of(uint64_t pc, uint64_t *base)
+{
+    for (int i = 0; i < module_count; i++)
+        if (pc >= modules[i].begin && pc < modules[i].end) {
+            *base = modules[i].map->l_addr;
+            return modules[i].number;
+        }
+    struct found found = {0};
+    Dl_info info;
+    if (find_object ? find_object((void *)pc, &found) != 0
+                    : !dladdr1((void *)pc, &info, (void **)&found.map, RTLD_DL_LINKMAP))
+        return NO_MODULE;
+    struct link_map *map = found.map;
+    if (!map)
+        return NO_MODULE;
+    *base = map->l_addr;
+    for (int i = 0; i < module_count; i++)
+        if (modules[i].map == map)
+            return modules[i].number;
+    static char own[PATH_MAX]; /* the learner's */
+    const char *name = map->l_name;
+    if (!*name) {
+        ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+        own[length < 0 ? 0 : length] = 0;
+        name = own;
+    }
+    if (module_count == MODULES)
+        return NO_MODULE;
+    uint32_t count = strlen(name), number = __atomic_add_fetch(&shared->modules, 1, __ATOMIC_RELAXED);
+    if (!define(A_MODULE, number, count, name, count))
+        return NO_MODULE;
+    modules[module_count].map = map;
+    modules[module_count].begin = (uint64_t)found.begin;
+    modules[module_count].end = (uint64_t)found.end;
+    modules[module_count++].number = number;
+    return number;
+}
+
+/* The innermost addresses come first: where a stack is another one, it is not looked at beyond the difference. */
+static inline int holds(const struct known *known, uint32_t from)
+{
+    for (uint32_t i = from; i < known->depth; i++)
+        if (*known->returns[i].at != known->returns[i].value)
+            return 0;
+    return 1;
+}
+
+static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *to)
+{
+    struct walk *walk = to;
+    uint64_t pc = ip_of(context), *at = (uint64_t *)cfa_of(context) - 1;
+    if (!pc) {
+        walk->ended = 1;
+        return _URC_NO_REASON;
+    }
+    /* The library's own frames. */
+    if (at < walk->from.at)
+        return _URC_NO_REASON;
+    int is_first = walk->from.is_handed_over && at == walk->from.at;
+    /* Without its place an address cannot be looked at again: the stack ends early. */
+    if (walk->depth == DEPTH || (*at != pc && !is_first))
+        return _URC_END_OF_STACK;
+    /* From a frame on that the last stack had, this one is the same: unwinding takes most of the time of a new stack. */
+    const struct known *last = walk->last;
+    while (last && walk->seen < last->depth && last->returns[walk->seen].at < at)
+        walk->seen++;
+    int is_shared = !is_first && last && walk->seen < last->depth && last->returns[walk->seen].at == at
+                    && last->depth - walk->seen <= DEPTH - (uint32_t)walk->depth && holds(last, walk->seen);
+    for (; is_shared && walk->seen < last->depth; walk->seen++) {
+        walk->at[walk->depth] = last->returns[walk->seen].at;
+        walk->pc[walk->depth++] = last->returns[walk->seen].value;
+    }
+    if (is_shared) {
+        walk->ended = last->ended;
+        return _URC_END_OF_STACK;
+    }
+    walk->at[walk->depth] = at;
+    walk->pc[walk->depth++] = pc;
+    return _URC_NO_REASON;
+}
+
+static uint32_t add_stack(const struct walk *walk)
+{
+    uint32_t number = __atomic_add_fetch(&shared->stacks, 1, __ATOMIC_RELAXED), count = 0;
+    if (number > MOST_STACKS)
+        return 0;
+    /* The learner's: a thread's own memory may be 16 kB. */
+    static struct frame frames[2 * DEPTH];
+    static struct python_stack python;
+    memset(frames, 0, sizeof frames);
+    python_read(&python, walk->pc, walk->depth);
+    for (int i = 0; i < walk->depth; i++) {
+        if (python_is_loop(walk->pc[i])) {
+            count += python_take(&python, frames + count, 2 * DEPTH - count - (walk->depth - i));
+            continue;
+        }
+        uint64_t base = 0, call = walk->pc[i] - 1;
+        frames[count].module = module_of(call, &base);
+        frames[count++].address = call - base;
+    }
+    uint32_t whole = walk->ended ? IS_WHOLE : 0;
+    return define(A_STACK, number, count | whole, frames, sizeof frames[0] * count) ? number : 0;
+}
+
+static uint64_t ran(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return 1000000000ULL * time.tv_sec + time.tv_nsec;
+}
+
+/* Unwinds a stack, and keeps the places of its return addresses. */
+static uint32_t learn(struct place_of_call from, uint64_t python, struct known **bucket)
+{
+    int nobody = 0, self = getpid(), other = learner;
+    /* Another thread learns, or did when this process was forked off. */
+    if (!__atomic_compare_exchange_n(&learner, &nobody, self, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        if (other && other != self)
+            __atomic_compare_exchange_n(&learner, &other, 0, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+        return 0;
+    }
+    uint64_t since = ran();
+    static struct walk walk;
+    memset(&walk, 0, sizeof walk);
+    walk.from = from, walk.last = newest;
+    uint32_t stack = 0;
+    backtrace_by(step, &walk);
+    uint64_t size = sizeof(struct known) + sizeof((struct known *)0)->returns[0] * walk.depth;
+    if (walk.depth && known_used + size <= KNOWN && (stack = add_stack(&walk))) {
+        struct known *known = (void *)(known_memory + known_used);
+        known_used += size;
+        *known = (struct known){*bucket, from.at, from.pc, python, stack, walk.depth, walk.ended};
+        newest = known;
+        for (int i = 0; i < walk.depth; i++) {
+            known->returns[i].at = walk.at[i];
+            known->returns[i].value = walk.pc[i];
+        }
+        if (from.is_handed_over)
+            known->returns[0].at = &known->pc;
+        __atomic_store_n(bucket, known, __ATOMIC_RELEASE);
+    }
+    __atomic_fetch_add(&shared->learned, ran() - since, __ATOMIC_RELAXED);
+    __atomic_store_n(&learner, 0, __ATOMIC_RELEASE);
+    return stack;
+}
+
+static inline uint32_t stack_of(struct place_of_call from)
+{
+    uint64_t python = python_hash(), hash = (from.pc ^ (uint64_t)from.at << 13 ^ python) * 0x9E3779B97F4A7C15ULL;
+    struct known **bucket = &buckets[hash >> 50];
+    struct known *known = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
+    for (int i = 0; known && i < CHAIN; i++, known = known->next)
+        if (known->at == from.at && known->pc == from.pc && known->python == python && holds(known, 0))
+            return known->stack;
+    return learn(from, python, bucket);
+}
+
+/* The number of the stack there; 0 where it is not told. */
+static inline uint32_t stack_at(struct place_of_call from)
+{
+    if (busy || !shared)
+        return 0;
+    busy = 1;
+    uint32_t stack = stack_of(from);
+    busy = 0;
+    return stack;
+}
+
+static inline void tell(uint32_t base, uint32_t sequence, uint32_t stack)
+{
+    uint64_t place = __atomic_fetch_add(&shared->written, 1, __ATOMIC_RELAXED);
+    struct request *request = &shared->requests[place % REQUESTS];
+    request->base = base;
+    request->sequence = sequence;
+    request->stack = stack;
+    __atomic_store_n(&request->turn, (uint32_t)(place / REQUESTS) + 1, __ATOMIC_RELEASE);
+}
+
+static inline void note(uint32_t base, uint32_t sequence, struct place_of_call from)
+{
+    uint32_t stack = stack_at(from);
+    if (stack)
+        tell(base, sequence, stack);
+}
+
+/* The place of the function's own return address. */
+#define CALLER ((struct place_of_call){RETURNS, *RETURNS, 0})
+#define RETURNS ((uint64_t *)__builtin_dwarf_cfa() - 1)
+
+void *_XGetRequest(struct display *display, uint8_t type, size_t length)
+{
+    struct callee room;
+    void *request = callee_of(__builtin_return_address(0), 1, &room)->get_request(display, type, length);
+    note(display->resource_base, display->request, CALLER);
+    return request;
+}
+
+uint64_t xcb_send_request_with_fds64(void *c, int flags, void *vector, const void *request, unsigned count, int *fds)
+{
+    struct callee room;
+    const struct callee *callee = callee_of(__builtin_return_address(0), 0, &room);
+    uint64_t sequence = callee->send_request(c, flags, vector, request, count, fds);
+    const struct setup *setup = callee->get_setup(c);
+    /* The number of a request is 0 where the connection is broken. */
+    if (sequence && setup)
+        note(setup->resource_id_base, sequence, CALLER);
+    return sequence;
+}
+
+#include "own_connection.h"

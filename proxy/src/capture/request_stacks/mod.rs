@@ -1,0 +1,317 @@
+//! The stacks on which a program made its requests (`record --stacks=requests`).
+//!
+//! The program loads a library (client_stacks.c), which is a part of this one. The library writes to memory that the recorder
+//! reads every few milliseconds: nothing is asked of the program, and nothing waits.
+
+mod ring;
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use x11prof_trace::{Control, RequestRun, StackFrame, Timestamp};
+
+use crate::capture::preload::preloaded;
+use crate::capture::stack_numbers::{OWN_LIBRARY, StackNumbers};
+use crate::clock;
+use crate::recorder::tap::Tap;
+use ring::{Definition, Request, Ring};
+
+/// The library as the build made it; empty where it is not for this processor.
+const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/client_stacks.so"));
+/// The time between two readings, and the one while requests come: an analysis holds messages of some milliseconds until their
+/// stacks are told.
+const BEAT: Duration = Duration::from_millis(5);
+const BUSY_BEAT: Duration = Duration::from_millis(1);
+/// The time after which a client's silence is told.
+const QUIET: Duration = Duration::from_millis(50);
+/// Runs of one record.
+const RUNS: usize = 1 << 14;
+
+/// The thread that reads what clients write.
+pub(crate) struct RequestStacks {
+    environment: [(&'static str, OsString); 2],
+    over: Arc<AtomicBool>,
+    thread: JoinHandle<Result<ReadStacks, String>>,
+}
+
+/// The number of requests whose stacks were read, and of those that were lost.
+#[derive(Debug, Default)]
+pub(crate) struct ReadStacks {
+    pub(crate) told: u64,
+    pub(crate) lost: u64,
+}
+
+impl RequestStacks {
+    /// Puts the library into `dir`, makes the memory, and starts the thread.
+    ///
+    /// # Errors
+    /// Fails, with a reason for people, where programs cannot load the library.
+    pub(crate) fn start(
+        dir: &Path,
+        stacks: Arc<StackNumbers>,
+        tap: Tap,
+    ) -> Result<RequestStacks, String> {
+        if LIBRARY.is_empty() {
+            return Err("x11prof tells the stacks of requests on x86_64 only".to_owned());
+        }
+        let library = dir.join(OWN_LIBRARY);
+        let failed = |error| format!("{}: {error}", dir.display());
+        fs::write(&library, LIBRARY).map_err(failed)?;
+        let ring = Ring::create().map_err(|error| format!("memory: {error}"))?;
+        let memory = ring.path();
+        let since = clock::now();
+        // An analysis holds requests for their stacks from the first record of stacks on.
+        let none = Control::RequestStacks {
+            until_ns: since.as_nanos(),
+            runs: Vec::new(),
+            took_ns: 0,
+        };
+        tap.control(since, none);
+        let mut reader = Reader {
+            ring,
+            tap,
+            since,
+            learned: 0,
+            places: HashMap::new(),
+            numbers: HashMap::new(),
+            stacks,
+            read: ReadStacks::default(),
+        };
+        let over = Arc::new(AtomicBool::new(false));
+        let is_over = Arc::clone(&over);
+        let thread = std::thread::Builder::new().name("x11prof-stacks".to_owned());
+        let thread = thread.spawn(move || {
+            let mut told = 0;
+            loop {
+                // The flag is read before the last reading.
+                let last = is_over.load(Ordering::Acquire);
+                reader.read().map_err(|error| error.to_string())?;
+                if last {
+                    return Ok(reader.read);
+                }
+                let is_busy = reader.read.told > told;
+                told = reader.read.told;
+                std::thread::park_timeout(if is_busy { BUSY_BEAT } else { BEAT });
+            }
+        });
+        Ok(RequestStacks {
+            environment: [
+                ("LD_PRELOAD", preloaded(&library)),
+                ("X11PROF_STACKS", memory.into_os_string()),
+            ],
+            over,
+            thread: thread.map_err(failed)?,
+        })
+    }
+
+    /// The variables with which a program tells its stacks.
+    pub(crate) fn environment(&self) -> &[(&'static str, OsString)] {
+        &self.environment
+    }
+
+    /// Reads the last stacks.
+    pub(crate) fn end(self) -> Result<ReadStacks, String> {
+        self.over.store(true, Ordering::Release);
+        self.thread.thread().unpark();
+        let read = self.thread.join();
+        read.unwrap_or_else(|_| Err("the thread that reads them broke off".to_owned()))
+    }
+}
+
+/// The trouble with the stacks of a recording with so many connections, where there was any.
+pub(crate) fn tell(read: Result<ReadStacks, String>, connections: u32) -> Option<String> {
+    match read {
+        Err(why) => Some(format!("stacks of requests are missing: {why}")),
+        Ok(ReadStacks { told: 0, .. }) if connections > 0 => Some(
+            "no request has a stack: the program loads no library (it is static, or runs as another user), or does \
+             not send by the C library; --stacks=waits needs none of these"
+                .to_owned(),
+        ),
+        Ok(ReadStacks { lost, .. }) if lost > 0 => Some(format!(
+            "{lost} requests have no stack: the recorder could not read them in time"
+        )),
+        Ok(_) => None,
+    }
+}
+
+/// The thread's own state.
+struct Reader {
+    ring: Ring,
+    tap: Tap,
+    /// The time of the last reading: what comes now was made later, and was not sent before.
+    since: Timestamp,
+    /// The clients' time for unwinding that is told.
+    learned: u64,
+    /// Files of code, and functions of Python, by the clients' numbers.
+    places: HashMap<u32, (String, Option<String>)>,
+    /// The trace's numbers of stacks by the clients' numbers.
+    numbers: HashMap<u32, u32>,
+    stacks: Arc<StackNumbers>,
+    read: ReadStacks,
+}
+
+impl Reader {
+    fn read(&mut self) -> std::io::Result<()> {
+        let now = clock::now();
+        let mut requests = Vec::new();
+        self.read.lost += self.ring.requests(&mut requests)?;
+        // Behind an unfinished request may stand requests of other clients, which were sent.
+        let now = match self.ring.is_held_up() {
+            true => self.since,
+            false => now,
+        };
+        // A stack is defined before its first request.
+        for definition in self.ring.definitions()? {
+            self.define(definition);
+        }
+        let made = requests.len() as u64;
+        // The relay waits for a full queue.
+        if self.tap.is_for_headers() {
+            requests.clear();
+        }
+        let runs = runs(requests, &self.numbers);
+        let told: u64 = runs.iter().map(|run| u64::from(run.count)).sum();
+        self.read.told += told;
+        self.read.lost += made - told;
+        if runs.is_empty() && now.since(self.since) < QUIET {
+            return Ok(());
+        }
+        let mut parts = runs.chunks(RUNS).peekable();
+        loop {
+            let runs = parts.next().unwrap_or_default().to_vec();
+            let until = match parts.peek() {
+                Some(_) => self.since,
+                None => now,
+            };
+            let until_ns = until.as_nanos();
+            let learned = self.ring.learned()?;
+            let told = Control::RequestStacks {
+                until_ns,
+                runs,
+                took_ns: learned.saturating_sub(self.learned),
+            };
+            self.learned = learned;
+            self.tap.control(self.since, told);
+            if parts.peek().is_none() {
+                break;
+            }
+        }
+        self.since = now;
+        Ok(())
+    }
+
+    fn define(&mut self, definition: Definition) {
+        let (number, frames, is_whole) = match definition {
+            Definition::Module { number, file } => {
+                self.places.insert(number, (file, None));
+                return;
+            }
+            Definition::Function { number, file, name } => {
+                self.places.insert(number, (file, Some(name)));
+                return;
+            }
+            Definition::Stack {
+                number,
+                frames,
+                is_whole,
+            } => (number, frames, is_whole),
+        };
+        let frames = frames.into_iter().map(|(place, address)| {
+            let (file, function) = self.places.get(&place).cloned().unwrap_or_default();
+            StackFrame {
+                file,
+                address,
+                function,
+            }
+        });
+        // Clients number a stack anew at each depth of the thread's memory.
+        if let Some(stack) = self.stacks.of((frames.collect(), is_whole), self.since) {
+            self.numbers.insert(number, stack);
+        }
+    }
+}
+
+/// Requests in a row as runs, with the trace's numbers of stacks.
+fn runs(requests: Vec<Request>, numbers: &HashMap<u32, u32>) -> Vec<RequestRun> {
+    let mut runs: Vec<RequestRun> = Vec::new();
+    // The last run of each connection.
+    let mut last: HashMap<u32, usize> = HashMap::new();
+    // The request before, and the place of its run: a client that draws on one stack needs no look-ups.
+    let mut before: Option<(Request, usize)> = None;
+    for request in requests {
+        if let Some((of, at)) = &mut before
+            && (of.ids, of.stack) == (request.ids, request.stack)
+            && of.sequence.wrapping_add(1) == request.sequence
+        {
+            runs[*at].count += 1;
+            of.sequence = request.sequence;
+            continue;
+        }
+        let Some(stack) = numbers.get(&request.stack).copied() else {
+            continue;
+        };
+        let at = last.entry(request.ids).or_insert(usize::MAX);
+        match runs.get_mut(*at) {
+            Some(run)
+                if run.stack == stack
+                    && run.sequence.wrapping_add(run.count) == request.sequence =>
+            {
+                run.count += 1;
+            }
+            _ => {
+                *at = runs.len();
+                runs.push(RequestRun {
+                    ids: request.ids,
+                    sequence: request.sequence,
+                    count: 1,
+                    stack,
+                });
+            }
+        }
+        before = Some((request, *at));
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_in_a_row_on_one_stack_are_a_run() {
+        let request = |ids, sequence, stack| Request {
+            ids,
+            sequence,
+            stack,
+        };
+        let numbers = HashMap::from([(5, 0), (6, 1), (8, 0)]);
+        let requests = vec![
+            request(1, u32::MAX, 5),
+            request(2, 1, 6),
+            request(1, 0, 8),
+            request(1, 1, 6),
+            // Its stack had no room.
+            request(1, 2, 9),
+            request(1, 3, 6),
+        ];
+        let runs: Vec<[u32; 4]> = runs(requests, &numbers)
+            .into_iter()
+            .map(Into::into)
+            .collect();
+        assert_eq!(
+            runs,
+            [
+                [1, u32::MAX, 2, 0],
+                [2, 1, 1, 1],
+                [1, 1, 1, 1],
+                [1, 3, 1, 1]
+            ]
+        );
+    }
+}

@@ -1,0 +1,489 @@
+//! Scheduling capture: the intervals in which the threads of the server and of the clients ran and waited, and the
+//! calls they waited in. A thread drains the kernel's rings at a fixed interval.
+//!
+//! The kernel's record does not name the call that a thread waits in, and after the wait it is too late to ask. So the
+//! interval limits how short a wait may be to be named.
+
+use std::collections::HashMap;
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use x11prof_trace::{Control, Switch, SwitchKind, Timestamp, Waiting};
+
+use crate::capture::handler_times::HandlerTimes;
+use crate::capture::perf::{Drained, Outputs, Rings, Wanted, may_sample_kernel};
+use crate::capture::stack_unwinding::{Copied, Reason, StackQueue};
+use crate::clock;
+use crate::processes::cpu_clock;
+use crate::processes::process_info;
+use crate::recorder::tap::{RecorderInput, Tap};
+
+/// The interval between two drains of the rings while clients are watched.
+const BEAT: Duration = Duration::from_millis(2);
+/// A thread that has been blocked for this long is asked for its system call. With the interval, every wait of 3 ms is
+/// asked. Waits for replies are usually shorter, and most questions about them would come too late.
+const LONG_WAIT: Duration = Duration::from_millis(1);
+/// The number of a system call's arguments that are noted. The calls that wait have their object and their timeout
+/// among the first ones.
+const ARGUMENTS: usize = 4;
+/// The interval between two notes of CPU clocks.
+const CPU_TIME_EVERY: Duration = Duration::from_secs(1);
+
+/// The capture. All its records go to the tap before its end.
+#[derive(Debug)]
+pub(crate) struct Scheduling {
+    /// The events' destination, or the reason why there is no capture.
+    outputs: Result<Outputs, String>,
+    /// The destination of samples of clients, where they are wanted.
+    samples: Option<Result<Outputs, String>>,
+    shared: Arc<WatchedProcesses>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    tap: Tap,
+}
+
+#[derive(Debug, Default)]
+struct WatchedProcesses {
+    processes: Mutex<HashMap<u32, Process>>,
+    stop: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Process {
+    /// The number of connections and other reasons to watch the process.
+    users: usize,
+    /// The events of a watched process.
+    events: Vec<OwnedFd>,
+}
+
+impl WatchedProcesses {
+    fn processes(&self) -> MutexGuard<'_, HashMap<u32, Process>> {
+        // Every change is one step.
+        self.processes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Scheduling {
+    /// Starts the capture, which watches nothing yet. With a `timer` it also takes the times of the server's handlers, and
+    /// the stacks of running clients for `run_stacks`.
+    pub(crate) fn start(
+        tap: Tap,
+        timer: Option<HandlerTimes>,
+        run_stacks: Option<StackQueue>,
+    ) -> Scheduling {
+        let (outputs, rings) = open(Wanted::Switches);
+        let kernel = run_stacks.is_some() && may_sample_kernel();
+        let sampled = run_stacks
+            .as_ref()
+            .map(|_| open(Wanted::Samples { kernel }));
+        let (samples, sample_rings) = sampled.unzip();
+        let shared = Arc::new(WatchedProcesses::default());
+        let watcher = Watcher {
+            rings,
+            sample_rings: sample_rings.flatten().zip(run_stacks),
+            kernel,
+            shared: Arc::clone(&shared),
+            tap: tap.clone(),
+            timer,
+            threads: HashMap::new(),
+            last: 0,
+            lost: 0,
+            lost_samples: 0,
+            left_out: 0,
+            untimed: 0,
+            full: false,
+        };
+        let spawned = thread::Builder::new()
+            .name("x11prof-sched".to_owned())
+            .spawn(move || watcher.run());
+        let (outputs, thread) = match spawned {
+            Ok(thread) => (outputs, Some(thread)),
+            Err(error) => (Err(format!("no thread for it: {error}")), None),
+        };
+        Scheduling {
+            outputs,
+            samples,
+            shared,
+            thread: Mutex::new(thread),
+            tap,
+        }
+    }
+
+    /// Watches a client. Each call needs one call to leave it. Notes the kind of capture, and the process's CPU time.
+    pub(crate) fn watch(&self, pid: u32) {
+        self.watch_process(pid, self.samples.as_ref());
+    }
+
+    /// Watches the server.
+    pub(crate) fn watch_server(&self, pid: u32) {
+        self.watch_process(pid, None);
+    }
+
+    fn watch_process(&self, pid: u32, samples: Option<&Result<Outputs, String>>) {
+        let mut processes = self.shared.processes();
+        let process = processes.entry(pid).or_default();
+        process.users += 1;
+        if process.users == 1 && process.events.is_empty() {
+            if let Some(samples) = samples {
+                match attach(samples, pid) {
+                    Ok(events) => process.events.extend(events),
+                    // A process that has ended meanwhile had nothing to sample.
+                    Err(_) if !Path::new(&format!("/proc/{pid}")).exists() => {}
+                    Err(why) => {
+                        let what = format!("no stacks of where process {pid} runs: {why}");
+                        self.tap.control(clock::now(), Control::Trouble { what });
+                    }
+                }
+            }
+            let (capture, why) = match attach(&self.outputs, pid) {
+                Ok(events) => {
+                    process.events.extend(events);
+                    ("switches", None)
+                }
+                Err(why) => ("none", Some(why)),
+            };
+            let capture = capture.to_owned();
+            self.tap
+                .control(clock::now(), Control::Capture { pid, capture, why });
+        }
+        drop(processes);
+        self.note_cpu_time(pid);
+    }
+
+    /// Ends one `watch` of a process.
+    pub(crate) fn leave(&self, pid: u32) {
+        if let Some(process) = self.shared.processes().get_mut(&pid) {
+            process.users = process.users.saturating_sub(1);
+        }
+    }
+
+    /// Notes a process's CPU time, if it can be read.
+    pub(crate) fn note_cpu_time(&self, pid: u32) {
+        note_cpu_time(&self.tap, pid);
+    }
+
+    /// Ends the capture after it has handed over its records.
+    pub(crate) fn end(&self) {
+        self.shared.stop.store(true, Ordering::Release);
+        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(thread) = thread.take() {
+            thread.thread().unpark();
+            // A panic there has cost scheduling records only.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Scheduling {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// The rings, and the destination of events, or the reason why there is none.
+fn open(wanted: Wanted) -> (Result<Outputs, String>, Option<Rings>) {
+    let opened = Rings::open(&process_info::online_cpus(), wanted)
+        .and_then(|rings| Ok((rings.outputs()?, rings)));
+    match opened {
+        Ok((outputs, rings)) => (Ok(outputs), Some(rings)),
+        Err(error) => (Err(why_not(&error)), None),
+    }
+}
+
+fn attach(outputs: &Result<Outputs, String>, pid: u32) -> Result<Vec<OwnedFd>, String> {
+    match outputs {
+        Ok(outputs) => outputs.attach(pid).map_err(|error| why_not(&error)),
+        Err(why) => Err(why.clone()),
+    }
+}
+
+fn note_cpu_time(tap: &Tap, pid: u32) {
+    let time = clock::now();
+    if let Some(figures) = cpu_clock::read(pid) {
+        tap.control(time, Control::CpuTime(figures));
+    }
+}
+
+/// The kernel's refusal in words.
+fn why_not(error: &std::io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) => {
+            let paranoid = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
+            format!(
+                "perf_event_open is forbidden (kernel.perf_event_paranoid is {}, 2 or less is needed; \
+                 containers often forbid it altogether)",
+                paranoid.as_deref().map_or("unknown", str::trim)
+            )
+        }
+        Some(libc::EMFILE) => "too few open files allowed (ulimit -n)".to_owned(),
+        _ => format!("perf_event_open: {error}"),
+    }
+}
+
+/// The thread's own state.
+struct Watcher {
+    rings: Option<Rings>,
+    sample_rings: Option<(Rings, StackQueue)>,
+    /// True where threads are sampled inside of the kernel as well.
+    kernel: bool,
+    shared: Arc<WatchedProcesses>,
+    tap: Tap,
+    timer: Option<HandlerTimes>,
+    threads: HashMap<u32, Thread>,
+    /// Switches of the last drain: as many will come.
+    last: usize,
+    lost: u64,
+    /// Samples of stacks that the kernel lost.
+    lost_samples: u64,
+    /// Switches that there was no room for in the queue, which is full.
+    left_out: u64,
+    /// Requests whose times had no room.
+    untimed: u64,
+    full: bool,
+}
+
+/// A thread since its last switch.
+struct Thread {
+    pid: u32,
+    since: Timestamp,
+    /// `None` while the thread runs or could run; otherwise true if it was asked for its system call.
+    blocked: Option<bool>,
+}
+
+impl Watcher {
+    fn run(mut self) {
+        let mut cpu_times = Instant::now();
+        loop {
+            // The flag is read before the last drain, so that the last drain comes after the end.
+            let stop = self.shared.stop.load(Ordering::Acquire);
+            let gone: Vec<u32> = self
+                .shared
+                .processes()
+                .iter()
+                .filter(|(_, process)| process.users == 0)
+                .map(|(&pid, _)| pid)
+                .collect();
+            // Drained first: who has run meanwhile is not asked in vain, which takes longer than
+            // all the rest.
+            self.drain();
+            self.drain_samples();
+            self.drain_timer();
+            let seen = if self.full { Vec::new() } else { self.ask() };
+            if !seen.is_empty() {
+                self.drain();
+                self.tell(seen);
+            }
+            self.forget(&gone);
+            if stop {
+                break;
+            }
+            if cpu_times.elapsed() >= CPU_TIME_EVERY && !self.full {
+                cpu_times = Instant::now();
+                let pids: Vec<u32> = self.shared.processes().keys().copied().collect();
+                pids.iter().for_each(|&pid| note_cpu_time(&self.tap, pid));
+            }
+            thread::park_timeout(BEAT);
+        }
+        for (count, what) in [
+            (self.lost, "context switches were lost by the kernel"),
+            (
+                self.lost_samples,
+                "stacks of running clients were lost by the kernel",
+            ),
+            (
+                self.left_out,
+                "context switches were left out because the queue was full",
+            ),
+            (
+                self.untimed,
+                "requests were handled untimed because the recorder came late",
+            ),
+        ] {
+            if count > 0 {
+                let what = format!("{count} {what}");
+                self.tap.control(clock::now(), Control::Trouble { what });
+            }
+        }
+    }
+
+    fn drain(&mut self) {
+        let Some(rings) = &mut self.rings else { return };
+        let mut drained = Drained::default();
+        drained.switches.reserve(self.last);
+        rings.drain(&mut drained);
+        let mut switches = drained.switches;
+        self.lost += drained.lost;
+        self.last = switches.len();
+        {
+            // Child processes come along on old kernels.
+            let processes = self.shared.processes();
+            switches.retain(|switch: &Switch| processes.contains_key(&switch.pid));
+        }
+        for switch in &switches {
+            let thread = Thread {
+                pid: switch.pid,
+                since: switch.time,
+                blocked: (switch.kind == SwitchKind::Blocked).then_some(false),
+            };
+            self.threads.insert(switch.tid, thread);
+        }
+        // The kernel's rings must be emptied in any case, and this thread waits for nobody. Nor may switches take the
+        // room of headers, for which the relay waits.
+        let full = self.tap.is_for_headers();
+        if full {
+            self.left_out += switches.len() as u64;
+        }
+        if full && !self.full {
+            let what =
+                "context switches are left out from here on: the queue is filling".to_owned();
+            self.tap.control(clock::now(), Control::Trouble { what });
+        }
+        self.full = full;
+        if !full && !switches.is_empty() {
+            self.tap.push(RecorderInput::Schedule(switches));
+        }
+    }
+
+    /// Hands on the stacks on which clients ran.
+    fn drain_samples(&mut self) {
+        let Some((rings, queue)) = &mut self.sample_rings else {
+            return;
+        };
+        let mut drained = Drained::default();
+        rings.drain(&mut drained);
+        self.lost_samples += drained.lost;
+        let processes = self.shared.processes();
+        for sample in drained.samples {
+            if processes.contains_key(&sample.copy.pid) {
+                queue.put(Copied {
+                    at: sample.at,
+                    copy: sample.copy,
+                    reason: Reason::Run {
+                        kernel: self.kernel,
+                    },
+                });
+            }
+        }
+    }
+
+    /// Takes the times of the server's handlers.
+    fn drain_timer(&mut self) {
+        let Some(timer) = &mut self.timer else { return };
+        let mut times = Vec::new();
+        match timer.drain(&mut times) {
+            Ok(lost) => self.untimed += lost,
+            Err(error) => {
+                let what = format!("the times of the server's handlers cannot be read: {error}");
+                self.tap.control(clock::now(), Control::Trouble { what });
+                self.timer = None;
+            }
+        }
+        if self.full {
+            self.untimed += times.iter().map(|time| u64::from(time.count)).sum::<u64>();
+        } else if !times.is_empty() {
+            self.tap.push(RecorderInput::HandlerTimes(times));
+        }
+    }
+
+    /// Asks the threads that have been blocked for long for their system calls.
+    fn ask(&mut self) -> Vec<(Timestamp, Waiting)> {
+        let now = clock::now();
+        let mut seen = Vec::new();
+        self.threads.retain(|&tid, thread| {
+            if thread.blocked != Some(false) || now.since(thread.since) < LONG_WAIT {
+                return true;
+            }
+            thread.blocked = Some(true);
+            match waiting(thread.pid, tid, thread.since) {
+                Ok(waiting) => {
+                    seen.extend(waiting.map(|waiting| (clock::now(), waiting)));
+                    true
+                }
+                // The thread has ended.
+                Err(_) => false,
+            }
+        });
+        seen
+    }
+
+    /// Notes the answers, unless a switch shows that an answer belongs to a later wait.
+    fn tell(&mut self, seen: Vec<(Timestamp, Waiting)>) {
+        for (time, waiting) in seen {
+            let same = self
+                .threads
+                .get(&waiting.tid)
+                .is_some_and(|thread| thread.since.as_nanos() == waiting.since_ns);
+            if same {
+                self.tap.control(time, Control::Waiting(waiting));
+            }
+        }
+    }
+
+    /// Lets go of processes that had no users before their switches were drained.
+    fn forget(&mut self, gone: &[u32]) {
+        if gone.is_empty() {
+            return;
+        }
+        let mut processes = self.shared.processes();
+        processes.retain(|pid, process| process.users > 0 || !gone.contains(pid));
+        self.threads
+            .retain(|_, thread| processes.contains_key(&thread.pid));
+    }
+}
+
+/// The system call or the kernel function that a blocked thread waits in. `None` if the kernel tells neither, an error
+/// if there is no such thread.
+fn waiting(pid: u32, tid: u32, since: Timestamp) -> std::io::Result<Option<Waiting>> {
+    let wait_channel = fs::read_to_string(format!("/proc/{pid}/task/{tid}/wchan"))?;
+    let wait_channel = Some(wait_channel).filter(|name| !name.is_empty() && name != "0");
+    // The file needs the rights of a debugger, which the kernel may refuse.
+    let line = fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).unwrap_or_default();
+    let (syscall, arguments) = system_call(&line);
+    if wait_channel.is_none() && syscall.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(Waiting {
+        pid,
+        tid,
+        since_ns: since.as_nanos(),
+        syscall: syscall.unwrap_or(-1),
+        wait_channel,
+        arguments,
+    }))
+}
+
+/// The number of a system call and its first arguments, from the kernel's line (proc_pid_syscall(5)): `202 0x7f… 0x189
+/// 0x0 0x0 …`, `-1 …` outside of a call, or `running`.
+fn system_call(line: &str) -> (Option<i64>, Vec<u64>) {
+    let mut words = line.split_ascii_whitespace();
+    let number = words.next().and_then(|word| word.parse().ok());
+    let hexadecimal = |word: &str| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok();
+    let arguments = match number {
+        Some(0..) => words.map_while(hexadecimal).take(ARGUMENTS).collect(),
+        _ => Vec::new(),
+    };
+    (number, arguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::system_call;
+
+    #[test]
+    fn system_calls_as_the_kernel_tells_them() {
+        let futex = "202 0x7f00a0 0x189 0x0 0x7ffe10 0x0 0xffffffff 0x7ffe00 0x7f0010\n";
+        assert_eq!(
+            system_call(futex),
+            (Some(202), vec![0x7f_00a0, 0x189, 0, 0x7f_fe10])
+        );
+        assert_eq!(system_call("-1 0x7ffe00 0x7f0010\n"), (Some(-1), vec![]));
+        assert_eq!(system_call("running\n"), (None, vec![]));
+        assert_eq!(system_call(""), (None, vec![]));
+    }
+}

@@ -1,0 +1,98 @@
+//! The stacks of a recording, with the trace's numbers.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use x11prof_stacks::{Frame, Names, debug_file_servers_are_named};
+use x11prof_trace::{Control, StackFrame, SymbolFunction, Timestamp};
+
+use crate::clock;
+use crate::notice::Notice;
+use crate::recorder::tap::Tap;
+
+/// The library that programs load for stacks of requests.
+pub(crate) const OWN_LIBRARY: &str = "x11prof-stacks.so";
+/// Distinct stacks in a recording.
+const STACKS: usize = 50_000;
+
+/// Frames, the innermost first, and whether the last one is the thread's first.
+type Stack = (Vec<StackFrame>, bool);
+
+/// Numbers stacks, whoever tells of them.
+#[derive(Debug)]
+pub(crate) struct StackNumbers {
+    tap: Tap,
+    known: Mutex<HashMap<Stack, u32>>,
+}
+
+impl StackNumbers {
+    pub(crate) fn new(tap: Tap) -> StackNumbers {
+        StackNumbers {
+            tap,
+            known: Mutex::default(),
+        }
+    }
+
+    /// The number of the stack without the calls of [`OWN_LIBRARY`]. A new stack is written, at a time before all that names
+    /// it; `None` where there are too many.
+    pub(crate) fn of(&self, mut stack: Stack, at: Timestamp) -> Option<u32> {
+        let is_own = |frame: &StackFrame| frame.file.rsplit('/').next() == Some(OWN_LIBRARY);
+        stack.0.retain(|frame| !is_own(frame));
+        let mut known = self.known();
+        if let Some(number) = known.get(&stack) {
+            return Some(*number);
+        }
+        let number = u32::try_from(known.len()).ok()?;
+        if known.len() >= STACKS {
+            return None;
+        }
+        let (frames, whole) = stack.clone();
+        let new = Control::Stack {
+            stack: number,
+            frames,
+            whole,
+        };
+        self.tap.control(at, new);
+        known.insert(stack, number);
+        Some(number)
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<Stack, u32>> {
+        // Every change is one step.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes the functions of all stacks, as the programs' files and debug files tell them now.
+    pub(crate) fn keep_symbols(&self, on: impl FnOnce(Notice)) {
+        let known = self.known();
+        if debug_file_servers_are_named() && !known.is_empty() {
+            on(Notice::DebugFiles);
+        }
+        let frames = known.keys().flat_map(|(frames, _)| frames);
+        // Functions of an interpreted program have their names.
+        let places = frames.filter(|frame| frame.function.is_none() && !frame.file.is_empty());
+        let places: BTreeSet<(&str, u64)> = places
+            .map(|frame| (frame.file.as_str(), frame.address))
+            .collect();
+        let mut names = Names::asking();
+        for (file, address) in places {
+            let frame = Frame {
+                file: file.into(),
+                address,
+            };
+            let (functions, start) = names.of(&frame);
+            let functions = functions.into_iter().map(|one| SymbolFunction {
+                name: one.name,
+                line: one.line,
+                inlined: one.is_inlined,
+            });
+            let symbol = Control::Symbol {
+                file: file.to_owned(),
+                address,
+                functions: functions.collect(),
+                start,
+            };
+            self.tap.control(clock::now(), symbol);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The thread that unwinds copied stacks: nothing that is measured waits for it.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use x11prof_stacks::{Frame, StackCopy, Unwinder};
+use x11prof_trace::{ConnectionId, Control, StackFrame, Timestamp};
+
+use crate::capture::perf::SAMPLE_PERIOD;
+use crate::capture::stack_numbers::{OWN_LIBRARY, StackNumbers};
+use crate::clock;
+use crate::recorder::tap::Tap;
+
+/// Copies that wait to be unwound, at most.
+const WAITING: usize = 256;
+/// The library by which [`OWN_LIBRARY`] unwinds.
+const UNWINDER: &str = "libgcc_s.so.1";
+/// The last copies are unwound within this time.
+const PATIENCE: Duration = Duration::from_secs(2);
+const BEAT: Duration = Duration::from_millis(2);
+/// Processes whose tables are held.
+const PROCESSES: usize = 64;
+
+/// A copied stack.
+#[derive(Debug)]
+pub(crate) struct Copied {
+    pub(crate) at: Timestamp,
+    pub(crate) copy: StackCopy,
+    pub(crate) reason: Reason,
+}
+
+/// The reason why a stack was copied.
+#[derive(Debug)]
+pub(crate) enum Reason {
+    /// The thread waited for a reply, which copying delayed.
+    Wait {
+        connection: ConnectionId,
+        took: Duration,
+    },
+    /// The thread ran, for a sample's period; `kernel` where time inside of the kernel counts.
+    Run { kernel: bool },
+}
+
+/// The way to the thread.
+#[derive(Debug, Clone)]
+pub(crate) struct StackQueue {
+    copies: Arc<Mutex<Option<SyncSender<Copied>>>>,
+    lost: Arc<AtomicU64>,
+}
+
+impl StackQueue {
+    /// Puts a copy there; it is lost where too many wait.
+    pub(crate) fn put(&self, copied: Copied) {
+        let copies = self.copies.lock().ok();
+        let sender = copies.as_ref().and_then(|copies| copies.as_ref());
+        let sent = sender.is_some_and(|copies| copies.try_send(copied).is_ok());
+        if !sent {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The thread.
+pub(crate) struct StackUnwinding {
+    pub(crate) queue: StackQueue,
+    thread: JoinHandle<()>,
+}
+
+impl StackUnwinding {
+    /// Starts the thread, which writes to `tap`.
+    pub(crate) fn start(numbers: Arc<StackNumbers>, tap: Tap) -> std::io::Result<StackUnwinding> {
+        let (sender, copies) = sync_channel(WAITING);
+        let thread = std::thread::Builder::new()
+            .name("x11prof-stacks".to_owned())
+            .spawn(move || unwind(&copies, &numbers, &tap))?;
+        let queue = StackQueue {
+            copies: Arc::new(Mutex::new(Some(sender))),
+            lost: Arc::default(),
+        };
+        Ok(StackUnwinding { queue, thread })
+    }
+
+    /// Waits for the copies to be unwound. Returns a sentence about those that were lost.
+    pub(crate) fn end(self) -> Option<String> {
+        if let Ok(mut copies) = self.queue.copies.lock() {
+            *copies = None;
+        }
+        let until = Instant::now() + PATIENCE;
+        while !self.thread.is_finished() && Instant::now() < until {
+            std::thread::sleep(BEAT);
+        }
+        let lost = self.queue.lost.load(Ordering::Relaxed);
+        (lost > 0)
+            .then(|| format!("{lost} stacks are left out: unwinding them took too long, or failed"))
+    }
+}
+
+fn unwind(copies: &Receiver<Copied>, numbers: &StackNumbers, tap: &Tap) {
+    let mut unwinders: HashMap<u32, Unwinder> = HashMap::new();
+    while let Ok(Copied { at, copy, reason }) = copies.recv() {
+        let pid = copy.pid;
+        if unwinders.len() >= PROCESSES && !unwinders.contains_key(&pid) {
+            unwinders.clear();
+        }
+        let unwinder = match unwinders.entry(pid) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(room) => match Unwinder::of(pid) {
+                Ok(unwinder) => room.insert(unwinder),
+                // The process has ended meanwhile.
+                Err(_) => continue,
+            },
+        };
+        let unwound = unwinder.unwind(&copy);
+        let is_of = |frame: &Frame, library| frame.file.rsplit('/').next() == Some(library);
+        let innermost = unwound.frames.first();
+        // The library that tells the stacks of requests is no part of the program, nor is its unwinder's work.
+        if innermost.is_some_and(|frame| is_of(frame, OWN_LIBRARY) || is_of(frame, UNWINDER))
+            && unwound.frames.iter().any(|frame| is_of(frame, OWN_LIBRARY))
+        {
+            continue;
+        }
+        let frames = unwound.frames.iter().map(|frame| StackFrame {
+            file: frame.file.to_string(),
+            address: frame.address,
+            function: None,
+        });
+        let now = clock::now();
+        let Some(stack) = numbers.of((frames.collect(), unwound.is_whole), now) else {
+            continue;
+        };
+        let at_ns = at.as_nanos();
+        let control = match reason {
+            Reason::Wait { connection, took } => Control::WaitStack {
+                connection,
+                at_ns,
+                stack,
+                took_ns: u64::try_from(took.as_nanos()).unwrap_or(u64::MAX),
+            },
+            Reason::Run { kernel } => Control::RunStack {
+                pid,
+                at_ns,
+                stack,
+                ran_ns: SAMPLE_PERIOD,
+                kernel,
+            },
+        };
+        tap.control(now, control);
+    }
+}

@@ -1,0 +1,130 @@
+//! The stacks on which clients wait for replies (`record --stacks`).
+//!
+//! While the relay holds a reply, the client that asked sleeps: its stack is copied before the reply is sent. Another thread unwinds
+//! the copy. A copy delays the reply by some microseconds, so short waits are looked at by turns.
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use x11prof_stacks::Waiter;
+use x11prof_trace::{ConnectionId, Timestamp};
+
+use crate::capture::stack_unwinding::{Copied, Reason, StackQueue};
+use crate::clock;
+
+/// Copying may take this part of a connection's waits.
+const SHARE: u32 = 20;
+/// Messages at the beginning of a block among which a reply is looked for.
+const MESSAGES: usize = 8;
+
+/// The stacks of one client, for the thread of its connection.
+pub(crate) struct ClientStacks {
+    connection: ConnectionId,
+    queue: StackQueue,
+    state: RefCell<ClientState>,
+}
+
+struct ClientState {
+    waiter: Waiter,
+    /// The time of the client's last requests.
+    asked: Timestamp,
+    /// The sum of the waits, and that of the copying.
+    waited: Duration,
+    spent: Duration,
+    /// The time of the last copying.
+    last: Duration,
+}
+
+impl ClientStacks {
+    /// The stacks of one connection's client; the reason if the client cannot be looked into.
+    pub(crate) fn of(
+        queue: StackQueue,
+        connection: ConnectionId,
+        pid: Option<u32>,
+    ) -> Result<ClientStacks, String> {
+        let pid = pid.ok_or("its process is not known")?;
+        let waiter = Waiter::open(pid).map_err(|error| error.to_string())?;
+        Ok(ClientStacks {
+            connection,
+            queue,
+            state: RefCell::new(ClientState {
+                waiter,
+                asked: clock::now(),
+                waited: Duration::ZERO,
+                spent: Duration::ZERO,
+                last: Duration::ZERO,
+            }),
+        })
+    }
+
+    /// The client sent requests.
+    pub(crate) fn asks(&self, time: Timestamp) {
+        self.state.borrow_mut().asked = time;
+    }
+
+    /// The server's bytes were read, and are not sent yet.
+    pub(crate) fn answered(&self, time: Timestamp, bytes: &[u8]) {
+        if !has_reply(bytes) {
+            return;
+        }
+        let state = &mut *self.state.borrow_mut();
+        state.waited += time.since(state.asked);
+        // The next answer without a request in between is waited for from here on.
+        state.asked = time;
+        // The next look takes about as long as the last one. The first one is free: it finds the connection.
+        if (state.spent + state.last) * SHARE > state.waited {
+            return;
+        }
+        let copy = state.waiter.copy();
+        let took = clock::now().since(time);
+        state.spent += took;
+        state.last = took;
+        let Some(copy) = copy else { return };
+        let connection = self.connection;
+        let reason = Reason::Wait { connection, took };
+        self.queue.put(Copied {
+            at: time,
+            copy,
+            reason,
+        });
+    }
+}
+
+/// True if a reply is among the first messages. Events have 32 bytes, but for generic ones.
+fn has_reply(bytes: &[u8]) -> bool {
+    const REPLY: u8 = 1;
+    const GENERIC_EVENT: u8 = 35;
+    let messages = bytes.chunks(32).take(MESSAGES);
+    let mut codes = messages.filter_map(|message| message.first());
+    codes
+        .find(|code| [REPLY, GENERIC_EVENT].contains(&(**code & 0x7F)))
+        .is_some_and(|code| *code == REPLY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_reply;
+
+    #[test]
+    fn replies_are_found_behind_events() {
+        let message = |code: u8| {
+            let mut message = [0; 32];
+            message[0] = code;
+            message
+        };
+        let block = |codes: &[u8]| {
+            codes
+                .iter()
+                .flat_map(|code| message(*code))
+                .collect::<Vec<_>>()
+        };
+        assert!(has_reply(&block(&[1])));
+        assert!(has_reply(&block(&[12, 0x80 | 33, 1])));
+        assert!(!has_reply(&block(&[12, 28])));
+        assert!(
+            !has_reply(&block(&[35, 1])),
+            "a generic event may be longer"
+        );
+        assert!(!has_reply(&block(&[0])) && !has_reply(&[]));
+    }
+}

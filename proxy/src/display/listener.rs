@@ -1,0 +1,264 @@
+//! Claims a free display number by the X server's own protocol, and listens on it.
+
+use std::fs::{self, DirBuilder};
+use std::io::{self, ErrorKind};
+use std::net::TcpListener;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::fs::Mode;
+use rustix::process::{geteuid, umask};
+
+use crate::display::display_lock::{RemovedOnDrop, take_lock};
+use crate::display::listen_error::{FIRST_NUMBER, LAST_NUMBER, ListenError, in_use};
+use crate::display::tcp_listener::{self, FIRST_PORT};
+
+/// The folder of the sockets of local displays.
+pub(crate) const SOCKET_DIR: &str = "/tmp/.X11-unix";
+/// A display number that is ours, with its listening sockets. Lock file and sockets are
+/// removed on drop.
+#[derive(Debug)]
+pub(crate) struct Claimed {
+    number: u32,
+    /// The socket by path, and the socket by the abstract name where that is free.
+    pub(crate) path_listener: UnixListener,
+    pub(crate) abstract_listener: UnixListener,
+    /// The sockets of TCP; empty where TCP was not asked for.
+    pub(crate) tcp_listeners: Vec<TcpListener>,
+    _socket: RemovedOnDrop,
+    _lock: RemovedOnDrop,
+}
+
+impl Claimed {
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+}
+
+/// Claims the display `wanted`, or the first free one; at the host `tcp` as well, where given.
+pub(crate) fn claim(wanted: Option<u32>, tcp: Option<&str>) -> Result<Claimed, ListenError> {
+    if let Some(number) = wanted {
+        return try_claim(number, tcp);
+    }
+    for number in FIRST_NUMBER..=LAST_NUMBER {
+        match try_claim(number, tcp) {
+            Err(ListenError::InUse { .. }) => {}
+            claimed_or_failed => return claimed_or_failed,
+        }
+    }
+    Err(ListenError::NoneFree)
+}
+
+fn try_claim(number: u32, tcp: Option<&str>) -> Result<Claimed, ListenError> {
+    let lock = take_lock(number)?;
+    let path = socket_path(number);
+    let failed = |source| ListenError::Io {
+        number,
+        path: path.display().to_string(),
+        source,
+    };
+    // As the X server's: who may connect is decided by cookie and peer credentials. No chmod comes
+    // after, which might find another file there by then.
+    let _open = Umask::set(Mode::empty());
+    make_socket_dir(Path::new(SOCKET_DIR)).map_err(failed)?;
+    check_socket_dir(Path::new(SOCKET_DIR)).map_err(|why| ListenError::Folder {
+        path: SOCKET_DIR.to_owned(),
+        why,
+    })?;
+    if path.symlink_metadata().is_ok() {
+        // The lock is ours, so whoever listens here made none (a container's server, Xwayland).
+        if UnixStream::connect(&path).is_ok() {
+            return Err(in_use(number, "a program without a lock file"));
+        }
+        fs::remove_file(&path).map_err(failed)?;
+    }
+    let tcp_listeners = match tcp {
+        Some(host) => listen_by_tcp(host, number)?,
+        None => Vec::new(),
+    };
+    let abstract_listener = SocketAddr::from_abstract_name(path.as_os_str().as_encoded_bytes())
+        .and_then(|address| UnixListener::bind_addr(&address))
+        .map_err(|error| match error.kind() {
+            ErrorKind::AddrInUse => in_use(number, "a program on its abstract socket"),
+            _ => failed(error),
+        })?;
+    let path_listener = UnixListener::bind(&path).map_err(failed)?;
+    let socket = RemovedOnDrop(path.clone());
+    Ok(Claimed {
+        number,
+        path_listener,
+        abstract_listener,
+        tcp_listeners,
+        _socket: socket,
+        _lock: lock,
+    })
+}
+
+fn listen_by_tcp(host: &str, number: u32) -> Result<Vec<TcpListener>, ListenError> {
+    tcp_listener::listen(host, number).map_err(|source| match source.kind() {
+        ErrorKind::AddrInUse => in_use(
+            number,
+            format!("a program on TCP port {}", FIRST_PORT + number),
+        ),
+        _ => ListenError::Tcp {
+            host: host.to_owned(),
+            source,
+        },
+    })
+}
+
+pub(crate) fn socket_path(number: u32) -> PathBuf {
+    Path::new(SOCKET_DIR).join(format!("X{number}"))
+}
+
+/// A temporary umask. It applies to the whole process: no other thread may make files meanwhile, and one waits for another.
+struct Umask(
+    Mode,
+    #[expect(dead_code, reason = "held")] MutexGuard<'static, ()>,
+);
+
+static ONE_UMASK: Mutex<()> = Mutex::new(());
+
+impl Umask {
+    fn set(mask: Mode) -> Umask {
+        let only = ONE_UMASK.lock().unwrap_or_else(PoisonError::into_inner);
+        Umask(umask(mask), only)
+    }
+}
+
+impl Drop for Umask {
+    fn drop(&mut self) {
+        umask(self.0);
+    }
+}
+
+fn make_socket_dir(dir: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(0o1777).create(dir) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Returns the fault of the sockets' folder, by the rules of Xtrans and Wayland's compositors: root or we must own it,
+/// and others may at most add to it.
+fn check_socket_dir(dir: &Path) -> Result<(), &'static str> {
+    let about = fs::symlink_metadata(dir).map_err(|_| "it cannot be looked at")?;
+    let writable = about.mode() & 0o022 != 0;
+    match about.uid() {
+        _ if !about.is_dir() => Err("it is no folder"),
+        uid if uid != 0 && uid != geteuid().as_raw() => Err("it belongs to another user"),
+        _ if writable && about.mode() & 0o1000 == 0 => {
+            Err("others may replace what is in it (it is not sticky)")
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::display::display_lock::{lock_path, lock_text};
+
+    #[test]
+    fn a_claimed_display_is_locked_listened_on_and_given_back() {
+        let number = 300;
+        let claimed = claim(Some(number), None).unwrap();
+        let lock = fs::read(lock_path(number)).unwrap();
+        assert_eq!(lock, format!("{:10}\n", std::process::id()).into_bytes());
+        assert_eq!(lock.len(), 11);
+        let mode = |path: PathBuf| fs::metadata(path).unwrap().mode() & 0o777;
+        assert_eq!(mode(lock_path(number)), 0o444);
+        assert_eq!(mode(socket_path(number)), 0o777);
+        UnixStream::connect(socket_path(number)).unwrap();
+        let name = SocketAddr::from_abstract_name(b"/tmp/.X11-unix/X300").unwrap();
+        UnixStream::connect_addr(&name).unwrap();
+        assert!(matches!(
+            claim(Some(number), None),
+            Err(ListenError::InUse { number: 300, .. })
+        ));
+        drop(claimed);
+        assert!(!lock_path(number).exists());
+        assert!(!socket_path(number).exists());
+        assert!(!Path::new(&format!("/tmp/.tX300-lock-{}", std::process::id())).exists());
+    }
+
+    #[test]
+    fn the_lock_and_socket_of_a_dead_process_are_taken_over() {
+        let number = 301;
+        // A process that has ended and was waited for.
+        let mut gone = std::process::Command::new("true").spawn().unwrap();
+        gone.wait().unwrap();
+        fs::write(lock_path(number), format!("{:10}\n", gone.id())).unwrap();
+        make_socket_dir(Path::new(SOCKET_DIR)).unwrap();
+        let _ = fs::remove_file(socket_path(number));
+        drop(UnixListener::bind(socket_path(number)).unwrap());
+        let claimed = claim(Some(number), None).unwrap();
+        assert_eq!(claimed.number(), number);
+        UnixStream::connect(socket_path(number)).unwrap();
+    }
+
+    #[test]
+    fn a_display_without_a_lock_file_is_left_alone() {
+        let number = 302;
+        make_socket_dir(Path::new(SOCKET_DIR)).unwrap();
+        let _ = fs::remove_file(socket_path(number));
+        let other = UnixListener::bind(socket_path(number)).unwrap();
+        assert!(matches!(
+            claim(Some(number), None),
+            Err(ListenError::InUse { number: 302, .. })
+        ));
+        assert!(!lock_path(number).exists());
+        drop(other);
+        fs::remove_file(socket_path(number)).unwrap();
+    }
+
+    #[test]
+    fn a_lock_of_any_kind_of_file_holds_nothing_up() {
+        let number = 305;
+        let lock = lock_path(number);
+        let in_use = || matches!(claim(Some(number), None), Err(ListenError::InUse { .. }));
+        let _ = fs::remove_file(&lock);
+        // A pipe, at which an ordinary open would wait for a writer.
+        rustix::fs::mkfifoat(rustix::fs::CWD, &lock, Mode::RUSR | Mode::WUSR).unwrap();
+        assert!(in_use());
+        fs::remove_file(&lock).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &lock).unwrap();
+        assert!(in_use());
+        fs::remove_file(&lock).unwrap();
+        // A file of 6 GB, of which eleven bytes are read; they name nobody.
+        fs::File::create(&lock).unwrap().set_len(6 << 30).unwrap();
+        assert_eq!(lock_text(&lock).unwrap().len(), 11);
+        assert_eq!(claim(Some(number), None).unwrap().number(), number);
+        assert!(!lock.exists());
+    }
+
+    #[test]
+    fn a_folder_that_others_can_change_is_no_place_for_sockets() {
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path().join("sockets");
+        {
+            let _open = Umask::set(Mode::empty());
+            make_socket_dir(&dir).unwrap();
+        }
+        assert_eq!(fs::metadata(&dir).unwrap().mode() & 0o7777, 0o1777);
+        assert_eq!(check_socket_dir(&dir), Ok(()));
+        let mode = |mode| fs::set_permissions(&dir, fs::Permissions::from_mode(mode)).unwrap();
+        mode(0o777);
+        assert!(check_socket_dir(&dir).unwrap_err().contains("sticky"));
+        mode(0o755);
+        assert_eq!(check_socket_dir(&dir), Ok(()));
+        let link = place.path().join("link");
+        std::os::unix::fs::symlink(&dir, &link).unwrap();
+        assert_eq!(check_socket_dir(&link), Err("it is no folder"));
+        // Another user's, which only root can make.
+        if geteuid().is_root() {
+            std::os::unix::fs::chown(&dir, Some(12_345), None).unwrap();
+            assert_eq!(check_socket_dir(&dir), Err("it belongs to another user"));
+        }
+    }
+}

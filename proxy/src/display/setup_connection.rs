@@ -1,0 +1,237 @@
+//! A connection of our own for questions to a display server. The server is not trusted: it may fall silent, or
+//! announce a reply of any length.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use x11prof_protocol::ServerSetup;
+use x11rb_protocol::protocol::xproto::Setup;
+use x11rb_protocol::x11_utils::Request;
+
+use crate::display::authority::{Cookie, MIT_MAGIC_COOKIE_1};
+use crate::display::server_link::{Connected, ServerLink};
+use crate::sockets::socket::{Socket, Wait};
+
+/// The server must give all of its answers within this time.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+/// The longest answer that is taken in.
+const LONGEST: usize = 64 << 20;
+
+/// Why there is no connection.
+#[derive(Debug)]
+pub enum SetupFailure {
+    /// The server's reason.
+    Refused(String),
+    /// The connection failed for this reason.
+    Failed(String),
+}
+
+/// The connection, and its deadline.
+#[derive(Debug)]
+pub struct SetupConnection {
+    socket: Socket,
+    until: Instant,
+}
+
+impl SetupConnection {
+    /// A connection that is made.
+    pub(crate) fn over(connected: Connected) -> io::Result<SetupConnection> {
+        Ok(SetupConnection {
+            socket: Socket::new(connected)?,
+            until: Instant::now() + PATIENCE,
+        })
+    }
+
+    /// Connects; the server must then give its answers within `patience`. Returns the cookie to show beside the
+    /// connection.
+    ///
+    /// # Errors
+    /// Fails if the server cannot be reached.
+    pub fn begin(
+        link: &ServerLink,
+        patience: Duration,
+    ) -> io::Result<(SetupConnection, Option<Cookie>)> {
+        let (connected, cookie) = link.connect()?;
+        let talk = SetupConnection {
+            socket: Socket::new(connected)?,
+            until: Instant::now() + patience,
+        };
+        Ok((talk, cookie))
+    }
+
+    /// Sets the connection up.
+    ///
+    /// # Errors
+    /// Fails if the server refuses, falls silent, or is no X server.
+    pub fn set_up(&mut self, cookie: Option<&Cookie>) -> Result<Setup, SetupFailure> {
+        let request = match cookie {
+            Some(cookie) => ServerSetup::request(MIT_MAGIC_COOKIE_1, cookie.as_bytes()),
+            None => ServerSetup::request(&[], &[]),
+        };
+        self.say(&request).map_err(SetupFailure::Failed)?;
+        let mut answer = self.hear(8).map_err(SetupFailure::Failed)?;
+        let &[_, _, _, _, _, _, a, b] = answer.as_slice() else {
+            return Err(SetupFailure::Failed("it sent too little".to_owned()));
+        };
+        let rest = 4 * usize::from(u16::from_ne_bytes([a, b]));
+        answer.extend(self.hear(rest).map_err(SetupFailure::Failed)?);
+        let setup = ServerSetup::of_answer(&answer);
+        match setup.refusal() {
+            Some(reason) => Err(SetupFailure::Refused(reason)),
+            None => setup.decode().map_err(|_| {
+                SetupFailure::Failed("it sent a setup that cannot be read".to_owned())
+            }),
+        }
+    }
+
+    /// Reads the next reply, and skips the events before it.
+    ///
+    /// # Errors
+    /// Fails if the server answers with an error, falls silent, or closes the connection.
+    pub fn reply(&mut self) -> Result<Vec<u8>, String> {
+        loop {
+            let message = self.message()?;
+            match message.first() {
+                Some(0) => return Err("it answered with an error".to_owned()),
+                Some(1) => return Ok(message),
+                _ => {}
+            }
+        }
+    }
+
+    /// The next reply, error or event.
+    pub(crate) fn message(&mut self) -> Result<Vec<u8>, String> {
+        let mut message = self.hear(32)?;
+        let (&[kind, ..], Some(&[a, b, c, d])) = (message.as_slice(), message.get(4..8)) else {
+            return Err("it sent too little".to_owned());
+        };
+        let more = match kind & 0x7F {
+            // A reply, and the one event that can be longer (Generic Event Extension).
+            1 | 35 => u32::from_ne_bytes([a, b, c, d]),
+            _ => 0,
+        };
+        let more = usize::try_from(more)
+            .unwrap_or(usize::MAX)
+            .saturating_mul(4);
+        message.extend(self.hear(more)?);
+        Ok(message)
+    }
+
+    /// The next message, where one begins within `wait`.
+    pub(crate) fn next_within(&mut self, wait: Duration) -> Result<Option<Vec<u8>>, String> {
+        let readable = self.socket.is_readable_until(Instant::now() + wait);
+        if !readable.map_err(|error| error.to_string())? {
+            return Ok(None);
+        }
+        self.set_patience(PATIENCE);
+        self.message().map(Some)
+    }
+
+    /// Sets the deadline to `patience` from now.
+    pub fn set_patience(&mut self, patience: Duration) {
+        self.until = Instant::now() + patience;
+    }
+
+    pub(crate) fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    /// The connection alone.
+    pub(crate) fn into_socket(self) -> Socket {
+        self.socket
+    }
+
+    /// Sends a request; `major` is its extension's opcode, or 0 for a core request.
+    ///
+    /// # Errors
+    /// Fails if the server takes nothing, or has closed the connection.
+    pub fn send(&self, request: impl Request, major: u8) -> Result<(), String> {
+        self.say(&request.serialize(major).0)
+    }
+
+    pub(crate) fn say(&self, mut bytes: &[u8]) -> Result<(), String> {
+        while !bytes.is_empty() {
+            let writable = self.socket.is_writable_until(self.until);
+            if !writable.map_err(|error| error.to_string())? {
+                return Err(silent());
+            }
+            let sent = self.socket.send(bytes, &[], Wait::No);
+            let sent = sent.map_err(|error| error.to_string())?;
+            bytes = bytes.get(sent..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// Reads `len` bytes. Memory grows with the bytes that come, not with the length announced.
+    fn hear(&self, len: usize) -> Result<Vec<u8>, String> {
+        if len > LONGEST {
+            return Err(format!("it announced an answer of {len} bytes"));
+        }
+        let mut bytes = Vec::new();
+        let mut room = [0; 16 << 10];
+        while bytes.len() < len {
+            let readable = self.socket.is_readable_until(self.until);
+            if !readable.map_err(|error| error.to_string())? {
+                return Err(silent());
+            }
+            let wanted = room.len().min(len - bytes.len());
+            let room = room.get_mut(..wanted).unwrap_or_default();
+            let (come, _) = self
+                .socket
+                .receive(room, Wait::Yes)
+                .map_err(|error| error.to_string())?;
+            if come == 0 {
+                return Err("it closed the connection".to_owned());
+            }
+            bytes.extend_from_slice(room.get(..come).unwrap_or_default());
+        }
+        Ok(bytes)
+    }
+}
+
+fn silent() -> String {
+    format!("it was silent for {} s", PATIENCE.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    fn talk(answers: &[u8], patience: Duration) -> (SetupConnection, UnixStream) {
+        let (mut server, ours) = UnixStream::pair().unwrap();
+        server.write_all(answers).unwrap();
+        let socket = Socket::new(ours).unwrap();
+        let until = Instant::now() + patience;
+        (SetupConnection { socket, until }, server)
+    }
+
+    #[test]
+    fn a_reply_of_absurd_length_is_refused_before_it_comes() {
+        let mut reply = vec![1, 0, 1, 0, 0xFF, 0xFF, 0xFF, 0xFF];
+        reply.resize(32, 0);
+        let (mut talk, _server) = talk(&reply, PATIENCE);
+        assert_eq!(
+            talk.reply().unwrap_err(),
+            "it announced an answer of 17179869180 bytes"
+        );
+    }
+
+    #[test]
+    fn a_server_that_never_answers_is_given_up() {
+        let (mut talk, _server) = talk(b"", Duration::from_millis(20));
+        assert!(talk.reply().unwrap_err().contains("silent"));
+        let (mut talk, _server) = super::tests::talk(b"\x01", Duration::from_millis(20));
+        assert!(
+            matches!(talk.set_up(None), Err(SetupFailure::Failed(why)) if why.contains("silent"))
+        );
+    }
+
+    #[test]
+    fn a_refusal_gives_its_reason() {
+        let (mut talk, _server) = talk(b"\0\x06\x0b\0\0\0\x02\0No way\0\0", PATIENCE);
+        assert!(matches!(talk.set_up(None), Err(SetupFailure::Refused(why)) if why == "No way"));
+    }
+}

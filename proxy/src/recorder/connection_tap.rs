@@ -1,0 +1,143 @@
+//! Hands one connection's bytes to the recorder: each read as a block, without the bytes that stay out of the trace.
+
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use x11prof_protocol::ByteOrder;
+use x11prof_trace::{Block, ConnectionId, Direction, Endian, Gap, Joined, Timestamp};
+
+use crate::recorder::images::ImageRequests;
+use crate::recorder::kept_bytes::KeptBytes;
+use crate::recorder::omission::Omission;
+use crate::recorder::tap::{RecorderInput, Tap};
+
+/// A connection's way into the trace. The relay's threads leave bytes out: these then take no memory, and the read
+/// buffer stays in the caches.
+pub(crate) struct ConnectionTap<'a> {
+    connection: ConnectionId,
+    tap: &'a Tap,
+    kept: &'a Mutex<KeptBytes>,
+    /// The state of both directions: the requests tell which answers have images.
+    state: Mutex<State>,
+}
+
+struct State {
+    omission: Omission,
+    /// Bytes so far, to the server and to the client.
+    offsets: [u64; 2],
+    gaps: Vec<Gap>,
+}
+
+impl<'a> ConnectionTap<'a> {
+    pub(crate) fn new(
+        connection: ConnectionId,
+        tap: &'a Tap,
+        kept: &'a Mutex<KeptBytes>,
+        images: ImageRequests,
+    ) -> ConnectionTap<'a> {
+        ConnectionTap {
+            connection,
+            tap,
+            kept,
+            state: Mutex::new(State {
+                omission: Omission::new(images),
+                offsets: [0; 2],
+                gaps: Vec::new(),
+            }),
+        }
+    }
+
+    pub(crate) fn connection(&self) -> ConnectionId {
+        self.connection
+    }
+
+    pub(crate) fn tap(&self) -> &Tap {
+        self.tap
+    }
+
+    /// Adds the bytes read at `time`; the range `secret` always stays out.
+    pub(crate) fn crossed(
+        &self,
+        time: Timestamp,
+        direction: Direction,
+        bytes: &[u8],
+        fds: usize,
+        secret: &Range<usize>,
+    ) {
+        let mut state = lock(&self.state);
+        let State { omission, gaps, .. } = &mut *state;
+        let pressed = omission.gaps(direction, bytes, secret, self.tap.level(time), gaps);
+        if pressed {
+            let left = gaps.iter().map(|gap| u64::from(gap.len)).sum();
+            self.tap.left_out_under_pressure(left);
+        }
+        self.push(&mut state, time, direction, bytes, fds);
+    }
+
+    /// Goes on in the middle of the connection, at the start of a message in both directions.
+    pub(crate) fn join(&self, images: ImageRequests, joined: &Joined) {
+        let order = match joined.byte_order {
+            Endian::Little => ByteOrder::Little,
+            Endian::Big => ByteOrder::Big,
+        };
+        lock(&self.state).omission =
+            Omission::joined(images, order, joined.last_request, joined.setup);
+    }
+
+    /// Adds whole messages that RECORD reported at `time`. Of the last message, RECORD left out `missing` bytes at the
+    /// end.
+    pub(crate) fn told(&self, time: Timestamp, direction: Direction, bytes: &[u8], missing: u32) {
+        let mut state = lock(&self.state);
+        let State { omission, gaps, .. } = &mut *state;
+        let pressed = omission.gaps(direction, bytes, &(0..0), self.tap.level(time), gaps);
+        if pressed {
+            let left = gaps.iter().map(|gap| u64::from(gap.len)).sum();
+            self.tap.left_out_under_pressure(left);
+        }
+        if missing > 0 {
+            omission.missing(bytes.len(), missing, gaps);
+        }
+        self.push(&mut state, time, direction, bytes, 0);
+    }
+
+    /// Pushes a block of `bytes` without the gaps in `state`, of which one may be after them.
+    fn push(
+        &self,
+        state: &mut State,
+        time: Timestamp,
+        direction: Direction,
+        bytes: &[u8],
+        fds: usize,
+    ) {
+        let kept = lock(self.kept).keep(bytes, &state.gaps);
+        let gaps = state.gaps.clone();
+        let [to_server, to_client] = &mut state.offsets;
+        let offset = match direction {
+            Direction::ToServer => to_server,
+            Direction::ToClient => to_client,
+        };
+        let after = gaps
+            .last()
+            .map_or(0, |gap| gap.at as usize + gap.len as usize);
+        let wire_len = bytes.len().max(after);
+        let block = Block {
+            time,
+            connection: self.connection,
+            direction,
+            offset: *offset,
+            // A read is far below 4 GiB.
+            wire_len: u32::try_from(wire_len).unwrap_or(u32::MAX),
+            fds: u16::try_from(fds).unwrap_or(u16::MAX),
+            gaps,
+            bytes: kept,
+        };
+        *offset += wire_len as u64;
+        self.tap.push(RecorderInput::Block(block));
+    }
+}
+
+fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A panic between two steps would at worst cost this connection's trace its framing, of which
+    // a reader takes note.
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,390 @@
+//! The recorder's thread: takes the relayed bytes from the queue and writes the trace.
+
+pub(crate) mod connection_tap;
+pub(crate) mod images;
+pub(crate) mod kept_bytes;
+pub(crate) mod omission;
+pub(crate) mod record_filter;
+pub(crate) mod tap;
+pub(crate) mod trace_file;
+pub(crate) mod watch;
+
+use std::fs::File;
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use x11prof_trace::{Control, Record, Started, TraceError, Writer, last_words};
+
+use crate::clock;
+use crate::recorder::record_filter::RecordFilter;
+use crate::recorder::tap::{Drain, RecorderInput};
+use crate::recorder::trace_file::{FileOutcome, TraceFile};
+use crate::recorder::watch::Watch;
+
+/// The recorder lets entries gather for this long.
+const PATIENCE: Duration = Duration::from_millis(25);
+/// The interval between two closed chunks. A killed recorder loses this and `PATIENCE`. The loss must stay under 250 ms
+/// with some waiting for a processor or the disk.
+const FLUSH_EVERY: Duration = Duration::from_millis(100);
+/// The time that one write may take at the end of a recording.
+pub(crate) const HANG_PATIENCE: Duration = Duration::from_secs(5);
+/// The interval between two looks at that write.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Entries dealt with before their memory is given back to the relay.
+const RELEASE_EVERY: usize = 64;
+
+/// The outcome of a trace.
+#[derive(Debug, Default)]
+pub(crate) struct TraceOutcome {
+    pub(crate) records: u64,
+    /// The first failure. The trace ends before it.
+    pub(crate) trouble: Option<String>,
+    /// The outcome of the file.
+    pub(crate) file: FileOutcome,
+}
+
+/// The running recorder. It ends when its queue is closed.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    thread: JoinHandle<()>,
+    written: Receiver<TraceOutcome>,
+    disk: Disk,
+    path: PathBuf,
+}
+
+/// The start of the recorder's present write; 0 if none is under way. A long write shows a disk that hangs.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Disk(Arc<AtomicU64>);
+
+impl Disk {
+    /// The duration of the present write; zero if none is under way.
+    pub(crate) fn hangs_for(&self) -> Duration {
+        match self.0.load(Ordering::Relaxed) {
+            0 => Duration::ZERO,
+            since => Duration::from_nanos(clock::now().as_nanos().saturating_sub(since)),
+        }
+    }
+
+    /// Does `write`, which may take for ever.
+    fn busy<T>(&self, write: impl FnOnce() -> T) -> T {
+        self.0.store(clock::now().as_nanos(), Ordering::Relaxed);
+        let done = write();
+        self.0.store(0, Ordering::Relaxed);
+        done
+    }
+}
+
+impl Recorder {
+    /// Starts the thread on a trace in `place`, which messages call `path`. Without a place, only `watch` has the
+    /// records. `tell` hears of failures as they happen.
+    pub(crate) fn start(
+        place: Option<TraceFile>,
+        path: PathBuf,
+        started: Started,
+        drain: Drain,
+        watch: Option<Watch>,
+        mut filter: Option<Box<dyn RecordFilter>>,
+        tell: impl Fn(String) + Send + 'static,
+    ) -> Result<Recorder, TraceError> {
+        let now = clock::now();
+        if let Some(watch) = &watch {
+            let started = started.clone();
+            watch.offer(0, true, || Record::Control(now, Control::Started(started)));
+        }
+        let started = match &mut filter {
+            Some(filter) => filter.begin(now, started),
+            None => started,
+        };
+        let disk = Disk::default();
+        let (writer, same) = match &place {
+            Some(place) => {
+                let again = || place.file().try_clone().map_err(TraceError::Write);
+                let sink = BufWriter::new(UntilFailure::new(again()?, disk.clone()));
+                (Some(Writer::new(sink, started, now)?), Some(again()?))
+            }
+            None => (None, None),
+        };
+        let mut trace = Trace {
+            safe: Safe::default(),
+            writer,
+            file: same,
+            written: TraceOutcome::default(),
+            place,
+            began: false,
+            path: path.clone(),
+            watch,
+            filter,
+            tell,
+        };
+        trace.note_safe();
+        let (tell_written, written) = mpsc::channel();
+        let thread = std::thread::Builder::new()
+            .name("x11prof-recorder".to_owned())
+            .spawn(move || {
+                // The receiver is gone if the thread took too long.
+                let _ = tell_written.send(trace.run(&drain));
+            })
+            .map_err(TraceError::Write)?;
+        Ok(Recorder {
+            thread,
+            written,
+            disk,
+            path,
+        })
+    }
+
+    /// The progress of the recorder's writes.
+    pub(crate) fn disk(&self) -> Disk {
+        self.disk.clone()
+    }
+
+    /// Waits for the end, which comes once the queue is closed. A disk that hangs is waited for until
+    /// `HANG_PATIENCE` has passed, or `impatient` says so. The time before does not count: the disk may go on.
+    pub(crate) fn join(self, mut impatient: impl FnMut() -> bool) -> TraceOutcome {
+        let began = Instant::now();
+        loop {
+            match self.written.recv_timeout(LOOK_EVERY) {
+                Ok(written) => {
+                    let _ = self.thread.join();
+                    return written;
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    return TraceOutcome {
+                        trouble: Some("the recorder's thread failed".to_owned()),
+                        ..TraceOutcome::default()
+                    };
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let hangs = self.disk.hangs_for().min(began.elapsed());
+            if hangs >= HANG_PATIENCE || impatient() {
+                // The thread is left to its write, and ends with the process.
+                let path = self.path.display();
+                let trouble =
+                    format!("{path}: the disk hangs; the end of the session is not in the trace");
+                return TraceOutcome {
+                    trouble: Some(trouble),
+                    ..TraceOutcome::default()
+                };
+            }
+        }
+    }
+}
+
+struct Trace<W: Write, F: Fn(String)> {
+    /// `None` without a file, and once writing has failed: then entries are only taken off the queue.
+    writer: Option<Writer<W>>,
+    /// The trace's file, in which a failure is marked; `None` if the destination is no file.
+    file: Option<File>,
+    safe: Safe,
+    written: TraceOutcome,
+    /// The file's present and final names; `None` if the destination is no file.
+    place: Option<TraceFile>,
+    /// The recording came to its own end, whether or not anybody was recorded.
+    began: bool,
+    path: PathBuf,
+    watch: Option<Watch>,
+    filter: Option<Box<dyn RecordFilter>>,
+    tell: F,
+}
+
+impl<W: Write, F: Fn(String)> Trace<W, F> {
+    fn run(mut self, drain: &Drain) -> TraceOutcome {
+        let mut entries = Vec::new();
+        let mut flushed = Instant::now();
+        let mut dirty = false;
+        while drain.take(&mut entries, PATIENCE) {
+            dirty |= !entries.is_empty();
+            let mut cost = 0;
+            for (n, entry) in entries.drain(..).enumerate() {
+                cost += entry.cost();
+                self.entry(entry);
+                if n % RELEASE_EVERY == RELEASE_EVERY - 1 {
+                    drain.release(std::mem::take(&mut cost));
+                }
+                if flushed.elapsed() >= FLUSH_EVERY {
+                    self.flush();
+                    flushed = Instant::now();
+                }
+            }
+            drain.release(cost);
+            if dirty && flushed.elapsed() >= FLUSH_EVERY {
+                self.flush();
+                flushed = Instant::now();
+                dirty = false;
+            }
+        }
+        self.filter(|filter| filter.finish());
+        if let Some(writer) = self.writer.take()
+            && let Err(error) = writer.finish()
+        {
+            self.failed(&error);
+        }
+        if let Some(place) = self.place.take() {
+            self.written.file = place.end(self.began);
+        }
+        self.written
+    }
+
+    fn entry(&mut self, entry: RecorderInput) {
+        if let Some(watch) = &self.watch {
+            let is_control = matches!(entry, RecorderInput::Control(..));
+            watch.offer(entry.cost(), is_control, || record(&entry));
+        }
+        match &entry {
+            RecorderInput::Block(_) => self.take_name(),
+            RecorderInput::Control(_, control) => {
+                self.began |= matches!(control, Control::Ended { .. })
+            }
+            RecorderInput::Schedule(_) | RecorderInput::HandlerTimes(_) => {}
+        }
+        self.written.records += 1;
+        if self.filter.is_some() {
+            return self.filter(|filter| filter.feed(record(&entry)));
+        }
+        self.attempt(|writer| match &entry {
+            RecorderInput::Block(block) => writer.write_block(&block.head(), block.parts()),
+            RecorderInput::Control(time, control) => writer.write_control(*time, control),
+            RecorderInput::Schedule(switches) => writer.write_schedule(switches),
+            RecorderInput::HandlerTimes(times) => writer.write_handler_times(times),
+        });
+    }
+
+    /// Gives the filter an input, and writes its ready records.
+    fn filter(&mut self, give: impl FnOnce(&mut dyn RecordFilter)) {
+        let Some(mut filter) = self.filter.take() else {
+            return;
+        };
+        let write = |record| self.attempt(|writer| writer.write(&record));
+        if record_filter::pass(&mut *filter, give, write) {
+            self.filter = Some(filter);
+        } else if self.writer.take().is_some() {
+            self.failed(&"the records could not be changed as was asked");
+        }
+    }
+
+    /// A client has sent something: the trace takes its name.
+    fn take_name(&mut self) {
+        if let Some(Err(what)) = self.place.as_mut().map(TraceFile::take_name) {
+            (self.tell)(what.clone());
+            self.written.trouble.get_or_insert(what);
+        }
+    }
+
+    fn flush(&mut self) {
+        self.attempt(Writer::flush);
+        self.note_safe();
+    }
+
+    /// Notes how far the file is whole.
+    fn note_safe(&mut self) {
+        if let (Some(writer), Some(file)) = (&self.writer, &mut self.file)
+            && let Ok(len) = file.stream_position()
+        {
+            self.safe = Safe {
+                len,
+                messages: writer.flushed(),
+            };
+        }
+    }
+
+    /// Writes, unless writing has failed before. The program being recorded goes on in any case.
+    fn attempt(&mut self, write: impl FnOnce(&mut Writer<W>) -> Result<(), TraceError>) {
+        if let Some(writer) = &mut self.writer
+            && let Err(error) = write(writer)
+        {
+            self.writer = None;
+            self.failed(&error);
+        }
+    }
+
+    fn failed(&mut self, error: &dyn std::fmt::Display) {
+        let in_trace = format!("{error}; the rest of the session is not in the trace");
+        let what = format!("{}: {in_trace}", self.path.display());
+        (self.tell)(what.clone());
+        // The message in the trace has no path: others may see the trace.
+        self.mark(&in_trace);
+        self.written.trouble.get_or_insert(what);
+    }
+
+    /// Writes the reason for the trace's end over the part of a write that failed. On a full disk there is no other
+    /// room.
+    fn mark(&mut self, what: &str) {
+        let Some(mut file) = self.file.take() else {
+            return;
+        };
+        let Safe { len, messages } = self.safe;
+        let words = match last_words(what, clock::now(), messages) {
+            Ok(words) if len > 0 && file.set_len(len).is_ok() => words,
+            _ => return,
+        };
+        let marked = file
+            .seek(SeekFrom::Start(len))
+            .and_then(|_| file.write_all(&words));
+        if marked.is_err() {
+            // The file has no room for the mark, and must not end in half a mark.
+            let _ = file.set_len(len);
+        }
+    }
+}
+
+/// The length of the file that survives a crash or a failure.
+#[derive(Debug, Clone, Copy, Default)]
+struct Safe {
+    len: u64,
+    messages: u32,
+}
+
+/// A file that takes nothing more after a failed write. Otherwise the writer's buffers would follow a hole.
+#[derive(Debug)]
+struct UntilFailure {
+    file: File,
+    disk: Disk,
+    failed: bool,
+}
+
+impl UntilFailure {
+    fn new(file: File, disk: Disk) -> UntilFailure {
+        UntilFailure {
+            file,
+            disk,
+            failed: false,
+        }
+    }
+}
+
+impl Write for UntilFailure {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.failed {
+            return Err(io::Error::other("an earlier write has failed"));
+        }
+        let written = self.disk.busy(|| self.file.write(bytes));
+        let again = |error: &io::Error| error.kind() == io::ErrorKind::Interrupted;
+        self.failed = written.as_ref().is_err_and(|error| !again(error));
+        written
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// The record that an entry is written as.
+fn record(entry: &RecorderInput) -> Record {
+    match entry {
+        // Its bytes are shared.
+        RecorderInput::Block(block) => Record::Block(block.clone()),
+        RecorderInput::Control(time, control) => Record::Control(*time, control.clone()),
+        RecorderInput::Schedule(switches) => Record::Schedule(switches.clone()),
+        RecorderInput::HandlerTimes(times) => Record::HandlerTimes(times.clone()),
+    }
+}
+
+#[cfg(test)]
+#[path = "recorder_tests.rs"]
+mod tests;

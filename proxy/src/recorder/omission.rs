@@ -1,0 +1,285 @@
+//! Chooses the bytes of a connection that stay out of the trace: the secret of its setup, the bodies of long images
+//! (unless the user asks for all), and more if the recorder falls behind. It looks at lengths alone and decodes
+//! nothing.
+
+use std::ops::Range;
+
+use x11prof_protocol::{ByteOrder, Head, HeadKind, Piece, Side, Walker};
+use x11prof_trace::{Direction, Gap};
+
+use crate::recorder::images::{Body, ImageReplies, ImageRequests, START};
+
+/// Messages up to this long are kept whole, as long as the recorder keeps up.
+const LONGEST_KEPT: u64 = 4096;
+/// The bytes that stay of a longer message: its header and its fixed fields, with some to spare.
+const KEPT_OF_LONG: u64 = 64;
+/// Messages up to this long have no body to leave out.
+const SHORT: usize = 64;
+/// The event that has no sequence number (protocol, "KeymapNotify").
+const KEYMAP_NOTIFY: u8 = 11;
+/// The kinds of bodies that stay out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Level {
+    /// Secrets alone.
+    Secrets,
+    /// The bodies of long images.
+    Images,
+    /// The bodies of short images too: they are very many.
+    AllImages,
+    /// The bodies of long messages: the recorder falls behind.
+    LongBodies,
+    /// The bodies after the part that stays of long messages: the recorder still falls behind.
+    Bodies,
+}
+
+/// Walks one connection, and finds the gaps of each block.
+pub(crate) struct Omission {
+    to_server: DirectionWalk,
+    to_client: DirectionWalk,
+    requests: ImageRequests,
+    replies: ImageReplies,
+}
+
+/// A direction of the connection.
+struct DirectionWalk {
+    walker: Walker,
+    /// A gap has begun in the current message, and goes on to its end.
+    leaving: bool,
+    /// The first bytes of the current message, if it is long or was split.
+    start: [u8; START],
+}
+
+impl Omission {
+    pub(crate) fn new(requests: ImageRequests) -> Omission {
+        let way = |side| DirectionWalk {
+            walker: Walker::new(side),
+            leaving: false,
+            start: [0; START],
+        };
+        Omission {
+            to_server: way(Side::Client),
+            to_client: way(Side::Server),
+            requests,
+            replies: ImageReplies::default(),
+        }
+    }
+
+    /// Begins in the middle of a connection of this byte order, after the request `request`. With `setup`, the server's
+    /// side begins with its answer to the setup.
+    pub(crate) fn joined(
+        requests: ImageRequests,
+        order: ByteOrder,
+        last_request: u64,
+        setup: bool,
+    ) -> Omission {
+        let mut omission = Omission::new(requests);
+        omission.to_server.walker = Walker::joined(Side::Client, order);
+        if !setup {
+            omission.to_client.walker = Walker::joined(Side::Server, order);
+        }
+        omission.replies = ImageReplies::after(last_request);
+        omission
+    }
+
+    /// The next bytes of the server's message under way are not there: a gap after `at` bytes.
+    pub(crate) fn missing(&mut self, at: usize, len: u32, gaps: &mut Vec<Gap>) {
+        self.to_client.walker.skip(u64::from(len));
+        self.to_client.leaving = false;
+        push(gaps, at as u64, u64::from(len));
+    }
+
+    /// Puts the gaps of a direction's next block into `gaps`; the range `secret` is always one. Returns true if `level`
+    /// made a gap that a calm queue would not have.
+    pub(crate) fn gaps(
+        &mut self,
+        direction: Direction,
+        bytes: &[u8],
+        secret: &Range<usize>,
+        level: Level,
+        gaps: &mut Vec<Gap>,
+    ) -> bool {
+        gaps.clear();
+        if level == Level::Secrets && self.is_settled() && !self.requests.have_secrets() {
+            // Nothing to find any more.
+            return false;
+        }
+        match direction {
+            Direction::ToServer if !secret.is_empty() => {
+                let before = bytes.get(..secret.start).unwrap_or_default();
+                let after = bytes.get(secret.end..).unwrap_or_default();
+                self.walk_requests(before, 0, level, gaps);
+                self.to_server.walker.skip(secret.len() as u64);
+                push(gaps, secret.start as u64, secret.len() as u64);
+                self.walk_requests(after, secret.end, level, gaps)
+            }
+            Direction::ToServer => self.walk_requests(bytes, 0, level, gaps),
+            Direction::ToClient => self.walk_answers(bytes, level, gaps),
+        }
+    }
+
+    /// The byte order is known, which needs the setup's walk.
+    fn is_settled(&self) -> bool {
+        self.to_server.walker.order().is_some()
+    }
+
+    fn walk_requests(
+        &mut self,
+        bytes: &[u8],
+        base: usize,
+        level: Level,
+        gaps: &mut Vec<Gap>,
+    ) -> bool {
+        let DirectionWalk {
+            walker,
+            leaving,
+            start,
+        } = &mut self.to_server;
+        let (requests, replies) = (&self.requests, &mut self.replies);
+        // Requests come after the setup, which was its own block.
+        let order = walker.order();
+        let mut pressed = false;
+        let mut at = 0;
+        loop {
+            // Most requests: short, and here as a whole.
+            let rest = bytes.get(at..).unwrap_or_default();
+            at += walker.short_requests(rest, SHORT, |major, minor| {
+                replies.requested(requests.answer(major, minor));
+            });
+            let Some(piece) = walker.next_piece(bytes, at) else {
+                return pressed;
+            };
+            at += piece.bytes.len();
+            note(start, &piece);
+            let Some(head) = piece.head else { continue };
+            if head.kind != HeadKind::Request {
+                continue;
+            }
+            if piece.ends {
+                replies.requested(requests.answer(head.code, head.data));
+            }
+            let kept = requests.kept(head, start, order);
+            let rule = rule(level, head, kept.map(|_| Body::Image));
+            pressed |= leave_out(
+                &piece,
+                kept.unwrap_or(KEPT_OF_LONG),
+                rule,
+                leaving,
+                base,
+                gaps,
+            );
+        }
+    }
+
+    fn walk_answers(&mut self, bytes: &[u8], level: Level, gaps: &mut Vec<Gap>) -> bool {
+        let Some(order) = self.to_server.walker.order() else {
+            return false;
+        };
+        let DirectionWalk {
+            walker,
+            leaving,
+            start,
+        } = &mut self.to_client;
+        walker.set_order(order);
+        let replies = &mut self.replies;
+        let mut pressed = false;
+        walker.feed(bytes, |piece| {
+            note(start, &piece);
+            let Some(head) = piece.head else { return };
+            let numbered = match head.kind {
+                HeadKind::Reply | HeadKind::Error => true,
+                HeadKind::Event => head.code & 0x7F != KEYMAP_NOTIFY,
+                _ => return,
+            };
+            // Its number has come with these bytes or before.
+            let come = piece.offset + piece.bytes.len() as u64 >= 4;
+            let number = order.u16(start, 2).filter(|_| numbered && come);
+            let body = number.and_then(|number| replies.answered(number));
+            let body = body.filter(|_| head.kind == HeadKind::Reply);
+            let kept = match body {
+                Some(Body::Secret) => u64::from(head.header_len),
+                _ => KEPT_OF_LONG,
+            };
+            let rule = rule(level, head, body);
+            pressed |= leave_out(&piece, kept, rule, leaving, 0, gaps);
+        });
+        pressed
+    }
+}
+
+/// Why a message's body is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    Keep,
+    /// The message's content is an image or a secret.
+    Image,
+    Pressure,
+}
+
+fn rule(level: Level, head: Head, body: Option<Body>) -> Rule {
+    let long = head.len > LONGEST_KEPT;
+    let left_out = match body {
+        Some(Body::Secret) => true,
+        Some(Body::Image) => long && level >= Level::Images || level >= Level::AllImages,
+        None => false,
+    };
+    if left_out {
+        Rule::Image
+    } else if level == Level::Bodies || (long && level == Level::LongBodies) {
+        Rule::Pressure
+    } else {
+        Rule::Keep
+    }
+}
+
+/// Takes note of a message's first bytes.
+fn note(start: &mut [u8; START], piece: &Piece<'_>) {
+    if piece.offset < START as u64 {
+        let room = start.iter_mut().skip(piece.offset as usize);
+        for (kept, &byte) in room.zip(piece.bytes) {
+            *kept = byte;
+        }
+    }
+}
+
+/// Leaves out the bytes after the kept part of a message's piece. Returns true if a gap begins
+/// here because the queue is full.
+fn leave_out(
+    piece: &Piece<'_>,
+    kept: u64,
+    rule: Rule,
+    leaving: &mut bool,
+    base: usize,
+    gaps: &mut Vec<Gap>,
+) -> bool {
+    let len = piece.bytes.len() as u64;
+    let went_on = *leaving;
+    let mut pressed = false;
+    if *leaving {
+        push(gaps, (base + piece.at) as u64, len);
+    } else if rule != Rule::Keep && piece.offset + len > kept {
+        let kept = kept.saturating_sub(piece.offset);
+        push(gaps, (base + piece.at) as u64 + kept, len - kept);
+        *leaving = true;
+        pressed = rule == Rule::Pressure;
+    }
+    if piece.ends {
+        *leaving = false;
+    }
+    pressed && !went_on
+}
+
+/// Adds a gap, or extends the one before if they touch.
+fn push(gaps: &mut Vec<Gap>, at: u64, len: u64) {
+    // A block is one socket read, far below 4 GiB.
+    let (Ok(at), Ok(len)) = (u32::try_from(at), u32::try_from(len)) else {
+        return;
+    };
+    match gaps.last_mut() {
+        Some(last) if last.at.saturating_add(last.len) == at => last.len += len,
+        _ => gaps.push(Gap { at, len }),
+    }
+}
+
+#[cfg(test)]
+#[path = "omission_tests.rs"]
+mod tests;

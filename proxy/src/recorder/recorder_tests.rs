@@ -1,0 +1,342 @@
+//! A synthetic session through the recorder's thread, read back from the file.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Mutex;
+
+use x11prof_trace::{Block, ConnectionId, Control, Direction, Gap, Reader, Record, Timestamp};
+
+use super::*;
+use crate::recorder::connection_tap::ConnectionTap;
+use crate::recorder::images::ImageRequests;
+use crate::recorder::tap::{Tap, tap};
+use std::ops::Range;
+
+const SETUP: [u8; 32] = *b"l\0\x0b\0\0\0\x04\0\x10\0\0\0NAME0123456789abcdef";
+
+fn started(full: bool) -> Started {
+    Started {
+        format: 0,
+        recorder: "test".to_owned(),
+        wall_clock_ns: 5,
+        command: vec!["xterm".to_owned()],
+        cpu_model: String::new(),
+        cpus: 2,
+        kernel: String::new(),
+        full,
+    }
+}
+
+/// The only connection of a session.
+struct Client<'a>(ConnectionTap<'a>);
+
+impl Client<'_> {
+    fn sends(&self, time: u64, bytes: &[u8]) {
+        self.sends_secret(time, bytes, &(0..0));
+    }
+
+    fn sends_secret(&self, time: u64, bytes: &[u8], secret: &Range<usize>) {
+        let time = Timestamp::from_nanos(time);
+        self.0.crossed(time, Direction::ToServer, bytes, 0, secret);
+    }
+
+    fn sets_up(&self) {
+        self.sends_secret(1, &SETUP, &(16..32));
+    }
+}
+
+/// Runs a session over a queue.
+fn session(tap: &Tap, say: impl FnOnce(&Client<'_>)) {
+    let kept = Mutex::default();
+    let images = ImageRequests::default();
+    say(&Client(ConnectionTap::new(
+        ConnectionId(1),
+        tap,
+        &kept,
+        images,
+    )));
+}
+
+/// A PutImage of N bytes.
+fn put_image(len: usize) -> Vec<u8> {
+    let mut bytes = vec![72, 2];
+    bytes.extend(u16::try_from(len / 4).unwrap().to_le_bytes());
+    bytes.resize(len, 0x55);
+    bytes
+}
+
+/// Records the entries into `path`, and returns the outcome.
+fn recorded(path: &Path, full: bool, say: impl FnOnce(&Tap, &Client<'_>)) -> TraceOutcome {
+    let (tap, drain) = tap(1 << 20, full);
+    let file = TraceFile::open(path).unwrap();
+    let recorder = Recorder::start(
+        Some(file),
+        path.to_owned(),
+        started(full),
+        drain,
+        None,
+        None,
+        |_| (),
+    )
+    .unwrap();
+    session(&tap, |client| say(&tap, client));
+    tap.close();
+    recorder.join(|| false)
+}
+
+fn blocks(path: &Path) -> Vec<Block> {
+    let mut reader = Reader::new(File::open(path).unwrap()).unwrap();
+    let mut blocks = Vec::new();
+    while let Some(record) = reader.next().unwrap() {
+        if let Record::Block(block) = record {
+            blocks.push(block);
+        }
+    }
+    assert!(reader.is_complete());
+    blocks
+}
+
+#[test]
+fn cookie_and_long_images_are_gaps_and_offsets_go_on_across_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("trace");
+    // A file that others could read before is not left so.
+    std::fs::write(&path, "old").unwrap();
+    let image = put_image(10_000);
+    let written = recorded(&path, false, |tap, client| {
+        client.sets_up();
+        client.sends(2, &image[..100]);
+        client.sends(3, &image[100..]);
+        client.sends(4, &[127, 0, 1, 0]);
+        tap.control(
+            Timestamp::from_nanos(5),
+            Control::Ended { exit_status: None },
+        );
+    });
+    assert_eq!((written.records, written.trouble), (5, None));
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let all = std::fs::read(&path).unwrap();
+    assert!(!all.windows(16).any(|window| window == &SETUP[16..]));
+
+    let read: Vec<_> = blocks(&path)
+        .into_iter()
+        .map(|b| (b.offset, b.wire_len, b.gaps, b.bytes.len()))
+        .collect();
+    let gap = |at, len| vec![Gap { at, len }];
+    assert_eq!(
+        read,
+        [
+            (0, 32, gap(16, 16), 16),
+            (32, 100, gap(24, 76), 24),
+            (132, 9900, gap(0, 9900), 0),
+            (10_032, 4, vec![], 4),
+        ]
+    );
+}
+
+#[test]
+fn a_full_trace_keeps_all_but_the_cookie() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("trace");
+    let image = put_image(10_000);
+    recorded(&path, true, |_, client| {
+        client.sets_up();
+        client.sends(2, &image);
+    });
+    let blocks = blocks(&path);
+    assert_eq!(blocks[0].gaps, [Gap { at: 16, len: 16 }]);
+    assert_eq!(blocks[1].bytes, image);
+}
+
+#[test]
+fn a_trace_that_cannot_be_begun_is_an_error_at_once() {
+    let path = PathBuf::from("/dev/full");
+    let (_tap, drain) = tap(1 << 20, false);
+    let file = TraceFile::open(&path).unwrap();
+    let begun = Recorder::start(Some(file), path, started(false), drain, None, None, |_| ());
+    assert!(matches!(begun, Err(TraceError::Write(_))));
+}
+
+/// A sink with room for N bytes.
+struct Disk(usize);
+
+impl Write for Disk {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n = bytes.len().min(self.0);
+        self.0 -= n;
+        match n {
+            0 => Err(io::Error::from(io::ErrorKind::StorageFull)),
+            n => Ok(n),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_disk_that_fills_up_is_told_once_and_the_queue_is_emptied() {
+    let told = Mutex::new(Vec::new());
+    let writer = Writer::new(Disk(20_000), started(true), Timestamp::from_nanos(1)).unwrap();
+    let trace = Trace {
+        writer: Some(writer),
+        file: None,
+        safe: Safe::default(),
+        written: TraceOutcome::default(),
+        place: None,
+        began: false,
+        path: PathBuf::from("trace"),
+        watch: None,
+        filter: None,
+        tell: |what| told.lock().unwrap().push(what),
+    };
+    let (tap, drain) = tap(1 << 30, true);
+    // The bytes do not compress, so that the disk fills up.
+    let mut state = 1_u64;
+    session(&tap, |client| {
+        client.sets_up();
+        for n in 0..200 {
+            let noise = (0..8192).map(|_| {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                (state >> 56) as u8
+            });
+            client.sends(n, &noise.collect::<Vec<u8>>());
+        }
+    });
+    tap.close();
+    let written = trace.run(&drain);
+    assert_eq!(
+        written.trouble.as_deref(),
+        told.lock().unwrap().first().map(String::as_str)
+    );
+    assert_eq!(told.lock().unwrap().len(), 1);
+    assert!(written.trouble.unwrap().starts_with("trace: "));
+}
+
+/// Leaves out every other block, and fails at the fourth.
+#[derive(Default)]
+struct EveryOther {
+    blocks: usize,
+    ready: Option<Record>,
+}
+
+impl RecordFilter for EveryOther {
+    fn begin(&mut self, _time: Timestamp, mut started: Started) -> Started {
+        started.command.clear();
+        started
+    }
+
+    fn feed(&mut self, record: Record) {
+        self.blocks += 1;
+        assert!(self.blocks < 4, "as a defect would");
+        self.ready = (self.blocks % 2 == 1).then_some(record);
+    }
+
+    fn next(&mut self) -> Option<Record> {
+        self.ready.take()
+    }
+
+    fn finish(&mut self) {}
+}
+
+#[test]
+fn a_filter_changes_what_is_written_and_its_failure_ends_the_trace_alone() {
+    for (blocks, kept, failed) in [(3, 2, false), (6, 2, true)] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("trace");
+        let (tap, drain) = tap(1 << 20, false);
+        let file = TraceFile::open(&path).unwrap();
+        let filter: Option<Box<dyn RecordFilter>> = Some(Box::new(EveryOther::default()));
+        let recorder = Recorder::start(
+            Some(file),
+            path.clone(),
+            started(false),
+            drain,
+            None,
+            filter,
+            |_| (),
+        );
+        session(&tap, |client| {
+            client.sets_up();
+            (1..blocks).for_each(|n| client.sends(n + 1, &[127, 0, 1, 0]));
+        });
+        tap.close();
+        let written = recorder.unwrap().join(|| false);
+        assert_eq!(written.trouble.is_some(), failed, "{written:?}");
+        let mut reader = Reader::new(File::open(&path).unwrap()).unwrap();
+        assert_eq!(reader.started().command, [""; 0]);
+        let (mut found, mut troubles) = (0, 0);
+        while let Some(record) = reader.next().unwrap() {
+            match record {
+                Record::Block(_) => found += 1,
+                Record::Control(_, Control::Trouble { what }) => {
+                    assert!(!what.contains('/'), "{what}");
+                    troubles += 1;
+                }
+                _ => {}
+            }
+        }
+        // Data that was not flushed at the failure is cut off too.
+        assert!(
+            if failed { found <= kept } else { found == kept },
+            "{found}"
+        );
+        assert_eq!(troubles, usize::from(failed));
+        assert_eq!(reader.is_complete(), !failed);
+    }
+}
+
+#[test]
+fn a_disk_that_hung_before_the_end_has_its_patience_at_the_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("pipe");
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).unwrap();
+    let both = File::options().read(true).write(true).open(&path).unwrap();
+    let (tap, drain) = tap(1 << 24, true);
+    let place = TraceFile::open(&path).unwrap();
+    let recorder = Recorder::start(
+        Some(place),
+        path.clone(),
+        started(true),
+        drain,
+        None,
+        None,
+        |_| (),
+    )
+    .unwrap();
+    let mut state = 1_u64;
+    session(&tap, |client| {
+        client.sets_up();
+        (2..40).for_each(|time| {
+            let mut image = put_image(64 << 10);
+            image[8..].fill_with(|| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005) | 1;
+                (state >> 56) as u8
+            });
+            client.sends(time, &image);
+        });
+    });
+    // The pipe is full: the write waits, and has done so for long.
+    while recorder.disk.hangs_for().is_zero() {
+        std::thread::yield_now();
+    }
+    std::thread::sleep(LOOK_EVERY);
+    let long_ago = clock::now().as_nanos() - 2 * HANG_PATIENCE.as_nanos() as u64;
+    recorder.disk.0.store(long_ago, Ordering::Relaxed);
+    tap.close();
+    let mut looks = 0;
+    let written = recorder.join(|| {
+        looks += 1;
+        if looks == 2 {
+            let mut pipe = both.try_clone().unwrap();
+            std::thread::spawn(move || io::copy(&mut pipe, &mut io::sink()));
+        }
+        false
+    });
+    assert_eq!(written.trouble, None);
+}

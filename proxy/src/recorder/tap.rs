@@ -1,0 +1,419 @@
+//! The queue from the relay to the recorder's thread.
+//!
+//! The relay pushes blocks and goes on. The fuller the queue, the less of their bodies it keeps; only above the queue's
+//! limit does the relay wait. Much input wakes the recorder. A single message does not: the recorder looks by itself
+//! often enough.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use x11prof_trace::{
+    Block, Control, ExistingDrawable, ExistingWindow, Gap, HandlerTime, Switch, Timestamp,
+};
+
+use crate::recorder::omission::Level;
+
+/// The default limit of the queue in bytes.
+pub const DEFAULT_QUEUE_BYTES: usize = 256 << 20;
+/// The recorder is woken when this many bytes wait, while they are still in the caches.
+const WAKE_AT: usize = 1 << 20;
+/// The queue must have been short for this long before short images are kept again. Otherwise the recorder would
+/// compress as many of them as it can, on a processor that others need.
+const CALM_NS: u64 = 1_000_000_000;
+/// Memory of an input beside its bytes.
+const ENTRY_COST: usize = 128;
+/// Memory of the name of an atom, about.
+const ATOM_COST: usize = 64;
+
+/// An input of the recorder.
+#[derive(Debug)]
+pub(crate) enum RecorderInput {
+    Block(Block),
+    Control(Timestamp, Control),
+    Schedule(Vec<Switch>),
+    HandlerTimes(Vec<HandlerTime>),
+}
+
+impl RecorderInput {
+    /// Memory of the input, which counts against the queue's limit.
+    pub(crate) fn cost(&self) -> usize {
+        ENTRY_COST
+            + match self {
+                RecorderInput::Block(block) => {
+                    block.bytes.len() + size_of::<Gap>() * block.gaps.len()
+                }
+                RecorderInput::Control(_, control) => held_by(control),
+                RecorderInput::Schedule(switches) => size_of::<Switch>() * switches.len(),
+                RecorderInput::HandlerTimes(times) => size_of::<HandlerTime>() * times.len(),
+            }
+    }
+}
+
+/// The longest texts of a control record. Others have none, or short ones.
+fn held_by(control: &Control) -> usize {
+    let words = |words: &[String]| {
+        words
+            .iter()
+            .map(|word| size_of::<String>() + word.len())
+            .sum()
+    };
+    match control {
+        Control::Opened(opened) => words(&opened.command),
+        Control::Closed { why: Some(why), .. } => why.len(),
+        Control::Trouble { what: text }
+        | Control::Mark { text }
+        | Control::Hole { why: text, .. } => text.len(),
+        Control::Existing(existing) => {
+            size_of::<ExistingWindow>() * existing.windows.len()
+                + size_of::<ExistingDrawable>() * existing.pixmaps.len()
+                + ATOM_COST * existing.atoms.len()
+        }
+        _ => 0,
+    }
+}
+
+#[derive(Debug, Default)]
+struct TapQueue {
+    waiting: Mutex<Waiting>,
+    much: Condvar,
+    /// Bytes in `waiting` and in the recorder's hands.
+    held: AtomicUsize,
+    limit: usize,
+    full: bool,
+    /// Short images are left out until then, in nanoseconds.
+    busy_until: AtomicU64,
+    /// Bytes left out because the queue was filling.
+    pressed: AtomicU64,
+    /// Nanoseconds that the relay has waited for room.
+    waited: AtomicU64,
+    closed: AtomicBool,
+    /// The relay waits for room no more.
+    hurried: AtomicBool,
+    room: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    entries: Vec<RecorderInput>,
+    cost: usize,
+    /// The last block's.
+    time: Timestamp,
+}
+
+/// The end that pushes; clones push to the same queue.
+#[derive(Debug, Clone)]
+pub(crate) struct Tap(Arc<TapQueue>);
+
+/// The recorder's end.
+#[derive(Debug)]
+pub(crate) struct Drain(Arc<TapQueue>);
+
+/// A queue that holds `limit` bytes, more by one read of each connection at most. With `full`,
+/// everything is to be kept, and the relay waits instead.
+pub(crate) fn tap(limit: usize, full: bool) -> (Tap, Drain) {
+    let shared = Arc::new(TapQueue {
+        limit,
+        full,
+        ..TapQueue::default()
+    });
+    (Tap(Arc::clone(&shared)), Drain(shared))
+}
+
+fn lock(shared: &TapQueue) -> MutexGuard<'_, Waiting> {
+    // A push or a swap is one step: the queue is whole even if its holder panicked.
+    shared
+        .waiting
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Tap {
+    /// Adds an entry without waiting. Blocks are in the order of their times: a block that
+    /// another thread's block has overtaken since its stamp takes the other block's time.
+    pub(crate) fn push(&self, mut entry: RecorderInput) {
+        let cost = entry.cost();
+        self.0.held.fetch_add(cost, Ordering::Relaxed);
+        let mut waiting = lock(&self.0);
+        if let RecorderInput::Block(block) = &mut entry {
+            block.time = block.time.max(waiting.time);
+            waiting.time = block.time;
+        }
+        let before = waiting.cost;
+        waiting.cost += cost;
+        waiting.entries.push(entry);
+        if before < WAKE_AT && waiting.cost >= WAKE_AT {
+            self.0.much.notify_one();
+        }
+    }
+
+    /// Adds a control record.
+    pub(crate) fn control(&self, time: Timestamp, control: Control) {
+        self.push(RecorderInput::Control(time, control));
+    }
+
+    /// The level of bodies to leave out at `now`. It rises with the queue: from a 32nd of the limit on, and for a while
+    /// after, short images go as well as long ones; from a quarter on, long bodies of all kinds; from a half on, all
+    /// bodies, and the context switches ([`is_for_headers`](Tap::is_for_headers)).
+    pub(crate) fn level(&self, now: Timestamp) -> Level {
+        if self.0.full {
+            return Level::Secrets;
+        }
+        let held = self.0.held.load(Ordering::Relaxed);
+        if held >= self.0.limit / 32 {
+            let until = now.as_nanos().saturating_add(CALM_NS);
+            self.0.busy_until.store(until, Ordering::Relaxed);
+        }
+        match self.0.limit {
+            limit if held >= limit / 2 => Level::Bodies,
+            limit if held >= limit / 4 => Level::LongBodies,
+            _ if now.as_nanos() < self.0.busy_until.load(Ordering::Relaxed) => Level::AllImages,
+            _ => Level::Images,
+        }
+    }
+
+    /// True where only messages' headers may still come, for which the relay would have to wait: from a half of the limit
+    /// on. With `full`, where the queue is full.
+    pub(crate) fn is_for_headers(&self) -> bool {
+        let room = if self.0.full {
+            self.0.limit
+        } else {
+            self.0.limit / 2
+        };
+        self.0.held.load(Ordering::Relaxed) >= room
+    }
+
+    /// Counts bytes that were left out for the queue's sake.
+    pub(crate) fn left_out_under_pressure(&self, bytes: u64) {
+        self.0.pressed.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Counts time that the relay waited for room.
+    pub(crate) fn waited(&self, ns: u64) {
+        self.0.waited.fetch_add(ns, Ordering::Relaxed);
+    }
+
+    /// The losses caused by a full queue, in words; `None` where there are none.
+    pub(crate) fn loss_summary(&self) -> Option<String> {
+        let pressed = self.0.pressed.load(Ordering::Relaxed);
+        let waited = Duration::from_nanos(self.0.waited.load(Ordering::Relaxed));
+        let left = format!(
+            "{:.1} MB of longer messages were left out",
+            pressed as f64 / 1e6
+        );
+        let slowed = format!("the program was held up for {:.3} s", waited.as_secs_f64());
+        let what = match (pressed, waited) {
+            (0, Duration::ZERO) => return None,
+            (_, Duration::ZERO) => left,
+            (0, _) => slowed,
+            _ => format!("{left}, and {slowed}"),
+        };
+        Some(format!(
+            "the disk or the processors were too slow for the recording: {what}"
+        ))
+    }
+
+    /// True if the queue is full.
+    pub(crate) fn is_full(&self) -> bool {
+        self.0.held.load(Ordering::Acquire) >= self.0.limit
+    }
+
+    /// Waits until the queue has room again, or nobody is to wait any more.
+    pub(crate) fn await_room(&self) {
+        let mut waiting = lock(&self.0);
+        while self.is_full() && !self.0.hurried.load(Ordering::Acquire) {
+            waiting = self
+                .0
+                .room
+                .wait(waiting)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Ends all waits for room, before the connections are cut off.
+    pub(crate) fn hurry(&self) {
+        // The lock ensures that no thread misses the change between its look and its wait.
+        let _waiting = lock(&self.0);
+        self.0.hurried.store(true, Ordering::Release);
+        self.0.room.notify_all();
+    }
+
+    /// Lets the recorder end after the last entry.
+    pub(crate) fn close(&self) {
+        // The lock ensures that the recorder does not miss the change between its look and its wait.
+        let _waiting = lock(&self.0);
+        self.0.closed.store(true, Ordering::Release);
+        self.0.much.notify_one();
+    }
+}
+
+impl Drain {
+    /// Swaps the waiting entries into `entries`, which is emptied first; waits for them at most `patience`. False once
+    /// the queue is closed and empty.
+    pub(crate) fn take(&self, entries: &mut Vec<RecorderInput>, patience: Duration) -> bool {
+        entries.clear();
+        let mut waiting = lock(&self.0);
+        if waiting.cost < WAKE_AT && !self.0.closed.load(Ordering::Acquire) {
+            waiting = self
+                .0
+                .much
+                .wait_timeout(waiting, patience)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+        waiting.cost = 0;
+        std::mem::swap(&mut waiting.entries, entries);
+        !(entries.is_empty() && self.0.closed.load(Ordering::Acquire))
+    }
+
+    /// Says that entries of this cost were dealt with.
+    pub(crate) fn release(&self, cost: usize) {
+        let before = self.0.held.fetch_sub(cost, Ordering::AcqRel);
+        if before >= self.0.limit && before - cost.min(before) < self.0.limit {
+            let _waiting = lock(&self.0);
+            self.0.room.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use x11prof_trace::{ConnectionId, Direction};
+
+    fn entry(len: usize) -> RecorderInput {
+        RecorderInput::Block(Block {
+            time: Timestamp::from_nanos(1),
+            connection: ConnectionId(1),
+            direction: Direction::ToServer,
+            offset: 0,
+            wire_len: len as u32,
+            fds: 0,
+            gaps: Vec::new(),
+            bytes: Bytes::from(vec![0; len]),
+        })
+    }
+
+    #[test]
+    fn entries_come_out_in_order_and_then_the_end() {
+        let (tap, drain) = tap(1000, false);
+        for n in 0..10 {
+            tap.push(entry(n));
+        }
+        tap.close();
+        let mut entries = Vec::new();
+        assert!(drain.take(&mut entries, Duration::ZERO));
+        let costs: Vec<_> = entries.iter().map(|e| e.cost() - ENTRY_COST).collect();
+        assert_eq!(costs, (0..10).collect::<Vec<_>>());
+        assert!(!drain.take(&mut entries, Duration::ZERO));
+    }
+
+    #[test]
+    fn the_fuller_the_queue_the_less_is_to_be_kept() {
+        let (queue, drain) = tap(4000, false);
+        let levels: Vec<Level> = (0..4)
+            .map(|_| {
+                queue.push(entry(1000 - ENTRY_COST));
+                queue.level(Timestamp::from_nanos(5))
+            })
+            .collect();
+        let expected = [
+            Level::LongBodies,
+            Level::Bodies,
+            Level::Bodies,
+            Level::Bodies,
+        ];
+        assert_eq!(levels, expected);
+        assert!(queue.is_for_headers());
+        drain.release(3500);
+        let (soon, later) = (
+            Timestamp::from_nanos(6),
+            Timestamp::from_nanos(2_000_000_000),
+        );
+        drain.release(500);
+        assert_eq!(queue.level(soon), Level::AllImages);
+        assert_eq!(queue.level(later), Level::Images);
+        assert!(!queue.is_for_headers());
+        assert_eq!(queue.loss_summary(), None);
+        queue.left_out_under_pressure(2_500_000);
+        assert!(
+            queue
+                .loss_summary()
+                .unwrap()
+                .ends_with("2.5 MB of longer messages were left out")
+        );
+        let (queue, _drain) = tap(0, true);
+        assert_eq!(queue.level(soon), Level::Secrets);
+    }
+
+    #[test]
+    fn control_records_count_at_their_size() {
+        let opened = |words: usize| {
+            let opened = x11prof_trace::Opened {
+                connection: ConnectionId(1),
+                transport: "unix".to_owned(),
+                pid: None,
+                name: None,
+                command: vec!["x".repeat(1000); words],
+                started_ns: None,
+            };
+            RecorderInput::Control(Timestamp::default(), Control::Opened(opened)).cost()
+        };
+        assert!(opened(60) > 60_000 && opened(0) == ENTRY_COST);
+    }
+
+    #[test]
+    fn a_full_queue_makes_the_relay_wait_until_the_recorder_lets_go() {
+        let (tap, drain) = tap(1000, false);
+        tap.push(entry(800));
+        assert!(!tap.is_full());
+        tap.push(entry(500));
+        assert!(tap.is_full());
+        let recorder = std::thread::spawn(move || {
+            let mut entries = Vec::new();
+            while drain.take(&mut entries, Duration::from_millis(5)) {
+                entries.iter().for_each(|entry| drain.release(entry.cost()));
+            }
+        });
+        tap.await_room();
+        assert!(!tap.is_full());
+        tap.close();
+        recorder.join().unwrap();
+    }
+
+    #[test]
+    fn nobody_waits_for_room_at_the_end() {
+        let (tap, _drain) = tap(100, false);
+        tap.push(entry(800));
+        let relay = std::thread::spawn({
+            let tap = tap.clone();
+            move || tap.await_room()
+        });
+        tap.hurry();
+        relay.join().unwrap();
+        assert!(tap.is_full());
+    }
+
+    #[test]
+    fn blocks_are_in_the_order_of_their_times() {
+        let (tap, drain) = tap(1000, false);
+        for time in [5, 3, 7] {
+            let RecorderInput::Block(mut block) = entry(0) else {
+                continue;
+            };
+            block.time = Timestamp::from_nanos(time);
+            tap.push(RecorderInput::Block(block));
+        }
+        let mut entries = Vec::new();
+        drain.take(&mut entries, Duration::ZERO);
+        let times: Vec<_> = entries
+            .iter()
+            .map(|entry| match entry {
+                RecorderInput::Block(block) => block.time.as_nanos(),
+                _ => 0,
+            })
+            .collect();
+        assert_eq!(times, [5, 5, 7]);
+    }
+}

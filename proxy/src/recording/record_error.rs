@@ -1,0 +1,99 @@
+//! Why there was no recording.
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+use x11prof_trace::TraceError;
+
+use crate::display::display_name::DisplayNameError;
+use crate::display::listen_error::ListenError;
+use crate::display::server_info::DisplayError;
+use crate::relay::rewrites::Rewrite;
+use crate::servers::server_error::ServerError;
+
+/// Why there was no recording.
+#[derive(Debug, Error)]
+pub enum RecordError {
+    /// The key for marks cannot be had.
+    #[error("cannot mark by that key on display {display}: {reason}")]
+    MarkKey {
+        /// The display.
+        display: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The user names no display server.
+    #[error(
+        "DISPLAY is not set: name a display with --display, or start a private one: x11prof record --server xvfb -- COMMAND"
+    )]
+    NoDisplay,
+    /// The display's name is no name of a display.
+    #[error(transparent)]
+    DisplayName(#[from] DisplayNameError),
+    /// The private server did not start.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// The display server cannot be used.
+    #[error(transparent)]
+    Display(#[from] DisplayError),
+    /// The recorder found no display number to listen at.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// The trace file cannot be made.
+    #[error("cannot write the trace {}: {source}", path.display())]
+    Output {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The trace cannot be begun.
+    #[error("{}: {source}", path.display())]
+    Trace {
+        /// The file.
+        path: PathBuf,
+        /// The trace's error.
+        source: TraceError,
+    },
+    /// The command cannot be started.
+    #[error("cannot run {command}: {source}")]
+    Command {
+        /// The command's program.
+        command: String,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The server cannot report its clients' messages.
+    #[error(
+        "display {display} has no RECORD extension, so that clients that already run cannot be recorded; \
+         start the program through x11prof instead: x11prof record --display {display} -- COMMAND"
+    )]
+    NoRecord {
+        /// The display.
+        display: String,
+    },
+    /// Attaching, and going away again, would end the server.
+    #[error(
+        "display {display} ends with its last client (-terminate) and has none: start a client first, or start the \
+         program through x11prof: x11prof record --display {display} -- COMMAND"
+    )]
+    WouldEnd {
+        /// The display.
+        display: String,
+    },
+    /// A rewrite that this server cannot do.
+    #[error("display {display} is too old for --try {}: it has no RANDR 1.3", Rewrite::CurrentResources.name())]
+    NoFix {
+        /// The display.
+        display: String,
+    },
+    /// The system denies something else that is needed.
+    #[error("cannot record: {what}: {source}")]
+    System {
+        /// The action that failed.
+        what: &'static str,
+        /// The system's error.
+        source: io::Error,
+    },
+}

@@ -1,0 +1,322 @@
+//! Accepts clients and waits for the end of a recording: the command's, or a signal.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, UnixListener};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::{Instant, interval, sleep, sleep_until};
+
+use x11prof_trace::Control;
+
+use crate::clock;
+use crate::display::listener::Claimed;
+use crate::notice::Notice;
+use crate::processes::command::{Command, CommandLine};
+use crate::processes::open_files::OpenFiles;
+use crate::processes::process_info::ProcessInfo;
+use crate::recorder::HANG_PATIENCE;
+use crate::recording::record_error::RecordError;
+use crate::relay::client::{Display, Transport};
+
+/// An interrupted command may take this long to end before we ask it to.
+const INTERRUPT_PATIENCE: Duration = Duration::from_secs(1);
+/// A command that was asked to end may take this long before we end without it.
+const TERMINATE_PATIENCE: Duration = Duration::from_secs(2);
+/// Connections of a command whose time was over and that has ended may stay so long.
+const LAST_PATIENCE: Duration = Duration::from_millis(250);
+/// Clients that are connected this long after the command's end are told of.
+const LEFT_PATIENCE: Duration = Duration::from_secs(2);
+/// The interval between two looks at the disk.
+const BEAT: Duration = Duration::from_secs(1);
+/// A write that takes this long is reported.
+const HANG: Duration = Duration::from_secs(2);
+/// Accepting rests for this long after a failure, most often one of too many open files.
+const ACCEPT_REST: Duration = Duration::from_millis(100);
+
+/// Accepting rests for this long while too many clients wait for their setups.
+const FULL_REST: Duration = Duration::from_millis(10);
+
+/// The end of serving.
+#[derive(Debug)]
+pub(crate) struct ServeOutcome {
+    pub(crate) exit_status: Option<i32>,
+}
+
+/// The steps to the end of a recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    NotYet,
+    /// A signal ends the recording; the command may end by itself until then.
+    Interrupted(Instant),
+    /// The command was asked to end.
+    Terminated(Instant),
+    Now,
+}
+
+/// Serves until the recording ends. To be run in a `LocalSet`.
+pub(crate) async fn serve(
+    display: &Arc<Display>,
+    claimed: &Claimed,
+    command_line: &CommandLine<'_>,
+    name: &str,
+    authority: &Path,
+    mut heard: UnboundedReceiver<Notice>,
+    on: &mut impl FnMut(Notice),
+) -> Result<ServeOutcome, RecordError> {
+    let system = |what| move |source| RecordError::System { what, source };
+    let words = command_line.words;
+    let open_files = OpenFiles::raise();
+    let mut tcp = Vec::new();
+    for listener in listeners(claimed).map_err(system("to listen"))? {
+        if let Listener::Tcp(listener) = &listener {
+            tcp.extend(listener.local_addr());
+        }
+        tokio::task::spawn_local(accept(Arc::clone(display), listener));
+    }
+    let handler = |kind| signal(kind).map_err(system("to handle signals"));
+    let mut interrupt = handler(SignalKind::interrupt())?;
+    let mut terminate = handler(SignalKind::terminate())?;
+    let mut hang_up = handler(SignalKind::hangup())?;
+    on(Notice::Serving {
+        display: name.to_owned(),
+        authority: authority.to_owned(),
+        tcp,
+    });
+    let mut command = match words.first() {
+        None => None,
+        Some(program) => Some(
+            Command::start(command_line, name, authority, open_files.before()).map_err(
+                |source| RecordError::Command {
+                    command: program.to_string_lossy().into_owned(),
+                    source,
+                },
+            )?,
+        ),
+    };
+
+    let mut exit_status = None;
+    let mut until = command_line.time.map(|time| Instant::now() + time);
+    let mut timed_out = false;
+    let mut ending = Ending::NotYet;
+    let mut beat = interval(BEAT);
+    let mut hangs = false;
+    let mut tell_left: Option<Instant> = None;
+    loop {
+        let over = match (ending, &command) {
+            (Ending::Now, _) => true,
+            (_, Some(_)) => false,
+            // The command has ended. Its connections' last bytes are relayed to their ends.
+            (Ending::NotYet, None) => exit_status.is_some() && display.connections.none_open(),
+            (_, None) => words.is_empty() || display.connections.none_open(),
+        };
+        if over {
+            break;
+        }
+        tokio::select! {
+            Some(notice) = heard.recv() => on(notice),
+            status = end_of(&mut command, display) => {
+                command = None;
+                exit_status = Some(status.map_err(system("to wait for the command"))?);
+                tell_left = Some(Instant::now() + LEFT_PATIENCE);
+                // Its time is over: the last bytes of its connections come at once, and daemons are not waited for.
+                if timed_out {
+                    ending = Ending::Terminated(Instant::now() + LAST_PATIENCE);
+                }
+            }
+            how = signalled(&mut interrupt, &mut terminate, &mut hang_up) => {
+                ending = match (ending, how, &command) {
+                    (Ending::NotYet, Signalled::Interrupt, _) => {
+                        Ending::Interrupted(Instant::now() + INTERRUPT_PATIENCE)
+                    }
+                    (Ending::NotYet, Signalled::Terminate, Some(command)) => {
+                        end(command, display);
+                        Ending::Terminated(Instant::now() + TERMINATE_PATIENCE)
+                    }
+                    _ => Ending::Now,
+                };
+            }
+            () = reached(until) => {
+                until = None;
+                timed_out = command.is_some();
+                ending = match &command {
+                    Some(command) => {
+                        end(command, display);
+                        Ending::Terminated(Instant::now() + TERMINATE_PATIENCE)
+                    }
+                    None => Ending::Now,
+                };
+            }
+            () = patience(ending) => {
+                ending = match (ending, &command) {
+                    (Ending::Interrupted(_), Some(command)) => {
+                        end(command, display);
+                        Ending::Terminated(Instant::now() + TERMINATE_PATIENCE)
+                    }
+                    _ => Ending::Now,
+                };
+            }
+            () = reached(tell_left) => {
+                tell_left = None;
+                let left = display.connections.open_processes().into_iter();
+                let clients: Vec<_> = left.map(|pid| (pid, ProcessInfo::of(pid).name)).collect();
+                if !clients.is_empty() {
+                    on(Notice::StillConnected { clients });
+                }
+            }
+            () = display.connections.ended.notified() => {}
+            _ = beat.tick() => {
+                let hung = display.disk.hangs_for();
+                if hung < HANG {
+                    hangs = false;
+                } else if !std::mem::replace(&mut hangs, true) {
+                    on(Notice::Trouble(hanging(hung)));
+                }
+                // Its connections may wait for the disk.
+                if hung >= HANG_PATIENCE && exit_status.is_some() {
+                    ending = Ending::Now;
+                }
+            }
+        }
+    }
+    while let Ok(notice) = heard.try_recv() {
+        on(notice);
+    }
+    // A command that timed out was still running at the end.
+    let exit_status = exit_status.filter(|_| !timed_out);
+    Ok(ServeOutcome { exit_status })
+}
+
+fn end(command: &Command, display: &Display) {
+    display.tap.control(clock::now(), Control::Ending {});
+    command.terminate();
+}
+
+fn hanging(since: Duration) -> String {
+    let since = since.as_secs();
+    format!(
+        "the disk hangs: the trace could not be written for {since} s; what comes is kept in memory \
+         up to the size of --queue, then the program waits"
+    )
+}
+
+/// A socket that clients come to.
+enum Listener {
+    Path(UnixListener),
+    Abstract(UnixListener),
+    Tcp(TcpListener),
+}
+
+fn listeners(claimed: &Claimed) -> io::Result<Vec<Listener>> {
+    let unix = |listener: &std::os::unix::net::UnixListener| {
+        let listener = listener.try_clone()?;
+        listener.set_nonblocking(true)?;
+        UnixListener::from_std(listener)
+    };
+    let mut all = vec![
+        Listener::Path(unix(&claimed.path_listener)?),
+        Listener::Abstract(unix(&claimed.abstract_listener)?),
+    ];
+    for listener in &claimed.tcp_listeners {
+        let listener = listener.try_clone()?;
+        listener.set_nonblocking(true)?;
+        all.push(Listener::Tcp(TcpListener::from_std(listener)?));
+    }
+    Ok(all)
+}
+
+impl Listener {
+    fn transport(&self) -> Transport {
+        match self {
+            Listener::Path(_) => Transport::Unix,
+            Listener::Abstract(_) => Transport::Abstract,
+            Listener::Tcp(_) => Transport::Tcp,
+        }
+    }
+
+    async fn accept(&self) -> io::Result<OwnedFd> {
+        match self {
+            Listener::Path(listener) | Listener::Abstract(listener) => {
+                Ok(listener.accept().await?.0.into_std()?.into())
+            }
+            Listener::Tcp(listener) => {
+                let (stream, _) = listener.accept().await?;
+                // As X servers and libxcb do: small messages are answers that somebody waits for.
+                stream.set_nodelay(true)?;
+                Ok(stream.into_std()?.into())
+            }
+        }
+    }
+}
+
+/// Accepts for ever. A failure is noted once until a client could be accepted again.
+async fn accept(display: Arc<Display>, listener: Listener) {
+    let transport = listener.transport();
+    let mut noted = false;
+    loop {
+        // Meanwhile they wait in the listening socket.
+        while !display.connections.has_room(transport.is_local()) {
+            sleep(FULL_REST).await;
+        }
+        let accepted = listener.accept().await;
+        match accepted.and_then(|stream| display.take(stream, transport)) {
+            Ok(()) => noted = false,
+            Err(error) => {
+                if !std::mem::replace(&mut noted, true) {
+                    display.trouble(format!("a client could not be accepted: {error}"));
+                }
+                sleep(ACCEPT_REST).await;
+            }
+        }
+    }
+}
+
+/// The command's end; never where there is none.
+async fn end_of(command: &mut Option<Command>, display: &Display) -> io::Result<i32> {
+    match command {
+        Some(command) => {
+            command
+                .ended(|pid| display.scheduling.note_cpu_time(pid))
+                .await
+        }
+        None => std::future::pending().await,
+    }
+}
+
+enum Signalled {
+    /// The terminal's SIGINT, which the command gets as well.
+    Interrupt,
+    Terminate,
+}
+
+async fn signalled(
+    interrupt: &mut Signal,
+    terminate: &mut Signal,
+    hang_up: &mut Signal,
+) -> Signalled {
+    tokio::select! {
+        _ = interrupt.recv() => Signalled::Interrupt,
+        _ = terminate.recv() => Signalled::Terminate,
+        _ = hang_up.recv() => Signalled::Interrupt,
+    }
+}
+
+/// Waits until the present step's time is over; for ever if it has none.
+async fn patience(ending: Ending) {
+    match ending {
+        Ending::Interrupted(until) | Ending::Terminated(until) => reached(Some(until)).await,
+        Ending::NotYet | Ending::Now => reached(None).await,
+    }
+}
+
+/// Waits until that time; for ever where there is none.
+async fn reached(until: Option<Instant>) {
+    match until {
+        Some(until) => sleep_until(until).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,366 @@
+//! A client from its acceptance to its end. Whatever goes wrong ends this connection alone.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::Builder;
+use std::time::Duration;
+
+use rustix::process::geteuid;
+use tokio::sync::mpsc;
+use x11prof_trace::{ConnectionId, Control, Direction, Opened};
+
+use crate::capture::scheduling::Scheduling;
+use crate::capture::stack_unwinding::StackQueue;
+use crate::capture::wait_stacks::ClientStacks;
+use crate::clock;
+use crate::display::authority::Cookie;
+use crate::display::server_link::ServerLink;
+use crate::display::setup_exchange;
+use crate::notice::Notice;
+use crate::processes::peer::Peer;
+use crate::processes::process_info::ProcessInfo;
+use crate::processes::tcp_peer;
+use crate::recorder::Disk;
+use crate::recorder::connection_tap::ConnectionTap;
+use crate::recorder::images::ImageRequests;
+use crate::recorder::kept_bytes::KeptBytes;
+use crate::recorder::tap::Tap;
+use crate::relay::connections::Connections;
+use crate::relay::introduction::{Early, Introduced, Introducer};
+use crate::relay::rewrites::TriedRewrites;
+use crate::relay::rewrites::relay::RewritingRelay;
+use crate::relay::slow_link::{Lines, SlowLink};
+use crate::relay::{EndedBy, Relay};
+use crate::sockets::buffer::LargeBuffers;
+use crate::sockets::socket::{Socket, Wait};
+
+/// Connections that are cut off may take this long to end. A client that connects to a server which does not answer is
+/// not waited for.
+const CUT_OFF_PATIENCE: Duration = Duration::from_secs(1);
+
+/// The stack of a connection's thread, of which little is touched. Looking up a server's host name
+/// takes most.
+const STACK: usize = 512 << 10;
+
+/// The display that is served: the state that all connections share.
+pub(crate) struct Display {
+    pub(crate) link: ServerLink,
+    /// The display's own cookie, which clients must show.
+    pub(crate) cookie: Cookie,
+    /// True where clients of other users are taken as well.
+    pub(crate) any_user: bool,
+    /// True once the user has been told of a refused client.
+    pub(crate) turned_away: AtomicBool,
+    pub(crate) disk: Disk,
+    pub(crate) tap: Tap,
+    pub(crate) scheduling: Scheduling,
+    pub(crate) buffers: LargeBuffers,
+    pub(crate) kept: Mutex<KeptBytes>,
+    /// The server's requests that carry images.
+    pub(crate) images: ImageRequests,
+    /// The network that is put between us and the server; mostly none.
+    pub(crate) lines: Option<Lines>,
+    /// The rewrites that are tried; usually none.
+    pub(crate) tried: TriedRewrites,
+    pub(crate) notices: mpsc::UnboundedSender<Notice>,
+    pub(crate) connections: Connections,
+    /// The way of the stacks of clients that wait, where they are wanted.
+    pub(crate) wait_stacks: Option<StackQueue>,
+    /// True once the user has been told of a client that cannot be looked into.
+    pub(crate) no_stacks: AtomicBool,
+}
+
+/// The user reads this sentence once when clients are refused.
+const TURNED_AWAY: &str =
+    "a client of another user was turned away; --any-user takes those that have the cookie";
+
+/// The reason for the end of connections that are open at the end.
+const CUT_OFF: &str = "the recording ended";
+
+/// The transport of a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Transport {
+    Unix,
+    Abstract,
+    Tcp,
+}
+
+impl Transport {
+    /// The transport's name in the trace.
+    fn name(self) -> &'static str {
+        match self {
+            Transport::Unix => "unix",
+            Transport::Abstract => "abstract",
+            Transport::Tcp => "tcp",
+        }
+    }
+
+    pub(crate) fn is_local(self) -> bool {
+        self != Transport::Tcp
+    }
+}
+
+impl Display {
+    /// Serves an accepted connection to its end, on its own thread.
+    pub(crate) fn take(
+        self: &Arc<Display>,
+        stream: OwnedFd,
+        transport: Transport,
+    ) -> io::Result<()> {
+        if !self.takes(&stream, transport) {
+            // The refusal comes before the client costs a thread or a record: any process can connect.
+            if !self.turned_away.swap(true, Ordering::Relaxed) {
+                self.tell(Notice::Trouble(TURNED_AWAY.to_owned()));
+            }
+            return Ok(());
+        }
+        let connection = self.connections.open();
+        let display = Arc::clone(self);
+        let thread = Builder::new().name("x11prof-relay".to_owned());
+        let spawned = thread.stack_size(STACK).spawn(move || {
+            let _closing = ConnectionCloser(&display.connections, connection);
+            display.serve(connection, stream, transport);
+        });
+        if spawned.is_err() {
+            self.connections.close(connection);
+        }
+        spawned.map(|_| ())
+    }
+
+    fn serve(&self, connection: ConnectionId, stream: OwnedFd, transport: Transport) {
+        let peer = transport.is_local().then(|| Peer::of(&stream)).flatten();
+        let mut arrival = Arrival {
+            connection,
+            transport,
+            pid: peer.and_then(|peer| peer.pid),
+        };
+        let mut slow_link = None;
+        let (by, why) = match Socket::new(stream) {
+            Ok(client) => {
+                let client = self.connections.share(connection, client);
+                self.converse(&mut arrival, &client, &mut slow_link)
+            }
+            Err(error) => {
+                self.note_arrival(&arrival);
+                ("error", Some(error.to_string()))
+            }
+        };
+        if let Some(pid) = arrival.pid {
+            self.scheduling.leave(pid);
+        }
+        let (by, why) = match self.connections.are_cut_off() {
+            true => ("error", Some(CUT_OFF.to_owned())),
+            false => (by, why),
+        };
+        self.note_closed(connection, by, why.clone());
+        if let Some(slow_link) = slow_link {
+            slow_link.finish();
+        }
+        let by = by.to_owned();
+        self.tell(Notice::Disconnected {
+            connection,
+            by,
+            why,
+        });
+    }
+
+    /// Looks up the client's process, notes the client, and begins to watch the process.
+    fn note_arrival(&self, arrival: &Arrival) {
+        let &Arrival {
+            connection,
+            transport,
+            pid,
+        } = arrival;
+        self.connections.note_process(connection, pid);
+        // A command line may be long, and connections many.
+        self.tap.await_room();
+        let process = pid.map(ProcessInfo::of).unwrap_or_default();
+        self.tap.control(
+            clock::now(),
+            Control::Opened(Opened {
+                connection,
+                transport: transport.name().to_owned(),
+                pid,
+                name: process.name.clone(),
+                command: process.command,
+                started_ns: process.started_ns,
+            }),
+        );
+        if let Some(pid) = pid {
+            self.scheduling.watch(pid);
+        }
+        self.tell(Notice::Connected {
+            connection,
+            pid,
+            name: process.name,
+        });
+    }
+
+    /// Ends the connections that are still open, and notes their ends.
+    pub(crate) fn end(&self) {
+        self.connections.cut_off();
+        self.tap.hurry();
+        for (connection, pid) in self.connections.await_none(CUT_OFF_PATIENCE) {
+            self.note_end(pid);
+            self.note_closed(connection, "error", Some(CUT_OFF.to_owned()));
+        }
+    }
+
+    fn stacks_of(&self, arrival: &Arrival) -> Option<ClientStacks> {
+        let queue = self.wait_stacks.clone()?;
+        match ClientStacks::of(queue, arrival.connection, arrival.pid) {
+            Ok(stacks) => Some(stacks),
+            Err(why) => {
+                if !self.no_stacks.swap(true, Ordering::Relaxed) {
+                    let client = arrival.connection.0;
+                    self.tell(Notice::Trouble(format!(
+                        "no stacks of client {client}: {why}"
+                    )));
+                }
+                None
+            }
+        }
+    }
+
+    fn note_closed(&self, connection: ConnectionId, by: &str, why: Option<String>) {
+        let by = by.to_owned();
+        let closed = Control::Closed {
+            connection,
+            by,
+            why,
+        };
+        self.tap.control(clock::now(), closed);
+    }
+
+    /// Notes trouble with the recording, in the trace and to the user.
+    pub(crate) fn trouble(&self, what: String) {
+        let noted = Control::Trouble { what: what.clone() };
+        self.tap.control(clock::now(), noted);
+        self.tell(Notice::Trouble(what));
+    }
+
+    fn tell(&self, notice: Notice) {
+        // Nobody listens any more while the recording is being closed.
+        let _ = self.notices.send(notice);
+    }
+
+    /// Passes the setup on, then relays. Returns the side that ended the connection, and the reason if there is one.
+    fn converse(
+        &self,
+        arrival: &mut Arrival,
+        client: &Socket,
+        slow_link: &mut Option<SlowLink>,
+    ) -> (&'static str, Option<String>) {
+        let introducer = Introducer {
+            link: &self.link,
+            cookie: &self.cookie,
+            lines: self.lines.clone(),
+            connections: &self.connections,
+        };
+        let introduced = introducer.introduce(arrival.connection, client, slow_link);
+        self.connections.introduced(arrival.connection);
+        // The process of an unauthorized client is not looked up: the search takes milliseconds.
+        if arrival.transport == Transport::Tcp && introduced.is_ok() {
+            arrival.pid = tcp_peer::process_at(client);
+        }
+        // The server has the setup now, and answers meanwhile. The client waits for the answer, and so has hardly ended
+        // yet.
+        self.note_arrival(arrival);
+        let pid = arrival.pid;
+        let Introduced {
+            server,
+            setup,
+            cookie,
+            order,
+            time,
+        } = match introduced {
+            Ok(introduced) => introduced,
+            Err(Early::Gone(why)) => {
+                self.note_end(pid);
+                return ("client", Some(why));
+            }
+            Err(Early::Refused(order, why)) => {
+                // A peer that sends no byte order is no X client; the X server would just close the connection.
+                if let Some(order) = order {
+                    let reply = setup_exchange::failure(order, &format!("x11prof: {why}\n"));
+                    // Nothing was sent before, so the socket has room for the reply.
+                    let _ = client.send(&reply, &[], Wait::No);
+                }
+                return ("refused", Some(why));
+            }
+        };
+        let tap = ConnectionTap::new(arrival.connection, &self.tap, &self.kept, self.images);
+        tap.crossed(time, Direction::ToServer, &setup, 0, &cookie);
+        let relay = Relay {
+            client,
+            server: &server,
+            tap: &tap,
+            buffers: &self.buffers,
+            connections: &self.connections,
+            stacks: self.stacks_of(arrival),
+        };
+        let tried = &self.tried;
+        let end = match tried.is_none() {
+            true => relay.run(|| self.note_end(pid)),
+            false => RewritingRelay {
+                relay,
+                tried,
+                order,
+            }
+            .run(|| self.note_end(pid)),
+        };
+        let by = match end.by {
+            EndedBy::Client => "client",
+            EndedBy::Server => "server",
+        };
+        (by, end.error.map(|error| error.to_string()))
+    }
+
+    /// The last moment at which a client's clock can be read: its process is ending.
+    fn note_end(&self, pid: Option<u32>) {
+        if let Some(pid) = pid {
+            self.scheduling.note_cpu_time(pid);
+        }
+    }
+
+    /// Only this user can read the cookie's file and open the sockets. By TCP the cookie alone decides.
+    fn takes(&self, stream: &OwnedFd, transport: Transport) -> bool {
+        let may_come = |peer: Peer| same_user(peer.uid, geteuid().as_raw());
+        !transport.is_local() || self.any_user || Peer::of(stream).is_some_and(may_come)
+    }
+}
+
+/// A connection that has come.
+struct Arrival {
+    connection: ConnectionId,
+    transport: Transport,
+    /// The process at its other end, where that is known.
+    pid: Option<u32>,
+}
+
+/// A connection that ends with its thread, however that ends.
+struct ConnectionCloser<'a>(&'a Connections, ConnectionId);
+
+impl Drop for ConnectionCloser<'_> {
+    fn drop(&mut self) {
+        self.0.close(self.1);
+    }
+}
+
+fn same_user(peer: u32, ours: u32) -> bool {
+    peer == ours
+}
+
+#[cfg(test)]
+mod tests {
+    use super::same_user;
+
+    #[test]
+    fn only_the_same_user_is_let_in() {
+        assert!(same_user(1000, 1000));
+        assert!(!same_user(1001, 1000));
+        assert!(!same_user(0, 1000));
+    }
+}

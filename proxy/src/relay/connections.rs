@@ -1,0 +1,247 @@
+//! The open connections of a recording. The recording ends when they have, and can cut them off.
+
+use std::collections::BTreeSet;
+use std::mem;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+use x11prof_trace::ConnectionId;
+
+use crate::sockets::socket::Socket;
+
+/// The connections, and the counts of a recording.
+#[derive(Debug, Default)]
+pub(crate) struct Connections {
+    state: Mutex<State>,
+    none: Condvar,
+    /// Bytes relayed, both ways.
+    pub(crate) bytes: AtomicU64,
+    /// True while one of the relays looks for messages without sleeping.
+    pub(crate) looking: AtomicBool,
+    /// The notice of each connection that ends.
+    pub(crate) ended: Notify,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    accepted: u32,
+    open: Vec<OpenConnection>,
+    /// The number of connections that wait for their setups.
+    awaited: usize,
+    cut_off: bool,
+}
+
+#[derive(Debug)]
+struct OpenConnection {
+    connection: ConnectionId,
+    pid: Option<u32>,
+    /// The sockets that the connection's threads may wait for.
+    sockets: Vec<Arc<Socket>>,
+    /// The time since which the setup is awaited; `None` once the setup has come.
+    awaited: Option<Instant>,
+}
+
+/// The most connections that may wait for their setups. Any process that reaches the socket can open one without a
+/// cookie, and each takes a descriptor and a thread.
+const MAX_AWAITED_SETUPS: usize = 256;
+/// A setup that has taken this long is no busy client's.
+const SLOW: Duration = Duration::from_secs(1);
+
+impl Connections {
+    /// Opens a connection. It stays open until `close`.
+    pub(crate) fn open(&self) -> ConnectionId {
+        let mut state = self.state();
+        state.accepted = state.accepted.saturating_add(1);
+        let connection = ConnectionId(state.accepted);
+        state.open.push(OpenConnection {
+            connection,
+            pid: None,
+            sockets: Vec::new(),
+            awaited: Some(Instant::now()),
+        });
+        state.awaited += 1;
+        connection
+    }
+
+    /// True if another connection may wait for its setup. If too many wait, those that have waited long are ended.
+    pub(crate) fn has_room(&self, is_local: bool) -> bool {
+        // Clients of other hosts come by TCP, and may not take the places of this machine's.
+        let most = if is_local {
+            MAX_AWAITED_SETUPS
+        } else {
+            MAX_AWAITED_SETUPS / 2
+        };
+        let mut state = self.state();
+        let State { awaited, open, .. } = &mut *state;
+        for open in open {
+            if *awaited < most {
+                break;
+            }
+            if open.awaited.is_some_and(|since| since.elapsed() > SLOW) {
+                open.awaited = None;
+                open.sockets.iter().for_each(|socket| socket.shut_down());
+                *awaited -= 1;
+            }
+        }
+        *awaited < most
+    }
+
+    /// The setup of a connection has come, or will not.
+    pub(crate) fn introduced(&self, connection: ConnectionId) {
+        let mut state = self.state();
+        if let Some(open) = state.of(connection)
+            && open.awaited.take().is_some()
+        {
+            state.awaited -= 1;
+        }
+    }
+
+    /// Notes which process an open connection is of.
+    pub(crate) fn note_process(&self, connection: ConnectionId, pid: Option<u32>) {
+        if let Some(open) = self.state().of(connection) {
+            open.pid = pid;
+        }
+    }
+
+    /// A socket of an open connection, which is shut down where all are cut off.
+    pub(crate) fn share(&self, connection: ConnectionId, socket: Socket) -> Arc<Socket> {
+        let socket = Arc::new(socket);
+        let mut state = self.state();
+        if state.cut_off {
+            socket.shut_down();
+        }
+        if let Some(open) = state.of(connection) {
+            open.sockets.push(Arc::clone(&socket));
+        }
+        socket
+    }
+
+    /// The end of a connection.
+    pub(crate) fn close(&self, connection: ConnectionId) {
+        self.introduced(connection);
+        let mut state = self.state();
+        state.open.retain(|open| open.connection != connection);
+        self.none.notify_all();
+        drop(state);
+        self.ended.notify_one();
+    }
+
+    /// Ends all connections; later ones end at once.
+    pub(crate) fn cut_off(&self) {
+        let mut state = self.state();
+        state.cut_off = true;
+        let sockets = state.open.iter().flat_map(|open| &open.sockets);
+        sockets.for_each(|socket| socket.shut_down());
+    }
+
+    /// True if we ended the connections.
+    pub(crate) fn are_cut_off(&self) -> bool {
+        self.state().cut_off
+    }
+
+    /// Waits until no connection is open. Removes those that have not ended in time, and returns them with their
+    /// processes.
+    pub(crate) fn await_none(&self, patience: Duration) -> Vec<(ConnectionId, Option<u32>)> {
+        let still = |state: &mut State| !state.open.is_empty();
+        let mut state = self
+            .none
+            .wait_timeout_while(self.state(), patience, still)
+            .unwrap_or_else(PoisonError::into_inner)
+            .0;
+        let left = mem::take(&mut state.open).into_iter();
+        left.map(|open| (open.connection, open.pid)).collect()
+    }
+
+    /// The processes of the open connections, each once, where they are known.
+    pub(crate) fn open_processes(&self) -> BTreeSet<u32> {
+        let state = self.state();
+        state.open.iter().filter_map(|open| open.pid).collect()
+    }
+
+    /// True if no connection is open.
+    pub(crate) fn none_open(&self) -> bool {
+        self.state().open.is_empty()
+    }
+
+    /// Connections so far.
+    pub(crate) fn accepted(&self) -> u32 {
+        self.state().accepted
+    }
+
+    /// Counts bytes that were relayed.
+    pub(crate) fn relayed(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Every change is one step.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn of(&mut self, connection: ConnectionId) -> Option<&mut OpenConnection> {
+        let open = &mut self.open;
+        open.iter_mut().find(|open| open.connection == connection)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sockets::socket::Wait;
+    use std::os::unix::net::UnixStream;
+    use std::thread;
+
+    #[test]
+    fn connections_that_wait_for_their_setups_are_few() {
+        let connections = Connections::default();
+        let open: Vec<_> = (0..MAX_AWAITED_SETUPS)
+            .map(|n| (connections.has_room(n % 2 == 0), connections.open()))
+            .collect();
+        let taken = open.iter().filter(|(room, _)| *room).count();
+        assert_eq!(taken, MAX_AWAITED_SETUPS / 2 + MAX_AWAITED_SETUPS / 4);
+        assert!(!connections.has_room(true) && !connections.has_room(false));
+        connections.introduced(open[0].1);
+        connections.introduced(open[0].1);
+        assert!(connections.has_room(true) && !connections.has_room(false));
+        // A connection whose setup never comes makes room for another.
+        let (peer, ours) = UnixStream::pair().unwrap();
+        let silent = connections.open();
+        let socket = connections.share(silent, Socket::new(ours).unwrap());
+        connections.state().of(silent).unwrap().awaited = Instant::now().checked_sub(2 * SLOW);
+        assert!(connections.has_room(true));
+        assert_eq!(socket.receive(&mut [0; 8], Wait::Yes).unwrap().0, 0);
+        connections.close(silent);
+        assert!(connections.has_room(true));
+        connections.open();
+        assert!(!connections.has_room(true));
+        drop(peer);
+    }
+
+    #[test]
+    fn a_connection_that_is_cut_off_wakes_its_threads() {
+        let connections = Connections::default();
+        let (peer, ours) = UnixStream::pair().unwrap();
+        let connection = connections.open();
+        connections.note_process(connection, Some(7));
+        let socket = connections.share(connection, Socket::new(ours).unwrap());
+        thread::scope(|scope| {
+            let reader = scope.spawn(|| socket.receive(&mut [0; 8], Wait::Yes).unwrap().0);
+            connections.cut_off();
+            assert_eq!(reader.join().unwrap(), 0);
+        });
+        // A connection that comes after the end.
+        let late = connections.open();
+        let socket = connections.share(late, Socket::new(peer).unwrap());
+        assert_eq!(socket.receive(&mut [0; 8], Wait::Yes).unwrap().0, 0);
+        connections.close(late);
+        assert!(!connections.none_open());
+        let left = connections.await_none(Duration::ZERO);
+        assert_eq!(left, [(connection, Some(7))]);
+        assert!(connections.none_open());
+        assert_eq!(connections.accepted(), 2);
+    }
+}

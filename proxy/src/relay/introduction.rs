@@ -1,0 +1,121 @@
+//! A client's setup: reads it, checks it, and passes it on to a new connection to the server.
+
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use x11prof_protocol::ByteOrder;
+use x11prof_trace::{ConnectionId, Timestamp};
+
+use crate::clock;
+use crate::display::authority::Cookie;
+use crate::display::server_link::ServerLink;
+use crate::display::setup_exchange::{self, Layout, Progress};
+use crate::relay::connections::Connections;
+use crate::relay::slow_link::{Lines, SlowLink};
+use crate::sockets::socket::{Socket, Wait};
+
+/// A client's setup must come within this time, as in the X server (os/connection.c, TimeOutValue).
+const SETUP_PATIENCE: Duration = Duration::from_secs(60);
+
+/// The size of the send buffer towards a peer. It is above the default, so that relay and peer run side by side on long
+/// images and on the metrics of large fonts.
+const SEND_BUFFER: usize = 1 << 20;
+
+/// The reason why a connection ended before the relay began.
+pub(crate) enum Early {
+    /// The client went, or fell silent.
+    Gone(String),
+    /// The setup was refused. The client reads the reason if its byte order is known.
+    Refused(Option<ByteOrder>, String),
+}
+
+/// A client whose setup was passed on.
+pub(crate) struct Introduced {
+    pub(crate) server: Arc<Socket>,
+    pub(crate) setup: Vec<u8>,
+    /// The position of the cookie in the setup.
+    pub(crate) cookie: Range<usize>,
+    pub(crate) order: ByteOrder,
+    /// The time at which the setup was complete.
+    pub(crate) time: Timestamp,
+}
+
+/// The parameters of an introduction: the server's address, our cookie, the network in between.
+pub(crate) struct Introducer<'a> {
+    pub(crate) link: &'a ServerLink,
+    pub(crate) cookie: &'a Cookie,
+    pub(crate) lines: Option<Lines>,
+    pub(crate) connections: &'a Connections,
+}
+
+impl Introducer<'_> {
+    /// Takes the client's setup, and passes it on to a new connection to the server.
+    pub(crate) fn introduce(
+        &self,
+        connection: ConnectionId,
+        client: &Socket,
+        slow_link: &mut Option<SlowLink>,
+    ) -> Result<Introduced, Early> {
+        let (setup, layout) = setup(client, Instant::now() + SETUP_PATIENCE)?;
+        let time = clock::now();
+        let refuse = |why: String| Early::Refused(Some(layout.order), why);
+        setup_exchange::check(&setup, &layout, self.cookie)
+            .map_err(|refusal| refuse(refusal.to_string()))?;
+        let name = self.link.name();
+        let unreachable =
+            |error: io::Error| refuse(format!("cannot connect to display {name}: {error}"));
+        // The call may block while the server's queue is full, as it would for the client itself.
+        let (connected, cookie) = self.link.connect().map_err(unreachable)?;
+        let server = Socket::new(connected).map_err(unreachable)?;
+        let share = |socket| self.connections.share(connection, socket);
+        let mut server = share(server);
+        if let Some(lines) = &self.lines {
+            let (near, link) =
+                SlowLink::start(lines.clone(), server, share).map_err(unreachable)?;
+            (server, *slow_link) = (near, Some(link));
+        }
+        let forwarded = setup_exchange::rewrite(&setup, &layout, cookie.as_ref());
+        server.send_all(&forwarded, &[]).map_err(unreachable)?;
+        if self.lines.is_none() {
+            server.enlarge_send_buffer(SEND_BUFFER);
+        }
+        client.enlarge_send_buffer(SEND_BUFFER);
+        self.connections.relayed(layout.len as u64);
+        Ok(Introduced {
+            server,
+            setup,
+            cookie: layout.data,
+            order: layout.order,
+            time,
+        })
+    }
+}
+
+/// Reads the setup and not a byte more.
+fn setup(client: &Socket, until: Instant) -> Result<(Vec<u8>, Layout), Early> {
+    let mut setup = Vec::new();
+    loop {
+        let needed = match setup_exchange::progress(&setup) {
+            Ok(Progress::Whole(layout)) => return Ok((setup, layout)),
+            Ok(Progress::Needs(needed)) => needed,
+            Err(refusal) => {
+                let order = setup.first().copied().and_then(ByteOrder::from_setup_byte);
+                return Err(Early::Refused(order, refusal.to_string()));
+            }
+        };
+        let gone = |error: io::Error| Early::Gone(error.to_string());
+        if !client.is_readable_until(until).map_err(gone)? {
+            return Err(Early::Gone("it sent no whole setup in time".to_owned()));
+        }
+        let come = setup.len();
+        setup.resize(needed.max(come), 0);
+        let room = setup.get_mut(come..).unwrap_or_default();
+        let (len, _) = client.receive(room, Wait::Yes).map_err(gone)?;
+        setup.truncate(come + len);
+        if len == 0 {
+            return Err(Early::Gone("it sent no whole setup".to_owned()));
+        }
+    }
+}

@@ -1,0 +1,395 @@
+//! A slower network than there is, between the recorder and the server (`record --net`).
+//!
+//! A separate thread carries a connection's bytes beside the ordinary relay. Each direction takes packets one after the
+//! other at the network's speed, with their headers; they arrive half a round trip later. All connections share the
+//! line of each direction. Connecting takes a round trip.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::event::PollFlags;
+use x11prof_trace::EmulatedNetwork;
+
+use crate::sockets::socket::{Socket, Wait, await_any};
+
+/// The most bytes of one read.
+const READ: usize = 64 << 10;
+/// The bytes that a sender may leave with the system before it waits, besides those under way.
+const SEND_BUFFER: f64 = 256e3;
+/// The most that is on its way in one direction, in bytes.
+const MOST_ON_THE_WAY: f64 = 16e6;
+/// Later than any packet.
+const LONGEST: Duration = Duration::from_secs(3600);
+
+/// The line in one direction: the time at which it can take the next packet.
+type Line = Mutex<Option<Instant>>;
+
+/// A network whose line in each direction all connections share.
+#[derive(Debug, Clone)]
+pub(crate) struct Lines {
+    network: EmulatedNetwork,
+    there: Arc<Line>,
+    back: Arc<Line>,
+}
+
+impl Lines {
+    pub(crate) fn new(network: EmulatedNetwork) -> Lines {
+        Lines {
+            network,
+            there: Arc::default(),
+            back: Arc::default(),
+        }
+    }
+}
+
+/// The thread that carries one connection.
+pub(crate) struct SlowLink {
+    thread: JoinHandle<()>,
+    near: Arc<Socket>,
+}
+
+impl SlowLink {
+    /// Stands between the socket that is the result and `server`.
+    pub(crate) fn start(
+        lines: Lines,
+        server: Arc<Socket>,
+        share: impl FnOnce(Socket) -> Arc<Socket>,
+    ) -> io::Result<(Arc<Socket>, SlowLink)> {
+        let (near, far) = UnixStream::pair()?;
+        let near = share(Socket::new(near)?);
+        let far = Socket::new(far)?;
+        let thread = Builder::new()
+            .name("x11prof-net".to_owned())
+            .stack_size(256 << 10)
+            .spawn(move || carry(&lines, &far, &server))?;
+        let link = SlowLink {
+            thread,
+            near: Arc::clone(&near),
+        };
+        Ok((near, link))
+    }
+
+    /// Waits until the bytes on their way to the server have arrived.
+    pub(crate) fn finish(self) {
+        self.near.shut_down();
+        // The thread returns nothing.
+        let _ = self.thread.join();
+    }
+}
+
+/// Bytes on their way, with the descriptors that go with the first of them.
+#[derive(Debug)]
+struct Packet {
+    due: Instant,
+    bytes: Vec<u8>,
+    fds: Vec<OwnedFd>,
+    /// Bytes that the receiver has.
+    taken: usize,
+}
+
+/// The bytes under way in one direction.
+#[derive(Debug)]
+struct OnTheWay {
+    network: EmulatedNetwork,
+    packets: VecDeque<Packet>,
+    bytes: usize,
+    line: Arc<Line>,
+}
+
+impl OnTheWay {
+    /// An empty way; its packets take their turns on `line`.
+    fn new(network: EmulatedNetwork, line: Arc<Line>) -> OnTheWay {
+        OnTheWay {
+            network,
+            line,
+            packets: VecDeque::new(),
+            bytes: 0,
+        }
+    }
+
+    /// True if more bytes may be under way: the network's capacity and the sender's buffer bound them.
+    fn has_room(&self) -> bool {
+        let round_trip = Duration::from_nanos(self.network.round_trip_ns).as_secs_f64();
+        let speed = self.network.bytes_per_second.unwrap_or(f64::INFINITY);
+        // An infinite speed without latency holds as much as the fastest.
+        let held = (speed * round_trip).min(MOST_ON_THE_WAY);
+        let held = if held.is_nan() { MOST_ON_THE_WAY } else { held };
+        (self.bytes as f64) < held + SEND_BUFFER
+    }
+
+    /// Takes bytes that were sent at `now`.
+    fn put(&mut self, now: Instant, bytes: &[u8], mut fds: Vec<OwnedFd>) {
+        let half = Duration::from_nanos(self.network.latency()).min(LONGEST);
+        self.bytes += bytes.len();
+        // A time alone is whole even if its holder panicked.
+        let mut free = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        for part in bytes.chunks(EmulatedNetwork::PACKET) {
+            let start = free.map_or(now, |free| free.max(now));
+            let takes = Duration::from_nanos(self.network.occupies(part.len()));
+            let sent = start + takes.min(LONGEST);
+            *free = Some(sent);
+            self.packets.push_back(Packet {
+                due: sent + half,
+                bytes: part.to_vec(),
+                fds: std::mem::take(&mut fds),
+                taken: 0,
+            });
+        }
+    }
+
+    /// Sends `to` the bytes that have arrived by `now`; true if `to` does not take all.
+    fn deliver(&mut self, now: Instant, to: &Socket) -> io::Result<bool> {
+        while let Some(packet) = self.packets.front_mut().filter(|packet| packet.due <= now) {
+            let rest = packet.bytes.get(packet.taken..).unwrap_or_default();
+            let sent = match to.send(rest, &packet.fds, Wait::No) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(true),
+                sent => sent?,
+            };
+            // They went with the first byte.
+            packet.fds.clear();
+            packet.taken += sent;
+            if packet.taken < packet.bytes.len() {
+                return Ok(true);
+            }
+            self.bytes -= packet.taken;
+            self.packets.pop_front();
+        }
+        Ok(false)
+    }
+
+    fn next_due(&self) -> Option<Instant> {
+        self.packets.front().map(|packet| packet.due)
+    }
+}
+
+/// A direction of the link.
+struct LinkDirection<'a> {
+    from: &'a Socket,
+    to: &'a Socket,
+    on_the_way: OnTheWay,
+    /// The receiver does not take all that has arrived.
+    is_full: bool,
+    /// The sender's end; it may have closed both directions.
+    ended: Option<SenderEnd>,
+    over: bool,
+}
+
+/// The kind of a sender's end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SenderEnd {
+    Half,
+    Whole,
+}
+
+impl LinkDirection<'_> {
+    /// Reads new bytes and delivers those that have arrived. True if new bytes came.
+    fn pass(&mut self, room: &mut [u8]) -> bool {
+        let mut any = false;
+        if self.ended.is_none() && self.on_the_way.has_room() {
+            match self.from.receive(room, Wait::No) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => self.ended = Some(SenderEnd::Whole),
+                Ok((0, _)) => {
+                    let gone = self.from.is_hung_up();
+                    self.ended = Some(if gone {
+                        SenderEnd::Whole
+                    } else {
+                        SenderEnd::Half
+                    });
+                }
+                Ok((len, fds)) => {
+                    let bytes = room.get(..len).unwrap_or_default();
+                    self.on_the_way.put(Instant::now(), bytes, fds);
+                    any = true;
+                }
+            }
+        }
+        match self.on_the_way.deliver(Instant::now(), self.to) {
+            Ok(is_full) => self.is_full = is_full,
+            // The receiver is gone. Its last bytes may still be under way.
+            Err(_) => {
+                self.on_the_way.packets.clear();
+                self.ended.get_or_insert(SenderEnd::Half);
+                self.is_full = false;
+            }
+        }
+        if let Some(gone) = self.ended
+            && self.on_the_way.packets.is_empty()
+            && !self.over
+        {
+            self.over = true;
+            match gone {
+                SenderEnd::Half => self.to.shut_down_writing(),
+                SenderEnd::Whole => self.to.shut_down(),
+            }
+        }
+        any
+    }
+
+    /// The condition for more work, besides time.
+    fn awaits(&self) -> impl Iterator<Item = (&Socket, PollFlags)> + Clone {
+        let full = self.is_full.then_some((self.to, PollFlags::OUT));
+        let reads = self.ended.is_none() && self.on_the_way.has_room();
+        let reads = reads.then_some((self.from, PollFlags::IN));
+        full.into_iter().chain(reads)
+    }
+}
+
+/// Carries bytes between `near` and `server` until both directions have ended.
+fn carry(lines: &Lines, near: &Socket, server: &Socket) {
+    let network = lines.network;
+    // Until the connection stands.
+    std::thread::sleep(Duration::from_nanos(network.round_trip_ns).min(LONGEST));
+    let way = |from, to, line| LinkDirection {
+        from,
+        to,
+        on_the_way: OnTheWay::new(network, Arc::clone(line)),
+        is_full: false,
+        ended: None,
+        over: false,
+    };
+    let mut ways = [
+        way(near, server, &lines.there),
+        way(server, near, &lines.back),
+    ];
+    let mut room = vec![0; READ];
+    loop {
+        let mut any = false;
+        for way in &mut ways {
+            any |= way.pass(&mut room);
+        }
+        if ways.iter().all(|way| way.over) {
+            return;
+        }
+        if any {
+            continue;
+        }
+        let due = ways.iter().filter(|way| !way.is_full);
+        let due = due.filter_map(|way| way.on_the_way.next_due()).min();
+        if await_any(ways.iter().flat_map(LinkDirection::awaits), due).is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+
+    use super::*;
+
+    const fn network(bytes_per_second: Option<f64>, round_trip_ns: u64) -> EmulatedNetwork {
+        EmulatedNetwork {
+            bytes_per_second,
+            round_trip_ns,
+        }
+    }
+
+    const PACKET: usize = EmulatedNetwork::PACKET;
+
+    fn way(network: EmulatedNetwork, line: &Arc<Line>) -> OnTheWay {
+        OnTheWay::new(network, Arc::clone(line))
+    }
+
+    fn due(way: &OnTheWay, start: Instant) -> Vec<u128> {
+        let due = way.packets.iter().map(|packet| packet.due);
+        due.map(|due| due.duration_since(start).as_micros())
+            .collect()
+    }
+
+    #[test]
+    fn packets_take_their_turn_and_arrive_half_a_round_trip_later() {
+        let start = Instant::now();
+        let after = |millis| start + Duration::from_millis(millis);
+        // 1500 bytes, headers and all, are a millisecond.
+        let slow = network(Some(1.5e6), 20_000_000);
+        let line = Arc::default();
+        let mut first = way(slow, &line);
+        first.put(start, &[1; 2 * PACKET], Vec::new());
+        first.put(after(50), &[3; PACKET], Vec::new());
+        // 8 bytes and 52 of headers.
+        first.put(after(90), &[4; 8], Vec::new());
+        assert_eq!(due(&first, start), [11_000, 12_000, 61_000, 100_040]);
+        assert_eq!(first.bytes, 3 * PACKET + 8);
+        // A network without a speed has only its latency.
+        let mut fast = way(network(None, 20_000_000), &Arc::default());
+        fast.put(start, &[1; 2 * PACKET], Vec::new());
+        assert_eq!(due(&fast, start), [10_000; 2]);
+    }
+
+    #[test]
+    fn connections_share_the_line() {
+        let start = Instant::now();
+        let slow = network(Some(1.5e6), 20_000_000);
+        let line = Arc::default();
+        let mut all = [0; 10].map(|_| way(slow, &line));
+        all.iter_mut()
+            .for_each(|one| one.put(start, &[1; 10 * PACKET], Vec::new()));
+        // 100 packets are 100 ms, whoever sends them.
+        let last = all.iter().flat_map(|one| due(one, start)).max();
+        assert_eq!(last, Some(110_000));
+    }
+
+    #[test]
+    fn senders_wait_once_the_network_is_full() {
+        let now = Instant::now();
+        let mut slow = way(network(Some(1e6), 100_000_000), &Arc::default());
+        slow.put(now, &vec![0; 355_999], Vec::new());
+        assert!(slow.has_room());
+        slow.put(now, &[0], Vec::new());
+        assert!(!slow.has_room());
+        assert!(way(network(None, 0), &Arc::default()).has_room());
+    }
+
+    #[test]
+    fn bytes_and_descriptors_come_through_in_order_and_late() {
+        let (server, ours) = UnixStream::pair().unwrap();
+        let ours = Arc::new(Socket::new(ours).unwrap());
+        let start = Instant::now();
+        let slow = network(Some(1e6), 40_000_000);
+        let (near, link) = SlowLink::start(Lines::new(slow), ours, Arc::new).unwrap();
+        let bytes: Vec<u8> = (0..100_000_u32).map(|at| (at % 251) as u8).collect();
+        let pipe = UnixStream::pair().unwrap();
+        near.send_all(&bytes, &[pipe.0.into()]).unwrap();
+        near.shut_down_writing();
+        let server = Socket::new(server).unwrap();
+        let (mut came, mut fds, mut room) = (Vec::new(), 0, vec![0; 1 << 20]);
+        loop {
+            let (len, with) = server.receive(&mut room, Wait::Yes).unwrap();
+            if len == 0 {
+                break;
+            }
+            came.extend_from_slice(&room[..len]);
+            fds += with.len();
+        }
+        assert_eq!((came == bytes, fds), (true, 1));
+        // 40 ms to connect, 103 ms on the wire, and 20 ms of latency.
+        assert!(start.elapsed() >= Duration::from_millis(163));
+        server.send_all(b"answer", &[]).unwrap();
+        drop(server);
+        let (len, _) = near.receive(&mut room, Wait::Yes).unwrap();
+        assert_eq!(&room[..len], b"answer");
+        assert!(start.elapsed() >= Duration::from_millis(183));
+        assert_eq!(near.receive(&mut room, Wait::Yes).unwrap().0, 0);
+        link.finish();
+    }
+
+    #[test]
+    fn last_bytes_arrive_after_the_client_has_gone() {
+        let (mut server, ours) = UnixStream::pair().unwrap();
+        let ours = Arc::new(Socket::new(ours).unwrap());
+        let (near, link) =
+            SlowLink::start(Lines::new(network(None, 50_000_000)), ours, Arc::new).unwrap();
+        near.send_all(b"last words", &[]).unwrap();
+        link.finish();
+        let mut came = String::new();
+        server.read_to_string(&mut came).unwrap();
+        assert_eq!(came, "last words");
+        assert!(server.write_all(b"too late").is_err());
+    }
+}

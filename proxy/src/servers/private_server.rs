@@ -1,0 +1,370 @@
+//! Private display servers: started for one recording or calibration, with a cookie of their
+//! own, and stopped afterwards.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::path::{Path, PathBuf};
+use std::process::{ChildStdout, Command, Stdio};
+use std::time::Instant;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+use crate::capture::handler_times::HandlerTimes;
+use crate::display::authority::{self, Cookie};
+use crate::display::display_name::DisplayName;
+use crate::private_dir::PrivateDir;
+use crate::processes::child::{OwnChild, last_words, until};
+use crate::servers::compositor::Compositor;
+use crate::servers::server_error::{START_PATIENCE, ServerError};
+use crate::servers::server_kind::{HostKind, ServerKind};
+use crate::servers::viewer;
+
+/// A server of the user's own command, in an error.
+const COMMAND: &str = "the server of --server-command";
+
+/// A running private server. Dropping the value stops the server; so does the kernel when the thread that started it
+/// ends.
+#[derive(Debug)]
+pub struct PrivateServer {
+    child: OwnChild,
+    display: DisplayName,
+    cookie: Cookie,
+    authority_file: PathBuf,
+    /// `None` for a server of the user's own command.
+    kind: Option<ServerKind>,
+    /// The viewer's thread, if the server has a viewer.
+    viewer: Option<Pid>,
+    /// The server's directory, which is removed after the server has ended.
+    dir: PrivateDir,
+    /// The host of this server's window; it ends after the server.
+    host: Option<Host>,
+    /// The timer of the server's handlers, or the reason why there is none; `None` where none was asked for.
+    timer: Option<Result<HandlerTimes, String>>,
+}
+
+/// The program that shows a server's window.
+#[derive(Debug)]
+enum Host {
+    Server(Box<PrivateServer>),
+    Compositor(Compositor),
+}
+
+impl Host {
+    fn start(kind: HostKind) -> Result<Host, ServerError> {
+        Ok(match kind {
+            HostKind::Server(kind) => Host::Server(Box::new(PrivateServer::start(kind)?)),
+            HostKind::Compositor => Host::Compositor(Compositor::start()?),
+        })
+    }
+
+    /// Has `command` be its client.
+    fn shows(&self, command: &mut Command) {
+        match self {
+            Host::Server(server) => {
+                command
+                    .env("DISPLAY", server.display().to_string())
+                    .env("XAUTHORITY", server.authority_file());
+            }
+            Host::Compositor(compositor) => compositor.shows(command),
+        }
+    }
+
+    fn pid(&self) -> u32 {
+        match self {
+            Host::Server(server) => server.pid(),
+            Host::Compositor(compositor) => compositor.pid(),
+        }
+    }
+}
+
+impl PrivateServer {
+    /// Starts a server, waits until it takes connections, and starts the viewer of its kind, if any.
+    ///
+    /// # Errors
+    /// Fails if the server's program is missing or does not become ready.
+    pub fn start(kind: ServerKind) -> Result<PrivateServer, ServerError> {
+        PrivateServer::launch_kind(kind, false)?.shown()
+    }
+
+    /// Starts a server that times its handlers, where that can be had, as [`start`](PrivateServer::start) does.
+    pub(crate) fn start_timed(kind: ServerKind) -> Result<PrivateServer, ServerError> {
+        PrivateServer::launch_kind(kind, true)?.shown()
+    }
+
+    /// Starts a server by a shell's command, which gets more arguments: for the display number and for the cookie.
+    /// The server times its handlers, where that can be had.
+    pub(crate) fn start_command(line: &str) -> Result<PrivateServer, ServerError> {
+        let dir = PrivateDir::new().map_err(io(COMMAND))?;
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("exec {line} \"$@\""), "sh"]);
+        PrivateServer::launch(command, dir, &[], true).map_err(|error| match error {
+            Launch::Io(source) => io(COMMAND)(source),
+            Launch::Failed(why) => ServerError::Failed {
+                program: COMMAND,
+                why,
+            },
+        })
+    }
+
+    fn shown(mut self) -> Result<PrivateServer, ServerError> {
+        let program = self.kind.map_or(COMMAND, ServerKind::program);
+        self.show().map_err(io(program))?;
+        Ok(self)
+    }
+
+    /// Starts a server that nobody looks at yet.
+    ///
+    /// # Errors
+    /// Fails if the server's program is missing or does not become ready.
+    pub fn start_unseen(kind: ServerKind) -> Result<PrivateServer, ServerError> {
+        PrivateServer::launch_kind(kind, false)
+    }
+
+    fn launch_kind(kind: ServerKind, timed: bool) -> Result<PrivateServer, ServerError> {
+        let program = kind.program();
+        let host = kind.host().map(Host::start).transpose()?;
+        let dir = PrivateDir::new().map_err(io(program))?;
+        let arguments = kind.arguments(dir.path()).map_err(io(program))?;
+        let mut command = Command::new(program);
+        if let Some(host) = &host {
+            host.shows(&mut command);
+        }
+        let mut server = PrivateServer::launch(command, dir, &arguments, timed).map_err(
+            |error| match error {
+                Launch::Io(source) if source.kind() == ErrorKind::NotFound => {
+                    ServerError::Missing {
+                        program,
+                        package: kind.package(),
+                    }
+                }
+                Launch::Io(source) => io(program)(source),
+                Launch::Failed(why) => ServerError::Failed {
+                    program,
+                    why: format!("{why}{}", kind.advice()),
+                },
+            },
+        )?;
+        (server.kind, server.host) = (Some(kind), host);
+        Ok(server)
+    }
+
+    /// Starts the server's program, with what all servers are told and `more`.
+    fn launch(
+        mut command: Command,
+        dir: PrivateDir,
+        more: &[OsString],
+        timed: bool,
+    ) -> Result<PrivateServer, Launch> {
+        let cookie = Cookie::random()?;
+        let authority_file = dir.path().join("Xauthority");
+        // The server chooses its number; it takes the cookie of any entry.
+        authority::write(&authority_file, None, &cookie)?;
+        let log = dir.path().join("log");
+        command
+            // The server writes its number to this pipe, its standard output, once it is ready.
+            .args(["-displayfd", "1", "-nolisten", "tcp", "-noreset", "-auth"])
+            .arg(&authority_file)
+            .args(more)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(File::create(&log)?);
+        let timer = timed.then(|| HandlerTimes::prepare(&mut command, dir.path()));
+        let mut child = OwnChild::spawn(&mut command)?;
+        let number = ready(&mut child).map_err(|why| {
+            let said = fs::read_to_string(&log).unwrap_or_default();
+            Launch::Failed(format!("{why}{}", last_words(&said)))
+        })?;
+        Ok(PrivateServer {
+            child,
+            display: DisplayName::local(number),
+            cookie,
+            authority_file,
+            kind: None,
+            viewer: None,
+            dir,
+            host: None,
+            timer,
+        })
+    }
+
+    /// Starts the viewer of the server's kind, if it has one that is not running yet.
+    ///
+    /// # Errors
+    /// Fails if the server refuses the viewer.
+    pub fn show(&mut self) -> io::Result<()> {
+        let viewed = self
+            .kind
+            .filter(|kind| kind.is_viewed() && self.viewer.is_none());
+        if let Some(socket) = viewed.and_then(|kind| kind.viewers_socket(self.dir.path())) {
+            self.viewer = Some(viewer::view(&socket)?);
+        }
+        Ok(())
+    }
+
+    /// Moves the server's helpers to processor `cpu`: the server or compositor of its window, and its viewer.
+    ///
+    /// # Errors
+    /// Fails if the system does not allow the processor.
+    pub fn put_aside(&self, cpu: usize) -> io::Result<()> {
+        let host = self.host.as_ref().map(Host::pid);
+        let host = host.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+        if cpu >= CpuSet::MAX_CPU {
+            return Err(io::Error::from(ErrorKind::InvalidInput));
+        }
+        let mut only = CpuSet::new();
+        only.set(cpu);
+        for thread in [host, self.viewer].into_iter().flatten() {
+            sched_setaffinity(Some(thread), &only)?;
+        }
+        Ok(())
+    }
+
+    /// Begins to time the server's handlers, once the server has answered some requests. `None` where the server was
+    /// not started for that, a reason for people where the handlers cannot be timed.
+    pub(crate) fn time_handlers(&mut self) -> Option<Result<HandlerTimes, String>> {
+        Some(self.timer.take()?.and_then(|mut timer| {
+            timer.begin()?;
+            Ok(timer)
+        }))
+    }
+
+    /// The server's display, `:N`.
+    pub fn display(&self) -> &DisplayName {
+        &self.display
+    }
+
+    /// A file with the server's cookie, for XAUTHORITY. It is removed with the server.
+    pub fn authority_file(&self) -> &Path {
+        &self.authority_file
+    }
+
+    /// The server's cookie.
+    pub fn cookie(&self) -> &Cookie {
+        &self.cookie
+    }
+
+    /// The server's process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+/// Why a server's program gave no display.
+enum Launch {
+    Io(io::Error),
+    Failed(String),
+}
+
+impl From<io::Error> for Launch {
+    fn from(error: io::Error) -> Launch {
+        Launch::Io(error)
+    }
+}
+
+fn io(program: &'static str) -> impl FnOnce(io::Error) -> ServerError {
+    move |source| ServerError::Io { program, source }
+}
+
+/// Waits for the display number, or tells why there will be none.
+fn ready(child: &mut OwnChild) -> Result<u32, String> {
+    let mut pipe = child.stdout().ok_or("it has no standard output")?;
+    let deadline = Instant::now() + START_PATIENCE;
+    let mut text = Vec::new();
+    // The number ends with a line feed; ten digits are more than any number has.
+    while !text.contains(&b'\n') {
+        if !wait_readable(&pipe, deadline).map_err(|error| error.to_string())? {
+            return Err(format!(
+                "it was not ready after {} s",
+                START_PATIENCE.as_secs()
+            ));
+        }
+        let mut some = [0; 16];
+        match pipe.read(&mut some).map_err(|error| error.to_string())? {
+            0 => return Err("it ended".to_owned()),
+            n => text.extend(some.get(..n).unwrap_or_default()),
+        }
+        if text.len() > 32 {
+            break;
+        }
+    }
+    let text = String::from_utf8_lossy(&text);
+    text.trim()
+        .parse()
+        .map_err(|_| format!("it gave '{}' as its display number", text.trim()))
+}
+
+fn wait_readable(pipe: &ChildStdout, deadline: Instant) -> rustix::io::Result<bool> {
+    let mut fds = [PollFd::new(pipe, PollFlags::IN)];
+    poll(&mut fds, Some(&until(deadline))).map(|n| n > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::display::server_info;
+    use crate::display::server_link::ServerLink;
+
+    #[test]
+    fn an_xvfb_starts_takes_its_cookie_only_and_stops() {
+        let server = PrivateServer::start(ServerKind::Xvfb8).unwrap();
+        let (dir, pid) = (
+            server.authority_file().parent().unwrap().to_owned(),
+            server.pid(),
+        );
+        let mode = fs::metadata(&dir).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        let file = Some(server.authority_file().to_owned());
+        let link = ServerLink::new(server.display().clone(), file);
+        let (about, extensions) = server_info::ask(&link).unwrap();
+        assert_eq!((about.depth, about.screen), (8, (1280, 1024)));
+        assert_eq!(about.pid, Some(pid));
+        assert!(about.executable.unwrap().ends_with("Xvfb"));
+        assert!(!about.arguments.iter().any(|a| a.contains("Xauthority")));
+        assert!(
+            extensions
+                .iter()
+                .any(|e| e.name == "RENDER" && e.major >= 128)
+        );
+        let none = ServerLink::new(server.display().clone(), Some("/dev/null".into()));
+        assert!(matches!(
+            server_info::ask(&none),
+            Err(server_info::DisplayError::Refused { .. })
+        ));
+        drop(server);
+        assert!(!dir.exists());
+        assert_eq!(crate::processes::cpu_clock::read(pid), None);
+        assert!(matches!(
+            server_info::ask(&link),
+            Err(server_info::DisplayError::Unreachable { .. })
+        ));
+    }
+
+    #[test]
+    fn every_kind_starts_as_what_it_is() {
+        for (kind, executable) in [
+            (ServerKind::Xvnc, "vnc"),
+            (ServerKind::XvncViewed, "vnc"),
+            (ServerKind::Xephyr, "Xephyr"),
+            (ServerKind::XorgDummy, "Xorg"),
+            (ServerKind::Xwayland, "Xwayland"),
+        ] {
+            let server = PrivateServer::start(kind).unwrap();
+            let file = Some(server.authority_file().to_owned());
+            let link = ServerLink::new(server.display().clone(), file);
+            let (about, _) = server_info::ask(&link).unwrap();
+            assert_eq!((about.depth, about.screen), (24, (1280, 1024)), "{kind}");
+            assert!(about.executable.unwrap().contains(executable), "{kind}");
+            let viewed = match kind {
+                ServerKind::Xvnc => Some(false),
+                ServerKind::XvncViewed => Some(true),
+                _ => None,
+            };
+            assert_eq!(about.viewed, viewed, "{kind}");
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! The memory that sockets are read into: little of each direction's own, for messages that
+//! somebody waits for, and few large buffers of all, which stay in the processor's caches.
+
+use std::io;
+use std::ops::{Deref, DerefMut, Range};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::sockets::socket::{Socket, Wait};
+
+/// The length of a large buffer, and so of the longest read. A sender's default socket buffer fits, so one read takes
+/// everything.
+const LARGE: usize = 256 << 10;
+/// Bytes of a direction's own buffer.
+const OWN: usize = 16 << 10;
+/// Large buffers that are kept when they are not in use.
+const SPARE: usize = 4;
+/// The number of large buffers in use from which on most holders wait for peers that do not read.
+const MANY: usize = 16;
+
+/// The large buffers of all connections.
+#[derive(Debug, Default)]
+pub(crate) struct LargeBuffers {
+    spare: Mutex<Vec<Box<[u8]>>>,
+    in_use: AtomicUsize,
+}
+
+/// A large buffer in use. The buffer returns to the pool on drop.
+#[derive(Debug)]
+struct Lease<'a> {
+    buffers: &'a LargeBuffers,
+    buffer: Box<[u8]>,
+}
+
+impl LargeBuffers {
+    /// Takes a buffer from the pool; its old content remains.
+    fn lease(&self) -> Lease<'_> {
+        let spare = self.spare().pop();
+        self.in_use.fetch_add(1, Ordering::Relaxed);
+        Lease {
+            buffers: self,
+            buffer: spare.unwrap_or_else(|| vec![0; LARGE].into_boxed_slice()),
+        }
+    }
+
+    /// True if a thread that must wait should copy the rest and return the buffer.
+    fn are_scarce(&self) -> bool {
+        self.in_use.load(Ordering::Relaxed) > MANY
+    }
+
+    fn spare(&self) -> MutexGuard<'_, Vec<Box<[u8]>>> {
+        // A push or a pop is one step.
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Deref for Lease<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.buffer
+    }
+}
+
+impl DerefMut for Lease<'_> {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.buffer
+    }
+}
+
+impl Drop for Lease<'_> {
+    fn drop(&mut self) {
+        self.buffers.in_use.fetch_sub(1, Ordering::Relaxed);
+        let mut spare = self.buffers.spare();
+        if spare.len() < SPARE {
+            spare.push(std::mem::take(&mut self.buffer));
+        }
+    }
+}
+
+/// Reads one direction of a connection. A thread that waits for bytes holds no large buffer.
+#[derive(Debug)]
+pub(crate) struct Intake<'a> {
+    large: &'a LargeBuffers,
+    own: Box<[u8]>,
+    /// More came at once than there is room for in our own.
+    much: bool,
+}
+
+/// The bytes and descriptors of one read.
+#[derive(Debug)]
+pub(crate) struct Received<'own, 'large> {
+    room: Room<'own, 'large>,
+    /// The position of the bytes in the buffer.
+    range: Range<usize>,
+    pub(crate) fds: Vec<OwnedFd>,
+}
+
+#[derive(Debug)]
+enum Room<'own, 'large> {
+    Own(&'own [u8]),
+    Large(Lease<'large>),
+    Copy(Vec<u8>),
+}
+
+impl<'large> Intake<'large> {
+    pub(crate) fn new(large: &'large LargeBuffers) -> Intake<'large> {
+        Intake {
+            large,
+            own: vec![0; OWN].into_boxed_slice(),
+            much: false,
+        }
+    }
+
+    /// Reads the bytes that have come. Without any, the error is `WouldBlock`.
+    pub(crate) fn receive(&mut self, from: &Socket) -> io::Result<Received<'_, 'large>> {
+        if self.much {
+            let mut lease = self.large.lease();
+            let (len, fds) = from.receive(&mut lease, Wait::No)?;
+            self.much = len > OWN / 2;
+            return Ok(Received::new(Room::Large(lease), len, fds));
+        }
+        let (len, fds) = from.receive(&mut self.own, Wait::No)?;
+        self.much = len == OWN;
+        Ok(Received::new(Room::Own(&self.own), len, fds))
+    }
+}
+
+impl<'own, 'large> Received<'own, 'large> {
+    fn new(room: Room<'own, 'large>, len: usize, fds: Vec<OwnedFd>) -> Received<'own, 'large> {
+        Received {
+            room,
+            range: 0..len,
+            fds,
+        }
+    }
+
+    /// The bytes, none at the end of the stream.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        let room = match &self.room {
+            Room::Own(own) => own,
+            Room::Large(lease) => &lease[..],
+            Room::Copy(copy) => copy,
+        };
+        room.get(self.range.clone()).unwrap_or_default()
+    }
+
+    /// The rest after `sent` bytes were sent; the descriptors went with the first byte. The rest moves out of a scarce
+    /// large buffer: a peer that never reads must not keep one for ever.
+    pub(crate) fn after(mut self, sent: usize) -> Received<'large, 'large> {
+        self.range.start += sent;
+        if sent > 0 {
+            self.fds.clear();
+        }
+        let copy = |bytes: &[u8]| (Room::Copy(bytes.to_vec()), 0..bytes.len());
+        let (room, range) = match self.room {
+            Room::Large(lease) if !lease.buffers.are_scarce() => (Room::Large(lease), self.range),
+            Room::Copy(bytes) => (Room::Copy(bytes), self.range),
+            Room::Own(_) | Room::Large(_) => copy(self.bytes()),
+        };
+        Received {
+            room,
+            range,
+            fds: self.fds,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Intake, LARGE, LargeBuffers, MANY, OWN, SPARE};
+    use crate::sockets::socket::Socket;
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn buffers_are_used_again_and_few_are_kept() {
+        let buffers = LargeBuffers::default();
+        let first = buffers.lease().as_ptr();
+        assert_eq!(buffers.lease().as_ptr(), first);
+        let many: Vec<_> = (0..=MANY).map(|_| buffers.lease()).collect();
+        assert!(buffers.are_scarce());
+        drop(many);
+        assert!(!buffers.are_scarce());
+        assert_eq!(buffers.spare().len(), SPARE);
+    }
+
+    #[test]
+    fn large_buffers_are_for_those_whom_much_is_sent() {
+        let (mut peer, socket) = UnixStream::pair().unwrap();
+        let (socket, large) = (Socket::new(socket).unwrap(), LargeBuffers::default());
+        let mut intake = Intake::new(&large);
+        let read = |intake: &mut Intake<'_>, len| {
+            let received = intake.receive(&socket).unwrap();
+            assert_eq!(received.bytes().len(), len);
+            large.in_use.load(std::sync::atomic::Ordering::Relaxed)
+        };
+        peer.write_all(&[1; OWN + 50_000]).unwrap();
+        assert_eq!(read(&mut intake, OWN), 0);
+        assert_eq!(read(&mut intake, 50_000), 1);
+        peer.write_all(&[2; 32]).unwrap();
+        assert_eq!(read(&mut intake, 32), 1);
+        peer.write_all(&[3; 32]).unwrap();
+        assert_eq!(read(&mut intake, 32), 0);
+    }
+
+    #[test]
+    fn unsent_bytes_leave_scarce_large_buffers() {
+        let (mut peer, socket) = UnixStream::pair().unwrap();
+        let (socket, large) = (Socket::new(socket).unwrap(), LargeBuffers::default());
+        let mut intake = Intake::new(&large);
+        let bytes: Vec<u8> = (0..OWN + 1000).map(|n| n as u8).collect();
+        peer.write_all(&bytes).unwrap();
+        assert_eq!(
+            intake.receive(&socket).unwrap().after(10).bytes(),
+            &bytes[10..OWN]
+        );
+        let _others: Vec<_> = (0..=MANY).map(|_| large.lease()).collect();
+        let rest = intake.receive(&socket).unwrap().after(100);
+        assert_eq!(rest.bytes(), &bytes[OWN + 100..]);
+        assert_eq!(
+            large.in_use.load(std::sync::atomic::Ordering::Relaxed),
+            MANY + 1
+        );
+        assert_eq!(rest.after(LARGE).bytes(), b"");
+    }
+}
