@@ -126,7 +126,8 @@ fn figures(records: &[Record], by: By, basis: BasisOption, together: bool) -> (V
         profile.observe(observation);
         stalls.observe_priced(observation, profile.last_price());
         statistics.observe(observation);
-        episodes.observe_early(observation, |episode| round_trips.episode(episode));
+        episodes.observe(observation);
+        round_trips.episodes(episodes.finished());
         round_trips.observe(observation);
     });
     profile.end();

@@ -61,29 +61,24 @@ impl Gather {
         }
     }
 
-    /// Takes the next observation of a pass, and hands out the episodes that are complete by now, with what
-    /// is known of the session: its id and its trace.
-    pub fn observe(
-        &mut self,
-        observation: &Observation<'_>,
-        on: impl FnMut(&Session, &EpisodeRow),
-    ) {
-        self.observe_both(observation, |_| {}, on);
+    /// Takes the next observation of a pass, and returns the rows of the episodes that it completes.
+    pub fn observe(&mut self, observation: &Observation<'_>) -> Vec<EpisodeRow> {
+        self.about.observe(observation);
+        self.episodes.observe(observation);
+        self.rows()
     }
 
-    /// Observes like `observe`; `early` takes each episode before its effects on other clients are known.
-    pub fn observe_both(
-        &mut self,
-        observation: &Observation<'_>,
-        early: impl FnMut(&Episode),
-        mut on: impl FnMut(&Session, &EpisodeRow),
-    ) {
-        self.about.observe(observation);
+    fn rows(&mut self) -> Vec<EpisodeRow> {
         let about = &mut self.about;
-        self.episodes.observe_both(observation, early, |episode| {
-            let row = about.row(episode);
-            on(&about.session, &row);
-        });
+        self.episodes
+            .settled()
+            .map(|episode| about.row(episode))
+            .collect()
+    }
+
+    /// The episodes that the last observation completed, as [`Episodes::finished`] has them.
+    pub fn finished(&self) -> &[Episode] {
+        self.episodes.finished()
     }
 
     /// The session, as far as it is known: its id and its trace are, after the first observation.
@@ -106,17 +101,11 @@ impl Gather {
         self.about.so_far()
     }
 
-    /// The trace is over: hands out the last episodes, and says what is known of the session.
-    pub fn finish(self, mut on: impl FnMut(&Session, &EpisodeRow)) -> (Session, Latencies) {
-        let Gather {
-            episodes,
-            mut about,
-        } = self;
-        episodes.finish_with(|episode| {
-            let row = about.row(episode);
-            on(&about.session, &row);
-        });
-        (about.so_far(), about.latencies)
+    /// The trace is over: the rows of the last episodes, the session, and its latencies.
+    pub fn finish(mut self) -> (Vec<EpisodeRow>, Session, Latencies) {
+        self.episodes.end();
+        let rows = self.rows();
+        (rows, self.about.so_far(), self.about.latencies)
     }
 }
 

@@ -37,9 +37,11 @@ impl TraceTables {
         }
     }
 
-    /// Takes an episode as soon as it is complete.
-    pub fn episode(&mut self, episode: &Episode) {
-        self.round_trips.episode(episode);
+    /// Takes the episodes that clients have just ended, as [`Episodes::finished`] has them.
+    ///
+    /// [`Episodes::finished`]: x11prof_analyzer::Episodes::finished
+    pub fn episodes(&mut self, finished: &[Episode]) {
+        self.round_trips.episodes(finished);
     }
 
     /// Takes the next observation; complete rows go to `to`.

@@ -90,10 +90,9 @@ impl PageParts {
     /// Takes the next observation of a pass over all of the recording.
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
         self.statistics.observe(observation);
-        let roundtrips = &mut self.roundtrips;
-        self.episodes
-            .observe_early(observation, |episode| roundtrips.episode(episode));
-        roundtrips.observe(observation);
+        self.episodes.observe(observation);
+        self.roundtrips.episodes(self.episodes.finished());
+        self.roundtrips.observe(observation);
         self.marks.observe(observation);
     }
 

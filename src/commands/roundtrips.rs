@@ -29,7 +29,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     pass.run(|observation| {
         is_attached |= matches!(observation, Observation::Control(_, Control::Attached {}));
         callers.observe(observation, |seen| round_trips.counts(seen));
-        episodes.observe_early(observation, |episode| round_trips.episode(episode));
+        episodes.observe(observation);
+        round_trips.episodes(episodes.finished());
         round_trips.observe(observation);
     })?;
     if is_attached {

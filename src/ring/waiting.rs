@@ -72,11 +72,9 @@ impl Waiting {
         }
         if let (Some(episodes), Some(ms)) = (&mut self.episodes, self.episode_ms) {
             let (happened, names) = (&mut self.happened, &self.names);
-            episodes.observe_both(
-                observation,
-                |_| {},
-                |episode| took_long(happened, names, ms, episode),
-            );
+            episodes.observe(observation);
+            let settled = episodes.settled();
+            settled.for_each(|episode| took_long(happened, names, ms, episode));
         }
         if let Some(stalls) = &mut self.stalls {
             stalls.observe(observation);
@@ -97,8 +95,10 @@ impl Waiting {
     /// The recording is over: open episodes have ended.
     pub(super) fn end(&mut self) {
         let (happened, names) = (&mut self.happened, &self.names);
-        if let (Some(episodes), Some(ms)) = (self.episodes.take(), self.episode_ms) {
-            episodes.finish_with(|episode| took_long(happened, names, ms, episode));
+        if let (Some(mut episodes), Some(ms)) = (self.episodes.take(), self.episode_ms) {
+            episodes.end();
+            let settled = episodes.settled();
+            settled.for_each(|episode| took_long(happened, names, ms, episode));
         }
     }
 

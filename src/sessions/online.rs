@@ -85,11 +85,9 @@ impl Writing {
             match watched.next(PATIENCE) {
                 WatchEvent::Record(record) => {
                     pipeline.feed(record, |observation| {
-                        gather.observe(observation, |session, row| {
-                            if written.is_ok() {
-                                written = self.row(session, row);
-                            }
-                        });
+                        let rows = gather.observe(observation);
+                        let add = |()| self.rows(gather.session(), &rows);
+                        written = std::mem::replace(&mut written, Ok(())).and_then(add);
                     });
                 }
                 WatchEvent::Nothing => {}
@@ -105,18 +103,14 @@ impl Writing {
             }
         }
         pipeline.end(|observation| {
-            gather.observe(observation, |session, row| {
-                if written.is_ok() {
-                    written = self.row(session, row);
-                }
-            });
+            let rows = gather.observe(observation);
+            let add = |()| self.rows(gather.session(), &rows);
+            written = std::mem::replace(&mut written, Ok(())).and_then(add);
         });
-        let (session, latencies) = gather.finish(|session, row| {
-            if written.is_ok() {
-                written = self.row(session, row);
-            }
-        });
-        written.map_err(|error| CommandError::file(&self.folder, error))?;
+        let (rows, session, latencies) = gather.finish();
+        written
+            .and_then(|()| self.rows(&session, &rows))
+            .map_err(|error| CommandError::file(&self.folder, error))?;
         let over = self.over;
         if session.episodes > 0 {
             self.write(&session, &latencies)?;
@@ -128,12 +122,12 @@ impl Writing {
         })
     }
 
-    fn row(&mut self, session: &Session, row: &EpisodeRow) -> Result<(), TableError> {
-        if row.latency < row.threshold {
-            return Ok(());
+    fn rows(&mut self, session: &Session, rows: &[EpisodeRow]) -> Result<(), TableError> {
+        for row in rows.iter().filter(|row| row.latency >= row.threshold) {
+            self.over += 1;
+            self.tables.row(&schema::EPISODES, &row.cells(session))?;
         }
-        self.over += 1;
-        self.tables.row(&schema::EPISODES, &row.cells(session))
+        Ok(())
     }
 
     /// Writes a part, and removes the oldest where there is too much.
@@ -177,7 +171,7 @@ mod tests {
     use std::time::Duration;
 
     use x11prof_analyzer::{Pipeline, Thresholds};
-    use x11prof_collection::{EpisodeRow, Gather, Session};
+    use x11prof_collection::{EpisodeRow, Gather};
     use x11prof_trace::{Reader, Record, Timestamp};
 
     /// The largest delay of context switches on a busy machine.
@@ -191,23 +185,22 @@ mod tests {
         let mut reader = Reader::new(BufReader::new(File::open(path).unwrap())).unwrap();
         let mut gather = Gather::new("", &Thresholds::default());
         let mut rows = Vec::new();
-        let mut keep = |_: &Session, row: &EpisodeRow| rows.push(row.clone());
         let (mut pipeline, mut held) = (Pipeline::new(), VecDeque::new());
         while let Some(record) = reader.next().unwrap() {
             match record {
                 Record::Schedule(_) if late => held.push_back(record),
                 record => {
                     let now = time(&record);
-                    pipeline.feed(record, |seen| gather.observe(seen, &mut keep));
+                    pipeline.feed(record, |seen| rows.extend(gather.observe(seen)));
                     while held.front().is_some_and(|one| now.since(time(one)) > LATE) {
                         let switches = held.pop_front().unwrap();
-                        pipeline.feed(switches, |seen| gather.observe(seen, &mut keep));
+                        pipeline.feed(switches, |seen| rows.extend(gather.observe(seen)));
                     }
                 }
             }
         }
-        pipeline.run_records(held, |seen| gather.observe(seen, &mut keep));
-        gather.finish(&mut keep);
+        pipeline.run_records(held, |seen| rows.extend(gather.observe(seen)));
+        rows.extend(gather.finish().0);
         rows.sort_by_key(|row| (row.start, row.client));
         rows
     }

@@ -125,20 +125,17 @@ fn trace(path: &Path, selection: Selection) -> Result<Read, CommandError> {
     let name = path.to_string_lossy();
     let mut gather = Gather::new(&name, &Thresholds::default());
     let mut rows = Vec::new();
-    let mut keep = |_: &Session, row: &EpisodeRow| {
-        if row.latency >= selection.threshold.unwrap_or(row.threshold) {
-            rows.push(row.clone());
-        }
-    };
+    let counts = |row: &EpisodeRow| row.latency >= selection.threshold.unwrap_or(row.threshold);
     let (mut missing, mut callers) = (MissingParts::default(), NamedCallers::default());
     Pass::open(path, None)?.run(|observation| {
         missing.observe(observation);
         callers.observe(observation, |_| true);
-        gather.observe(observation, &mut keep);
+        rows.extend(gather.observe(observation).into_iter().filter(counts));
     })?;
     missing.end();
     let first = gather.first();
-    let (session, latencies) = gather.finish(&mut keep);
+    let (last, session, latencies) = gather.finish();
+    rows.extend(last.into_iter().filter(counts));
     callers.name_rows(&mut rows, first);
     Ok((session, rows, latencies, missing))
 }

@@ -19,16 +19,15 @@ pub(crate) struct Audience {
     has: HashSet<ConnectionId>,
     /// Episodes of clients that may still show something.
     held: VecDeque<Episode>,
+    /// Episodes that count, until the caller takes them.
+    pub(crate) ready: Vec<Episode>,
     left_out: u64,
 }
 
 impl Audience {
-    /// Takes the next event of the timeline. Hands out what was held of a client that is seen to have an audience.
-    pub(crate) fn happened(
-        &mut self,
-        timeline_event: &TimelineEvent,
-        on: &mut impl FnMut(Episode),
-    ) {
+    /// Takes the next event of the timeline. If it shows that a client has an audience, the client's held
+    /// episodes count.
+    pub(crate) fn happened(&mut self, timeline_event: &TimelineEvent) {
         let client = match timeline_event {
             TimelineEvent::Sent(client, sent) if sent.shows => *client,
             TimelineEvent::Delivered(client, delivery) => {
@@ -49,17 +48,17 @@ impl Audience {
                 .into_iter()
                 .partition(|episode| episode.client == client);
             self.held = rest;
-            VecDeque::into_iter(of_it).for_each(on);
+            self.ready.extend(VecDeque::into_iter(of_it));
         }
     }
 
-    /// Hands out an episode, or holds it until its client shows something. What such a client makes others
-    /// do counts for itself.
-    pub(crate) fn take(&mut self, mut episode: Episode, on: &mut impl FnMut(Episode)) {
+    /// Takes an episode, and holds it until its client shows something. The effects of a client that shows
+    /// nothing count as separate episodes.
+    pub(crate) fn take(&mut self, mut episode: Episode) {
         let has = |client| self.has.contains(&client) || self.has.len() >= MAX_CLIENTS;
         if has(episode.client) {
             episode.link.take_if(|link| !has(link.from.client));
-            return on(episode);
+            return self.ready.push(episode);
         }
         self.held.push_back(episode);
         if self.held.len() > MAX_HELD {
@@ -68,11 +67,12 @@ impl Audience {
         }
     }
 
-    /// The trace has ended. Where no client has an audience, all count. Says how many episodes do not.
-    pub(crate) fn finish(&mut self, on: &mut impl FnMut(Episode)) -> u64 {
+    /// The trace has ended. If no client has an audience, all episodes count. Returns the number of episodes
+    /// that do not count.
+    pub(crate) fn finish(&mut self) -> u64 {
         let held = std::mem::take(&mut self.held);
         if self.has.is_empty() {
-            held.into_iter().for_each(on);
+            self.ready.extend(held);
         } else {
             self.left_out += held.len() as u64;
         }

@@ -82,6 +82,8 @@ pub(crate) struct ClientState {
     /// The threads last woke from a wait in the middle of a handling, as far as is known.
     mid_way: bool,
     names: Names,
+    /// Episodes that the client has ended, with the time of the end, until the tracker takes them.
+    pub(crate) ended_episodes: Vec<(Episode, u64)>,
 }
 
 /// Landmarks of episodes without an event.
@@ -134,6 +136,7 @@ impl ClientState {
             mid_way: false,
             set_up: false,
             names,
+            ended_episodes: Vec::new(),
         }
     }
 
@@ -300,7 +303,8 @@ impl ClientState {
         }
     }
 
-    fn close(&mut self, done: &mut EpisodeSink<'_>) {
+    /// Ends the open episode: the client has ended its response, or the connection or the trace has ended.
+    pub(crate) fn close(&mut self) {
         let id = self.id();
         self.ended += 1;
         if let Some(mut open) = self.open.take()
@@ -311,15 +315,7 @@ impl ClientState {
             }
             let (episode, end) = open.finish(id);
             self.last_end = end;
-            done(episode, end);
+            self.ended_episodes.push((episode, end));
         }
     }
-
-    /// The connection has ended, or the trace.
-    pub(crate) fn closed(&mut self, done: &mut EpisodeSink<'_>) {
-        self.close(done);
-    }
 }
-
-/// Takes an episode as far as its client goes, with the time at which the client ended it.
-pub(crate) type EpisodeSink<'a> = dyn FnMut(Episode, u64) + 'a;

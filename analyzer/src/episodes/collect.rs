@@ -44,22 +44,20 @@ impl Collector {
         }
     }
 
-    /// Takes the next observation, and hands out what happened.
-    pub(crate) fn observe(
-        &mut self,
-        observation: &Observation<'_>,
-        mut on: impl FnMut(u64, TimelineEvent),
-    ) {
-        match observation {
+    /// Takes the next observation, and returns its events of the timeline with their times.
+    pub(crate) fn observe(&mut self, observation: &Observation<'_>) -> Vec<(u64, TimelineEvent)> {
+        let (time, timeline_event) = match observation {
             Observation::BlockStart(_) => {
                 self.delivery = Delivery::default();
                 self.sent = SentRequests::default();
                 self.drawn = None;
+                return Vec::new();
             }
-            Observation::Message(seen) => self.message(seen),
-            Observation::Grabbed(time, by) => {
-                on(self.passed(time.as_nanos()), TimelineEvent::Grabbed(*by));
+            Observation::Message(seen) => {
+                self.message(seen);
+                return Vec::new();
             }
+            Observation::Grabbed(time, by) => (time.as_nanos(), TimelineEvent::Grabbed(*by)),
             Observation::BlockEnd(block) => {
                 let client = block.connection;
                 let timeline_event = match block.direction {
@@ -72,24 +70,24 @@ impl Collector {
                         TimelineEvent::Delivered(client, std::mem::take(&mut self.delivery))
                     }
                 };
-                on(self.passed(block.time.as_nanos()), timeline_event);
+                (block.time.as_nanos(), timeline_event)
             }
-            Observation::Control(time, control) => {
-                if let Some((time, timeline_event)) = self.control(*time, control) {
-                    on(self.passed(time), timeline_event);
-                }
-            }
+            Observation::Control(time, control) => match self.control(*time, control) {
+                Some(event) => event,
+                None => return Vec::new(),
+            },
             Observation::Switches(steps) => {
-                for step in *steps {
-                    on(self.passed(step.time), TimelineEvent::Step(*step));
-                }
+                let steps = steps.iter();
+                let events = steps.map(|step| (self.passed(step.time), TimelineEvent::Step(*step)));
+                return events.collect();
             }
             Observation::Lost(_)
             | Observation::Handled(_)
             | Observation::Closed { .. }
             | Observation::Started(_)
-            | Observation::DeviceGrab { .. } => {}
-        }
+            | Observation::DeviceGrab { .. } => return Vec::new(),
+        };
+        vec![(self.passed(time), timeline_event)]
     }
 
     /// The last time seen.

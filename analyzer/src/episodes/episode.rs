@@ -112,6 +112,8 @@ impl Unsure {
 #[derive(Debug, Clone)]
 pub struct Episode {
     pub(crate) id: EpisodeId,
+    /// False when its client has ended it, true once its effects on other clients are known and counted.
+    pub settled: bool,
     /// The client.
     pub client: ConnectionId,
     /// The landmark: trigger, window, and key or button.

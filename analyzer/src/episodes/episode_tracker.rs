@@ -8,7 +8,7 @@ use x11prof_trace::{ConnectionId, Timestamp};
 use super::across::causal_edge::{CausalEdge, EpisodeId};
 use super::across::causes::Causes;
 use super::across::episode_forest::EpisodeForest;
-use super::client_state::{ClientState, EpisodeSink, Spans};
+use super::client_state::{ClientState, Spans};
 use super::clock::ServerClock;
 use super::episode::Episode;
 use super::server::ServerActivity;
@@ -40,6 +40,8 @@ pub(crate) struct EpisodeTracker {
     around: Surroundings,
     causes: Causes,
     forest: EpisodeForest,
+    /// Episodes that clients have ended, and those that are settled, until the caller takes them.
+    pub(crate) finished: Vec<Episode>,
 }
 
 /// The state outside the clients.
@@ -80,14 +82,14 @@ impl Grab {
 }
 
 impl Surroundings {
-    /// Lets time pass for a client until `time`, and does `what` with it.
-    fn step(
+    /// Advances a client to `time`, applies `what`, and takes the episodes that the client has ended.
+    fn step<T>(
         &mut self,
         time: u64,
         id: ConnectionId,
         client: &mut TrackedClient,
-        what: impl FnOnce(&mut ClientState, &mut ServerClock, &mut EpisodeSink<'_>),
-    ) {
+        what: impl FnOnce(&mut ClientState, &mut ServerClock) -> T,
+    ) -> T {
         let total = self.grab.total(time);
         let grabbed = if self.grab.by == Some(id) {
             0
@@ -96,14 +98,14 @@ impl Surroundings {
         };
         client.grabbed = total;
         let runnable = self.runnable.of(client.state.pid);
-        let server = &mut self.server;
         let last = self.grab.last;
-        client
-            .state
-            .pass(time, grabbed, last, runnable, &server.ready);
-        what(&mut client.state, &mut self.clock, &mut |episode, end| {
-            server.finish(episode, end);
-        });
+        let state = &mut client.state;
+        state.pass(time, grabbed, last, runnable, &self.server.ready);
+        let result = what(state, &mut self.clock);
+        for (episode, end) in state.ended_episodes.drain(..) {
+            self.server.finish(episode, end);
+        }
+        result
     }
 }
 
@@ -137,15 +139,8 @@ impl EpisodeTracker {
             .for_each(|client| client.state.hole());
     }
 
-    /// Takes the next event of the timeline. `alone` takes each episode that is complete with this event. `on` takes
-    /// each episode whose effects on other clients are complete as well.
-    pub(crate) fn happened(
-        &mut self,
-        time: u64,
-        timeline_event: &TimelineEvent,
-        alone: &mut impl FnMut(&Episode),
-        on: &mut impl FnMut(Episode),
-    ) {
+    /// Takes the next event of the timeline; [`EpisodeTracker::finished`] has the episodes that it completes.
+    pub(crate) fn happened(&mut self, time: u64, timeline_event: &TimelineEvent) {
         let around = &mut self.around;
         match timeline_event {
             TimelineEvent::Opened { client, pid } => self.opened(time, *client, *pid),
@@ -164,9 +159,7 @@ impl EpisodeTracker {
                             self.processes.remove(&pid);
                         }
                     }
-                    around.step(time, *id, &mut client, |state, _, done| {
-                        state.closed(done);
-                    });
+                    around.step(time, *id, &mut client, |state, _| state.close());
                 }
                 around.server.closed(*id);
             }
@@ -192,9 +185,7 @@ impl EpisodeTracker {
                     let poll = place.wait == Wait::Poll;
                     around.server.ready.waits(*tid, *since, poll);
                 }
-                self.of_process(time, *pid, |state, _| {
-                    state.waits(*tid, *since, *place);
-                });
+                self.of_process(time, *pid, |state| state.waits(*tid, *since, *place));
             }
             TimelineEvent::Step(step) => self.step(time, step),
             TimelineEvent::Delivered(id, delivery) => {
@@ -203,8 +194,8 @@ impl EpisodeTracker {
                     let asked_at = client.state.asked_at();
                     let left = delivery.left_at.unwrap_or(time);
                     let said_before = self.around.server.ready.said_before(asked_at, left);
-                    self.around.step(time, *id, client, |state, clock, done| {
-                        state.delivered(time, delivery, &links, said_before, clock, done);
+                    self.around.step(time, *id, client, |state, clock| {
+                        state.delivered(time, delivery, &links, said_before, clock);
                     });
                     let landed = delivery.landed_at;
                     self.around.server.landed(landed, *id, &delivery.landed);
@@ -215,13 +206,13 @@ impl EpisodeTracker {
                 if let Some(had) = around.grab.by
                     && let Some(client) = self.clients.get_mut(&had)
                 {
-                    around.step(time, had, client, |_, _, _| {});
+                    around.step(time, had, client, |_, _| {});
                 }
                 around.grab.change(time, *by);
             }
             TimelineEvent::Sent(id, sent) => self.sent(time, *id, sent),
         }
-        self.settle(time, alone, on);
+        self.settle(time);
     }
 
     /// The requests of other clients that caused the events of a delivery.
@@ -272,27 +263,18 @@ impl EpisodeTracker {
         let free = around.grab.by.is_none_or(|by| by == id) && !around.emulated;
         let waits = client.state.waits_since().filter(|_| free);
         let rested = waits.map_or(0, |since| around.server.rested(since, time));
-        let mut standing = None;
-        around.step(time, id, client, |state, _, done| {
-            standing = Some(state.sent(time, sent, rested, done));
-        });
-        if let Some(standing) = standing.filter(|_| others && !sent.causal_requests.is_empty()) {
-            self.causes.sent(time, &sent.causal_requests, standing);
+        let position = around.step(time, id, client, |state, _| state.sent(time, sent, rested));
+        if others && !sent.causal_requests.is_empty() {
+            self.causes.sent(time, &sent.causal_requests, position);
         }
     }
 
-    /// Hands out what is complete at `time`.
-    fn settle(
-        &mut self,
-        time: u64,
-        alone: &mut impl FnMut(&Episode),
-        on: &mut impl FnMut(Episode),
-    ) {
-        let forest = &mut self.forest;
-        self.around.server.settle(time, &mut |episode| {
-            alone(&episode);
-            forest.add(episode);
-        });
+    /// Collects the episodes that are complete at `time`.
+    fn settle(&mut self, time: u64) {
+        for episode in self.around.server.settle(time) {
+            self.finished.push(episode.clone());
+            self.forest.add(episode);
+        }
         if self.forest.is_due(time) {
             let machines = self.clients.values();
             let live: HashSet<EpisodeId> = machines
@@ -300,7 +282,7 @@ impl EpisodeTracker {
                 .chain(self.around.server.roots())
                 .chain(self.causes.roots(time))
                 .collect();
-            self.forest.release(time, &live, on);
+            self.finished.extend(self.forest.release(time, &live));
         }
     }
 
@@ -341,37 +323,29 @@ impl EpisodeTracker {
             }
             return;
         }
-        self.of_process(time, step.pid, |state, done| state.step(step, done));
+        self.of_process(time, step.pid, |state| state.step(step));
         self.around.runnable.count(step);
     }
 
     /// The clients of a process.
-    fn of_process(
-        &mut self,
-        time: u64,
-        pid: u32,
-        mut what: impl FnMut(&mut ClientState, &mut EpisodeSink<'_>),
-    ) {
+    fn of_process(&mut self, time: u64, pid: u32, what: impl Fn(&mut ClientState)) {
         for id in self.processes.get(&pid).into_iter().flatten() {
             if let Some(client) = self.clients.get_mut(id) {
-                self.around.step(time, *id, client, |state, _, done| {
-                    what(state, done);
-                });
+                self.around.step(time, *id, client, |state, _| what(state));
             }
         }
     }
 
-    /// The trace ends at `time`: what is open ends with it.
-    pub(crate) fn finish(&mut self, time: u64, on: &mut impl FnMut(Episode)) {
+    /// The trace ends at `time`: open episodes end with it.
+    pub(crate) fn finish(&mut self, time: u64) {
         for (id, client) in &mut self.clients {
-            self.around.step(time, *id, client, |state, _, done| {
-                state.closed(done);
-            });
+            self.around
+                .step(time, *id, client, |state, _| state.close());
         }
-        let forest = &mut self.forest;
-        self.around
-            .server
-            .settle(u64::MAX, &mut |episode| forest.add(episode));
-        self.forest.release(time, &HashSet::new(), on);
+        for episode in self.around.server.settle(u64::MAX) {
+            self.forest.add(episode);
+        }
+        self.finished
+            .extend(self.forest.release(time, &HashSet::new()));
     }
 }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use x11prof_trace::{ConnectionId, Opened, Timestamp};
+use x11prof_trace::{ConnectionId, Control, Opened, Timestamp};
 
 use super::EpisodeOptions;
 use super::bursts::Bursts;
@@ -19,6 +19,7 @@ use super::tree::Tree;
 use super::user::instances::Instances;
 use crate::activity::threads::Step;
 use crate::label::Label;
+use crate::pipeline::Observation;
 use crate::statistics::distribution::Distribution;
 
 /// Episodes kept one by one at most: the longest.
@@ -61,7 +62,7 @@ pub struct Findings {
     /// The recording's first record.
     pub(crate) first: Option<Timestamp>,
     /// The time at which the recorder asked the command to end.
-    pub(crate) ending: Option<Timestamp>,
+    ending: Option<Timestamp>,
     /// The longest with all that they led to, by latency and number.
     kept: BTreeMap<(u64, Reverse<u64>), Episode>,
     number: u64,
@@ -91,9 +92,9 @@ pub struct Findings {
     /// The time in which an episode went on.
     pub(crate) covered: IntervalUnion,
     /// The first connection.
-    pub(crate) first_act: Option<Timestamp>,
+    first_act: Option<Timestamp>,
     /// The last message or connection.
-    pub(crate) last_act: Timestamp,
+    last_act: Timestamp,
     /// The time in which one went on that the user began: he waited.
     pub(crate) waits: IntervalUnion,
     /// The network's addition to all latencies, and to those of the user's actions.
@@ -124,7 +125,44 @@ impl Findings {
         }
     }
 
-    pub(crate) fn opened(&mut self, time: Timestamp, opened: &Opened) {
+    /// Takes the next observation: the clients, the server and the threads of the recording.
+    pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
+        self.modal.observe(observation);
+        self.user.observe(observation);
+        match observation {
+            Observation::BlockStart(block) => self.last_act = block.time,
+            Observation::Switches(steps) => steps.iter().for_each(|step| self.step(step)),
+            Observation::Control(time, control) => {
+                self.first.get_or_insert(*time);
+                self.control(*time, control);
+            }
+            _ => {}
+        }
+    }
+
+    fn control(&mut self, time: Timestamp, control: &Control) {
+        match control {
+            Control::Server(server) => {
+                if let Some(pid) = server.pid {
+                    self.processes.insert(pid, ProcessorOwner::Server);
+                }
+            }
+            Control::Ended { .. } => self.series.recorded_until(time.as_nanos()),
+            Control::Ending {} => self.ending = Some(time),
+            Control::Opened(opened) => {
+                self.first_act.get_or_insert(time);
+                self.last_act = time;
+                self.opened(time, opened);
+            }
+            Control::Closed { connection, .. } => {
+                self.last_act = time;
+                self.closed(time, *connection);
+            }
+            _ => {}
+        }
+    }
+
+    fn opened(&mut self, time: Timestamp, opened: &Opened) {
         if self.connected.len() < MAX_NAMES {
             self.connected.insert(opened.connection, time);
         }
@@ -147,25 +185,13 @@ impl Findings {
         }
     }
 
-    /// The server's process.
-    pub(crate) fn set_server(&mut self, pid: Option<u32>) {
-        if let Some(pid) = pid {
-            self.processes.insert(pid, ProcessorOwner::Server);
-        }
-    }
-
-    /// The recording ended at `time`.
-    pub(crate) fn recorded_until(&mut self, time: Timestamp) {
-        self.series.recorded_until(time.as_nanos());
-    }
-
     /// True for what began after the recorder had asked the command to end.
     pub(crate) fn is_of_end(&self, episode: &Episode) -> bool {
         self.ending.is_some_and(|ending| episode.start >= ending)
     }
 
     /// A thread of a client or of the server changed its state.
-    pub(crate) fn step(&mut self, step: &Step) {
+    fn step(&mut self, step: &Step) {
         let of = &self.processes;
         let whose = |pid: u32| of.get(&pid).copied().unwrap_or(ProcessorOwner::Nobody);
         self.series.switch(step, whose);
@@ -180,7 +206,7 @@ impl Findings {
         series
     }
 
-    pub(crate) fn closed(&mut self, time: Timestamp, client: ConnectionId) {
+    fn closed(&mut self, time: Timestamp, client: ConnectionId) {
         if let Some(since) = self.connected.remove(&client)
             && self.wanted_client(client)
         {

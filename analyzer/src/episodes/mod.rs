@@ -131,6 +131,7 @@ pub struct Episodes {
     /// `None` where the user asks for a client or a landmark: then every episode of the client or landmark counts.
     audience: Option<Audience>,
     findings: Findings,
+    finished: Vec<Episode>,
 }
 
 impl Episodes {
@@ -146,134 +147,99 @@ impl Episodes {
             audience: (options.client.is_none() && options.landmark.is_none())
                 .then(Audience::default),
             findings: Findings::new(options),
+            finished: Vec::new(),
         }
     }
 
     /// Takes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
-        self.observe_both(observation, |_| {}, |_| {});
+        self.finished.clear();
+        self.findings.observe(observation);
+        if let Observation::Control(_, control) = observation {
+            self.control(control);
+        }
+        if let Observation::Started(start_up) = observation {
+            let first = self.findings.first.unwrap_or_default();
+            self.starting.started(start_up, first);
+        }
+        self.pass_on();
+        for (time, timeline_event) in self.collector.observe(observation) {
+            if let Some(audience) = &mut self.audience {
+                audience.happened(&timeline_event);
+            }
+            self.starting.until(time);
+            self.tracker.happened(time, &timeline_event);
+            self.pass_on();
+        }
     }
 
-    /// Observes like `observe`, but hands out each episode at its end, before its effects on other clients are known.
-    pub fn observe_early(&mut self, observation: &Observation<'_>, early: impl FnMut(&Episode)) {
-        self.observe_both(observation, early, |_| {});
-    }
-
-    /// Observes like `observe`; `early` takes each episode at its end, `on` once its effects on other clients are
-    /// known.
-    pub fn observe_both(
-        &mut self,
-        observation: &Observation<'_>,
-        mut early: impl FnMut(&Episode),
-        mut on: impl FnMut(&Episode),
-    ) {
-        let Episodes {
-            collector,
-            tracker,
-            starting,
-            audience,
-            findings,
-        } = self;
-        findings.modal.observe(observation);
-        findings.user.observe(observation);
-        if let Observation::BlockStart(block) = observation {
-            findings.last_act = block.time;
-        }
-        if let Observation::Control(time, control) = observation {
-            findings.first.get_or_insert(*time);
-            match control {
-                Control::Server(server) => {
-                    tracker.set_server(server.pid);
-                    findings.set_server(server.pid);
-                }
-                Control::Network(_) => tracker.emulated_link(),
-                Control::Ended { .. } => findings.recorded_until(*time),
-                Control::Ending {} => findings.ending = Some(*time),
-                Control::Attached {} => tracker.attached(),
-                Control::Hole { .. } => tracker.hole(),
-                Control::Opened(opened) => {
-                    findings.first_act.get_or_insert(*time);
-                    findings.last_act = *time;
-                    findings.opened(*time, opened);
-                    starting.opened(opened.connection);
-                }
-                Control::Closed { connection, .. } => {
-                    findings.last_act = *time;
-                    findings.closed(*time, *connection);
-                }
-                _ => {}
-            }
-        }
-        if let Observation::Switches(steps) = observation {
-            steps.iter().for_each(|step| findings.step(step));
-        }
-        let first = findings.first.unwrap_or_default();
-        let mut add = |episode: Episode| {
-            if !findings.is_of_end(&episode) {
-                on(&episode);
-                findings.add(&episode);
-            }
-        };
-        match observation {
-            Observation::Started(one) => {
-                starting.told(one, first, &mut |episode| pass(audience, episode, &mut add));
-            }
-            Observation::Control(_, Control::Joined(joined)) if !joined.setup => {
-                let id = joined.connection;
-                starting.joined(id, &mut |episode| pass(audience, episode, &mut add));
-            }
+    fn control(&mut self, control: &Control) {
+        match control {
+            Control::Server(server) => self.tracker.set_server(server.pid),
+            Control::Network(_) => self.tracker.emulated_link(),
+            Control::Attached {} => self.tracker.attached(),
+            Control::Hole { .. } => self.tracker.hole(),
+            Control::Opened(opened) => self.starting.opened(opened.connection),
+            Control::Joined(joined) if !joined.setup => self.starting.joined(joined.connection),
             _ => {}
         }
-        collector.observe(observation, |time, timeline_event| {
-            if let Some(audience) = audience.as_mut() {
-                audience.happened(&timeline_event, &mut add);
-            }
-            starting.until(time, &mut |episode| pass(audience, episode, &mut add));
-            tracker.happened(time, &timeline_event, &mut early, &mut |episode| {
-                starting.take(episode, &mut |episode| pass(audience, episode, &mut add));
-            });
-        });
     }
 
-    /// The trace has ended: what was found.
-    pub fn finish(self) -> Findings {
-        self.finish_with(|_| {})
+    /// The episodes that the last observation completed, in two states ([`Episode::settled`]): first when the
+    /// client has ended the episode, and again when its effects on other clients are known, if it counts.
+    pub fn finished(&self) -> &[Episode] {
+        &self.finished
     }
 
-    /// Finishes like `finish`, and hands out each episode that ends with the trace.
-    pub fn finish_with(mut self, mut on: impl FnMut(&Episode)) -> Findings {
-        let Episodes {
-            collector,
-            tracker,
-            starting,
-            audience,
-            findings,
-        } = &mut self;
-        findings.user.observed();
-        let mut add = |episode: Episode| {
-            if !findings.is_of_end(&episode) {
-                on(&episode);
-                findings.add(&episode);
+    /// The settled ones of [`Episodes::finished`].
+    pub fn settled(&self) -> impl Iterator<Item = &Episode> {
+        self.finished.iter().filter(|episode| episode.settled)
+    }
+
+    /// Passes complete episodes from each stage to the next.
+    fn pass_on(&mut self) {
+        for episode in self.tracker.finished.drain(..) {
+            match episode.settled {
+                true => self.starting.take(episode),
+                false => self.finished.push(episode),
             }
+        }
+        let complete = match &mut self.audience {
+            Some(audience) => {
+                for episode in self.starting.ready.drain(..) {
+                    audience.take(episode);
+                }
+                &mut audience.ready
+            }
+            None => &mut self.starting.ready,
         };
-        let end = collector.newest();
-        tracker.finish(end, &mut |episode| {
-            starting.take(episode, &mut |episode| pass(audience, episode, &mut add));
-        });
-        starting.finish(&mut |episode| pass(audience, episode, &mut add));
-        let left_out = audience
-            .take()
-            .map(|mut audience| audience.finish(&mut add));
-        findings.left_out = left_out.unwrap_or(0);
-        findings.ended(Timestamp::from_nanos(end));
-        self.findings
+        for episode in complete.drain(..) {
+            if !self.findings.is_of_end(&episode) {
+                self.findings.add(&episode);
+                self.finished.push(episode);
+            }
+        }
     }
-}
 
-/// An episode goes to those who wait for it, where that is asked.
-fn pass(audience: &mut Option<Audience>, episode: Episode, add: &mut impl FnMut(Episode)) {
-    match audience {
-        Some(audience) => audience.take(episode, add),
-        None => add(episode),
+    /// The trace has ended; [`Episodes::finished`] has the episodes that end with it.
+    pub fn end(&mut self) {
+        self.finished.clear();
+        self.findings.user.observed();
+        let end = self.collector.newest();
+        self.tracker.finish(end);
+        self.pass_on();
+        self.starting.finish();
+        self.pass_on();
+        if let Some(audience) = &mut self.audience {
+            self.findings.left_out = audience.finish();
+            self.pass_on();
+        }
+        self.findings.ended(Timestamp::from_nanos(end));
+    }
+
+    /// Ends the trace, and returns what was found.
+    pub fn finish(mut self) -> Findings {
+        self.end();
+        self.findings
     }
 }

@@ -556,6 +556,7 @@ impl OpenEpisode {
         let latency = self.until_sent.parts.total();
         let episode = Episode {
             id,
+            settled: false,
             client: id.client,
             landmark: self.about.landmark,
             group: self.about.group,

@@ -193,10 +193,13 @@ impl ServerActivity {
         all.map(|episode| episode.link.as_ref().map_or(episode.id, |link| link.root))
     }
 
-    /// Hands out the episodes that the server is done with at `now`.
-    pub(crate) fn settle(&mut self, now: u64, on: &mut impl FnMut(Episode)) {
-        let waiting = std::mem::take(&mut self.waiting);
-        for mut ended in waiting {
+    /// The episodes whose last drawing the server has completed at `now`.
+    pub(crate) fn settle(&mut self, now: u64) -> Vec<Episode> {
+        let mut settled = Vec::new();
+        for _ in 0..self.waiting.len() {
+            let Some(mut ended) = self.waiting.pop_front() else {
+                break;
+            };
             let lands = ended.shown.is_some()
                 && ended.landed.is_none()
                 && now < ended.at.saturating_add(LANDS_WITHIN);
@@ -221,11 +224,12 @@ impl ServerActivity {
                         }
                         episode.presentation += tail;
                     }
-                    on(ended.episode);
+                    settled.push(ended.episode);
                 }
                 _ => self.waiting.push_back(ended),
             }
         }
+        settled
     }
 
     /// The server's time for a request sent at `sent`; `None` where the server may still work on it.

@@ -44,6 +44,8 @@ struct FirstFrame {
 /// The clients that start. Episodes pass through.
 #[derive(Debug, Default)]
 pub(crate) struct Starting {
+    /// Episodes that are complete, until the caller takes them.
+    pub(crate) ready: Vec<Episode>,
     held: HashMap<ConnectionId, Held>,
     /// The ends of the start-ups of other clients.
     over: HashMap<ConnectionId, u64>,
@@ -61,44 +63,37 @@ impl Starting {
     }
 
     /// A client connected before the recording, which has no start-up of it.
-    pub(crate) fn joined(&mut self, client: ConnectionId, on: &mut impl FnMut(Episode)) {
+    pub(crate) fn joined(&mut self, client: ConnectionId) {
         if let Some(held) = self.held.remove(&client) {
-            held.hand_out(on);
+            self.ready.extend(held.episodes());
         }
     }
 
     /// A start-up is over, in a recording that began at `first`.
-    pub(crate) fn told(
-        &mut self,
-        report: &StartUpReport,
-        first: Timestamp,
-        on: &mut impl FnMut(Episode),
-    ) {
+    pub(crate) fn started(&mut self, report: &StartUpReport, first: Timestamp) {
         let client = ConnectionId(report.connection);
         if let Some(held) = self.held.get_mut(&client) {
             held.told = Some(FirstFrame::of(report, first));
-            self.settle(client, on);
+            self.settle(client);
         }
     }
 
-    /// Time has come to `now`: hands out the start-ups that are whole.
-    pub(crate) fn until(&mut self, now: u64, on: &mut impl FnMut(Episode)) {
+    /// Time has come to `now`: start-ups that are complete by then become ready.
+    pub(crate) fn until(&mut self, now: u64) {
         self.now = now;
         if self.due.is_some_and(|due| due <= now) {
             self.due = None;
             let clients: Vec<ConnectionId> = self.held.keys().copied().collect();
-            clients
-                .into_iter()
-                .for_each(|client| self.settle(client, on));
+            clients.into_iter().for_each(|client| self.settle(client));
         }
     }
 
-    /// Hands out an episode, or holds it until the start-up of its client is known.
-    pub(crate) fn take(&mut self, episode: Episode, on: &mut impl FnMut(Episode)) {
+    /// Takes a settled episode, and holds it until the start-up of its client is known.
+    pub(crate) fn take(&mut self, episode: Episode) {
         let client = episode.client;
         if let Some(end) = self.over.get(&client) {
             if !is_part(&episode, *end) {
-                on(episode);
+                self.ready.push(episode);
             }
             return;
         }
@@ -107,12 +102,12 @@ impl Starting {
             Some(held) if episode.trigger != Trigger::Input && held.later.len() < MAX_HELD => {
                 held.later.push(episode);
             }
-            _ => return on(episode),
+            _ => return self.ready.push(episode),
         }
-        self.settle(client, on);
+        self.settle(client);
     }
 
-    fn settle(&mut self, client: ConnectionId, on: &mut impl FnMut(Episode)) {
+    fn settle(&mut self, client: ConnectionId) {
         let Some(held) = self.held.get(&client).filter(|held| held.first.is_some()) else {
             return;
         };
@@ -127,14 +122,15 @@ impl Starting {
             self.due = Some(self.due.map_or(due, |known| known.min(due)));
         } else if let Some(held) = self.held.remove(&client) {
             self.over.insert(client, end);
-            held.hand_out(on);
+            self.ready.extend(held.episodes());
         }
     }
 
     /// The trace has ended.
-    pub(crate) fn finish(&mut self, on: &mut impl FnMut(Episode)) {
+    pub(crate) fn finish(&mut self) {
         let held: BTreeMap<_, _> = self.held.drain().collect();
-        held.into_values().for_each(|held| held.hand_out(on));
+        self.ready
+            .extend(held.into_values().flat_map(Held::episodes));
     }
 }
 
@@ -144,21 +140,24 @@ fn is_part(episode: &Episode, end: u64) -> bool {
 }
 
 impl Held {
-    fn hand_out(self, on: &mut impl FnMut(Episode)) {
+    /// The start-up as one episode, and the episodes after it.
+    fn episodes(self) -> Vec<Episode> {
         let Held { told, first, later } = self;
         let frame = told.flatten();
         let end = frame.as_ref().map_or(0, |frame| frame.end);
-        let (parts, later): (Vec<_>, Vec<_>) = later.into_iter().partition(|one| is_part(one, end));
+        let (mut parts, later): (Vec<_>, Vec<_>) =
+            later.into_iter().partition(|one| is_part(one, end));
         match (first, &frame) {
-            (Some(first), Some(frame)) => on(frame.episode(first, &parts)),
+            (Some(first), Some(frame)) => parts = vec![frame.episode(first, &parts)],
             (Some(mut first), None) => {
                 first.landmark = Label::new(NOTHING_SHOWN);
                 first.group = Symbol::new(NOTHING_SHOWN);
-                on(first);
+                parts = vec![first];
             }
-            (None, _) => parts.into_iter().for_each(&mut *on),
+            (None, _) => {}
         }
-        later.into_iter().for_each(on);
+        parts.extend(later);
+        parts
     }
 }
 

@@ -342,7 +342,6 @@ fn a_reply_that_another_clients_grab_holds_up() {
         ..SentRequests::default()
     };
     let one = ConnectionId(1);
-    let mut found = Vec::new();
     for (time, timeline_event) in [
         at(
             0,
@@ -378,14 +377,13 @@ fn a_reply_that_another_clients_grab_holds_up() {
         ),
         at(35, TimelineEvent::Sent(one, sent(None))),
     ] {
-        tracker.happened(time, &timeline_event, &mut |_| {}, &mut |episode| {
-            found.push(episode)
-        });
+        tracker.happened(time, &timeline_event);
     }
-    tracker.finish(2_000_000_000, &mut |episode| found.push(episode));
-    let of: Vec<_> = found
+    tracker.finish(2_000_000_000);
+    let of: Vec<_> = tracker
+        .finished
         .iter()
-        .filter(|episode| episode.client == one)
+        .filter(|episode| episode.settled && episode.client == one)
         .collect();
     let sum = |asked| -> u64 {
         let parts = of

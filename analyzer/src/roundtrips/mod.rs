@@ -90,9 +90,13 @@ impl RoundTrips {
         }
     }
 
-    /// Takes an episode as soon as it is complete: what was asked in it has its place.
-    pub fn episode(&mut self, episode: &Episode) {
-        self.places.episode(episode);
+    /// Takes the episodes that clients have just ended, as [`Episodes::finished`] has them: the round trips
+    /// in them have their place.
+    ///
+    /// [`Episodes::finished`]: crate::Episodes::finished
+    pub fn episodes(&mut self, finished: &[Episode]) {
+        let ended = finished.iter().filter(|episode| !episode.settled);
+        ended.for_each(|episode| self.places.episode(episode));
     }
 
     fn is_wanted(&self, client: ConnectionId) -> bool {

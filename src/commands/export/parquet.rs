@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
-use x11prof_analyzer::{Blocking, By, Episode, Observation, Profile, Thresholds};
+use x11prof_analyzer::{Blocking, By, Observation, Profile, Thresholds};
 use x11prof_collection::{Gather, TableError, TraceTables, schema};
 use x11prof_cost_model::{ServerParameters, Substitutions, built_in};
 use x11prof_views::plain;
@@ -75,13 +75,10 @@ fn session(path: &Path, folder: &Path) -> Result<(), CommandError> {
     })?;
     let end = |written: Result<(), TableError>| {
         written?;
-        let mut written = Ok(());
-        let (session, latencies) = gather.finish(|session, row| {
-            if written.is_ok() {
-                written = tables.row(&schema::EPISODES, &row.cells(session));
-            }
-        });
-        written?;
+        let (rows, session, latencies) = gather.finish();
+        for row in rows {
+            tables.row(&schema::EPISODES, &row.cells(&session))?;
+        }
         more.finish(&session.id, &mut |table, cells| tables.row(table, cells))?;
         write_session(&mut tables, &session, &latencies)?;
         Ok((session, tables))
@@ -97,15 +94,12 @@ fn observe(
     more: &mut TraceTables,
     tables: &mut Tables,
 ) -> Result<(), TableError> {
-    let mut written = Ok(());
-    let early = |episode: &Episode| more.episode(episode);
-    gather.observe_both(observation, early, |session, row| {
-        if written.is_ok() {
-            written = tables.row(&schema::EPISODES, &row.cells(session));
-        }
-    });
-    written?;
+    let rows = gather.observe(observation);
+    more.episodes(gather.finished());
     let session = gather.session();
+    for row in rows {
+        tables.row(&schema::EPISODES, &row.cells(session))?;
+    }
     more.observe(&session.id, observation, &mut |table, cells| {
         tables.row(table, cells)
     })

@@ -54,14 +54,9 @@ impl EpisodeForest {
         self.held > 0 && time.saturating_sub(self.looked) >= LOOK_EVERY || self.held > MAX_HELD
     }
 
-    /// Hands out the episodes of trees that are complete at `time`: all but those that begin with one of
+    /// The episodes of trees that are complete at `time`: all trees except those that begin with one of
     /// `live`.
-    pub(crate) fn release(
-        &mut self,
-        time: u64,
-        live: &HashSet<EpisodeId>,
-        on: &mut impl FnMut(Episode),
-    ) {
+    pub(crate) fn release(&mut self, time: u64, live: &HashSet<EpisodeId>) -> Vec<Episode> {
         self.looked = time;
         let all = self.held > MAX_HELD;
         let complete = self.trees.keys().copied();
@@ -76,7 +71,7 @@ impl EpisodeForest {
             }
         }
         episodes.sort_by_key(|episode| (episode.start, episode.client));
-        episodes.into_iter().for_each(on);
+        episodes
     }
 }
 
@@ -118,15 +113,16 @@ fn assembled(mut all: FxHashMap<EpisodeId, Episode>) -> Vec<Episode> {
             episode.children = node.child.children;
             episode.path = path;
         }
-        without_steps(episode)
+        settled(episode)
     });
     done.collect()
 }
 
-/// Drops the steps of an episode whose path is made.
-fn without_steps(mut episode: Episode) -> Episode {
+/// Marks an episode as settled, and drops its steps: its path has them.
+fn settled(mut episode: Episode) -> Episode {
     episode.steps = Default::default();
     episode.fed = Vec::new();
+    episode.settled = true;
     episode
 }
 

@@ -2,7 +2,7 @@
 
 use x11prof_trace::Timestamp;
 
-use super::{ClientState, EpisodeSink};
+use super::ClientState;
 use crate::activity::delays::{BRIEF, HANDED_ON_WITHIN};
 use crate::episodes::across::causal_edge::{CausalEdge, TreePosition};
 use crate::episodes::cause::ServerCause;
@@ -27,7 +27,6 @@ impl ClientState {
         links: &[Option<CausalEdge>],
         said_before: u64,
         clock: &mut ServerClock,
-        done: &mut EpisodeSink<'_>,
     ) {
         let asked = !self.outstanding.is_empty();
         if let (Some(left), Some(open)) = (delivery.left_at, &mut self.open) {
@@ -55,7 +54,7 @@ impl ClientState {
             open.received = open.received.saturating_add(delivery.received);
         }
         if self.thread == Thread::Unknown {
-            self.silence(time, done);
+            self.silence(time);
         }
         let links = links.iter().copied().chain(std::iter::repeat(None));
         for (event, link) in delivery.events.iter().zip(links) {
@@ -84,7 +83,7 @@ impl ClientState {
                 && self.outstanding.is_empty()
                 && self.open.as_ref().is_some_and(|open| open.requests > 0);
             if idle || answered {
-                self.close(done);
+                self.close();
                 self.begin(time);
             }
         }
@@ -158,14 +157,14 @@ impl ClientState {
     }
 
     /// Ends the episode, without context switches, where the wire has been silent for long enough.
-    fn silence(&mut self, time: u64, done: &mut EpisodeSink<'_>) {
+    fn silence(&mut self, time: u64) {
         let over = self.open.as_ref().is_some_and(|open| {
             open.last_sent.is_some_and(|sent| {
                 time.saturating_sub(sent.max(self.answered_at)) > self.spans.silence
             })
         });
         if over && self.outstanding.is_empty() {
-            self.close(done);
+            self.close();
             self.busy_from = None;
             if !self.waiting.is_empty() {
                 self.begin(time);
@@ -174,9 +173,9 @@ impl ClientState {
     }
 
     /// The connection went to another process, which answers the last events. Of that process only the wire is known.
-    fn went(&mut self, time: u64, done: &mut EpisodeSink<'_>) {
+    fn went(&mut self, time: u64) {
         self.thread = Thread::Unknown;
-        self.close(done);
+        self.close();
         self.busy_from = None;
         self.waiting.keep_last();
         self.begin(time);
@@ -184,21 +183,15 @@ impl ClientState {
 
     /// Messages came from the client, and the server has rested for `rested` since the client waits; where
     /// the episode stands that they belong to.
-    pub(crate) fn sent(
-        &mut self,
-        time: u64,
-        sent: &SentRequests,
-        rested: u64,
-        done: &mut EpisodeSink<'_>,
-    ) -> TreePosition {
+    pub(crate) fn sent(&mut self, time: u64, sent: &SentRequests, rested: u64) -> TreePosition {
         self.threads.sent(time, !sent.questions.is_empty());
         if self.threads.is_gone() && self.thread != Thread::Unknown {
-            self.went(time, done);
+            self.went(time);
         }
         if self.thread == Thread::Unknown {
-            self.silence(time, done);
+            self.silence(time);
         } else {
-            self.follow(time, None, done);
+            self.follow(time, None);
         }
         // A program that draws frame after frame, and never waits for X, ends one with the next.
         if sent.draws
@@ -206,7 +199,7 @@ impl ClientState {
             && open.ticks_again(time, self.spans.frame)
         {
             let next = open.next_tick();
-            self.close(done);
+            self.close();
             self.open = Some(next);
         }
         let open = self
@@ -258,7 +251,7 @@ impl ClientState {
             while let Some(open) = &mut self.open
                 && let Some(next) = open.next_frame(self.names.frame.clone())
             {
-                self.close(done);
+                self.close();
                 self.open = Some(next);
             }
         }
@@ -309,7 +302,7 @@ impl ClientState {
         }
         if !self.waiting.is_empty() {
             // What it wrote ends what it did before it reads the next event.
-            self.close(done);
+            self.close();
             self.begin(time);
         }
         position

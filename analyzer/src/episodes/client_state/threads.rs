@@ -1,6 +1,6 @@
 //! The threads of a client: the end of each of their waits shows whether the client was quiet.
 
-use super::{ClientState, EpisodeSink};
+use super::ClientState;
 use crate::activity::delays::{BRIEF, HANDED_ON_WITHIN};
 use crate::activity::threads::{State, Step};
 use crate::episodes::client_threads::{JointWait, Woken};
@@ -25,16 +25,16 @@ struct Ended {
 
 impl ClientState {
     /// A thread of its process changed its state.
-    pub(crate) fn step(&mut self, step: &Step, done: &mut EpisodeSink<'_>) {
+    pub(crate) fn step(&mut self, step: &Step) {
         let woken = self.threads.step(step);
         if woken.is_some_and(|woken| woken.proved) {
-            self.was_quiet(step.time, done);
+            self.was_quiet(step.time);
         }
-        self.follow(step.time, woken, done);
+        self.follow(step.time, woken);
     }
 
     /// Follows the common state of the threads; `woken` is the one that runs now after a wait.
-    pub(super) fn follow(&mut self, time: u64, woken: Option<Woken>, done: &mut EpisodeSink<'_>) {
+    pub(super) fn follow(&mut self, time: u64, woken: Option<Woken>) {
         if self.threads.is_gone() {
             return;
         }
@@ -77,7 +77,7 @@ impl ClientState {
                             && time.saturating_sub(since) < BRIEF
                             && woken.is_some_and(|woken| woken.since < since),
                     };
-                    self.woke(time, &ended, done);
+                    self.woke(time, &ended);
                 }
             }
             State::Waiting if matches!(before, Thread::Blocked { .. }) => {}
@@ -154,9 +154,9 @@ impl ClientState {
     }
 
     /// A thread has waited for work, and was taken to be in the middle of some: what came begins now.
-    fn was_quiet(&mut self, time: u64, done: &mut EpisodeSink<'_>) {
+    fn was_quiet(&mut self, time: u64) {
         if std::mem::take(&mut self.mid_way) && !self.waiting.is_empty() {
-            self.close(done);
+            self.close();
             self.busy_from = None;
             self.begin(time);
         }
@@ -176,7 +176,7 @@ impl ClientState {
     }
 
     /// The threads run again after all waited.
-    fn woke(&mut self, time: u64, ended: &Ended, done: &mut EpisodeSink<'_>) {
+    fn woke(&mut self, time: u64, ended: &Ended) {
         let Ended {
             since,
             wait,
@@ -220,7 +220,7 @@ impl ClientState {
         if !self.waiting.is_empty() {
             // It reads them now.
             if self.open.is_none() || quiet.is_some() {
-                self.close(done);
+                self.close();
                 self.busy_from = None;
                 self.begin(time);
                 if let Some(open) = &mut self.open {
@@ -249,7 +249,7 @@ impl ClientState {
             {
                 open.unsure = Some(Unsure::WaitForThread);
             }
-            self.close(done);
+            self.close();
             self.busy_from = None;
             self.open = Some(OpenEpisode::new(None, self.names.timer.clone(), time, time));
         }

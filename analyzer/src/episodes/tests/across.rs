@@ -105,18 +105,17 @@ fn episodes(of: Vec<(u64, TimelineEvent)>) -> Vec<Episode> {
     });
     // On this machine.
     tracker.set_server(Some(SERVER));
-    let mut found = Vec::new();
-    let mut on = |episode: Episode| found.push(episode);
     for client in [A, B, C] {
         let opened = TimelineEvent::Opened { client, pid: None };
-        tracker.happened(0, &opened, &mut |_| {}, &mut on);
-        tracker.happened(MS, &sends(client, 1, None), &mut |_| {}, &mut on);
+        tracker.happened(0, &opened);
+        tracker.happened(MS, &sends(client, 1, None));
     }
     for (time, timeline_event) in of {
-        tracker.happened(time * MS, &timeline_event, &mut |_| {}, &mut on);
+        tracker.happened(time * MS, &timeline_event);
     }
-    tracker.finish(10_000 * MS, &mut on);
-    found.retain(|one| one.landmark.as_str() != "Start-up");
+    tracker.finish(10_000 * MS);
+    let mut found = tracker.finished;
+    found.retain(|one| one.settled && one.landmark.as_str() != "Start-up");
     found
 }
 
@@ -374,29 +373,31 @@ fn an_unasked_event_is_part_of_the_event_that_comes_with_it_and_is_awaited() {
 
 #[test]
 fn the_effects_of_an_unseen_client_count_for_themselves() {
-    let (mut audience, mut found) = (Audience::default(), Vec::new());
-    let mut on = |one: Episode| found.push((one.client, one.is_led_to(), one.latency() / MS));
+    let mut audience = Audience::default();
     for client in [B, C] {
-        audience.happened(&TimelineEvent::Joined(client), &mut on);
+        audience.happened(&TimelineEvent::Joined(client));
     }
-    chain()
-        .into_iter()
-        .for_each(|one| audience.take(one, &mut on));
-    assert_eq!(audience.finish(&mut on), 2);
+    chain().into_iter().for_each(|one| audience.take(one));
+    assert_eq!(audience.finish(), 2);
+    let found = audience.ready.iter();
+    let found: Vec<_> = found
+        .map(|one| (one.client, one.is_led_to(), one.latency() / MS))
+        .collect();
     assert_eq!(found, [(B, false, 131), (C, true, 30)]);
 }
 
 #[test]
 fn what_others_make_an_unseen_client_do_is_left_out() {
-    let (mut audience, mut found) = (Audience::default(), Vec::new());
-    let mut on = |one: Episode| found.push((one.client, one.is_led_to()));
+    let mut audience = Audience::default();
     for client in [A, B] {
-        audience.happened(&TimelineEvent::Joined(client), &mut on);
+        audience.happened(&TimelineEvent::Joined(client));
     }
     let (all, of_c) = (chain(), |one: &&Episode| one.client == C);
     let left_out = all.iter().filter(of_c).count() as u64;
-    all.into_iter().for_each(|one| audience.take(one, &mut on));
-    assert_eq!(audience.finish(&mut on), left_out);
+    all.into_iter().for_each(|one| audience.take(one));
+    assert_eq!(audience.finish(), left_out);
+    let found = audience.ready.iter();
+    let found: Vec<_> = found.map(|one| (one.client, one.is_led_to())).collect();
     assert!(left_out > 0 && found.iter().all(|(client, _)| *client != C));
     assert!(found.contains(&(B, true)), "{found:?}");
 }

@@ -15,9 +15,12 @@ fn report(display: &Display, client: Option<&str>) -> (EpisodesReport, Vec<Conne
     let (mut summary, mut told) = (TraceSummary::default(), Vec::new());
     pipeline.run_records(display.records.iter().cloned(), |observation| {
         summary.observe(observation);
-        episodes.observe_both(observation, |_| {}, |episode| told.push(episode.client));
+        episodes.observe(observation);
+        told.extend(episodes.settled().map(|episode| episode.client));
     });
-    let findings = episodes.finish_with(|episode| told.push(episode.client));
+    episodes.end();
+    told.extend(episodes.settled().map(|episode| episode.client));
+    let findings = episodes.findings;
     (EpisodesReport::new("it", &summary, &findings), told)
 }
 
