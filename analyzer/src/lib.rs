@@ -1,47 +1,31 @@
-//! The analyses, from a trace to results: the one forward pass over its records, the prices of what is seen in it,
-//! the execution profile, the comparison of servers. How results look is `views`' to say.
+//! The analyses, from a trace to reports. Two types come first:
 //!
-//! Pure: it takes records and returns values. It opens no file, reads no clock and prints nothing. What a
-//! message means is `protocol`'s and `session`'s to say and what it costs is `cost-model`'s; here they are
-//! put together in the order of the trace, in bounded memory.
+//! - [`Pipeline`] takes the records of a trace in one forward pass and emits [`Observation`]s: each message with its
+//!   context ([`Seen`]), and each fact that becomes known later.
+//! - [`Profile`] is the largest of the analyses that take those observations: where server time goes, by request.
+//!
+//! The other analyses take the same observations, one folder each: [`Episodes`], [`RoundTrips`], [`Stalls`],
+//! [`Statistics`], [`Resources`], and what combines them. Reports are plain values; `views` prints them.
+//!
+//! Pure: the crate takes records and returns values. It opens no file, reads no clock and prints nothing, and it holds
+//! a window of the trace, never all of it.
 
-mod activity;
-mod budget;
 mod callers;
-mod checkpoint;
-mod clients_now;
-mod code_stacks;
-mod comparison;
-mod device_grabs;
-mod difference;
-mod elapsed;
-mod emulated_link;
+mod comparisons;
 mod episodes;
-mod facts;
 mod figures;
-mod label;
+mod input;
 mod link;
 mod live;
-mod live_pass;
-mod marks;
-mod measured;
-mod observation;
-mod pattern;
 mod pipeline;
-mod played;
 mod profile;
-mod recorded_server;
-mod reorder;
-mod report_times;
-mod request_stacks;
+mod recording;
 mod resources;
+mod round_trips;
 mod roundtrips;
-mod running;
 mod scrub;
-mod seen;
-mod server_grab;
+mod server_time;
 mod stalls;
-mod start_up;
 mod statistics;
 #[doc(hidden)]
 #[allow(clippy::unwrap_used, reason = "tests alone use the module")]
@@ -49,31 +33,24 @@ mod statistics;
 pub mod testing;
 #[cfg(test)]
 mod testing_display;
+mod text;
+mod threads;
 #[cfg(test)]
 mod together_tests;
-mod trace_summary;
-mod units;
-mod user_input;
-mod waits;
-mod warnings;
 
-pub use activity::figures::ActivityFigures;
-pub use activity::run_times::ServerRuns;
-pub use activity::threads::Step;
-pub use budget::{Budget, BudgetCounts, BudgetError, BudgetLine, BudgetVerdict, Found};
+pub use callers::code_stacks::{CodeStacks, StackNames};
+pub use callers::running::{ClientSample, RUNS, RanIn, Running, RunningReport, StackRun};
 pub use callers::{
     CallerReport, Callers, CallersReport, FunctionReport, RequestCount, StackWaits, interpreted,
     place_of, program_functions,
 };
-pub use clients_now::report::{
-    ClientNow, GrabNow, HeldNow, NowReport, RateNow, RowNow, WaitNow, WatchingCost,
+pub use comparisons::budget::{
+    Budget, BudgetCounts, BudgetError, BudgetLine, BudgetVerdict, Found,
 };
-pub use clients_now::{ClientsNow, NowOptions};
-pub use code_stacks::{CodeStacks, StackNames};
-pub use comparison::{
+pub use comparisons::comparison::{
     ComparedRequest, ComparedServer, Comparison, RecordedTime, RequestOnServer, share,
 };
-pub use difference::{
+pub use comparisons::difference::{
     Difference, DifferenceRow, Figures, FiguresOfRun, LEVEL, Quantity, Sample, SideReport,
     ValuesReport, chances,
 };
@@ -88,17 +65,21 @@ pub use episodes::{
     Unmatched, Unsure,
 };
 pub use figures::{FigureDefinition, figure_at, figures};
-pub use link::{LinkFinding, LinkKind, LinkReport, SpreadReport};
-pub use live::LiveProfile;
-pub use live_pass::{Follows, LivePass};
-pub use marks::Marks;
-pub use measured::Basis;
-pub use pattern::matches as name_matches;
-pub use pipeline::{Observation, Pipeline, Seen};
-pub use played::{
+pub use input::marks::Marks;
+pub use input::played::{
     ActionReport, HistogramCell, Played, PlayedAction, PlaysReport, RunReport,
     SpreadReport as LatencySpread, play_mark,
 };
+pub use input::user_input::{InputWindow, UserInput, UserInputs};
+pub use link::{LinkFinding, LinkKind, LinkReport, SpreadReport};
+pub use live::LiveProfile;
+pub use live::clients_now::report::{
+    ClientNow, GrabNow, HeldNow, NowReport, RateNow, RowNow, WaitNow, WatchingCost,
+};
+pub use live::clients_now::{ClientsNow, NowOptions};
+pub use pipeline::live_pass::{Follows, LivePass};
+pub use pipeline::start_up::{StartUpParts, StartUpReport};
+pub use pipeline::{Observation, Pipeline, Seen};
 pub use profile::groups::By;
 pub use profile::partition::PartitionReport;
 pub use profile::pricing::Pricer;
@@ -111,7 +92,13 @@ pub use profile::stacks::Stack;
 pub use profile::tally::Line;
 pub use profile::total::TotalReport;
 pub use profile::{BasisOption, Blocking, Profile, TransportLine, profile_trace};
-pub use recorded_server::{recorded_host, recorded_server};
+pub use recording::activity::ActivityFigures;
+pub use recording::recorded_server::{recorded_host, recorded_server};
+pub use recording::run_times::ServerRuns;
+pub use recording::trace_summary::{
+    ConnectionSummary, CpuFigures, MissingParts, TraceSummary, identity, is_timed,
+};
+pub use recording::warnings::{Warning, WarningKind, Warnings};
 pub use resources::report::{
     ClientResources, HeldOverTime, KindResources, PixelFormatReport, RemainderReport,
     ResourceReport, SizeReport, SummedClients, SummedKind,
@@ -122,13 +109,12 @@ pub use roundtrips::report::{
     Suggestion, TotalRoundTrips, Wait,
 };
 pub use roundtrips::{RoundTripOptions, RoundTrips, TRIED};
-pub use running::{ClientSample, RUNS, RanIn, Running, RunningReport, StackRun};
 pub use scrub::{Scrubbed, Scrubber};
+pub use server_time::Basis;
 pub use stalls::grabs::Grabs;
 pub use stalls::grabs::report::{GrabLine, GrabReport, GrabWaiter};
 pub use stalls::report::{StallLine, StallWaiter, StallingClient, StallsReport};
 pub use stalls::{FRAME_MS, Stalls};
-pub use start_up::{StartUpParts, StartUpReport};
 pub use statistics::distribution::Distribution;
 pub use statistics::histogram::Cell;
 pub use statistics::report::{
@@ -136,10 +122,7 @@ pub use statistics::report::{
     StatisticsReport,
 };
 pub use statistics::{Category, MessageStatistics, Statistics};
-pub use trace_summary::{
-    ConnectionSummary, CpuFigures, MissingParts, TraceSummary, identity, is_timed,
-};
-pub use units::percent;
-pub use user_input::{InputWindow, UserInput, UserInputs};
-pub use warnings::{Warning, WarningKind, Warnings};
+pub use text::pattern::matches as name_matches;
+pub use text::units::percent;
+pub use threads::thread_states::Step;
 pub use x11prof_server_model::{Charge, TransportPart};

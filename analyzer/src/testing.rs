@@ -7,7 +7,7 @@ use x11prof_trace::{
 
 use crate::pipeline::Pipeline;
 use crate::profile::Profile;
-use crate::trace_summary::TraceSummary;
+use crate::recording::trace_summary::TraceSummary;
 
 /// The root window of the synthetic server.
 pub const ROOT: u32 = 0x100;

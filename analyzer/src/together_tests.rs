@@ -9,13 +9,13 @@ use crate::pipeline::{Observation, Pipeline};
 use crate::profile::groups::By;
 use crate::profile::report::ProfileReport;
 use crate::profile::{BasisOption, Blocking, Profile};
+use crate::recording::trace_summary::TraceSummary;
 use crate::roundtrips::{RoundTripOptions, RoundTrips};
 use crate::stalls::report::StallsReport;
 use crate::stalls::{FRAME_MS, Stalls};
 use crate::statistics::Statistics;
 use crate::statistics::report::{HistogramOptions, StatisticsReport};
 use crate::testing::*;
-use crate::trace_summary::TraceSummary;
 
 const COSTS: &str = r#"
 format = 1

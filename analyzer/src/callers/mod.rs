@@ -1,7 +1,9 @@
 //! Where in the programs the waits for replies began: stacks that `record --stacks` copied, or those of the requests, joined
 //! with the round trips.
 
+pub(crate) mod code_stacks;
 mod report;
+pub(crate) mod running;
 #[cfg(test)]
 mod tests;
 
@@ -11,7 +13,7 @@ use rustc_hash::FxHashMap;
 use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control};
 
-use crate::code_stacks::STACKS;
+use crate::callers::code_stacks::STACKS;
 use crate::pipeline::{Observation, Seen};
 pub use report::{
     CallerReport, CallersReport, FunctionReport, RequestCount, StackWaits, interpreted, place_of,

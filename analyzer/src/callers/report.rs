@@ -7,8 +7,8 @@ use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, StackFrame};
 
 use super::{Callers, Met, Waits};
-use crate::code_stacks::{CodeStack, CodeStacks, StackNames};
-use crate::trace_summary::TraceSummary;
+use crate::callers::code_stacks::{CodeStack, CodeStacks, StackNames};
+use crate::recording::trace_summary::TraceSummary;
 
 /// Libraries that ask for others: their callers are of interest.
 const LIBRARIES: [&str; 19] = [

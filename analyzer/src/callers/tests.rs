@@ -3,7 +3,7 @@
 use x11prof_trace::{ConnectionId, Control, Direction, StackFrame};
 
 use super::{Callers, CallersReport, FunctionReport, program_functions};
-use crate::code_stacks::CodeStacks;
+use crate::callers::code_stacks::CodeStacks;
 use crate::pipeline::Pipeline;
 use crate::testing::*;
 

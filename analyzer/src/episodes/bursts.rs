@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::episode::Episode;
-use crate::label::Label;
+use crate::text::label::Label;
 
 /// Fewer frames than this are no animation.
 const FEWEST: u64 = 5;

@@ -22,8 +22,8 @@ use super::queue::Queue;
 use super::states::BusyState;
 use super::thread::Thread;
 use super::timeline_event::About;
-use crate::activity::delays::BRIEF;
-use crate::activity::server_ready::ServerReady;
+use crate::threads::delays::BRIEF;
+use crate::threads::server_ready::ServerReady;
 
 /// The durations that decide what belongs together, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]

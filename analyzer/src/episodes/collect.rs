@@ -15,8 +15,8 @@ use super::timeline_event::{About, Arrival, Delivery, Place, SentRequests, Timel
 use super::user::definition::EventDefinitions;
 use super::user::matching::Matcher;
 use super::windows;
-use crate::label::Label;
 use crate::pipeline::{Observation, Seen};
+use crate::text::label::Label;
 
 /// Bytes of an error (the core protocol, section 1).
 const ERROR: u64 = 32;

@@ -11,7 +11,7 @@ pub use super::owner::{Owner, Parts};
 use super::states::Busy;
 use super::tree::Tree;
 use super::user::tag::Tags;
-use crate::label::Label;
+use crate::text::label::Label;
 
 /// The stimulus of an episode (thesis, section 4.3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

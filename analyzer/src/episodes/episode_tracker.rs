@@ -13,8 +13,8 @@ use super::clock::ServerClock;
 use super::episode::Episode;
 use super::server::ServerActivity;
 use super::timeline_event::{Delivery, SentRequests, TimelineEvent, Wait};
-use crate::activity::runnable::Runnable;
-use crate::activity::threads::Step;
+use crate::threads::runnable::Runnable;
+use crate::threads::thread_states::Step;
 
 /// Connections followed at once, at most.
 const MAX_CLIENTS: usize = 4096;

@@ -17,10 +17,10 @@ use super::series::{ProcessorOwner, Series};
 use super::states::Busy;
 use super::tree::Tree;
 use super::user::instances::Instances;
-use crate::activity::threads::Step;
-use crate::label::Label;
 use crate::pipeline::Observation;
 use crate::statistics::distribution::Distribution;
+use crate::text::label::Label;
+use crate::threads::thread_states::Step;
 
 /// Episodes kept one by one at most: the longest.
 const MAX_EPISODES: usize = 10_000;

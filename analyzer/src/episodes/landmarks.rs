@@ -4,8 +4,8 @@ use rustc_hash::FxHashMap;
 use x11prof_protocol::Symbol;
 
 use super::episode::{Episode, Owner, Parts, Trigger};
-use crate::label::Label;
 use crate::statistics::distribution::Distribution;
+use crate::text::label::Label;
 
 /// Landmarks kept at most; all others count as one.
 const MAX_LANDMARKS: usize = 2000;

@@ -7,7 +7,7 @@ use x11prof_protocol::Symbol;
 
 use super::cause::{Cause, ServerCause};
 use super::episode::{Episode, Owner, Parts};
-use crate::label::Label;
+use crate::text::label::Label;
 
 /// A location of time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -51,8 +51,8 @@ mod windows;
 use x11prof_cost_model::Network;
 use x11prof_trace::{Control, Timestamp};
 
-use crate::activity::delays::SILENCE;
 use crate::pipeline::Observation;
+use crate::threads::delays::SILENCE;
 use audience::Audience;
 use client_state::Spans;
 use collect::Collector;

@@ -11,7 +11,7 @@ use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use super::outline::SHORTEST_WAIT;
 use super::windows;
-use crate::device_grabs::{Device, DeviceGrab, GrabStep};
+use crate::pipeline::device_grabs::{Device, DeviceGrab, GrabStep};
 use crate::pipeline::{Observation, Seen};
 
 /// Windows whose properties are known, and phases that go on, at most.

@@ -13,8 +13,8 @@ use super::states::{Busy, BusyState};
 use super::stimulus::{Shape, Stimulus};
 use super::timeline_event::{About, SentRequests};
 use super::user::tag::Tags;
-use crate::activity::delays::WOKEN_WITHIN;
-use crate::label::Label;
+use crate::text::label::Label;
+use crate::threads::delays::WOKEN_WITHIN;
 
 /// The number of frames that make a burst, in the middle of a handling.
 const MANY_FRAMES: u64 = 5;

@@ -11,7 +11,7 @@ use super::episode::{Child, Owner, SHORTEST_CHILD, without};
 use super::kinds::Kinds;
 use super::timeline_event::About;
 use super::tree::Tree;
-use crate::label::Label;
+use crate::text::label::Label;
 
 /// Children kept of an episode.
 const MAX_CHILDREN: usize = 64;

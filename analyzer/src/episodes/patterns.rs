@@ -10,8 +10,8 @@ use x11prof_trace::{ConnectionId, Timestamp};
 use super::episode::{Episode, Parts, Trigger};
 use super::location::Location;
 use super::tree::Tree;
-use crate::label::Label;
 use crate::statistics::distribution::Distribution;
+use crate::text::label::Label;
 
 /// Pairs of tree and landmark at most. The next 500 trees count without a landmark, all others as one.
 const MAX_OF_LANDMARKS: usize = 2000;

@@ -16,7 +16,7 @@ mod user;
 use serde::Serialize;
 
 use super::findings::Findings;
-use crate::trace_summary::TraceSummary;
+use crate::recording::trace_summary::TraceSummary;
 
 pub use blame::{BlameReport, Blamed, PathReport};
 pub use episode::{ChildReport, EpisodeReport, HeldUpReport};

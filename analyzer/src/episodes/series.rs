@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::activity::threads;
+use crate::threads::thread_states::{self, State};
 
 /// Steps at most: twice as long ones take their place when there are more.
 const MAX_STEPS: usize = 1000;
@@ -138,10 +138,14 @@ impl Series {
     }
 
     /// A thread changed its state; `whose` says whose a process is.
-    pub(crate) fn switch(&mut self, step: &threads::Step, whose: impl Fn(u32) -> ProcessorOwner) {
+    pub(crate) fn switch(
+        &mut self,
+        step: &thread_states::Step,
+        whose: impl Fn(u32) -> ProcessorOwner,
+    ) {
         self.switches = true;
         match step.now {
-            threads::State::Running { since, .. } => {
+            State::Running { since, .. } => {
                 self.running.insert(step.tid, (step.pid, since));
             }
             _ => {
@@ -178,7 +182,7 @@ impl Series {
 #[cfg(test)]
 mod tests {
     use super::{FIRST_STEP, MAX_STEPS, ProcessorOwner, Series};
-    use crate::activity::threads::Threads;
+    use crate::threads::thread_states::Threads;
     use x11prof_trace::{Switch, SwitchKind, Timestamp};
 
     #[test]

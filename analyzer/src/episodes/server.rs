@@ -8,10 +8,10 @@ use super::across::causal_edge::EpisodeId;
 use super::cause::ServerCause;
 use super::episode::{Episode, Owner};
 use super::timeline_event::Shown;
-use crate::activity::delays::{HANDED_ON_WITHIN, WOKEN_WITHIN};
-use crate::activity::server_ready::ServerReady;
-use crate::activity::server_runs::Runs;
-use crate::activity::threads::Step;
+use crate::server_time::server_runs::Runs;
+use crate::threads::delays::{HANDED_ON_WITHIN, WOKEN_WITHIN};
+use crate::threads::server_ready::ServerReady;
+use crate::threads::thread_states::Step;
 
 /// Runs, and pictures of a client, that are remembered.
 const REMEMBERED: usize = 256;

@@ -9,8 +9,8 @@ use x11prof_trace::{ConnectionId, Timestamp};
 use super::across::path_step::PathStep;
 use super::cause::{Cause, ServerCause};
 use super::episode::{Child, Episode, Owner, Parts, Trigger, without};
-use crate::label::Label;
-use crate::start_up::StartUpReport;
+use crate::pipeline::start_up::StartUpReport;
+use crate::text::label::Label;
 
 /// The landmark of the start of a client that shows nothing: until its first rest.
 const NOTHING_SHOWN: &str = "Start-up, nothing shown";

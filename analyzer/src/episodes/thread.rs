@@ -3,7 +3,7 @@
 use super::cause::{Cause, ServerCause};
 use super::episode::Owner;
 use super::timeline_event::Wait;
-use crate::activity::delays::WOKEN_WITHIN;
+use crate::threads::delays::WOKEN_WITHIN;
 
 /// The common state of the threads that speak for a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

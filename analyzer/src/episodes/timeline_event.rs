@@ -7,8 +7,8 @@ use super::across::causal_keys::{CausalKey, CausalRequest};
 use super::kinds::Kinds;
 use super::stimulus::Stimulus;
 use super::user::tag::Tags;
-use crate::activity::threads::Step;
-use crate::label::Label;
+use crate::text::label::Label;
+use crate::threads::thread_states::Step;
 
 /// An event of the timeline.
 #[derive(Debug, Clone)]

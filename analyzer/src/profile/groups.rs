@@ -11,7 +11,7 @@ use x11prof_session::{
 };
 use x11prof_trace::{ConnectionId, Control};
 
-use crate::code_stacks::StackNames;
+use crate::callers::code_stacks::StackNames;
 use crate::pipeline::{Observation, Seen};
 use crate::profile::copies::{Copies, DrawableKey, PixmapGeneration};
 use crate::profile::tally::{Line, Tally};

@@ -5,11 +5,11 @@ use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::{ConnectionId, Control};
 
 use super::groups::GroupKey;
-use crate::measured::{
+use crate::pipeline::{Observation, Seen};
+use crate::recording::recorded_server::recorded_server;
+use crate::server_time::{
     Divided, Division, Evidence, Rate, RequestId, Share, Source, UnclaimedRuns, Work,
 };
-use crate::pipeline::{Observation, Seen};
-use crate::recorded_server::recorded_server;
 use x11prof_server_model::{Charge, ClientId, TransportPart};
 
 /// The sums that a charge's share of a run is added to.

@@ -28,11 +28,11 @@ use x11prof_protocol::{Message, Symbol};
 use x11prof_server_model::{ClientId, TransportPart};
 use x11prof_trace::{Reader, Timestamp, TraceError};
 
-use crate::code_stacks::StackNames;
-use crate::measured::{Basis, Rate, Share};
+use crate::callers::code_stacks::StackNames;
 use crate::pipeline::{Observation, Pipeline, Seen};
-use crate::trace_summary::TraceSummary;
-use crate::warnings::Warnings;
+use crate::recording::trace_summary::TraceSummary;
+use crate::recording::warnings::Warnings;
+use crate::server_time::{Basis, Rate, Share};
 use carrying::CarryingRatios;
 use groups::{By, GroupKey, Groups};
 pub use measuring::BasisOption;

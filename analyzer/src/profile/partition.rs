@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::activity::figures::ActivityFigures;
 use crate::profile::total::TotalReport;
-use crate::units::duration_ms;
+use crate::recording::activity::ActivityFigures;
+use crate::text::units::duration_ms;
 
 /// Table 8's line. Times are milliseconds; null where the kernel's figure is not in the trace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

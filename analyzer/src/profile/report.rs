@@ -4,17 +4,17 @@
 use serde::{Deserialize, Serialize};
 use x11prof_cost_model::{Brought, Clock};
 
+use crate::callers::running::RunningReport;
 use crate::link::LinkReport;
-use crate::measured::Basis;
+use crate::pipeline::start_up::StartUpReport;
 use crate::profile::partition::PartitionReport;
 use crate::profile::scales::ScaleReport;
 use crate::profile::total::TotalReport;
+use crate::recording::warnings::Warning;
 use crate::resources::report::ResourceReport;
-use crate::running::RunningReport;
+use crate::server_time::Basis;
 use crate::stalls::grabs::report::GrabReport;
 use crate::stalls::report::StallsReport;
-use crate::start_up::StartUpReport;
-use crate::warnings::Warning;
 
 /// An execution profile. Times are milliseconds, percentages 0 to 100.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,6 @@
 use x11prof_cost_model::{Cost, Network};
 
 use crate::link::LinkReport;
-use crate::measured::Basis;
 use crate::profile::partition::PartitionReport;
 use crate::profile::report::{
     ConnectionReport, EventReport, GroupReport, NetworkReport, OwnReport, ProfileReport,
@@ -13,9 +12,10 @@ use crate::profile::tally::Line;
 use crate::profile::total::TotalReport;
 use crate::profile::transport::PARTS;
 use crate::profile::{Blocking, Profile};
-use crate::trace_summary::TraceSummary;
-use crate::units::{duration_ms, ms, percent};
-use crate::warnings::{Warning, WarningKind};
+use crate::recording::trace_summary::TraceSummary;
+use crate::recording::warnings::{Warning, WarningKind};
+use crate::server_time::Basis;
+use crate::text::units::{duration_ms, ms, percent};
 use x11prof_server_model::TransportPart;
 
 /// The version of the JSON.

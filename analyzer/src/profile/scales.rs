@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use x11prof_protocol::Symbol;
 
-use crate::pattern::matches;
+use crate::text::pattern::matches;
 
 /// The largest factor: no server is slower by more, and sums of times stay numbers.
 const MAX_FACTOR: f64 = 1e6;

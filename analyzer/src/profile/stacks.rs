@@ -10,8 +10,8 @@ use x11prof_trace::ConnectionId;
 
 use super::groups::{GroupKey, Groups};
 use super::measuring::Key;
-use crate::measured::{Rate, Share};
-use crate::trace_summary::TraceSummary;
+use crate::recording::trace_summary::TraceSummary;
+use crate::server_time::{Rate, Share};
 
 /// Stacks kept. What is beyond them is added up by request alone.
 const STACKS_LIMIT: usize = 100_000;

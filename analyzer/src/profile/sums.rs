@@ -11,8 +11,8 @@ use super::scales::Scales;
 use super::stacks::Stacks;
 use super::tally::Tally;
 use super::transport::{TransportLine, index};
-use crate::measured::Share;
-use crate::warnings::Warnings;
+use crate::recording::warnings::Warnings;
+use crate::server_time::Share;
 
 /// Sums over all charges.
 #[derive(Default)]

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use x11prof_cost_model::{Basis, Cost, Micros, Network};
 use x11prof_server_model::{Charge, Crossing, TransportPart};
 
-use crate::measured::{Rate, Share};
+use crate::server_time::{Rate, Share};
 
 /// Sums over the requests under one key.
 #[derive(Debug, Clone, Default)]

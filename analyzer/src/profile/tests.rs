@@ -4,12 +4,12 @@ use x11prof_cost_model::{Clock, Micros, Network, ServerParameters, Substitutions
 use x11prof_server_model::TransportPart;
 use x11prof_trace::{Control, Direction, Reader, Record, Switch, SwitchKind, Timestamp};
 
-use crate::comparison::Comparison;
+use crate::comparisons::comparison::Comparison;
 use crate::profile::report::ProfileReport;
 use crate::profile::{Blocking, Profile, profile_trace};
+use crate::recording::trace_summary::identity;
+use crate::recording::warnings::WarningKind;
 use crate::testing::*;
-use crate::trace_summary::identity;
-use crate::warnings::WarningKind;
 
 /// Two requests with a cost of their own, and transport in round figures.
 const TINY: &str = r#"

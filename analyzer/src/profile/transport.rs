@@ -4,7 +4,7 @@ use x11prof_cost_model::Cost;
 use x11prof_server_model::TransportPart;
 
 use super::tally::measured;
-use crate::measured::{Rate, Share};
+use crate::server_time::{Rate, Share};
 
 /// Sums of one part of transport.
 #[derive(Debug, Clone, Copy, Default)]

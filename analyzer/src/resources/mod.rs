@@ -18,10 +18,10 @@ use x11prof_protocol::{Message, Symbol};
 use x11prof_session::{ClientId, PixmapFormat, Resource, ResourceChange, Session};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
-use crate::code_stacks::StackNames;
-use crate::elapsed::Elapsed;
+use crate::callers::code_stacks::StackNames;
+use crate::pipeline::elapsed::Elapsed;
 use crate::pipeline::{Observation, Seen};
-use crate::trace_summary::TraceSummary;
+use crate::recording::trace_summary::TraceSummary;
 use clients::{ClientUse, Clients, Remainder, RemainderKey};
 use kind_use::{Held, KindUse, size};
 

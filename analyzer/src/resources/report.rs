@@ -4,10 +4,10 @@
 use serde::{Deserialize, Serialize};
 use x11prof_trace::Timestamp;
 
+use crate::recording::trace_summary::TraceSummary;
 use crate::resources::kind_use::{KindUse, LISTED_LIMIT, pixels_created};
 use crate::resources::{ClientUse, Resources};
-use crate::trace_summary::TraceSummary;
-use crate::units::duration_ms;
+use crate::text::units::duration_ms;
 use x11prof_session::ResourceKind;
 
 /// Resources of the clients in the server. Times are milliseconds from the trace's first record.

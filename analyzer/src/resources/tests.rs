@@ -4,10 +4,10 @@ use x11prof_protocol::Symbol;
 use x11prof_trace::Record;
 
 use crate::pipeline::Pipeline;
+use crate::recording::trace_summary::TraceSummary;
 use crate::resources::Resources;
 use crate::resources::report::{KindResources, ResourceReport};
 use crate::testing::*;
-use crate::trace_summary::TraceSummary;
 
 fn run(trace: &Synthetic) -> ResourceReport {
     let (mut resources, mut summary) = (Resources::default(), TraceSummary::default());

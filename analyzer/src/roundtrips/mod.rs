@@ -15,10 +15,10 @@ use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use crate::episodes::Episode;
-use crate::pattern::means;
+use crate::pipeline::start_up::StartUpReport;
 use crate::pipeline::{Observation, Seen};
-use crate::start_up::StartUpReport;
-use crate::waits::{Answer, AnswerKind};
+use crate::round_trips::{Answer, AnswerKind};
+use crate::text::pattern::means;
 pub use insights::TRIED;
 use insights::{Context, Insights};
 use places::Places;

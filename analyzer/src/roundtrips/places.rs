@@ -7,7 +7,7 @@ use x11prof_trace::ConnectionId;
 
 use super::round_trip::{Kind, RoundTrip, Waited};
 use crate::episodes::Episode;
-use crate::label::Label;
+use crate::text::label::Label;
 
 /// Places and requests counted apart, at most; what comes after them has no place.
 const COUNTED: usize = 1 << 13;

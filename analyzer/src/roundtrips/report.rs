@@ -11,8 +11,8 @@ use super::insights::Finding;
 use super::round_trip::{Kind, Waited};
 use super::together::{Beyond, Together};
 use crate::callers::{CallerReport, CallersReport};
-use crate::label::Label;
-use crate::start_up::StartUpReport;
+use crate::pipeline::start_up::StartUpReport;
+use crate::text::label::Label;
 
 /// The version of the JSON.
 const FORMAT: u32 = 1;

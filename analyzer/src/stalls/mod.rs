@@ -18,9 +18,9 @@ use x11prof_cost_model::{CostTable, Micros, ServerParameters, Substitutions};
 use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
-use crate::activity::delays::{HANDED_ON_WITHIN, WOKEN_WITHIN};
-use crate::activity::server_runs::Runs;
 use crate::pipeline::{Observation, Seen};
+use crate::server_time::server_runs::Runs;
+use crate::threads::delays::{HANDED_ON_WITHIN, WOKEN_WITHIN};
 use grabs::Grabs;
 use queue::{Queue, WaitingClient};
 use stall::{HoldKind, Stall, Waited};

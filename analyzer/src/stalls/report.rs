@@ -7,8 +7,8 @@ use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::Stalls;
 use super::stall::{HoldKind, Stall};
-use crate::trace_summary::TraceSummary;
-use crate::units::nanos_ms;
+use crate::recording::trace_summary::TraceSummary;
+use crate::text::units::nanos_ms;
 
 /// Stalls listed at most: the longest.
 const LISTED: usize = 1000;

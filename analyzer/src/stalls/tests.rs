@@ -4,11 +4,11 @@ use x11prof_cost_model::Substitutions;
 use x11prof_trace::{Control, SwitchKind};
 
 use crate::pipeline::Pipeline;
+use crate::recording::trace_summary::TraceSummary;
 use crate::stalls::report::StallsReport;
 use crate::stalls::{FRAME_MS, Stalls};
 use crate::testing::*;
 use crate::testing_display::{Display, prices};
-use crate::trace_summary::TraceSummary;
 
 fn stalls(display: &Display) -> StallsReport {
     let rules = Substitutions::default();

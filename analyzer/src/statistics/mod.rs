@@ -13,8 +13,8 @@ use rustc_hash::FxHashMap;
 use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::Timestamp;
 
-use crate::pattern::matches;
 use crate::pipeline::{Observation, Seen};
+use crate::text::pattern::matches;
 use distribution::Distribution;
 
 /// Kinds of message kept at most; names come from the trace, and a trace may be made to have

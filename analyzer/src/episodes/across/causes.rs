@@ -12,7 +12,7 @@ use x11prof_trace::ConnectionId;
 
 use super::causal_edge::{CausalEdge, EpisodeId, TreePosition};
 use super::causal_keys::{CausalKey, CausalRequest};
-use crate::activity::delays::HANDED_ON_WITHIN;
+use crate::threads::delays::HANDED_ON_WITHIN;
 
 /// Requests kept at most, the latest.
 const MAX_CAUSES: usize = 4096;

@@ -6,9 +6,9 @@ use rustc_hash::FxHashMap;
 use super::causal_edge::{CausalEdge, EpisodeId};
 use super::coalesce::{TimedStep, coalesce};
 use super::path_step::PathStep;
-use crate::activity::delays::WOKEN_WITHIN;
 use crate::episodes::cause::{Cause, ServerCause};
 use crate::episodes::episode::{Episode, Owner};
+use crate::threads::delays::WOKEN_WITHIN;
 
 /// Links of a chain kept at most.
 const MAX_LINKS: usize = 64;

@@ -3,7 +3,6 @@
 use x11prof_trace::Timestamp;
 
 use super::ClientState;
-use crate::activity::delays::{BRIEF, HANDED_ON_WITHIN};
 use crate::episodes::across::causal_edge::{CausalEdge, TreePosition};
 use crate::episodes::cause::ServerCause;
 use crate::episodes::clock::ServerClock;
@@ -13,6 +12,7 @@ use crate::episodes::queue::WaitingStimulus;
 use crate::episodes::stimulus::Shape;
 use crate::episodes::thread::Thread;
 use crate::episodes::timeline_event::{Arrival, Delivery, SentRequests, Wait};
+use crate::threads::delays::{BRIEF, HANDED_ON_WITHIN};
 
 /// Questions outstanding at most.
 const MAX_OUTSTANDING: usize = 4096;

@@ -1,13 +1,13 @@
 //! The threads of a client: the end of each of their waits shows whether the client was quiet.
 
 use super::ClientState;
-use crate::activity::delays::{BRIEF, HANDED_ON_WITHIN};
-use crate::activity::threads::{State, Step};
 use crate::episodes::client_threads::{JointWait, Woken};
 use crate::episodes::episode::Unsure;
 use crate::episodes::open_episode::OpenEpisode;
 use crate::episodes::thread::Thread;
 use crate::episodes::timeline_event::{Place, Wait};
+use crate::threads::delays::{BRIEF, HANDED_ON_WITHIN};
+use crate::threads::thread_states::{State, Step};
 
 /// A wait of all threads that is over.
 struct Ended {

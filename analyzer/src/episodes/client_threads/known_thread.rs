@@ -1,9 +1,9 @@
 //! One thread of a client's process: its state, and the places in which it waits. A place in which events
 //! wake the thread is a wait for work; other places are in the middle of a handling.
 
-use crate::activity::delays::WOKEN_WITHIN;
-use crate::activity::threads::State;
 use crate::episodes::timeline_event::{Place, Wait};
+use crate::threads::delays::WOKEN_WITHIN;
+use crate::threads::thread_states::State;
 
 /// Places that are known of a thread, at most.
 const PLACES_LIMIT: usize = 8;

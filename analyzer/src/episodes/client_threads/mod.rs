@@ -12,8 +12,8 @@ pub(crate) use known_thread::JointWait;
 use known_thread::KnownThread;
 
 use super::timeline_event::{Place, Wait};
-use crate::activity::delays::{HANDED_ON_WITHIN, WOKEN_WITHIN};
-use crate::activity::threads::{State, Step};
+use crate::threads::delays::{HANDED_ON_WITHIN, WOKEN_WITHIN};
+use crate::threads::thread_states::{State, Step};
 
 /// Threads followed at most.
 const THREADS_LIMIT: usize = 512;

@@ -9,7 +9,7 @@ use crate::episodes::across::path_step::PathStep;
 use crate::episodes::episode::Episode;
 use crate::episodes::findings::Findings;
 use crate::episodes::location::Location;
-use crate::units::{duration_ms, nanos_ms};
+use crate::text::units::{duration_ms, nanos_ms};
 
 /// The owner of the most of an episode's chain of waits, up to the end of all effects.
 #[derive(Debug, Clone, Serialize)]

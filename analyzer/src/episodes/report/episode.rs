@@ -9,13 +9,13 @@ use super::modal::ModalReport;
 use super::parts::{CausesReport, PartsReport, causes, parts};
 use super::pattern::LocationReport;
 use crate::callers::CallerReport;
+use crate::callers::running::RanIn;
 use crate::episodes::episode::{Child, Episode, Unsure};
 use crate::episodes::findings::Findings;
 use crate::episodes::landmarks::phases;
 use crate::episodes::location::Location;
-use crate::running::RanIn;
-use crate::units::duration_ms;
-use crate::units::nanos_ms;
+use crate::text::units::duration_ms;
+use crate::text::units::nanos_ms;
 
 /// An episode.
 #[derive(Debug, Clone, Serialize)]

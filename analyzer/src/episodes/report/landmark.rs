@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::parts::{PartsReport, parts};
 use crate::episodes::cumulative::percentile;
 use crate::episodes::landmarks::{Landmark, Landmarks};
-use crate::units::nanos_ms;
+use crate::text::units::nanos_ms;
 
 /// A landmark.
 #[derive(Debug, Clone, Serialize)]

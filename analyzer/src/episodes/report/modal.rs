@@ -6,7 +6,7 @@ use x11prof_trace::Timestamp;
 use crate::episodes::episode::Episode;
 use crate::episodes::findings::Findings;
 use crate::episodes::modal::Phase;
-use crate::units::{duration_ms, nanos_ms};
+use crate::text::units::{duration_ms, nanos_ms};
 
 /// A modal phase that an episode began (LiLa, section 3.3); no part of its latency.
 #[derive(Debug, Clone, Serialize)]

@@ -8,8 +8,8 @@ use x11prof_protocol::Symbol;
 use crate::episodes::cumulative::percentile;
 use crate::episodes::episode::{Episode, Trigger};
 use crate::episodes::findings::Findings;
-use crate::label::Label;
-use crate::units::nanos_ms;
+use crate::text::label::Label;
+use crate::text::units::nanos_ms;
 
 /// The outliers of one kind of action. What waited behind another action is none of its own.
 #[derive(Debug, Clone, Serialize)]

@@ -6,8 +6,8 @@ use x11prof_trace::Timestamp;
 use crate::episodes::bursts::Burst;
 use crate::episodes::findings::Findings;
 use crate::episodes::long_episodes::{EDGES, THRESHOLDS};
-use crate::trace_summary::TraceSummary;
-use crate::units::{duration_ms, nanos_ms, percent};
+use crate::recording::trace_summary::TraceSummary;
+use crate::text::units::{duration_ms, nanos_ms, percent};
 
 /// Contiguous short episodes: an animation, a drag.
 #[derive(Debug, Clone, Serialize)]

@@ -6,7 +6,7 @@ use crate::episodes::cause::{Cause, ServerCause};
 use crate::episodes::cumulative::percentile;
 use crate::episodes::episode::{Owner, Parts, Trigger};
 use crate::episodes::findings::Findings;
-use crate::units::nanos_ms;
+use crate::text::units::nanos_ms;
 
 /// The time of an episode by owner; the sum is the latency.
 #[derive(Debug, Clone, Serialize)]

@@ -8,8 +8,8 @@ use crate::episodes::cumulative::percentile;
 use crate::episodes::findings::Findings;
 use crate::episodes::location::Location;
 use crate::episodes::patterns::Pattern;
-use crate::units::nanos_ms;
-use crate::units::{duration_ms, percent};
+use crate::text::units::nanos_ms;
+use crate::text::units::{duration_ms, percent};
 
 /// Episodes of one shape.
 #[derive(Debug, Clone, Serialize)]

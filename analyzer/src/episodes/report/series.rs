@@ -5,8 +5,8 @@ use x11prof_trace::Timestamp;
 
 use crate::episodes::findings::Findings;
 use crate::episodes::series::Step;
-use crate::units::nanos_ms;
-use crate::units::{duration_ms, percent};
+use crate::text::units::nanos_ms;
+use crate::text::units::{duration_ms, percent};
 
 /// The session in steps of the same length, as it was recorded.
 #[derive(Debug, Clone, Serialize)]

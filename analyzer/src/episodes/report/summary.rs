@@ -4,9 +4,9 @@ use serde::Serialize;
 
 use crate::episodes::cumulative::{STEPS, at_least, percentile};
 use crate::episodes::findings::Findings;
-use crate::trace_summary::TraceSummary;
-use crate::units::nanos_ms;
-use crate::units::{duration_ms, percent};
+use crate::recording::trace_summary::TraceSummary;
+use crate::text::units::nanos_ms;
+use crate::text::units::{duration_ms, percent};
 
 /// The thesis's Table 4.2.
 #[derive(Debug, Clone, Serialize)]

@@ -6,7 +6,7 @@ use x11prof_trace::Timestamp;
 
 use crate::episodes::findings::Findings;
 use crate::episodes::user::instances::Resources;
-use crate::units::{duration_ms, nanos_ms};
+use crate::text::units::{duration_ms, nanos_ms};
 
 /// The sum, the mean and the standard deviation of a resource over the events of a type.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]

@@ -3,7 +3,6 @@
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, SwitchKind};
 
-use crate::activity::threads::{State, Step};
 use crate::episodes::across::blame::{Blame, BlameKind};
 use crate::episodes::across::causal_keys::{CausalKey, CausalRequest, EffectKind};
 use crate::episodes::audience::Audience;
@@ -15,7 +14,8 @@ use crate::episodes::stimulus::{Detail, Shape, Stimulus};
 use crate::episodes::timeline_event::{About, Arrival, Delivery, SentRequests, TimelineEvent};
 use crate::episodes::user::tag::Tags;
 use crate::episodes::{Episode, EpisodeOptions, EpisodesReport, Owner, ServerCause};
-use crate::trace_summary::TraceSummary;
+use crate::recording::trace_summary::TraceSummary;
+use crate::threads::thread_states::{State, Step};
 
 const MS: u64 = 1_000_000;
 const A: ConnectionId = ConnectionId(1);

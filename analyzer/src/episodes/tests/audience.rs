@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::episodes::EpisodesReport;
+use crate::recording::trace_summary::TraceSummary;
 use crate::testing_display::Display;
-use crate::trace_summary::TraceSummary;
 
 /// The report with these options, and the clients of the episodes handed out.
 fn report(display: &Display, client: Option<&str>) -> (EpisodesReport, Vec<ConnectionId>) {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::episodes::report::EpisodesReport;
 use crate::episodes::{EventDefinitions, EventTypeReport};
-use crate::trace_summary::TraceSummary;
+use crate::recording::trace_summary::TraceSummary;
 
 const KEYS: &str =
     "format = 1\n[[event]]\nname = \"Key\"\ntype = \"input\"\nstart = { event = \"KeyPress\" }\n";

@@ -3,7 +3,7 @@
 use super::*;
 use crate::episodes::Episode;
 use crate::pipeline::Observation;
-use crate::start_up::StartUpReport;
+use crate::pipeline::start_up::StartUpReport;
 use crate::testing_display::Display;
 
 const WINDOW: u32 = BASE + 9;

@@ -4,7 +4,7 @@ use x11prof_trace::{Block, ConnectionId, Direction, Opened};
 
 use super::*;
 use crate::episodes::EpisodesReport;
-use crate::trace_summary::TraceSummary;
+use crate::recording::trace_summary::TraceSummary;
 
 /// Clients besides the first one, which have no process.
 const OTHERS: u32 = 4;

@@ -8,8 +8,8 @@ use super::tag::{Made, Tag, Tags};
 use crate::episodes::keyboard::Keyboard;
 use crate::episodes::stimulus::{Detail, Stimulus};
 use crate::episodes::windows;
-use crate::pattern::matches;
 use crate::pipeline::Seen;
+use crate::text::pattern::matches;
 
 /// Tags messages.
 #[derive(Debug, Default)]

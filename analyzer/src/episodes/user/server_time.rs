@@ -6,8 +6,8 @@ use std::collections::{HashMap, VecDeque};
 use x11prof_protocol::Message;
 use x11prof_trace::{ConnectionId, Control, Direction};
 
-use crate::activity::server_runs::Runs;
 use crate::pipeline::Observation;
+use crate::server_time::server_runs::Runs;
 
 /// Pieces of a client's time kept; the episode that they belong to is known within seconds.
 const PIECES_LIMIT: usize = 1 << 16;

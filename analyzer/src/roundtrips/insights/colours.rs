@@ -7,7 +7,7 @@ use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
 
 use super::{AvoidableTrips, Context, Finding, GROUPS, Groups, Insight};
-use crate::waits::Answer;
+use crate::round_trips::Answer;
 
 /// Colours from which on it is told.
 const COLOURS: u64 = 3;

@@ -6,7 +6,7 @@ use x11prof_trace::ConnectionId;
 
 use super::{AvoidableTrips, Context, Finding, Groups, Insight, plural, topic};
 use crate::pipeline::{Observation, Seen};
-use crate::waits::{Answer, Question};
+use crate::round_trips::{Answer, Question};
 
 /// Answers remembered of all clients; when they are too many, those of before are forgotten.
 const REMEMBERED: usize = 1 << 16;

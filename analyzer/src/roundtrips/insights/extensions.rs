@@ -4,7 +4,7 @@
 use x11prof_protocol::Symbol;
 
 use super::{AvoidableTrips, Context, Finding, Groups, Insight, Names, Saving};
-use crate::waits::Answer;
+use crate::round_trips::Answer;
 
 #[derive(Debug, Default)]
 struct Queries {

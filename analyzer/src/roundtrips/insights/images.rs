@@ -6,8 +6,8 @@ use x11prof_trace::{ConnectionId, Control, Direction};
 
 use super::{Context, Finding, GROUPS, Groups, Insight, Saving, remember};
 use crate::pipeline::Observation;
-use crate::waits::Answer;
-use crate::waits::arrival::Arrival;
+use crate::round_trips::Answer;
+use crate::round_trips::arrival::Arrival;
 
 /// Smaller pictures are not worth a segment of their own, in bytes.
 const LARGE: u64 = 64 << 10;

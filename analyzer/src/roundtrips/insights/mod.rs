@@ -22,7 +22,7 @@ use x11prof_session::Session;
 use x11prof_trace::ConnectionId;
 
 use crate::pipeline::{Observation, Seen};
-use crate::waits::{Answer, Question};
+use crate::round_trips::{Answer, Question};
 
 /// Clients and requests that a finding is told for, at most.
 const GROUPS: usize = 4096;

@@ -6,7 +6,7 @@ use x11prof_trace::{ConnectionId, Control};
 
 use super::{AvoidableTrips, Context, Finding, GROUPS, Groups, Insight, Names, is_motion, plural};
 use crate::pipeline::{Observation, Seen};
-use crate::waits::Answer;
+use crate::round_trips::Answer;
 
 /// A question belongs to the motion that came this long before it, or before the answer before it, in
 /// nanoseconds.

@@ -6,7 +6,7 @@ use x11prof_trace::{ConnectionId, Control};
 
 use super::{AvoidableTrips, Context, Finding, GROUPS, Groups, Insight, topic};
 use crate::pipeline::Observation;
-use crate::waits::Answer;
+use crate::round_trips::Answer;
 
 /// Further pieces from which on it is told.
 const PIECES: u64 = 2;

@@ -5,7 +5,7 @@ use x11prof_trace::ConnectionId;
 
 use super::{AvoidableTrips, Context, Finding, Groups, Insight, is_motion};
 use crate::pipeline::Observation;
-use crate::waits::Answer;
+use crate::round_trips::Answer;
 
 /// The number of equal questions that make a loop.
 const LOOP: u64 = 10;

@@ -11,7 +11,7 @@ use x11prof_trace::{ConnectionId, Control};
 
 use super::{Context, Finding, Groups, Insight, Names, Saving, remember};
 use crate::pipeline::Observation;
-use crate::waits::{Answer, AnswerKind};
+use crate::round_trips::{Answer, AnswerKind};
 
 /// A client that does something else for this long has ended its run, in nanoseconds.
 const PAUSE: u64 = 20_000_000;

@@ -9,8 +9,8 @@ use x11prof_trace::{ConnectionId, Control};
 use super::catalogue;
 use super::{Context, Finding, GROUPS, Groups, Insight, Saving, remember};
 use crate::pipeline::{Observation, Seen};
+use crate::round_trips::Answer;
 use crate::statistics::distribution::Distribution;
-use crate::waits::Answer;
 
 /// A reply is slow from here on, in nanoseconds: a frame, nearly.
 const SLOW: u64 = 10_000_000;

@@ -3,8 +3,8 @@
 use x11prof_protocol::Symbol;
 
 use super::{AvoidableTrips, Context, Finding, Groups, Insight, Saving};
+use crate::round_trips::{Answer, AnswerKind};
 use crate::statistics::distribution::Distribution;
-use crate::waits::{Answer, AnswerKind};
 
 #[derive(Debug, Default)]
 struct Syncs {

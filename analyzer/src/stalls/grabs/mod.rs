@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
-use crate::device_grabs::{Device, DeviceGrab, GrabStep};
-use crate::elapsed::Elapsed;
+use crate::pipeline::device_grabs::{Device, DeviceGrab, GrabStep};
+use crate::pipeline::elapsed::Elapsed;
 use crate::pipeline::{Observation, Seen};
 use crate::stalls::stall::{HoldKind, Stall, Waited};
 

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::{GrabTarget, Grabs, OpenGrab, Waiter};
-use crate::trace_summary::TraceSummary;
-use crate::units::duration_ms;
+use crate::recording::trace_summary::TraceSummary;
+use crate::text::units::duration_ms;
 
 /// Grabs by clients. Times are milliseconds from the trace's first record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -3,11 +3,11 @@
 use x11prof_trace::{Block, ConnectionId, Control, Direction, Opened, Record};
 
 use crate::pipeline::Pipeline;
+use crate::recording::trace_summary::TraceSummary;
 use crate::stalls::grabs::Grabs;
 use crate::stalls::grabs::report::GrabReport;
 use crate::testing::*;
 use crate::testing_display::Display;
-use crate::trace_summary::TraceSummary;
 
 fn run(records: &[Record]) -> GrabReport {
     let (mut grabs, mut summary) = (Grabs::default(), TraceSummary::default());

@@ -1,0 +1,381 @@
+//! Where clients ran: the stacks that `record --stacks=cpu` sampled, added up by the program's code.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use x11prof_trace::{ConnectionId, Control, Timestamp};
+
+use crate::callers::code_stacks::StackNames;
+use crate::pipeline::Observation;
+use crate::recording::trace_summary::TraceSummary;
+
+/// Samples that are kept one by one: half an hour of one processor.
+const SAMPLES: usize = 1_000_000;
+
+/// The least share of the time that a function is named for, in a report and of an episode: one in so many.
+const REPORTED: u64 = 50;
+const OF_EPISODE: u64 = 10;
+
+/// A sample of a client's process.
+#[derive(Debug, Clone, Copy)]
+struct Sample {
+    pid: u32,
+    at: u64,
+    stack: u32,
+    nanos: u64,
+}
+
+/// Collects the samples of a recording.
+#[derive(Debug, Default)]
+pub struct Running {
+    /// In the order of time.
+    samples: Vec<Sample>,
+    /// True once a sample came, of whatever part.
+    any: bool,
+    /// True where time inside of the kernel has samples too.
+    kernel: bool,
+    /// The processes of connections.
+    processes: FxHashMap<ConnectionId, u32>,
+}
+
+/// The time that clients ran in one place of a program.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RanIn {
+    /// A function, a line or a stack.
+    pub place: String,
+    /// Milliseconds; a function's with all that it calls. No time is in two places.
+    pub ran_ms: f64,
+}
+
+/// A part of a process's time, by callers.
+#[derive(Debug, Default)]
+struct Node<'a> {
+    nanos: u64,
+    calls: BTreeMap<&'a str, Node<'a>>,
+}
+
+impl<'a> Node<'a> {
+    /// The functions that stand out among those that the node calls, each with at least `least` nanoseconds: a function's
+    /// calls where they are half of its time, else the function.
+    fn outstanding(&self, least: u64) -> Vec<(&'a str, u64)> {
+        let calls = self.calls.iter().filter(|(_, of)| of.nanos >= least);
+        let of_call = |(name, of): (&&'a str, &Node<'a>)| {
+            let inner = of.outstanding(least);
+            let sum: u64 = inner.iter().map(|(_, nanos)| nanos).sum();
+            match 2 * sum >= of.nanos {
+                true => inner,
+                false => vec![(*name, of.nanos)],
+            }
+        };
+        calls.flat_map(of_call).collect()
+    }
+}
+
+/// Where the clients of a recording ran.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunningReport {
+    /// The key of the places: `function`, `line` or `stack`.
+    pub by: String,
+    /// The number of samples.
+    pub samples: u64,
+    /// The time that they stand for.
+    pub ran_ms: f64,
+    /// True where time inside of the kernel has samples too.
+    pub kernel: bool,
+    /// The places, the most time first.
+    pub places: Vec<RanIn>,
+}
+
+/// A sample of a running client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientSample {
+    /// The process's first connection.
+    pub client: ConnectionId,
+    /// The time.
+    pub at: Timestamp,
+    /// The number of the stack.
+    pub stack: u32,
+    /// The time that the thread had run since the sample before, in nanoseconds.
+    pub nanos: u64,
+}
+
+/// The leaf of the time that a client ran, below its functions.
+pub const RUNS: &str = "(runs)";
+
+/// The time that a client ran on one stack.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StackRun {
+    /// The process's first connection.
+    pub client: String,
+    /// The program's functions, the outermost first.
+    pub place: Vec<String>,
+    /// The time.
+    pub ran_ms: f64,
+}
+
+impl Running {
+    /// Takes the next observation of a pass.
+    pub fn observe(&mut self, observation: &Observation<'_>) {
+        match observation {
+            Observation::Control(_, Control::Opened(opened)) => {
+                let process = opened.pid.map(|pid| (opened.connection, pid));
+                self.processes.extend(process);
+            }
+            Observation::Control(
+                _,
+                Control::RunStack {
+                    pid,
+                    at_ns,
+                    stack,
+                    ran_ns,
+                    kernel,
+                },
+            ) if self.samples.len() < SAMPLES => {
+                self.kernel = *kernel;
+                self.add(Sample {
+                    pid: *pid,
+                    at: *at_ns,
+                    stack: *stack,
+                    nanos: *ran_ns,
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// Puts a sample into its place by time: each processor's come by themselves.
+    fn add(&mut self, sample: Sample) {
+        self.any = true;
+        let later = self.samples.iter().rev();
+        let later = later.take_while(|one| one.at > sample.at).count();
+        self.samples.insert(self.samples.len() - later, sample);
+    }
+
+    /// Forgets the samples from before the part that is reported.
+    pub fn start_afresh(&mut self) {
+        self.samples.clear();
+    }
+
+    /// True without samples in the part that is reported.
+    pub fn is_empty(&self) -> bool {
+        self.samples.is_empty()
+    }
+
+    /// True of a recording that has samples somewhere.
+    pub fn has_sampled(&self) -> bool {
+        self.any
+    }
+
+    /// All samples. `names` are those of all the stacks' functions where the key is `function`, else one for each stack.
+    pub fn report(&self, names: &StackNames, by: &str) -> Option<RunningReport> {
+        let nanos: u64 = self.samples.iter().map(|one| one.nanos).sum();
+        (!self.is_empty()).then(|| RunningReport {
+            by: by.to_owned(),
+            samples: self.samples.len() as u64,
+            ran_ms: nanos as f64 / 1e6,
+            kernel: self.kernel,
+            places: match by {
+                "function" => functions(self.samples.iter(), names, REPORTED),
+                _ => places(self.samples.iter(), names),
+            },
+        })
+    }
+
+    /// The functions in which a client's process ran between two times of the trace, in nanoseconds; the most time first.
+    pub fn between(
+        &self,
+        client: ConnectionId,
+        (from, to): (u64, u64),
+        names: &StackNames,
+    ) -> Vec<RanIn> {
+        let Some(process) = self.processes.get(&client) else {
+            return Vec::new();
+        };
+        let first = self.samples.partition_point(|one| one.at < from);
+        let within = self.samples[first..].iter();
+        let within = within.take_while(|one| one.at <= to);
+        let of_process = within.filter(|one| one.pid == *process);
+        functions(of_process, names, OF_EPISODE)
+    }
+
+    /// The first connection of each process.
+    fn clients(&self) -> BTreeMap<u32, ConnectionId> {
+        let mut first: BTreeMap<u32, ConnectionId> = BTreeMap::new();
+        for (connection, pid) in &self.processes {
+            let known = first.entry(*pid).or_insert(*connection);
+            *known = (*known).min(*connection);
+        }
+        first
+    }
+
+    /// All samples, in the order of time.
+    pub fn samples(&self) -> impl Iterator<Item = ClientSample> {
+        let clients = self.clients();
+        self.samples.iter().filter_map(move |one| {
+            Some(ClientSample {
+                client: *clients.get(&one.pid)?,
+                at: Timestamp::from_nanos(one.at),
+                stack: one.stack,
+                nanos: one.nanos,
+            })
+        })
+    }
+
+    /// The time by process and stack.
+    pub fn stacks(&self, names: &StackNames, summary: &TraceSummary) -> Vec<StackRun> {
+        let first = self.clients();
+        let mut runs: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+        for one in &self.samples {
+            *runs
+                .entry((one.pid, names.first_alike(one.stack)))
+                .or_default() += one.nanos;
+        }
+        let run = |((pid, stack), nanos): ((u32, u32), u64)| {
+            Some(StackRun {
+                client: summary.client_name(*first.get(&pid)?),
+                place: names.of(stack)?.iter().rev().cloned().collect(),
+                ran_ms: nanos as f64 / 1e6,
+            })
+        };
+        runs.into_iter().filter_map(run).collect()
+    }
+}
+
+/// The functions in which processes ran, each with what it calls. A function whose calls explain half of its time is not
+/// named: its calls are. The least are left out.
+fn functions<'a>(
+    samples: impl Iterator<Item = &'a Sample>,
+    names: &StackNames,
+    part: u64,
+) -> Vec<RanIn> {
+    let mut root = Node::default();
+    for one in samples {
+        root.nanos += one.nanos;
+        let mut node = &mut root;
+        for name in names.of(one.stack).unwrap_or_default().iter().rev() {
+            node = node.calls.entry(name).or_default();
+            node.nanos += one.nanos;
+        }
+    }
+    let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();
+    for (name, nanos) in root.outstanding(root.nanos / part) {
+        *by_name.entry(name).or_default() += nanos;
+    }
+    let named = by_name.into_iter();
+    most_first(named.map(|(name, nanos)| (name.to_owned(), nanos)))
+}
+
+fn most_first(places: impl Iterator<Item = (String, u64)>) -> Vec<RanIn> {
+    let mut places: Vec<RanIn> = places
+        .map(|(place, nanos)| RanIn {
+            place,
+            ran_ms: nanos as f64 / 1e6,
+        })
+        .collect();
+    places.sort_by(|a, b| b.ran_ms.total_cmp(&a.ran_ms));
+    places
+}
+
+fn places<'a>(samples: impl Iterator<Item = &'a Sample>, names: &StackNames) -> Vec<RanIn> {
+    let mut nanos: BTreeMap<u32, u64> = BTreeMap::new();
+    for one in samples {
+        *nanos.entry(names.first_alike(one.stack)).or_default() += one.nanos;
+    }
+    let name = |stack| names.of(stack).unwrap_or_default().join(" < ");
+    most_first(nanos.into_iter().map(|(stack, nanos)| (name(stack), nanos)))
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_trace::{Opened, StackFrame};
+
+    use super::*;
+    use crate::callers::code_stacks::CodeStacks;
+    use crate::pipeline::Pipeline;
+    use crate::testing::Synthetic;
+
+    #[test]
+    fn a_function_stands_for_its_calls_where_none_of_them_stands_out() {
+        let mut root = Node::default();
+        for (path, nanos) in [
+            (&["main", "draw", "fill"][..], 40),
+            (&["main", "draw", "text"], 5),
+            (&["main", "read", "a"], 9),
+            (&["main", "read", "b"], 9),
+            (&["main", "read", "c"], 9),
+            (&["main", "rest"], 3),
+        ] {
+            root.nanos += nanos;
+            let mut node = &mut root;
+            for name in path {
+                node = node.calls.entry(name).or_default();
+                node.nanos += nanos;
+            }
+        }
+        assert_eq!(root.outstanding(10), [("fill", 40), ("read", 27)]);
+        assert_eq!(root.outstanding(76), []);
+    }
+
+    #[test]
+    fn samples_are_added_up_by_their_places() {
+        let mut trace = Synthetic::new();
+        for (stack, address) in [(0, 5), (1, 5), (2, 9)] {
+            let frame = StackFrame {
+                file: "/bin/app".to_owned(),
+                address,
+                function: None,
+            };
+            trace.control(Control::Stack {
+                stack,
+                frames: vec![frame],
+                whole: true,
+            });
+        }
+        trace.control(Control::Opened(Opened {
+            connection: ConnectionId(7),
+            transport: "unix".to_owned(),
+            pid: Some(50),
+            name: Some("app".to_owned()),
+            command: Vec::new(),
+            started_ns: None,
+        }));
+        for (at, pid, stack) in [(10, 50, 0), (30, 50, 2), (20, 50, 1), (40, 51, 2)] {
+            trace.control(Control::RunStack {
+                pid,
+                at_ns: at,
+                stack,
+                ran_ns: 2_000_000,
+                kernel: true,
+            });
+        }
+        trace.end();
+        let (mut running, mut stacks) = (Running::default(), CodeStacks::default());
+        Pipeline::new().run_records(trace.records.iter().cloned(), |observation| {
+            running.observe(observation);
+            stacks.observe(observation);
+        });
+        let names = stacks.named(|frames| {
+            let inner = format!("f{}", frames[0].address);
+            vec![inner, "main".to_owned()]
+        });
+        let shown = |places: Vec<RanIn>| -> Vec<(String, f64)> {
+            places
+                .into_iter()
+                .map(|one| (one.place, one.ran_ms))
+                .collect()
+        };
+        let report = running.report(&names, "function").unwrap();
+        assert_eq!((report.samples, report.ran_ms), (4, 8.0));
+        assert!(report.kernel);
+        let of = |name: &str, ms: f64| (name.to_owned(), ms);
+        assert_eq!(shown(report.places), [of("f5", 4.0), of("f9", 4.0)]);
+        let part = running.between(ConnectionId(7), (20, 40), &names);
+        assert_eq!(shown(part), [of("f5", 2.0), of("f9", 2.0)]);
+        assert_eq!(running.between(ConnectionId(8), (0, 99), &names), []);
+        let lines = running.report(&names, "line").unwrap().places;
+        assert_eq!(lines[0].place, "f5 < main");
+        running.start_afresh();
+        assert_eq!(running.report(&names, "line"), None);
+    }
+}

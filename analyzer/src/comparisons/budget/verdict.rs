@@ -1,0 +1,180 @@
+//! A recording held against a budget.
+
+use super::{Budget, BudgetCounts};
+use crate::pipeline::start_up::StartUpReport;
+use crate::resources::report::ResourceReport;
+use crate::roundtrips::report::RoundTripsReport;
+
+/// A limit, and what was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BudgetLine {
+    /// The limit's name in the file, such as `start_up.round_trips`.
+    pub name: String,
+    /// The most allowed.
+    pub limit: f64,
+    /// The figure found.
+    pub found: Found,
+}
+
+/// A figure that a limit is held against.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Found {
+    /// The figure.
+    Figure(f64),
+    /// The figure is not available, for this reason.
+    None(String),
+}
+
+impl BudgetLine {
+    /// True where the figure is within the limit; a missing figure is not.
+    pub fn is_kept(&self) -> bool {
+        matches!(self.found, Found::Figure(found) if found <= self.limit)
+    }
+}
+
+/// All limits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BudgetVerdict {
+    /// The limits in the order of the file's description.
+    pub lines: Vec<BudgetLine>,
+}
+
+impl BudgetVerdict {
+    /// Holds what was found against `budget`. `server_ms` is the server's time where the budget limits it.
+    pub fn new(
+        budget: &Budget,
+        counts: &BudgetCounts,
+        round_trips: &RoundTripsReport,
+        resources: &ResourceReport,
+        server_ms: Option<f64>,
+    ) -> BudgetVerdict {
+        let mut lines = Vec::new();
+        let mut line = |name: String, limit: Option<f64>, found: Found| {
+            if let Some(limit) = limit {
+                lines.push(BudgetLine { name, limit, found });
+            }
+        };
+        let (total, start_up) = (&budget.total, &budget.start_up);
+        let all = &round_trips.total;
+        let duplicates = round_trips.duplicates.iter().map(|one| one.count).sum();
+        let left = resources
+            .clients
+            .iter()
+            .filter(|client| counts.is_wanted(client.client))
+            .flat_map(|client| &client.kinds)
+            .map(|kind| kind.held)
+            .sum();
+        let figures = [
+            ("requests", total.requests, counts.requests),
+            ("bytes", total.bytes, counts.bytes),
+            ("round_trips", total.round_trips, all.round_trips),
+            (
+                "synchronisations",
+                total.synchronisations,
+                all.synchronisations,
+            ),
+            ("duplicates", total.duplicates, duplicates),
+            ("resources_left", total.resources_left, left),
+        ];
+        for (name, limit, found) in figures {
+            line(
+                format!("total.{name}"),
+                limit.map(number),
+                Found::Figure(number(found)),
+            );
+        }
+        line(
+            "total.network_ms".to_owned(),
+            total.network_ms,
+            Found::Figure(all.at_rtt_ms),
+        );
+        let server = server_ms.map_or_else(
+            || Found::None("the server's time was not worked out".to_owned()),
+            Found::Figure,
+        );
+        line("total.server_ms".to_owned(), total.server_ms, server);
+        let starts = &round_trips.start_ups;
+        let sum = |of: fn(&StartUpReport) -> u64| starts.iter().map(of).sum::<u64>();
+        let figures = [
+            ("requests", start_up.requests, sum(|one| one.requests)),
+            ("bytes", start_up.bytes, sum(|one| one.bytes)),
+            (
+                "round_trips",
+                start_up.round_trips,
+                sum(|one| one.round_trips),
+            ),
+            (
+                "synchronisations",
+                start_up.synchronisations,
+                sum(|one| one.synchronisations),
+            ),
+        ];
+        for (name, limit, found) in figures {
+            line(
+                format!("start_up.{name}"),
+                limit.map(number),
+                Found::Figure(number(found)),
+            );
+        }
+        let network = number(sum(|one| one.round_trips)) * round_trips.rtt_ms;
+        line(
+            "start_up.network_ms".to_owned(),
+            start_up.network_ms,
+            Found::Figure(network),
+        );
+        line(
+            "start_up.latency_ms".to_owned(),
+            start_up.latency_ms,
+            latency(starts),
+        );
+        for (name, limit) in &budget.requests {
+            let of_name = counts
+                .by_name
+                .iter()
+                .filter(|(one, _)| one.as_str() == name);
+            let found = of_name.map(|(_, count)| count).sum();
+            line(
+                format!("requests.{name}"),
+                Some(number(*limit)),
+                Found::Figure(number(found)),
+            );
+        }
+        for (name, limit) in &budget.round_trips {
+            let of_name = round_trips
+                .blocking
+                .iter()
+                .filter(|one| one.request == *name);
+            let found = of_name.map(|one| one.count).sum();
+            line(
+                format!("round_trips.{name}"),
+                Some(number(*limit)),
+                Found::Figure(number(found)),
+            );
+        }
+        BudgetVerdict { lines }
+    }
+
+    /// True where all limits are kept.
+    pub fn is_kept(&self) -> bool {
+        self.lines.iter().all(BudgetLine::is_kept)
+    }
+}
+
+fn number(count: u64) -> f64 {
+    count as f64
+}
+
+/// The longest start-up; of connections without a window of their own there is none.
+fn latency(starts: &[StartUpReport]) -> Found {
+    let longest = starts
+        .iter()
+        .filter_map(|one| one.latency_ms)
+        .max_by(f64::total_cmp);
+    longest.map_or_else(
+        || {
+            let why = starts.iter().find_map(|one| one.why_none.clone());
+            Found::None(why.unwrap_or_else(|| "no client connected".to_owned()))
+        },
+        Found::Figure,
+    )
+}

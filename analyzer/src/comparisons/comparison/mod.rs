@@ -1,0 +1,332 @@
+//! One trace on several servers and networks: the paper's Table 7 and Figure 10, as a document.
+//!
+//! A server whose file prices little has a low total for that reason alone. So beside each
+//! total stands one over only those requests that every server here can price, and servers are
+//! ranked by that.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+use x11prof_cost_model::{Brought, Clock};
+
+use crate::profile::report::{NetworkReport, ProfileReport, TraceReport};
+use crate::profile::scales::ScaleReport;
+use crate::recording::warnings::{Warning, WarningKind};
+use crate::server_time::Basis;
+use crate::text::units::percent;
+
+/// The version of the JSON.
+const FORMAT: u32 = 1;
+
+/// The profiles of one trace side by side. Times are milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The version of this layout: 1.
+    pub format: u32,
+    /// The recording.
+    pub trace: Option<TraceReport>,
+    /// The recorded server's own time for the recording, where that is known.
+    pub recorded: Option<RecordedTime>,
+    /// The servers, in the order asked for; each once for each network.
+    pub servers: Vec<ComparedServer>,
+    /// Each kind of request, the most time on the first server first.
+    pub requests: Vec<ComparedRequest>,
+    /// What-if factors on the server's times.
+    pub scaled: Vec<ScaleReport>,
+    /// Reasons to doubt the figures: of each kind and subject the one that counts most among the servers.
+    #[serde(default)]
+    pub warnings: Vec<Warning>,
+}
+
+/// The time that the recorded server took.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecordedTime {
+    /// The source of the time.
+    pub basis: Basis,
+    /// The server's time for all requests and transport.
+    pub server_ms: f64,
+}
+
+/// A server of the comparison, on a network.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ComparedServer {
+    /// The parameter file's name.
+    pub name: String,
+    /// The clock that its times are on; null where nothing was priced.
+    pub clock: Option<Clock>,
+    /// The source of the times.
+    pub basis: Basis,
+    /// The model of processor that they are of; null where the file names none.
+    pub machine: Option<String>,
+    /// The machine from which the times were brought to that one; null where the times were measured there.
+    pub brought: Option<Brought>,
+    /// The network to it.
+    pub network: NetworkReport,
+    /// Requests and transport.
+    pub total_ms: f64,
+    /// The least and the most that it may be, as in a report.
+    #[serde(default)]
+    pub low_ms: f64,
+    /// See `low_ms`.
+    #[serde(default)]
+    pub high_ms: f64,
+    /// The server's part of it.
+    pub server_ms: f64,
+    /// The network's part.
+    pub network_ms: f64,
+    /// Transport alone; null where its parameters do not say what that costs, which `warnings` has.
+    pub transport_ms: Option<f64>,
+    /// The network's part of transport.
+    pub transport_network_ms: f64,
+    /// `total_ms` as a multiple of the first server's on the same network; null where that is 0.
+    pub ratio: Option<f64>,
+    /// Requests that its parameters have no price for: they count as no time.
+    pub unpriced: u64,
+    /// The total over the kinds of request that every server here can price wholly, and
+    /// transport where all know what it costs.
+    pub comparable_ms: f64,
+    /// `comparable_ms` as a multiple of the first server's on the same network; null where that is 0.
+    pub comparable_ratio: Option<f64>,
+}
+
+/// A kind of request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ComparedRequest {
+    /// The name of the request.
+    pub name: String,
+    /// The number of requests.
+    pub count: u64,
+    /// True where every server here has prices for all of them.
+    pub comparable: bool,
+    /// The cost on each server, in the servers' order.
+    pub servers: Vec<RequestOnServer>,
+}
+
+/// A kind of request on one server.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct RequestOnServer {
+    /// Server and network.
+    pub time_ms: f64,
+    /// The server's part.
+    pub server_ms: f64,
+    /// The network's part.
+    pub network_ms: f64,
+    /// Percent of the server's total.
+    pub percent_of_time: f64,
+    /// The time together with the transport that the requests caused, as in a report.
+    #[serde(default)]
+    pub charged_ms: f64,
+    /// True for the fewest requests that together take half of all requests' time on that server.
+    pub dominates: bool,
+    /// Requests without a price there.
+    pub unpriced: u64,
+}
+
+impl Comparison {
+    /// The comparison, with the time that the server of `report` took: the recorded one.
+    pub fn with_recorded(self, report: &ProfileReport) -> Comparison {
+        let recorded = report.server.basis.is_measured().then_some(RecordedTime {
+            basis: report.server.basis,
+            server_ms: report.total.server_ms,
+        });
+        Comparison { recorded, ..self }
+    }
+
+    /// The `reports` of one trace side by side.
+    pub fn new(reports: &[ProfileReport]) -> Comparison {
+        let mut requests = requests(reports);
+        mark_dominating(&mut requests, reports);
+        let transport_known = reports.iter().all(knows_transport);
+        let comparable: Vec<f64> = (0..reports.len())
+            .map(|at| comparable_ms(&requests, reports, at, transport_known))
+            .collect();
+        // A server is compared with the others on its network: networks differ whatever the server.
+        let first_on = |network: &NetworkReport| {
+            let mut all = reports.iter().zip(&comparable);
+            all.find(|(report, _)| report.network == *network)
+                .map_or((0.0, 0.0), |(report, of)| (report.total.time_ms, *of))
+        };
+        let ratio = |time: f64, first: f64| (first > 0.0).then(|| time / first);
+        let servers = reports
+            .iter()
+            .zip(&comparable)
+            .map(|(report, comparable_ms)| ComparedServer {
+                name: report.server.name.clone(),
+                clock: report.server.clock,
+                basis: report.server.basis,
+                machine: report.server.machine.clone(),
+                brought: report.server.brought.clone(),
+                network: report.network.clone(),
+                total_ms: report.total.time_ms,
+                low_ms: report.total.low_ms,
+                high_ms: report.total.high_ms,
+                server_ms: report.total.server_ms,
+                network_ms: report.total.network_ms,
+                transport_ms: knows_transport(report).then_some(report.transport.time_ms),
+                transport_network_ms: report.transport.network_ms,
+                ratio: ratio(report.total.time_ms, first_on(&report.network).0),
+                unpriced: report.total.unpriced,
+                comparable_ms: *comparable_ms,
+                comparable_ratio: ratio(*comparable_ms, first_on(&report.network).1),
+            })
+            .collect();
+        Comparison {
+            format: FORMAT,
+            trace: reports.first().map(|report| report.trace.clone()),
+            recorded: None,
+            servers,
+            requests,
+            scaled: reports
+                .first()
+                .map(|report| report.scaled.clone())
+                .unwrap_or_default(),
+            warnings: warnings(reports),
+        }
+    }
+
+    /// True where all times are of one machine, as far as is known: a faster machine is no faster server.
+    pub fn is_of_one_machine(&self) -> bool {
+        let mut machines = self.servers.iter().map(|server| &server.machine);
+        let first = machines.next();
+        machines.all(|machine| Some(machine) == first)
+    }
+
+    /// The server with the least time for each network that was asked for, over the requests that all servers can
+    /// price; `None` where there is nothing to compare.
+    pub fn fastest(&self) -> Vec<(&NetworkReport, Option<&ComparedServer>)> {
+        let mut networks: Vec<&NetworkReport> = Vec::new();
+        for server in &self.servers {
+            if !networks.contains(&&server.network) {
+                networks.push(&server.network);
+            }
+        }
+        let best = |network: &NetworkReport| {
+            self.servers
+                .iter()
+                .filter(|server| server.network == *network && server.comparable_ms > 0.0)
+                .min_by(|a, b| a.comparable_ms.total_cmp(&b.comparable_ms))
+        };
+        networks
+            .into_iter()
+            .map(|network| (network, best(network)))
+            .collect()
+    }
+}
+
+/// True where the server's parameters have prices of messages.
+fn knows_transport(report: &ProfileReport) -> bool {
+    let mut warnings = report.warnings.iter();
+    warnings.all(|warning| warning.kind != WarningKind::NoTransport)
+}
+
+/// The lines of all reports by name, the most expensive first.
+fn requests(reports: &[ProfileReport]) -> Vec<ComparedRequest> {
+    let mut by_name: BTreeMap<&str, ComparedRequest> = BTreeMap::new();
+    for (at, report) in reports.iter().enumerate() {
+        for line in &report.requests {
+            let entry = by_name
+                .entry(&line.name)
+                .or_insert_with(|| ComparedRequest {
+                    name: line.name.clone(),
+                    count: line.count,
+                    comparable: true,
+                    servers: vec![RequestOnServer::default(); reports.len()],
+                });
+            entry.comparable &= line.unpriced == 0;
+            if let Some(cell) = entry.servers.get_mut(at) {
+                *cell = RequestOnServer {
+                    time_ms: line.time_ms,
+                    server_ms: line.server_ms,
+                    network_ms: line.network_ms,
+                    percent_of_time: line.percent_of_time,
+                    charged_ms: line.charged_ms,
+                    dominates: false,
+                    unpriced: line.unpriced,
+                };
+            }
+        }
+    }
+    let mut requests: Vec<ComparedRequest> = by_name.into_values().collect();
+    // What the first server cannot price is ordered by the others.
+    let times = |line: &ComparedRequest| -> (f64, f64) {
+        let times = line.servers.iter().map(|cell| cell.time_ms);
+        let first = line.servers.first().map_or(0.0, |cell| cell.time_ms);
+        (first, times.fold(0.0, f64::max))
+    };
+    requests.sort_by(|a, b| {
+        let ((a_first, a_most), (b_first, b_most)) = (times(a), times(b));
+        b_first.total_cmp(&a_first).then(b_most.total_cmp(&a_most))
+    });
+    requests
+}
+
+/// The warnings of all reports, each once.
+fn warnings(reports: &[ProfileReport]) -> Vec<Warning> {
+    let mut all: Vec<Warning> = Vec::new();
+    for warning in reports.iter().flat_map(|report| &report.warnings) {
+        let same = |known: &&mut Warning| {
+            let count = warning.count;
+            Warning {
+                count,
+                ..(**known).clone()
+            } == *warning
+        };
+        match all.iter_mut().find(same) {
+            Some(known) => known.count = known.count.max(warning.count),
+            None => all.push(warning.clone()),
+        }
+    }
+    all.sort_by_key(|warning| warning.kind);
+    all
+}
+
+/// Marks, for each server, its most expensive requests until they are half of all.
+fn mark_dominating(requests: &mut [ComparedRequest], reports: &[ProfileReport]) {
+    for (at, report) in reports.iter().enumerate() {
+        let half = report.requests.iter().map(|line| line.time_ms).sum::<f64>() / 2.0;
+        let mut sum = 0.0;
+        // A report's lines are sorted, so that the first of them are its most expensive.
+        let dominating: HashSet<&str> = report
+            .requests
+            .iter()
+            .take_while(|line| {
+                let before = sum;
+                sum += line.time_ms;
+                before < half && line.time_ms > 0.0
+            })
+            .map(|line| line.name.as_str())
+            .collect();
+        for request in requests.iter_mut() {
+            if let Some(cell) = request.servers.get_mut(at) {
+                cell.dominates = dominating.contains(request.name.as_str());
+            }
+        }
+    }
+}
+
+fn comparable_ms(
+    requests: &[ComparedRequest],
+    reports: &[ProfileReport],
+    at: usize,
+    transport_known: bool,
+) -> f64 {
+    let requests: f64 = requests
+        .iter()
+        .filter(|request| request.comparable)
+        .filter_map(|request| request.servers.get(at))
+        .map(|cell| cell.time_ms)
+        .sum();
+    let transport = reports.get(at).map_or(0.0, |report| {
+        if transport_known {
+            report.transport.time_ms
+        } else {
+            report.transport.network_ms
+        }
+    });
+    requests + transport
+}
+
+/// The share of `part` in a server's total, in percent.
+pub fn share(part: f64, server: &ComparedServer) -> f64 {
+    percent(part, server.total_ms)
+}

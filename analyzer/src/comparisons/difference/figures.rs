@@ -1,0 +1,318 @@
+//! The figures of one recording that are compared with another's.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use x11prof_cost_model::Network;
+
+use crate::episodes::{EpisodeOptions, Episodes, EpisodesReport, Unmatched};
+use crate::input::played::{Played, PlayedAction};
+use crate::pipeline::Observation;
+use crate::profile::Profile;
+use crate::profile::report::ProfileReport;
+use crate::recording::trace_summary::TraceSummary;
+use crate::resources::Resources;
+use crate::resources::report::ResourceReport;
+use crate::server_time::Basis;
+
+/// The kind of a figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// Requests, by kind.
+    Requests,
+    /// Bytes of requests, by kind.
+    RequestBytes,
+    /// Requests whose answer the client waited for, by kind.
+    RoundTrips,
+    /// Events, by kind.
+    Events,
+    /// Bytes of replies, events and errors.
+    AnswerBytes,
+    /// Resources created, by kind.
+    ResourcesCreated,
+    /// Resources that were still there when their client or the recording ended, by kind.
+    ResourcesLeft,
+    /// The server's time in milliseconds, by kind of request.
+    ServerMs,
+    /// The clients' time on the processor in milliseconds, by the kernel.
+    ClientMs,
+    /// The time from the first client's connecting to the last activity of a client, in milliseconds.
+    WallMs,
+    /// Requests that the recorder changed (`record --try`), by fix.
+    Tried,
+    /// The start-up of the first client that draws something, in milliseconds.
+    StartUpMs,
+    /// Replies that it waited for meanwhile.
+    StartUpRoundTrips,
+    /// Figures of the episodes' distribution.
+    Episodes,
+    /// The episodes' latencies in milliseconds.
+    EpisodeMs,
+    /// The mean latency of an action of the user in milliseconds, by the kind of action and the class of
+    /// window; in recordings of `play` by the number and the text of the action.
+    ActionMs,
+}
+
+impl Quantity {
+    /// True of what is counted, false of what a clock measures.
+    pub fn is_count(self) -> bool {
+        self.resolution() > 0.0
+    }
+
+    /// The step in which it is told; 0 for times, whose clock ticks in nanoseconds.
+    pub(crate) fn resolution(self) -> f64 {
+        match self {
+            // Requests are padded to four bytes.
+            Quantity::RequestBytes | Quantity::AnswerBytes => 4.0,
+            Quantity::ServerMs
+            | Quantity::ClientMs
+            | Quantity::WallMs
+            | Quantity::StartUpMs
+            | Quantity::EpisodeMs
+            | Quantity::ActionMs => 0.0,
+            _ => 1.0,
+        }
+    }
+
+    /// The name for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Quantity::Requests => "requests",
+            Quantity::RequestBytes => "bytes sent",
+            Quantity::RoundTrips => "round trips",
+            Quantity::Events => "events",
+            Quantity::AnswerBytes => "bytes received",
+            Quantity::ResourcesCreated => "created",
+            Quantity::ResourcesLeft => "left over",
+            Quantity::ServerMs => "server ms",
+            Quantity::ClientMs => "client CPU ms",
+            Quantity::WallMs => "wall clock ms",
+            Quantity::Tried => "changed by --try",
+            Quantity::StartUpMs => "start-up ms",
+            Quantity::StartUpRoundTrips => "start-up round trips",
+            Quantity::Episodes => "episodes",
+            Quantity::EpisodeMs => "episode ms",
+            Quantity::ActionMs => "ms an action",
+        }
+    }
+
+    /// True where a run without the quantity has none of it; false where the run does not tell.
+    pub(crate) fn is_zero_where_absent(self) -> bool {
+        !matches!(
+            self,
+            Quantity::ClientMs
+                | Quantity::WallMs
+                | Quantity::StartUpMs
+                | Quantity::StartUpRoundTrips
+                | Quantity::EpisodeMs
+                | Quantity::ActionMs
+        )
+    }
+}
+
+/// A quantity as a whole, or of one name.
+pub(crate) type Subject = (Quantity, Option<String>);
+
+/// The figures of one recording.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Figures {
+    /// The trace, as the user named it.
+    pub path: String,
+    /// The command that was recorded, where there was one.
+    pub command: Vec<String>,
+    /// The source of the server times.
+    pub basis: Basis,
+    /// Changes of the protocol that the recorder made (`record --try`).
+    pub fixes: Vec<String>,
+    pub(crate) values: BTreeMap<Subject, f64>,
+}
+
+/// Collects the figures of one recording in a pass over it.
+pub struct FiguresOfRun {
+    summary: TraceSummary,
+    profile: Profile,
+    resources: Resources,
+    played: Played,
+    /// Only a client's episodes are wanted: of all else it cannot be told whose it is.
+    of_client: bool,
+    episodes: Episodes,
+}
+
+impl FiguresOfRun {
+    /// Figures of no observation yet; `profile` has the prices that divide the server's time. With
+    /// `client`, only the episodes of clients whose name holds it.
+    pub fn new(profile: Profile, client: Option<&str>) -> FiguresOfRun {
+        let options = EpisodeOptions {
+            client: client.map(str::to_owned),
+            ..EpisodeOptions::default()
+        };
+        FiguresOfRun {
+            summary: TraceSummary::default(),
+            profile,
+            resources: Resources::default(),
+            played: Played::default(),
+            of_client: client.is_some(),
+            episodes: Episodes::new(&options),
+        }
+    }
+
+    /// True where the pass is to follow changes of the screen.
+    pub fn knows_updates(&self) -> bool {
+        self.profile.knows_updates()
+    }
+
+    /// Takes the next observation of a pass that has context switches first.
+    pub fn observe(&mut self, observation: &Observation<'_>) {
+        self.summary.observe(observation);
+        self.profile.observe(observation);
+        self.resources.observe(observation);
+        self.played.observe(observation);
+        self.episodes.observe(observation);
+    }
+
+    /// Ends the pass and gives its figures. `path` is the trace's name as the user gave it.
+    ///
+    /// # Errors
+    ///
+    /// There is no such client.
+    pub fn finish(mut self, path: &str) -> Result<Figures, Unmatched> {
+        self.profile.end();
+        let report = ProfileReport::new(path, &self.summary, &self.profile, &Network::NONE);
+        let resources = ResourceReport::new(&self.resources, &self.summary);
+        let findings = self.episodes.finish();
+        if let Some(unmatched) = findings.unmatched() {
+            return Err(unmatched);
+        }
+        let episodes = EpisodesReport::new(path, &self.summary, &findings);
+        let mut figures = Figures {
+            path: path.to_owned(),
+            command: report.trace.command.clone(),
+            basis: self.profile.basis(),
+            fixes: self.summary.tried().keys().cloned().collect(),
+            values: BTreeMap::new(),
+        };
+        let first = self.summary.first().unwrap_or_default();
+        let actions = self.played.actions(first, &episodes);
+        figures.take_episodes(&episodes, &actions);
+        if self.of_client {
+            return Ok(figures);
+        }
+        for (fix, requests) in self.summary.tried() {
+            figures.add(Quantity::Tried, fix, *requests as f64);
+        }
+        figures.take_profile(&report);
+        figures.take_resources(&resources);
+        let mut start_ups = self.summary.start_ups().iter();
+        if let Some(drawn) = start_ups.find(|one| one.latency_ms.is_some()) {
+            figures.set(Quantity::StartUpMs, drawn.latency_ms);
+            figures.set(Quantity::StartUpRoundTrips, Some(drawn.round_trips as f64));
+        }
+        Ok(figures)
+    }
+}
+
+impl Figures {
+    /// Adds to a quantity, as a whole and under a name.
+    fn add(&mut self, quantity: Quantity, name: &str, value: f64) {
+        *self.values.entry((quantity, None)).or_default() += value;
+        *self.named(quantity, name) += value;
+    }
+
+    fn named(&mut self, quantity: Quantity, name: &str) -> &mut f64 {
+        let subject = (quantity, Some(name.to_owned()));
+        self.values.entry(subject).or_default()
+    }
+
+    fn set(&mut self, quantity: Quantity, value: Option<f64>) {
+        if let Some(value) = value {
+            self.values.insert((quantity, None), value);
+        }
+    }
+
+    fn take_profile(&mut self, report: &ProfileReport) {
+        for line in &report.requests {
+            self.add(Quantity::Requests, &line.name, line.count as f64);
+            self.add(Quantity::RequestBytes, &line.name, line.bytes as f64);
+            self.add(Quantity::RoundTrips, &line.name, line.blocking as f64);
+            self.add(Quantity::ServerMs, &line.name, line.server_ms);
+        }
+        for line in &report.events {
+            self.add(Quantity::Events, &line.name, line.count as f64);
+        }
+        // Its name for what no request's own time is, so that the names add up to the whole.
+        let transport = report.transport.server_ms;
+        self.add(Quantity::ServerMs, "(transport)", transport);
+        let answers = report.transport.reply_bytes + report.transport.event_bytes;
+        self.set(Quantity::AnswerBytes, Some(answers as f64));
+        self.set(Quantity::ClientMs, report.total.client_cpu_ms);
+        self.set(Quantity::WallMs, Some(report.total.wall_ms));
+    }
+
+    fn take_resources(&mut self, report: &ResourceReport) {
+        let clients = report.clients.iter().flat_map(|client| &client.kinds);
+        let kinds = clients.map(|kind| (kind.kind.as_str(), kind.created, kind.held));
+        let others = report.others.iter().flat_map(|others| &others.kinds);
+        let others = others.map(|kind| (kind.kind.as_str(), kind.created, kind.held));
+        for (kind, created, held) in kinds.chain(others) {
+            self.add(Quantity::ResourcesCreated, kind, created as f64);
+            self.add(Quantity::ResourcesLeft, kind, held as f64);
+        }
+    }
+
+    fn take_episodes(&mut self, report: &EpisodesReport, actions: &[PlayedAction]) {
+        let summary = &report.summary;
+        self.set(Quantity::Episodes, Some(summary.count as f64));
+        *self.named(Quantity::Episodes, "of 3 ms and more") = summary.from_3_ms as f64;
+        *self.named(Quantity::Episodes, "of 100 ms and more") = summary.from_100_ms as f64;
+        self.set(Quantity::EpisodeMs, Some(summary.latency_ms));
+        let groups = report.groups.iter().filter(|of| of.trigger == "input");
+        for group in groups.filter(|_| actions.is_empty()) {
+            *self.named(Quantity::ActionMs, &group.landmark) = group.mean_ms;
+        }
+        for action in actions {
+            if let Some((latency_ms, _)) = action.latency {
+                let name = format!("{} {}", action.number, action.action);
+                *self.named(Quantity::ActionMs, &name) = latency_ms;
+            }
+        }
+        for (name, value) in [
+            ("75th percentile", summary.p75_ms),
+            ("98th percentile", summary.p98_ms),
+        ] {
+            if let Some(value) = value {
+                *self.named(Quantity::EpisodeMs, name) = value;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_cost_model::Substitutions;
+
+    use super::{FiguresOfRun, Quantity};
+    use crate::pipeline::Pipeline;
+    use crate::profile::{Blocking, Profile};
+    use crate::testing::{poly_fill_rectangle, reply};
+    use crate::testing_display::{Display, prices};
+
+    #[test]
+    fn an_action_of_the_user_has_its_mean_latency() {
+        let mut display = Display::new();
+        for (at, takes) in [(1000.0, 5.0), (2000.0, 7.0)] {
+            let mut press = reply(0);
+            (press[0], press[1]) = (2, 38);
+            display.gets(1, at, press);
+            display.sends(1, at + takes, poly_fill_rectangle(1));
+        }
+        let profile = Profile::new(&prices(), &Substitutions::default(), Blocking::Observed);
+        let mut figures = FiguresOfRun::new(profile, None);
+        Pipeline::new().run_records(display.records, |seen| figures.observe(seen));
+        let values = figures.finish("it").unwrap().values;
+        let action = values.iter().find(|(of, _)| of.0 == Quantity::ActionMs);
+        let ((_, name), mean) = action.expect("a row for what was typed");
+        assert_eq!(name.as_deref(), Some("Typing"));
+        assert!((6.0..6.1).contains(mean), "{mean}");
+    }
+}

@@ -1,0 +1,186 @@
+//! Marks of the user: where a delay was felt (TIPME's idea), and what the server did around each.
+
+mod report;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use x11prof_protocol::Message;
+use x11prof_trace::Control;
+
+use crate::pipeline::Observation;
+use crate::threads::thread_states::Step;
+
+/// Time before a mark that counts as around it, in nanoseconds: a person feels a delay, wonders, and finds
+/// the key.
+pub(crate) const BEFORE: u64 = 5_000_000_000;
+/// Time after a mark that counts as around it.
+pub(crate) const AFTER: u64 = 1_000_000_000;
+/// Marks kept; of others only the number is known.
+const MARKS_LIMIT: usize = 1000;
+/// Sums before a mark are kept for intervals of this length.
+const SLICE: u64 = 100_000_000;
+/// Slices kept: sums of a time may come this much later.
+const SLICES: u64 = (BEFORE + AFTER) / SLICE + 10;
+
+/// A mark.
+#[derive(Debug, Clone)]
+pub(crate) struct Mark {
+    /// The trace's nanoseconds.
+    pub(crate) time: u64,
+    pub(crate) text: String,
+    pub(crate) server: u64,
+    pub(crate) requests: u64,
+}
+
+impl Mark {
+    pub(crate) fn from(&self) -> u64 {
+        self.time.saturating_sub(BEFORE)
+    }
+
+    pub(crate) fn to(&self) -> u64 {
+        self.time.saturating_add(AFTER)
+    }
+
+    /// The nanoseconds of an interval that are around the mark.
+    fn shares(&self, from: u64, to: u64) -> u64 {
+        to.min(self.to()).saturating_sub(from.max(self.from()))
+    }
+}
+
+/// Sums over one interval.
+#[derive(Debug, Clone, Copy, Default)]
+struct Slice {
+    /// The interval's number, from the clock's beginning.
+    number: u64,
+    server: u64,
+    requests: u64,
+}
+
+/// Collects the marks of a trace.
+#[derive(Debug, Default)]
+pub struct Marks {
+    server: Option<u32>,
+    switches: bool,
+    recent: VecDeque<Slice>,
+    marks: Vec<Mark>,
+    more: u64,
+}
+
+impl Marks {
+    /// True where the user has set no mark.
+    pub fn is_empty(&self) -> bool {
+        self.marks.is_empty()
+    }
+
+    /// The times of the marks, in the trace's nanoseconds, each with its text.
+    pub fn list(&self) -> impl Iterator<Item = (u64, &str)> {
+        self.marks
+            .iter()
+            .map(|mark| (mark.time, mark.text.as_str()))
+    }
+
+    /// Takes the next observation of a pass.
+    pub fn observe(&mut self, observation: &Observation<'_>) {
+        match observation {
+            Observation::Control(time, control) => self.control(time.as_nanos(), control),
+            Observation::Switches(steps) => {
+                let of_server = steps.iter().filter(|step| Some(step.pid) == self.server);
+                let ran: Vec<_> = of_server.filter_map(Step::ran).collect();
+                ran.iter().for_each(|ran| self.ran(ran.from, ran.to));
+            }
+            Observation::Message(seen) if matches!(seen.message, Message::Request(_)) => {
+                let now = seen.time.as_nanos();
+                self.slice(now / SLICE).requests += seen.times;
+                for mark in self.open(now) {
+                    mark.requests += seen.times;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn control(&mut self, now: u64, control: &Control) {
+        match control {
+            Control::Server(server) => self.server = server.pid,
+            Control::Capture { pid, capture, .. } if Some(*pid) == self.server => {
+                self.switches = capture == "switches";
+            }
+            Control::Mark { .. } if self.marks.len() >= MARKS_LIMIT => self.more += 1,
+            Control::Mark { text } => {
+                let mut mark = Mark {
+                    time: now,
+                    text: text.clone(),
+                    server: 0,
+                    requests: 0,
+                };
+                let around = mark.from() / SLICE..=mark.to() / SLICE;
+                for slice in self
+                    .recent
+                    .iter()
+                    .filter(|one| around.contains(&one.number))
+                {
+                    mark.server += slice.server;
+                    mark.requests += slice.requests;
+                }
+                self.marks.push(mark);
+            }
+            _ => {}
+        }
+    }
+
+    /// The server ran.
+    fn ran(&mut self, from: u64, to: u64) {
+        // What is older than the slices are is around no mark that is to come.
+        let first = (from / SLICE).max((to / SLICE).saturating_sub(SLICES));
+        for number in first..=to / SLICE {
+            let end = number.saturating_add(1).saturating_mul(SLICE);
+            let part = to
+                .min(end)
+                .saturating_sub(from.max(number.saturating_mul(SLICE)));
+            self.slice(number).server += part;
+        }
+        for mark in self.open(from) {
+            mark.server += mark.shares(from, to);
+        }
+    }
+
+    /// Marks around which this time may be.
+    fn open(&mut self, time: u64) -> impl Iterator<Item = &mut Mark> {
+        let recent = self.marks.iter_mut().rev();
+        recent.take_while(move |mark| time <= mark.to())
+    }
+
+    /// The slice of that number; the oldest one that is kept where it is older.
+    fn slice(&mut self, number: u64) -> &mut Slice {
+        let newest = self.recent.back().map(|slice| slice.number);
+        if newest.is_none_or(|newest| number > newest) {
+            self.recent.push_back(Slice {
+                number,
+                ..Slice::default()
+            });
+            while let Some(oldest) = self.recent.front()
+                && oldest.number + SLICES < number
+            {
+                self.recent.pop_front();
+            }
+        }
+        // There is one: the newest is not older than `number`.
+        let at = self.recent.partition_point(|slice| slice.number < number);
+        if self
+            .recent
+            .get(at)
+            .is_none_or(|slice| slice.number != number)
+        {
+            self.recent.insert(
+                at,
+                Slice {
+                    number,
+                    ..Slice::default()
+                },
+            );
+        }
+        &mut self.recent[at]
+    }
+}

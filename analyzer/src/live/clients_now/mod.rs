@@ -1,0 +1,197 @@
+//! Current costs of each client: rates over the last seconds.
+//!
+//! All figures are growing sums. Snapshots of them are kept for the length of the window; a rate is the
+//! difference between the oldest and the newest. So a running recording, a finished one, and a part of it
+//! are counted alike.
+
+mod questions;
+pub(crate) mod report;
+mod rows;
+mod snapshot;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use x11prof_cost_model::{ServerParameters, Substitutions};
+
+use x11prof_trace::{ConnectionId, Control, Timestamp};
+
+use crate::pipeline::Observation;
+use crate::profile::groups::By;
+use crate::profile::stacks::StackKey;
+use crate::profile::{BasisOption, Blocking, Profile};
+use crate::recording::trace_summary::TraceSummary;
+use crate::resources::Resources;
+use crate::stalls::Stalls;
+use questions::Questions;
+use snapshot::Snapshot;
+
+/// Snapshots in a window: enough to see what grows in each quarter of it.
+const SNAPSHOTS: u64 = 8;
+/// Stacks kept; beyond that those go in which nothing came during the window.
+const STACKS: usize = 20_000;
+
+/// The window's settings.
+#[derive(Debug, Clone, Copy)]
+pub struct NowOptions {
+    /// The length of the latest time that rates are of, in seconds.
+    pub seconds: f64,
+    /// Time that one client may hold the server without being listed.
+    pub frame_ms: f64,
+    /// The basis of server times.
+    pub basis: BasisOption,
+}
+
+/// Current activity of a display's clients.
+pub struct ClientsNow {
+    window: u64,
+    pub(crate) summary: TraceSummary,
+    pub(crate) profile: Profile,
+    pub(crate) resources: Resources,
+    pub(crate) stalls: Stalls,
+    questions: Questions,
+    connected: BTreeSet<ConnectionId>,
+    snapshots: VecDeque<Snapshot>,
+    /// True once the window has begun to move.
+    begun: bool,
+    now: u64,
+}
+
+impl ClientsNow {
+    /// Counts from now on, with the prices of the server that `parameters` describe.
+    pub fn new(
+        parameters: &ServerParameters,
+        substitutions: &Substitutions,
+        options: &NowOptions,
+    ) -> ClientsNow {
+        let profile = Profile::new(parameters, substitutions, Blocking::default());
+        ClientsNow {
+            window: (options.seconds.clamp(0.1, 86_400.0) * 1e9) as u64,
+            summary: TraceSummary::default(),
+            profile: profile.stacked(By::Window).on(options.basis),
+            resources: Resources::default(),
+            stalls: Stalls::new(parameters, substitutions, options.frame_ms),
+            questions: Questions::default(),
+            connected: BTreeSet::new(),
+            snapshots: VecDeque::new(),
+            begun: false,
+            now: 0,
+        }
+    }
+
+    /// True where the prices depend on changes of the screen.
+    pub fn knows_updates(&self) -> bool {
+        self.profile.knows_updates()
+    }
+
+    /// The window moves from now on. Earlier observations are only known.
+    pub fn begin(&mut self) {
+        self.begun = true;
+    }
+
+    /// Takes the next observation of a pass, with context switches before what happened meanwhile.
+    pub fn observe(&mut self, observation: &Observation<'_>) {
+        match observation {
+            Observation::BlockStart(block) => self.until(block.time),
+            Observation::Control(time, control) => {
+                self.until(*time);
+                match control {
+                    Control::Opened(opened) => {
+                        self.connected.insert(opened.connection);
+                    }
+                    Control::Closed { connection, .. } => {
+                        self.connected.remove(connection);
+                    }
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+        self.summary.observe(observation);
+        self.profile.observe(observation);
+        self.resources.observe(observation);
+        let price = self.profile.last_price();
+        self.stalls.observe_priced(observation, price);
+        self.questions.observe(observation);
+    }
+
+    /// Counts all messages so far: there are no more.
+    pub fn end(&mut self) {
+        self.profile.end();
+    }
+
+    /// No record came until `time`.
+    pub fn until(&mut self, time: Timestamp) {
+        self.now = self.now.max(time.as_nanos());
+        let due = |last: &Snapshot| self.now.saturating_sub(last.time) >= self.window / SNAPSHOTS;
+        if self.begun && self.snapshots.back().is_none_or(due) {
+            let snapshot = self.snapshot();
+            self.snapshots.push_back(snapshot);
+            // The oldest is as old as the window, or older.
+            while self
+                .snapshots
+                .get(1)
+                .is_some_and(|second| self.now.saturating_sub(second.time) >= self.window)
+            {
+                self.snapshots.pop_front();
+            }
+            self.forget();
+        }
+    }
+
+    /// Starts the window afresh, and the counts with other prices.
+    pub(crate) fn afresh(&mut self, parameters: &ServerParameters, substitutions: &Substitutions) {
+        let empty = Profile::new(parameters, substitutions, Blocking::default());
+        let before = std::mem::replace(&mut self.profile, empty);
+        self.profile = before.afresh(parameters, substitutions);
+        self.summary.start_afresh();
+        self.resources.start_afresh();
+        self.stalls.start_afresh();
+        self.snapshots.clear();
+    }
+
+    fn snapshot(&mut self) -> Snapshot {
+        let (stacks, own) = self.profile.now(|profile| {
+            let stacks = profile.stack_sums().map(|stacks| stacks.sums().clone());
+            (stacks.unwrap_or_default(), profile.own_share())
+        });
+        let clients = self.resources.clients.iter();
+        let held = clients.filter(|(_, client)| client.closed.is_none());
+        let held = held.map(|(id, client)| {
+            let kinds = client.kinds.iter();
+            let kinds = kinds.map(|(kind, of)| (*kind, (of.held, of.held_bytes)));
+            (id, kinds.collect::<BTreeMap<_, _>>())
+        });
+        Snapshot {
+            time: self.now,
+            stacks,
+            client_waits: self.questions.client_waits().clone(),
+            held: held.collect(),
+            own,
+        }
+    }
+
+    /// Forgets what is of no use to a later window, where that is much.
+    fn forget(&mut self) {
+        let many = self
+            .profile
+            .stack_sums()
+            .map_or(0, |stacks| stacks.sums().len());
+        if many <= STACKS {
+            return;
+        }
+        let (Some(first), Some(last)) = (self.snapshots.front(), self.snapshots.back()) else {
+            return;
+        };
+        let still = |key: &StackKey| match (first.stacks.get(key), last.stacks.get(key)) {
+            (Some(was), Some(now)) => now.since(was).is_nothing(),
+            _ => false,
+        };
+        let connected = &self.connected;
+        if let Some(stacks) = self.profile.stack_sums_mut() {
+            stacks.retain(|key, _| !still(key));
+        }
+        self.questions.retain(|client| connected.contains(&client));
+    }
+}

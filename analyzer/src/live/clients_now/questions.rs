@@ -1,0 +1,82 @@
+//! Waits of each client for answers: number, time, and the questions that it repeats.
+
+use rustc_hash::FxHashMap;
+use x11prof_protocol::Symbol;
+use x11prof_trace::{ConnectionId, Control};
+
+use crate::pipeline::Observation;
+use crate::round_trips::{Answer, AnswerKind};
+
+/// Clients at most, and different questions of each.
+const CLIENTS: usize = 4096;
+const DIFFERENT: usize = 1024;
+/// A question within this time of an equal one is a repetition, in nanoseconds: slower repetition costs
+/// little.
+const AGAIN_WITHIN: u64 = 1_000_000_000;
+
+/// Round trips of a client so far.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ClientWaits {
+    /// Round trips by request.
+    pub(super) round_trips: FxHashMap<Symbol, u64>,
+    /// Round trips with an equal one within the second before.
+    pub(super) again: FxHashMap<Symbol, u64>,
+    /// Time waited, in nanoseconds.
+    pub(super) waited: u64,
+}
+
+/// The questions of all clients.
+#[derive(Debug, Default)]
+pub(super) struct Questions {
+    client_waits: FxHashMap<ConnectionId, ClientWaits>,
+    /// The time at which each question was asked last.
+    last: FxHashMap<ConnectionId, FxHashMap<u64, u64>>,
+}
+
+impl Questions {
+    pub(super) fn observe(&mut self, observation: &Observation<'_>) {
+        if let Observation::Message(seen) = observation
+            && let Some(answer) = seen.answer
+        {
+            self.answered(answer);
+        }
+        if let Observation::Control(_, Control::Closed { connection, .. }) = observation {
+            self.last.remove(connection);
+        }
+    }
+
+    fn answered(&mut self, answer: &Answer<'_>) {
+        let Questions { client_waits, last } = self;
+        if !answer.how.is_round_trip()
+            || client_waits.len() >= CLIENTS && !client_waits.contains_key(&answer.client)
+        {
+            return;
+        }
+        let of = client_waits.entry(answer.client).or_default();
+        let (name, time) = (answer.question.name, answer.question.asked_at);
+        *of.round_trips.entry(name).or_default() += 1;
+        of.waited = of.waited.saturating_add(answer.waited());
+        // To wait for the server to be done is no question, unless it has nothing to do.
+        if answer.how == AnswerKind::Synchronised && answer.question.requests_ahead > 0 {
+            return;
+        }
+        let last = last.entry(answer.client).or_default();
+        if last.len() >= DIFFERENT {
+            last.clear();
+        }
+        let before = last.insert(answer.question.same, time);
+        if before.is_some_and(|before| time.saturating_sub(before) <= AGAIN_WITHIN) {
+            *of.again.entry(name).or_default() += 1;
+        }
+    }
+
+    /// The waits of each client so far.
+    pub(super) fn client_waits(&self) -> &FxHashMap<ConnectionId, ClientWaits> {
+        &self.client_waits
+    }
+
+    /// Forgets the clients that `keep` does not want.
+    pub(super) fn retain(&mut self, keep: impl Fn(ConnectionId) -> bool) {
+        self.client_waits.retain(|id, _| keep(*id));
+    }
+}

@@ -1,0 +1,376 @@
+//! The rates between the oldest snapshot and the newest.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use x11prof_protocol::Symbol;
+use x11prof_session::ResourceKind;
+use x11prof_trace::{ConnectionId, Timestamp};
+
+use super::ClientsNow;
+use super::report::{ClientNow, GrabNow, HeldNow, NowReport, RateNow, RowNow, WaitNow};
+use super::snapshot::Snapshot;
+use crate::profile::stacks::WorkKind;
+use crate::stalls::report::StallLine;
+use crate::stalls::stall::Stall;
+use crate::text::units::nanos_ms;
+
+/// The version of the JSON.
+const FORMAT: u32 = 1;
+/// Rows of windows and of requests at most.
+const ROWS: usize = 1000;
+/// A client that asks the same at this rate or more, in questions a second, polls.
+const POLLS: f64 = 10.0;
+/// Less than this of the server, in milliseconds a second, is what earlier work was divided anew: no row has it.
+const NOTHING: f64 = 1e-3;
+/// The name of what is nobody's.
+const SERVER: &str = "(server)";
+
+/// Messages and costs of one client, on one window, of one kind.
+struct RowTotals {
+    client: Option<ConnectionId>,
+    name: String,
+    window: String,
+    what: WorkKind,
+    request: String,
+    count: f64,
+    bytes: f64,
+    server_ms: f64,
+}
+
+impl RowTotals {
+    /// True where one of the names holds this text, in capitals or not.
+    fn holds(&self, text: &str) -> bool {
+        let names = [&self.name, &self.window, &self.request];
+        names.into_iter().any(|name| holds(name, text))
+    }
+}
+
+fn holds(name: &str, text: &str) -> bool {
+    name.to_lowercase().contains(&text.to_lowercase())
+}
+
+/// Sums of a row.
+#[derive(Default)]
+struct Row {
+    count: f64,
+    bytes: f64,
+    server_ms: f64,
+    /// The client that cost most, and what it cost.
+    most: (f64, String),
+}
+
+impl Row {
+    fn add(&mut self, came: &RowTotals) {
+        self.count += came.count;
+        self.bytes += came.bytes;
+        self.server_ms += came.server_ms;
+        if self.most.1.is_empty() || came.server_ms > self.most.0 {
+            self.most = (came.server_ms, came.name.clone());
+        }
+    }
+}
+
+impl ClientsNow {
+    /// The report of the window; with a `filter` only clients, windows and requests whose name holds it.
+    pub fn report(&mut self, filter: Option<&str>) -> NowReport {
+        let now = self.snapshot();
+        // Before the first record it is no time since then.
+        let start = self.summary.first();
+        let start = start.unwrap_or(Timestamp::from_nanos(now.time));
+        let none = Snapshot {
+            time: start.as_nanos(),
+            ..Snapshot::default()
+        };
+        let first = self.snapshots.front().unwrap_or(&none);
+        let seconds = (now.time.saturating_sub(first.time) as f64 / 1e9).max(1e-3);
+        let mut came = self.came(first, &now, seconds);
+        if let Some(text) = filter {
+            came.retain(|one| one.holds(text));
+        }
+        let rate = self.profile.rate();
+        let own = now.own + first.own.part(-1.0);
+        let own_ms = rate.map_or(0.0, |rate| rate.time(own).as_ms().max(0.0)) / seconds;
+        let sum =
+            |part: fn(&RowTotals) -> f64| came.iter().map(part).fold(0.0, |all, one| all + one);
+        let (server_ms, requests) = (sum(|one| one.server_ms), sum(|one| one.count));
+        came.retain(|one| one.count + one.bytes > 0.0 || one.server_ms >= NOTHING);
+        let stalls: Vec<Stall> = self.stalls_since(first.time);
+        NowReport {
+            format: FORMAT,
+            seconds,
+            at_s: now.time.saturating_sub(start.as_nanos()) as f64 / 1e9,
+            basis: self.profile.basis(),
+            prices: self.profile.server().to_owned(),
+            server_ms_per_s: server_ms + own_ms,
+            own_ms_per_s: own_ms,
+            requests_per_s: requests,
+            clients: self.clients(&came, first, &now, &stalls, filter),
+            windows: windows(&came),
+            requests: self.requests(&came, first, &now, filter, seconds),
+            stalls: stalls
+                .iter()
+                .map(|one| StallLine::new(one, &self.summary, start))
+                .collect(),
+            watching: None,
+        }
+    }
+
+    /// Rates between two snapshots, per second.
+    fn came(&self, first: &Snapshot, now: &Snapshot, seconds: f64) -> Vec<RowTotals> {
+        let rate = self.profile.rate();
+        let of = |(key, sum): (&_, &crate::profile::stacks::StackSum)| {
+            let key: &crate::profile::stacks::StackKey = key;
+            let before = first.stacks.get(key).copied().unwrap_or_default();
+            let sum = sum.since(&before);
+            let server_ms = sum.server(rate).as_ms().max(0.0);
+            if sum.is_nothing() && server_ms == 0.0 {
+                return None;
+            }
+            Some(RowTotals {
+                client: key.client,
+                name: key.client.map_or(SERVER.to_owned(), |id| self.name(id)),
+                window: self.profile.window_label(key.window, &self.summary),
+                what: key.what,
+                request: key.what.name(),
+                count: sum.count as f64 / seconds,
+                bytes: sum.sent.saturating_add(sum.returned) as f64 / seconds,
+                server_ms: server_ms / seconds,
+            })
+        };
+        now.stacks.iter().filter_map(of).collect()
+    }
+
+    /// A client's process, or the number of its connection.
+    fn name(&self, id: ConnectionId) -> String {
+        let known = self.summary.connection(id);
+        let name = known.and_then(|one| one.name.clone());
+        name.unwrap_or_else(|| format!("client {}", id.0))
+    }
+
+    /// The stalls that went on at `since` or later.
+    fn stalls_since(&self, since: u64) -> Vec<Stall> {
+        let open = self.stalls.open_grab();
+        let list = self.stalls.list().iter().chain(&open);
+        list.filter(|one| one.to > since).cloned().collect()
+    }
+
+    fn clients(
+        &self,
+        came: &[RowTotals],
+        first: &Snapshot,
+        now: &Snapshot,
+        stalls: &[Stall],
+        filter: Option<&str>,
+    ) -> Vec<ClientNow> {
+        let mut ids: BTreeSet<ConnectionId> = came.iter().filter_map(|one| one.client).collect();
+        let connected = self.connected.iter().copied();
+        ids.extend(connected.filter(|id| filter.is_none_or(|text| holds(&self.name(*id), text))));
+        let mut clients: Vec<ClientNow> = ids
+            .into_iter()
+            .map(|id| {
+                let own: Vec<&RowTotals> =
+                    came.iter().filter(|one| one.client == Some(id)).collect();
+                self.client(id, &own, first, now, stalls)
+            })
+            .collect();
+        clients.sort_by(|a, b| {
+            let by_time = b.server_ms_per_s.total_cmp(&a.server_ms_per_s);
+            by_time.then(b.requests_per_s.total_cmp(&a.requests_per_s))
+        });
+        clients
+    }
+
+    fn client(
+        &self,
+        id: ConnectionId,
+        came: &[&RowTotals],
+        first: &Snapshot,
+        now: &Snapshot,
+        stalls: &[Stall],
+    ) -> ClientNow {
+        let seconds = (now.time.saturating_sub(first.time) as f64 / 1e9).max(1e-3);
+        let sum = |part: fn(&RowTotals) -> f64| came.iter().fold(0.0, |all, one| all + part(one));
+        let mut by_request: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+        for one in came.iter().filter(|one| one.count > 0.0) {
+            let of = by_request.entry(&one.request).or_default();
+            *of = (of.0 + one.server_ms, of.1 + one.count);
+        }
+        let by_cost = by_request.into_iter();
+        let mostly = by_cost.max_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        let (waits, before) = (now.client_waits.get(&id), first.client_waits.get(&id));
+        let trips = |of: Option<&super::questions::ClientWaits>| {
+            of.map_or(0, |of| of.round_trips.values().sum::<u64>())
+        };
+        let waited = |of: Option<&super::questions::ClientWaits>| of.map_or(0, |of| of.waited);
+        let again = waits.into_iter().flat_map(|of| &of.again);
+        let again = again.map(|(request, count)| {
+            let before = before.and_then(|of| of.again.get(request)).copied();
+            let came = count.saturating_sub(before.unwrap_or(0));
+            (request, came as f64 / seconds)
+        });
+        let polls = again.max_by(|a, b| a.1.total_cmp(&b.1));
+        let known = self.summary.connection(id);
+        ClientNow {
+            client: Some(id.0),
+            name: self.name(id),
+            pid: known.and_then(|one| one.pid),
+            command: known.map(|one| one.command.clone()).unwrap_or_default(),
+            server_ms_per_s: sum(|one| one.server_ms),
+            requests_per_s: sum(|one| one.count),
+            round_trips_per_s: trips(waits).saturating_sub(trips(before)) as f64 / seconds,
+            waited_ms_per_s: nanos_ms(waited(waits).saturating_sub(waited(before))) / seconds,
+            bytes_per_s: sum(|one| one.bytes),
+            mostly: mostly.map(|(request, (_, per_s))| RateNow {
+                request: request.to_owned(),
+                per_s,
+            }),
+            polls: polls
+                .filter(|(_, per_s)| *per_s >= POLLS)
+                .map(|(request, per_s)| RateNow {
+                    request: request.to_string(),
+                    per_s,
+                }),
+            polls_in: None,
+            held: self.held(id, now, seconds),
+            grabs: self.grabs(id, first.time, now.time),
+            waits_for: self.waits_for(id, stalls),
+        }
+    }
+
+    /// The resources of a client; of one that is gone, the resources before its end.
+    fn held(&self, id: ConnectionId, now: &Snapshot, seconds: f64) -> BTreeMap<String, HeldNow> {
+        let alive: Vec<&Snapshot> = self
+            .snapshots
+            .iter()
+            .chain([now])
+            .filter(|one| one.held.contains_key(&id))
+            .collect();
+        let Some(last) = alive.last() else {
+            return BTreeMap::new();
+        };
+        let first = self.snapshots.front();
+        let of_kind = |(kind, (count, bytes)): (&ResourceKind, &(u64, u64))| {
+            let (count_before, bytes_before) = first.map_or((0, 0), |one| one.held(id, *kind));
+            let rate = |now: u64, before: u64| (now as f64 - before as f64) / seconds;
+            let held = HeldNow {
+                count: *count,
+                bytes: *bytes,
+                count_per_s: rate(*count, count_before),
+                bytes_per_s: rate(*bytes, bytes_before),
+                grows: grows(alive.iter().map(|one| one.held(id, *kind).0)),
+            };
+            (kind.name().to_owned(), held)
+        };
+        let held = last.held.get(&id).into_iter().flatten().map(of_kind);
+        held.filter(|(_, held)| held.count > 0 || held.count_per_s != 0.0)
+            .collect()
+    }
+
+    fn grabs(&self, id: ConnectionId, since: u64, now: u64) -> Vec<GrabNow> {
+        let start = self.summary.first().unwrap_or_default().as_nanos();
+        let all = self.stalls.grabs().after(Timestamp::from_nanos(since));
+        let own = all.filter(|(by, ..)| *by == id);
+        own.map(|(_, what, from, until)| GrabNow {
+            what,
+            since_ms: nanos_ms(from.as_nanos().saturating_sub(start)),
+            held_ms: nanos_ms(
+                until
+                    .map_or(now, |until| until.as_nanos())
+                    .saturating_sub(from.as_nanos()),
+            ),
+            goes_on: until.is_none(),
+        })
+        .collect()
+    }
+
+    fn waits_for(&self, id: ConnectionId, stalls: &[Stall]) -> Vec<WaitNow> {
+        let mut by_client: BTreeMap<ConnectionId, u64> = BTreeMap::new();
+        for stall in stalls {
+            let own = stall.waited.iter().filter(|one| one.client == id);
+            let nanos: u64 = own.map(|one| one.nanos).sum();
+            if nanos > 0 {
+                *by_client.entry(stall.client).or_default() += nanos;
+            }
+        }
+        let waits = by_client.into_iter().map(|(client, nanos)| WaitNow {
+            client: self.summary.client_name(client),
+            waited_ms: nanos_ms(nanos),
+        });
+        let mut waits: Vec<WaitNow> = waits.collect();
+        waits.sort_by(|a, b| b.waited_ms.total_cmp(&a.waited_ms));
+        waits
+    }
+
+    fn requests(
+        &self,
+        came: &[RowTotals],
+        first: &Snapshot,
+        now: &Snapshot,
+        filter: Option<&str>,
+        seconds: f64,
+    ) -> Vec<RowNow> {
+        let shown = |id: &ConnectionId, request: &Symbol| {
+            filter.is_none_or(|text| holds(&self.name(*id), text) || holds(request.as_str(), text))
+        };
+        let mut trips: BTreeMap<String, u64> = BTreeMap::new();
+        for (id, waits) in &now.client_waits {
+            let before = first.client_waits.get(id);
+            for (request, count) in waits.round_trips.iter().filter(|(name, _)| shown(id, name)) {
+                let before = before.and_then(|of| of.round_trips.get(request)).copied();
+                let came = count.saturating_sub(before.unwrap_or(0));
+                *trips.entry(request.to_string()).or_default() += came;
+            }
+        }
+        let mut rows: BTreeMap<&str, Row> = BTreeMap::new();
+        for one in came {
+            rows.entry(&one.request).or_default().add(one);
+        }
+        sorted(rows.into_iter().map(|(name, row)| {
+            let trips = trips.get(name).copied().unwrap_or(0) as f64 / seconds;
+            named(name, row, Some(trips))
+        }))
+    }
+}
+
+/// True where each quarter of the time ends with a larger count than it begins with.
+fn grows(counts: impl Iterator<Item = u64>) -> bool {
+    let counts: Vec<u64> = counts.collect();
+    let last = counts.len().saturating_sub(1);
+    let ends = (0..=4).filter_map(|n| counts.get(last * n / 4).copied());
+    let ends: Vec<u64> = ends.collect();
+    last >= 4 && ends.windows(2).all(|two| two[0] < two[1])
+}
+
+fn windows(came: &[RowTotals]) -> Vec<RowNow> {
+    let mut rows: BTreeMap<&str, Row> = BTreeMap::new();
+    // What belongs to no window and no request is nobody's.
+    let of_windows = came
+        .iter()
+        .filter(|one| !matches!(one.what, WorkKind::Part(_)));
+    for one in of_windows {
+        rows.entry(&one.window).or_default().add(one);
+    }
+    sorted(rows.into_iter().map(|(name, row)| named(name, row, None)))
+}
+
+fn named(name: &str, row: Row, round_trips_per_s: Option<f64>) -> RowNow {
+    RowNow {
+        name: name.to_owned(),
+        client: row.most.1,
+        server_ms_per_s: row.server_ms,
+        requests_per_s: row.count,
+        round_trips_per_s,
+        bytes_per_s: row.bytes,
+    }
+}
+
+/// The most expensive first.
+fn sorted(rows: impl Iterator<Item = RowNow>) -> Vec<RowNow> {
+    let mut rows: Vec<RowNow> = rows.collect();
+    rows.sort_by(|a, b| {
+        let by_time = b.server_ms_per_s.total_cmp(&a.server_ms_per_s);
+        by_time.then(b.requests_per_s.total_cmp(&a.requests_per_s))
+    });
+    rows.truncate(ROWS);
+    rows
+}

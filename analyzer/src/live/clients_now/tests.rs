@@ -1,0 +1,171 @@
+//! Current activity of clients, over synthetic traces.
+
+use x11prof_cost_model::Substitutions;
+
+use super::{ClientsNow, NowOptions};
+use crate::live::clients_now::report::{ClientNow, NowReport};
+use crate::pipeline::Pipeline;
+use crate::testing::*;
+use crate::testing_display::{Display, prices};
+use crate::{Basis, BasisOption, FRAME_MS};
+
+/// The last `seconds` of a display; with a filter only what has that in a name.
+fn report(display: &Display, seconds: f64, filter: Option<&str>) -> NowReport {
+    let options = NowOptions {
+        seconds,
+        frame_ms: FRAME_MS,
+        basis: BasisOption::Measured,
+    };
+    let mut now = ClientsNow::new(&prices(), &Substitutions::default(), &options);
+    now.begin();
+    let mut pipeline = Pipeline::new();
+    pipeline.run_records(display.records.iter().cloned(), |observation| {
+        now.observe(observation)
+    });
+    now.end();
+    now.report(filter)
+}
+
+fn of<'a>(report: &'a NowReport, name: &str) -> &'a ClientNow {
+    let mut clients = report.clients.iter();
+    clients.find(|one| one.name == name).unwrap()
+}
+
+/// One client polls at 20 a second, one draws at 10 a second and keeps a pixmap each time.
+fn busy(seconds: u16) -> Display {
+    let mut display = Display::new();
+    let pixmap = |n: u16| request(53, 8, &[BASE + 100 + u32::from(n), ROOT, 10 | 10 << 16]);
+    for n in 0..seconds * 20 {
+        let ms = f64::from(n) * 50.0;
+        display.sends(3, ms, request(38, 0, &[ROOT]));
+        display.gets(3, ms + 2.0, reply(n + 1));
+        if n % 2 == 0 {
+            display.sends(2, ms + 10.0, poly_fill_rectangle(1));
+            display.sends(2, ms + 11.0, pixmap(n));
+        }
+    }
+    display.sends(1, f64::from(seconds) * 1000.0, no_operation(1));
+    display
+}
+
+#[test]
+fn rates_are_of_the_last_seconds() {
+    let report = report(&busy(8), 4.0, None);
+    assert!((report.seconds - 4.0).abs() < 0.51, "{}", report.seconds);
+    assert_eq!(report.basis, Basis::Modelled);
+    let (panel, editor) = (of(&report, "panel"), of(&report, "editor"));
+    // The one that costs most is first: 10 rectangles of 9 ms.
+    assert_eq!(report.clients[0], *panel);
+    assert!((panel.server_ms_per_s - 90.0).abs() < 3.0, "{panel:?}");
+    assert!((panel.requests_per_s - 20.0).abs() < 0.7, "{panel:?}");
+    let mostly = panel.mostly.as_ref().unwrap();
+    assert_eq!(mostly.request, "PolyFillRectangle");
+    assert_eq!((panel.round_trips_per_s, panel.polls.clone()), (0.0, None));
+    let pixmaps = panel.held["pixmap"];
+    assert!(pixmaps.grows && pixmaps.count == 80, "{pixmaps:?}");
+    assert!((pixmaps.count_per_s - 10.0).abs() < 0.7, "{pixmaps:?}");
+
+    assert!((editor.round_trips_per_s - 20.0).abs() < 0.7, "{editor:?}");
+    assert!((editor.waited_ms_per_s - 40.0).abs() < 2.0, "{editor:?}");
+    let polls = editor.polls.as_ref().unwrap();
+    assert_eq!(polls.request, "QueryPointer");
+    assert!((polls.per_s - 20.0).abs() < 0.7, "{polls:?}");
+    // Who does nothing is there as well.
+    assert_eq!(report.clients.len(), 3);
+
+    let rows: Vec<&str> = report
+        .requests
+        .iter()
+        .map(|row| row.name.as_str())
+        .collect();
+    assert_eq!(rows[0], "PolyFillRectangle");
+    assert!(
+        rows.contains(&"CreatePixmap") && rows.contains(&"QueryPointer"),
+        "{rows:?}"
+    );
+    let root = &report.windows[0];
+    assert_eq!(
+        (root.name.as_str(), root.client.as_str()),
+        ("0x00000100 root window", "panel")
+    );
+}
+
+#[test]
+fn a_filter_is_for_clients_windows_and_requests() {
+    let display = busy(2);
+    let names = |filter| {
+        let report = report(&display, 1.0, Some(filter));
+        let requests = report.requests.into_iter().map(|row| row.name);
+        (report.clients.len(), requests.collect::<Vec<String>>())
+    };
+    assert_eq!(names("EDIT"), (1, vec!["QueryPointer".to_owned()]));
+    assert_eq!(names("createp"), (1, vec!["CreatePixmap".to_owned()]));
+    assert_eq!(names("nobody"), (0, vec![]));
+}
+
+#[test]
+fn grabs_and_waits_name_the_clients() {
+    let mut display = Display::new();
+    display.sends(2, 1000.0, request(36, 0, &[]));
+    display.sends(3, 1100.0, get_input_focus());
+    display.sends(2, 1400.0, request(37, 0, &[]));
+    display.gets(3, 1401.0, reply(1));
+    display.sends(2, 1500.0, request(36, 0, &[]));
+    display.sends(1, 1600.0, no_operation(1));
+    let report = report(&display, 5.0, None);
+    let grabs = &of(&report, "panel").grabs;
+    let held: Vec<(f64, bool)> = grabs.iter().map(|one| (one.held_ms, one.goes_on)).collect();
+    assert_eq!(held, [(400.0, false), (100.0, true)]);
+    assert_eq!(report.stalls.len(), 2);
+    let waits = &of(&report, "editor").waits_for;
+    assert_eq!(
+        (waits.len(), waits[0].client.as_str()),
+        (1, "panel (client 2)")
+    );
+    assert_eq!(waits[0].waited_ms, 300.0);
+}
+
+#[test]
+fn a_window_that_nothing_comes_in_has_no_rates() {
+    let display = busy(2);
+    let options = NowOptions {
+        seconds: 1.0,
+        frame_ms: FRAME_MS,
+        basis: BasisOption::Measured,
+    };
+    let mut now = ClientsNow::new(&prices(), &Substitutions::default(), &options);
+    now.begin();
+    let mut pipeline = Pipeline::new();
+    pipeline.run_records(display.records.iter().cloned(), |observation| {
+        now.observe(observation)
+    });
+    let later = |ms: u64| x11prof_trace::Timestamp::from_nanos(1_000_000_000 + ms * 1_000_000);
+    (2..40).for_each(|n| now.until(later(n * 100)));
+    let report = now.report(None);
+    assert_eq!((report.requests_per_s, report.clients.len()), (0.0, 3));
+    assert_eq!(of(&report, "panel").held["pixmap"].count, 20);
+    assert!(report.requests.is_empty(), "{:?}", report.requests);
+}
+
+#[test]
+fn a_client_that_waits_for_an_idle_server_polls() {
+    let mut display = Display::new();
+    for n in 0..200 {
+        let ms = f64::from(n) * 10.0;
+        for client in [2, 3] {
+            let sequence = if client == 3 { 2 * n + 2 } else { n + 1 };
+            if client == 3 {
+                display.sends(3, ms, poly_fill_rectangle(1));
+            }
+            display.sends(client, ms + 0.1, get_input_focus());
+            display.gets(client, ms + 1.0, reply(sequence));
+        }
+    }
+    display.sends(1, 2000.0, no_operation(1));
+    let report = report(&display, 1.0, None);
+    let polls = of(&report, "panel").polls.as_ref().unwrap();
+    assert_eq!(polls.request, "GetInputFocus");
+    assert!((polls.per_s - 100.0).abs() < 2.0, "{polls:?}");
+    // One that has drawn waits until that is done.
+    assert!(of(&report, "editor").polls.is_none());
+}

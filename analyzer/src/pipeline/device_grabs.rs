@@ -1,0 +1,195 @@
+//! Active grabs of the pointer, the keyboard and devices of XInput: who has which, since when. A grab begins when its
+//! request is answered with success, and ends with UngrabPointer and the like, with the connection, with another's
+//! grab, and when its window goes from the screen. Grabs that the server activates by itself, on a button or key that
+//! is grabbed passively or held down, are not told on the wire. The pipeline has the one instance.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use x11prof_protocol::{Body, Message, Reply, Request, SequenceNumber};
+use x11prof_session::ResourceChange;
+use x11prof_trace::{ConnectionId, Timestamp};
+
+use crate::pipeline::seen::Seen;
+
+/// Requests for grabs that wait for their answers, at most.
+const MAX_PENDING: usize = 4096;
+/// Devices of XInput have numbers of 16 bits; a display has a few dozen.
+const MAX_OPEN: usize = 4096;
+
+/// A device that a client can grab.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Device {
+    /// The core pointer.
+    Pointer,
+    /// The core keyboard.
+    Keyboard,
+    /// A device of XInput 2, by its number.
+    Numbered(u16),
+}
+
+/// A step in the life of a grab.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GrabStep {
+    /// The client has the device now.
+    Began,
+    /// The server refused the grab.
+    Refused,
+    /// The client let go.
+    Ungrabbed,
+    /// Another client has the device now.
+    Lost,
+    /// The window of the grab went from the screen.
+    Unmapped,
+    /// The client's connection ended.
+    Closed,
+}
+
+/// A change of a grab.
+#[derive(Debug, Clone, Copy)]
+pub struct DeviceGrab {
+    /// The device.
+    pub device: Device,
+    /// The client that has or had the grab.
+    pub by: ConnectionId,
+    /// The window of the grab.
+    pub window: u32,
+    /// The time of the request for the grab.
+    pub asked: Timestamp,
+    /// The time of the change.
+    pub time: Timestamp,
+    /// The change.
+    pub step: GrabStep,
+}
+
+/// The grabs that last, and the changes that nobody has taken yet.
+#[derive(Debug, Default)]
+pub(crate) struct DeviceGrabs {
+    asked: HashMap<(ConnectionId, SequenceNumber), DeviceGrab>,
+    open: BTreeMap<Device, DeviceGrab>,
+    changes: VecDeque<DeviceGrab>,
+}
+
+impl DeviceGrabs {
+    /// The next change, until all are taken.
+    pub(crate) fn take_change(&mut self) -> Option<DeviceGrab> {
+        self.changes.pop_front()
+    }
+
+    /// Takes the next message of a pass.
+    pub(crate) fn message(&mut self, seen: &Seen<'_>) {
+        match seen.message {
+            Message::Request(request) => self.request(seen, request),
+            Message::Reply(reply) if !self.asked.is_empty() => self.reply(seen, reply),
+            Message::Error(error) if !self.asked.is_empty() => {
+                self.asked.remove(&(seen.connection, error.sequence));
+            }
+            _ => {}
+        }
+    }
+
+    /// A connection has ended.
+    pub(crate) fn closed(&mut self, connection: ConnectionId, time: Timestamp) {
+        self.asked.retain(|(of, _), _| *of != connection);
+        self.end(time, GrabStep::Closed, |grab| grab.by == connection);
+    }
+
+    fn request(&mut self, seen: &Seen<'_>, request: &Request<'_>) {
+        let body = Body::of(request);
+        let numbered = |at| body.u16(at).map(Device::Numbered);
+        // The core's opcodes: protocol, appendix B.
+        match request.major {
+            10 => self.gone(body.u32(0).unwrap_or(0), seen.time),
+            26 => self.ask(seen, request, Some(Device::Pointer)),
+            27 => self.ungrab(seen, Some(Device::Pointer)),
+            31 => self.ask(seen, request, Some(Device::Keyboard)),
+            32 => self.ungrab(seen, Some(Device::Keyboard)),
+            128.. => match request.name.as_str() {
+                // Window, time, cursor, device.
+                "XInputExtension:XIGrabDevice" => self.ask(seen, request, numbered(12)),
+                "XInputExtension:XIUngrabDevice" => self.ungrab(seen, numbered(4)),
+                _ => {}
+            },
+            _ => {}
+        }
+        if !self.open.is_empty() {
+            for change in seen.session.resource_changes() {
+                if let ResourceChange::Freed(resource) = change {
+                    self.gone(resource.id, seen.time);
+                }
+            }
+        }
+    }
+
+    fn ask(&mut self, seen: &Seen<'_>, request: &Request<'_>, device: Option<Device>) {
+        if let Some(device) = device
+            && self.asked.len() < MAX_PENDING
+        {
+            let grab = DeviceGrab {
+                device,
+                by: seen.connection,
+                window: Body::of(request).u32(0).unwrap_or(0),
+                asked: seen.time,
+                time: seen.time,
+                step: GrabStep::Refused,
+            };
+            self.asked.insert((seen.connection, request.sequence), grab);
+        }
+    }
+
+    fn reply(&mut self, seen: &Seen<'_>, reply: &Reply<'_>) {
+        let Some(mut grab) = self.asked.remove(&(seen.connection, reply.sequence)) else {
+            return;
+        };
+        grab.time = seen.time;
+        // Status 0 is Success. The core puts the status in the reply's second byte, XIGrabDevice after the header.
+        let at = if matches!(grab.device, Device::Numbered(_)) {
+            8
+        } else {
+            1
+        };
+        match reply.bytes.get(at) {
+            Some(0) => self.begin(grab),
+            Some(_) => self.changes.push_back(grab),
+            None => {}
+        }
+    }
+
+    fn begin(&mut self, grab: DeviceGrab) {
+        let had = self.open.get(&grab.device);
+        // One's own grab again changes how it is held, not since when.
+        if had.is_some_and(|had| had.by == grab.by)
+            || (had.is_none() && self.open.len() >= MAX_OPEN)
+        {
+            return;
+        }
+        let step = GrabStep::Began;
+        self.end(grab.time, GrabStep::Lost, |had| had.device == grab.device);
+        self.open.insert(grab.device, grab);
+        self.changes.push_back(DeviceGrab { step, ..grab });
+    }
+
+    fn ungrab(&mut self, seen: &Seen<'_>, device: Option<Device>) {
+        self.end(seen.time, GrabStep::Ungrabbed, |grab| {
+            Some(grab.device) == device && grab.by == seen.connection
+        });
+    }
+
+    fn gone(&mut self, window: u32, time: Timestamp) {
+        self.end(time, GrabStep::Unmapped, |grab| grab.window == window);
+    }
+
+    fn end(&mut self, time: Timestamp, step: GrabStep, is_over: impl Fn(&DeviceGrab) -> bool) {
+        let changes = &mut self.changes;
+        self.open.retain(|_, grab| {
+            let is_over = is_over(grab);
+            if is_over {
+                changes.push_back(DeviceGrab {
+                    time,
+                    step,
+                    ..*grab
+                });
+            }
+            !is_over
+        });
+    }
+}

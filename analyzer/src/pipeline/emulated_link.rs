@@ -1,0 +1,315 @@
+//! The link that the recorder emulated (`record --net`): when the server got what the recorder read off a
+//! client, and when the server sent what the recorder read later.
+
+use x11prof_trace::{Block, Control, Direction, EmulatedNetwork, Timestamp};
+
+/// The recorder's timers are late by less than this, in nanoseconds, and by a few packets' time on the line.
+const LATE: u64 = 500_000;
+const LATE_PACKETS: u64 = 4;
+
+/// The line between the recorder and the server: all connections share each direction.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct EmulatedLink {
+    network: Option<EmulatedNetwork>,
+    /// The time at which the line to the server is free again.
+    free: u64,
+    /// The time at which the line from the server was free again, and the time at which the server sent the bytes
+    /// that occupied the line until then.
+    free_back: u64,
+    sent_back: u64,
+}
+
+impl EmulatedLink {
+    /// Takes a control record.
+    pub(crate) fn control(&mut self, control: &Control) {
+        if let Control::Network(network) = control {
+            self.network = Some(*network);
+        }
+    }
+
+    /// The time at which the server got the bytes of this read, or sent the bytes. Without a link that is the time of
+    /// the recorder's read.
+    pub(crate) fn at_server(&mut self, block: &Block) -> Timestamp {
+        let Some(network) = &self.network else {
+            return block.time;
+        };
+        let time = block.time.as_nanos();
+        let occupies = network.occupies(block.wire_len as usize);
+        let at = match block.direction {
+            Direction::ToServer => {
+                // Connecting takes a round trip.
+                let connects = if block.offset == 0 {
+                    network.round_trip_ns
+                } else {
+                    0
+                };
+                self.free = time.max(self.free).saturating_add(occupies);
+                let latency = network.latency().saturating_add(connects);
+                self.free.saturating_add(latency)
+            }
+            Direction::ToClient => {
+                let free = time.saturating_sub(network.latency());
+                let from = free.saturating_sub(occupies);
+                // One packet right behind another had to wait for the line. A packet whose timer was late
+                // does not make the next one late: that one's place on the line is known.
+                let late = LATE.saturating_add(LATE_PACKETS.saturating_mul(occupies));
+                self.free_back = if from > self.free_back.saturating_add(late) {
+                    self.sent_back = from;
+                    free
+                } else {
+                    free.min(self.free_back.saturating_add(occupies))
+                };
+                self.sent_back
+            }
+        };
+        Timestamp::from_nanos(at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use x11prof_cost_model::Substitutions;
+    use x11prof_trace::{
+        Block, ConnectionId, Control, Direction, EmulatedNetwork, Record, Server, Switch,
+        SwitchKind, Timestamp,
+    };
+
+    use super::EmulatedLink;
+    use crate::episodes::{EpisodeOptions, Episodes, EpisodesReport, Owner, ServerCause, Trigger};
+    use crate::pipeline::Pipeline;
+    use crate::recording::trace_summary::TraceSummary;
+    use crate::roundtrips::{RoundTripOptions, RoundTrips};
+    use crate::stalls::{FRAME_MS, Stalls};
+    use crate::testing::*;
+    use crate::testing_display::prices;
+
+    fn block(direction: Direction, millis: u64, wire_len: u32) -> Block {
+        Block {
+            time: Timestamp::from_nanos(millis * 1_000_000),
+            connection: ConnectionId(1),
+            direction,
+            offset: 100,
+            wire_len,
+            fds: 0,
+            gaps: Vec::new(),
+            bytes: Bytes::new(),
+        }
+    }
+
+    #[test]
+    fn bytes_are_on_the_way_for_half_a_round_trip_and_as_long_as_the_line_takes() {
+        let mut link = EmulatedLink::default();
+        let asks = block(Direction::ToServer, 10, 1448);
+        let answer = |millis| block(Direction::ToClient, millis, 1448);
+        let at = |link: &mut EmulatedLink, block| link.at_server(&block).as_nanos() / 1000;
+        assert_eq!(at(&mut link, asks.clone()), 10_000);
+        // 1500 bytes are a millisecond.
+        link.control(&Control::Network(EmulatedNetwork {
+            bytes_per_second: Some(1.5e6),
+            round_trip_ns: 40_000_000,
+        }));
+        assert_eq!(at(&mut link, asks.clone()), 31_000);
+        assert_eq!(at(&mut link, asks), 32_000);
+        assert_eq!(at(&mut link, answer(60)), 39_000);
+        // The line had the second packet of a long answer behind the first.
+        assert_eq!(at(&mut link, answer(61)), 39_000);
+        // Nor is one the server's whose timer was late; the next one is in time again.
+        assert_eq!(at(&mut link, answer(65)), 39_000);
+        assert_eq!(at(&mut link, answer(66)), 39_000);
+        assert_eq!(at(&mut link, answer(75)), 54_000);
+        let first = Block {
+            offset: 0,
+            ..block(Direction::ToServer, 100, 1448)
+        };
+        assert_eq!(at(&mut link, first), 161_000);
+    }
+
+    #[test]
+    fn the_links_delay_is_the_networks_time_on_every_page() {
+        const WINDOW: u32 = BASE + 9;
+        let mut trace = Synthetic::new();
+        trace.control(Control::Server(Server::default()));
+        trace.control(Control::Network(EmulatedNetwork {
+            bytes_per_second: None,
+            round_trip_ns: 50_000_000,
+        }));
+        // One after the other: the server takes 0.2 ms for each.
+        for n in 1..=10 {
+            trace.wait(1000).client_sends(&[get_input_focus()]);
+            trace.wait(50_200).server_sends(&[reply(n)]);
+        }
+        let window = request(1, 8, &[WINDOW, ROOT, 0, 100 | 100 << 16, 1 << 16, 0, 0]);
+        let fill = request(70, 0, &[WINDOW, BASE + 2, 0, 10 | 10 << 16]);
+        trace
+            .wait(1000)
+            .client_sends(&[window, map_window(WINDOW), fill]);
+        trace.wait(900_000).end();
+
+        let rules = Substitutions::default();
+        let mut stalls = Stalls::new(&prices(), &rules, FRAME_MS);
+        let mut summary = TraceSummary::default();
+        let mut episodes = Episodes::new(&EpisodeOptions::default());
+        let mut round_trips = RoundTrips::new(&RoundTripOptions {
+            rtt_ms: 50.0,
+            client: None,
+            start_up: false,
+        });
+        let mut pipeline = Pipeline::new();
+        pipeline.run_records(trace.records.iter().cloned(), |observation| {
+            stalls.observe(observation);
+            summary.observe(observation);
+            episodes.observe(observation);
+            round_trips.observe(observation);
+        });
+        assert_eq!(stalls.latest().0, 0);
+        let found = summary.start_ups();
+        let parts = found[0].parts.as_ref().unwrap();
+        let near = |left: f64, right: f64| assert!((left - right).abs() < 1e-6, "{left} {right}");
+        near(parts.waited_ms, 502.0);
+        // The last drawing is on the way for half a round trip.
+        near(found[0].network_ms, 525.0);
+        near(found[0].of_server_ms(), 2.0);
+        // Another link stands in the place of this one.
+        near(found[0].over(None, 50.0).unwrap(), 538.0 - 525.0 + 500.0);
+        let findings = episodes.finish();
+        let one = findings.episodes()[0];
+        assert_eq!(one.parts.of(Owner::Network), 525_000_000);
+        assert_eq!(one.parts.server(), 2_000_000);
+        assert_eq!(one.latency(), 538_000_000);
+        let report = round_trips.finish("made up");
+        let most = &report.suggestions[0];
+        near(most.saves_ms, most.round_trips as f64 * 50.2);
+    }
+
+    /// The server's context switches tell for how long it had no processor, though its answers come later.
+    #[test]
+    fn a_server_without_a_processor_is_not_the_network() {
+        const WINDOW: u32 = BASE + 9;
+        let mut trace = Synthetic::new();
+        trace.control(Control::Network(EmulatedNetwork {
+            bytes_per_second: None,
+            round_trip_ns: 50_000_000,
+        }));
+        trace.control(Control::Capture {
+            pid: SERVER_PID,
+            capture: "switches".to_owned(),
+            why: None,
+        });
+        let began = 1_000_000_000;
+        let runs = |trace: &mut Synthetic, from: u64, to: u64| {
+            let switch = |micros: u64, kind| Switch {
+                time: Timestamp::from_nanos(began + micros * 1000),
+                pid: SERVER_PID,
+                tid: SERVER_PID,
+                cpu: 0,
+                kind,
+            };
+            let run = [
+                switch(from, SwitchKind::In),
+                switch(to, SwitchKind::Blocked),
+            ];
+            trace.records.push(Record::Schedule(run.into()));
+        };
+        runs(&mut trace, 1, 100);
+        let window = request(1, 8, &[WINDOW, ROOT, 0, 100 | 100 << 16, 1 << 16, 0, 0]);
+        let fill = request(70, 0, &[WINDOW, BASE + 2, 0, 10 | 10 << 16]);
+        trace
+            .wait(1000)
+            .client_sends(&[window, map_window(WINDOW), fill.clone()]);
+        runs(&mut trace, 26_000, 26_100);
+        let mut press = vec![0; 32];
+        (press[0], press[1]) = (2, 38);
+        trace.wait(999_000).server_sends(&[press]);
+        // The question arrives after 25 ms, and the server gets a processor 30 ms later.
+        trace.wait(1000).client_sends(&[get_input_focus()]);
+        runs(&mut trace, 1_056_000, 1_056_200);
+        trace.wait(80_200).server_sends(&[reply(4)]);
+        trace.wait(1000).client_sends(&[fill]);
+        // So it is for what it draws: 25 ms on the link, 9 without a processor, 3 of drawing.
+        runs(&mut trace, 1_116_200, 1_119_200);
+        trace.wait(900_000).end();
+
+        let mut stalls = Stalls::new(&prices(), &Substitutions::default(), FRAME_MS);
+        let mut episodes = Episodes::new(&EpisodeOptions::default());
+        Pipeline::new().run_records(trace.records.iter().cloned(), |observation| {
+            stalls.observe(observation);
+            episodes.observe(observation);
+        });
+        assert_eq!(stalls.latest().0, 0);
+        let near = |left: f64, right: f64| assert!((left - right).abs() < 0.01, "{left} {right}");
+        let findings = episodes.finish();
+        let episodes = findings.episodes();
+        let input = episodes.iter().find(|one| one.trigger == Trigger::Input);
+        let parts = &input.unwrap().parts;
+        let millis = |owner| parts.of(owner) as f64 / 1e6;
+        near(millis(Owner::Network), 75.0);
+        near(millis(Owner::Server(ServerCause::Processor)), 39.0);
+        near(millis(Owner::Server(ServerCause::Reply)), 0.2);
+        near(millis(Owner::Server(ServerCause::Drawing)), 3.0);
+    }
+
+    /// Bytes of the server may have been on the link since before the connection, as far as their time tells.
+    #[test]
+    fn the_user_waits_no_longer_than_the_session() {
+        let mut trace = Synthetic::new();
+        trace.control(Control::Network(EmulatedNetwork {
+            bytes_per_second: None,
+            round_trip_ns: 2_000_000_000,
+        }));
+        let mut press = vec![0; 32];
+        (press[0], press[1]) = (2, 38);
+        trace.wait(10).server_sends(&[press]);
+        trace.wait(10).client_sends(&[no_operation(1)]);
+        trace.wait(10).end();
+        let mut summary = TraceSummary::default();
+        let mut episodes = Episodes::new(&EpisodeOptions::default());
+        Pipeline::new().run_records(trace.records.iter().cloned(), |observation| {
+            summary.observe(observation);
+            episodes.observe(observation);
+        });
+        let report = EpisodesReport::new("made up", &summary, &episodes.finish());
+        let waited = report.think_and_wait.wait_ms;
+        assert!(waited > 0.0, "{:?}", report.summary);
+        assert!(waited <= report.summary.end_to_end_ms, "{waited}");
+    }
+
+    /// A process starts before it connects, and what it sent last may be on the link for longer than anybody
+    /// waits.
+    #[test]
+    fn episodes_take_no_longer_than_the_session() {
+        const WINDOW: u32 = BASE + 9;
+        let mut trace = Synthetic::new();
+        for record in &mut trace.records {
+            if let Record::Control(_, Control::Opened(opened)) = record {
+                opened.started_ns = Some(990_000_000);
+            }
+        }
+        trace.control(Control::Network(EmulatedNetwork {
+            bytes_per_second: Some(10e3),
+            round_trip_ns: 50_000_000,
+        }));
+        let window = request(1, 8, &[WINDOW, ROOT, 0, 100 | 100 << 16, 1 << 16, 0, 0]);
+        let fill = request(70, 0, &[WINDOW, BASE + 2, 0, 10 | 10 << 16]);
+        let drawing = vec![fill; 500];
+        trace
+            .wait(1000)
+            .client_sends(&[vec![window, map_window(WINDOW)], drawing].concat());
+        trace.wait(10_000).control(Control::Closed {
+            connection: ConnectionId(1),
+            by: "client".to_owned(),
+            why: None,
+        });
+        trace.wait(900_000).end();
+        let mut summary = TraceSummary::default();
+        let mut episodes = Episodes::new(&EpisodeOptions::default());
+        Pipeline::new().run_records(trace.records.iter().cloned(), |observation| {
+            summary.observe(observation);
+            episodes.observe(observation);
+        });
+        let report = EpisodesReport::new("made up", &summary, &episodes.finish());
+        let of = report.summary;
+        assert!(of.latency_ms > of.end_to_end_ms, "{of:?}");
+        assert!(of.in_episode_ms <= of.end_to_end_ms + 1e-6, "{of:?}");
+    }
+}

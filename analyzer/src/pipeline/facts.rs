@@ -1,0 +1,85 @@
+//! The facts that several analyses need, worked out once in a pass: round trips, start-ups, grabs.
+
+use x11prof_protocol::Message;
+use x11prof_trace::Control;
+
+use crate::pipeline::device_grabs::DeviceGrabs;
+use crate::pipeline::observation::Observation;
+use crate::pipeline::server_grab::ServerGrab;
+use crate::pipeline::start_up::StartUps;
+use crate::round_trips::RoundTripTracker;
+
+/// Facts that are worked out once for all analyses.
+#[derive(Default)]
+pub(crate) struct Facts {
+    pub(crate) round_trips: RoundTripTracker,
+    pub(crate) start_ups: StartUps,
+    server_grab: ServerGrab,
+    device_grabs: DeviceGrabs,
+}
+
+impl Facts {
+    /// Learns from an observation and hands it on, with what follows from it.
+    pub(crate) fn hand_on(
+        &mut self,
+        observation: &Observation<'_>,
+        on: &mut impl FnMut(&Observation<'_>),
+    ) {
+        let Facts {
+            round_trips,
+            start_ups,
+            server_grab,
+            device_grabs,
+        } = self;
+        let had = server_grab.by();
+        let (mut now, mut session) = (None, None);
+        match observation {
+            Observation::BlockStart(block) => {
+                round_trips.block_begins(block);
+                start_ups.block_begins(block, round_trips);
+            }
+            Observation::Message(seen) => {
+                start_ups.message(seen, round_trips.processes());
+                device_grabs.message(seen);
+                session = Some(seen.session);
+                if let Message::Request(request) = seen.message {
+                    server_grab.request(seen.connection, request.major);
+                    now = Some(seen.time);
+                }
+            }
+            Observation::BlockEnd(block) => round_trips.block_ends(block),
+            Observation::Control(time, control) => {
+                round_trips.control(control);
+                start_ups.control(*time, control, round_trips.processes());
+                if let Control::Closed { connection, .. } = control {
+                    server_grab.release(*connection);
+                    device_grabs.closed(*connection, *time);
+                    now = Some(*time);
+                }
+            }
+            Observation::Switches(steps) => round_trips.steps(steps),
+            _ => {}
+        }
+        let has = server_grab.by();
+        on(observation);
+        if let Some(time) = now.filter(|_| has != had) {
+            on(&Observation::Grabbed(time, has));
+        }
+        while let Some(grab) = self.device_grabs.take_change() {
+            on(&Observation::DeviceGrab { grab, session });
+        }
+        self.started(on);
+    }
+
+    fn started(&mut self, on: &mut impl FnMut(&Observation<'_>)) {
+        while let Some(one) = self.start_ups.take_done() {
+            on(&Observation::Started(&one));
+        }
+    }
+
+    /// The trace has no more records.
+    pub(crate) fn end(&mut self, on: &mut impl FnMut(&Observation<'_>)) {
+        self.start_ups.finish(self.round_trips.processes());
+        self.started(on);
+    }
+}

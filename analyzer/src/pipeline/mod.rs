@@ -1,0 +1,420 @@
+//! The one forward pass: records in, observations out. Live and offline are the same; only who
+//! hands in the records differs.
+
+mod checkpoint;
+pub(crate) mod device_grabs;
+pub(crate) mod elapsed;
+mod emulated_link;
+mod facts;
+pub(crate) mod live_pass;
+mod observation;
+mod reorder;
+mod report_times;
+mod request_stacks;
+mod seen;
+pub(crate) mod server_grab;
+pub(crate) mod start_up;
+
+use std::io;
+use std::ops::ControlFlow;
+
+use rustc_hash::FxHashMap;
+use x11prof_protocol::{Connection, Extension, Extensions, Input, Message, Room, Side, Symbol};
+use x11prof_session::{ClientId, Observed, Session};
+use x11prof_trace::{
+    Block, ConnectionId, Control, Direction, Joined, Part, Reader, Record, Timestamp, TraceError,
+};
+
+use crate::pipeline::emulated_link::EmulatedLink;
+use crate::pipeline::facts::Facts;
+use crate::pipeline::reorder::ReorderBuffer;
+use crate::pipeline::request_stacks::RequestStacks;
+use crate::threads::watched::WatchedThreads;
+pub use observation::Observation;
+pub use seen::Seen;
+
+/// Connections followed at once, at most. An X server takes 2048 clients at most
+/// (`-maxclients`); a trace that opens more than this without closing any is not one of a server.
+const MAX_CONNECTIONS: usize = 4096;
+
+/// A client in the pass.
+struct Client {
+    connection: Connection,
+    /// Bytes seen to the server and to the client; `None` where it was joined and none has come.
+    seen: [Option<u64>; 2],
+    /// Bytes that come first and are passed over: the rest of messages that began before.
+    passed: [u64; 2],
+    /// Bytes are missing in the trace: what follows cannot be framed.
+    lost: bool,
+}
+
+impl Client {
+    fn new() -> Client {
+        Client {
+            connection: Connection::new(),
+            seen: [Some(0), Some(0)],
+            passed: [0, 0],
+            lost: false,
+        }
+    }
+}
+
+/// The state of the pass, one of each: the records that wait for their turn, the threads, a framer for each
+/// connection, the session, the list of extensions, the round trips, the start-ups.
+pub struct Pipeline {
+    order: ReorderBuffer,
+    threads: WatchedThreads,
+    clients: FxHashMap<ConnectionId, Client>,
+    room: Room,
+    extensions: Extensions,
+    session: Session,
+    link: EmulatedLink,
+    facts: Facts,
+    stacks: RequestStacks,
+    /// True once the trace has no more records.
+    over: bool,
+    follows_changes: bool,
+    takes_together: bool,
+}
+
+impl Default for Pipeline {
+    fn default() -> Pipeline {
+        Pipeline::new()
+    }
+}
+
+impl Pipeline {
+    /// A pass that has seen nothing.
+    pub fn new() -> Pipeline {
+        Pipeline::with_session(Session::new())
+    }
+
+    /// A pass that has seen nothing, in which `session` makes the operations.
+    pub fn with_session(session: Session) -> Pipeline {
+        Pipeline {
+            order: ReorderBuffer::default(),
+            threads: WatchedThreads::default(),
+            clients: FxHashMap::default(),
+            room: Room::default(),
+            extensions: Extensions::new(),
+            session,
+            link: EmulatedLink::default(),
+            facts: Facts::default(),
+            stacks: RequestStacks::default(),
+            over: false,
+            follows_changes: false,
+            takes_together: false,
+        }
+    }
+
+    /// Works out the changes of the screen by each request from now on, or no more: only a profile with prices for such
+    /// changes needs them.
+    pub fn follow_changes(&mut self, follow: bool) {
+        self.follows_changes = follow;
+    }
+
+    /// Takes equal requests in a row that only draw as one message with their number, from now on: for analyses that
+    /// count with [`Seen::times`].
+    pub fn take_together(&mut self) {
+        self.takes_together = true;
+    }
+
+    /// The session as far as the pass has come: names of atoms, resources that live.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// Takes the next record, and hands on what has its turn by now.
+    pub fn feed(&mut self, record: Record, mut on: impl FnMut(&Observation<'_>)) {
+        self.put(record);
+        while self.next(&mut on).is_some() {}
+    }
+
+    /// Ends the trace: hands on all records that wait for their turn.
+    pub fn end(&mut self, mut on: impl FnMut(&Observation<'_>)) {
+        self.no_more();
+        while self.next(&mut on).is_some() {}
+    }
+
+    /// Nothing more came until `time`: hands on what has its turn by then. Everything up to the returned
+    /// time has been handed on.
+    pub fn until(&mut self, time: Timestamp, mut on: impl FnMut(&Observation<'_>)) -> Timestamp {
+        self.order.until(time);
+        while self.next(&mut on).is_some() {}
+        self.order.known_until()
+    }
+
+    /// The trace has no more records.
+    pub(crate) fn no_more(&mut self) {
+        self.over = true;
+        self.order.end();
+    }
+
+    /// Takes the next record. What has its turn is there to be asked for.
+    pub(crate) fn put(&mut self, record: Record) {
+        self.order.put(record);
+    }
+
+    /// Hands on the next record that has its turn, and gives it.
+    pub(crate) fn next(&mut self, mut on: impl FnMut(&Observation<'_>)) -> Option<Record> {
+        let Some(record) = self.order.next() else {
+            if self.over {
+                self.facts.end(&mut on);
+            }
+            return None;
+        };
+        self.take(&record, on);
+        Some(record)
+    }
+
+    /// Hands on a record out of its turn, for who changes a trace record by record.
+    pub(crate) fn take(&mut self, record: &Record, mut on: impl FnMut(&Observation<'_>)) {
+        let on = &mut on;
+        match record {
+            Record::Block(block) => self.block(block, on),
+            Record::Control(time, control) => {
+                self.control(control);
+                let facts = &mut self.facts;
+                facts.hand_on(&Observation::Control(*time, control), on);
+                self.threads.control(*time, control, |steps| {
+                    facts.hand_on(&Observation::Switches(steps), on);
+                });
+                // Afterwards, so that an analysis can still tell what it ends.
+                if let Control::Closed { connection, .. } = control
+                    && self.clients.remove(connection).is_some()
+                {
+                    self.session.closed(ClientId(connection.0));
+                    on(&Observation::Closed {
+                        time: *time,
+                        session: &self.session,
+                    });
+                }
+            }
+            Record::HandlerTimes(times) => self.facts.hand_on(&Observation::Handled(times), on),
+            Record::Schedule(switches) => {
+                let facts = &mut self.facts;
+                self.threads.switches(switches, |steps| {
+                    facts.hand_on(&Observation::Switches(steps), on);
+                });
+            }
+        }
+    }
+
+    /// Hands on all that `reader` has. On an error, what came before it has been handed on.
+    pub fn run<R: io::Read>(
+        &mut self,
+        reader: &mut Reader<R>,
+        mut on: impl FnMut(&Observation<'_>),
+    ) -> Result<(), TraceError> {
+        self.run_until(
+            || reader.next(),
+            |observation| {
+                on(observation);
+                ControlFlow::Continue(())
+            },
+        )
+    }
+
+    /// Feeds all records of `next`, until `on` breaks off.
+    pub fn run_until(
+        &mut self,
+        mut next: impl FnMut() -> Result<Option<Record>, TraceError>,
+        mut on: impl FnMut(&Observation<'_>) -> ControlFlow<()>,
+    ) -> Result<(), TraceError> {
+        let (mut read, mut over) = (Ok(()), false);
+        loop {
+            let mut goes_on = ControlFlow::Continue(());
+            while self
+                .next(|observation| {
+                    if goes_on.is_continue() {
+                        goes_on = on(observation);
+                    }
+                })
+                .is_some()
+                && goes_on.is_continue()
+            {}
+            if over || goes_on.is_break() {
+                return read;
+            }
+            match next() {
+                Ok(Some(record)) => self.put(record),
+                end => {
+                    read = end.map(|_| ());
+                    over = true;
+                    self.no_more();
+                }
+            }
+        }
+    }
+
+    /// Feeds `records`, then ends.
+    pub fn run_records(
+        &mut self,
+        records: impl IntoIterator<Item = Record>,
+        mut on: impl FnMut(&Observation<'_>),
+    ) {
+        for record in records {
+            self.feed(record, &mut on);
+        }
+        self.end(on);
+    }
+
+    fn control(&mut self, control: &Control) {
+        self.link.control(control);
+        match control {
+            Control::Extensions { extensions } => {
+                for extension in extensions {
+                    self.extensions.insert(Extension {
+                        name: Symbol::new(&extension.name),
+                        major: extension.major,
+                        first_event: extension.first_event,
+                        first_error: extension.first_error,
+                    });
+                }
+            }
+            Control::Opened(opened) => self.open(opened.connection),
+            Control::Joined(joined) => self.join(joined),
+            Control::Existing(existing) => checkpoint::tell(&mut self.session, existing),
+            Control::RequestStacks { runs, .. } => self.stacks.take(runs),
+            _ => {}
+        }
+    }
+
+    fn open(&mut self, connection: ConnectionId) {
+        if self.clients.len() < MAX_CONNECTIONS {
+            self.clients.insert(connection, Client::new());
+        }
+    }
+
+    fn join(&mut self, joined: &Joined) {
+        if !self.clients.contains_key(&joined.connection) {
+            self.open(joined.connection);
+        }
+        if let Some(client) = self.clients.get_mut(&joined.connection) {
+            let joint = checkpoint::joint(joined);
+            client.connection.join(&joint, &self.extensions);
+            client.seen = [None, None];
+            client.passed = joined.under_way;
+            client.lost = false;
+        }
+    }
+
+    /// True where another pass could continue all connections from here: none is within the first bytes of
+    /// a message or of its setup.
+    pub fn can_go_on_elsewhere(&self) -> bool {
+        let told = |client: &Client| {
+            client.seen == [Some(0), Some(0)]
+                || client.lost
+                || client.connection.joint(&self.extensions).is_some()
+        };
+        self.clients.values().all(told)
+    }
+
+    /// Records from which another pass can continue: all existing objects, then the state of each
+    /// connection.
+    pub fn checkpoint(&self) -> Vec<Control> {
+        let mut records: Vec<Control> = checkpoint::existing(&self.session)
+            .into_iter()
+            .map(Control::Existing)
+            .collect();
+        let mut clients: Vec<_> = self.clients.iter().collect();
+        clients.sort_unstable_by_key(|(id, _)| **id);
+        for (id, client) in clients {
+            let joint = client.connection.joint(&self.extensions);
+            if let Some((joint, rest)) = joint.filter(|_| !client.lost) {
+                let rest = [rest[0] + client.passed[0], rest[1] + client.passed[1]];
+                records.push(Control::Joined(checkpoint::joined(*id, &joint, rest)));
+            }
+        }
+        records
+    }
+
+    fn block(&mut self, block: &Block, on: &mut impl FnMut(&Observation<'_>)) {
+        if block.offset == 0 && !self.clients.contains_key(&block.connection) {
+            self.open(block.connection);
+        }
+        let Some(client) = self.clients.get_mut(&block.connection) else {
+            on(&Observation::Lost(block));
+            return;
+        };
+        let (side, way) = match block.direction {
+            Direction::ToServer => (Side::Client, 0),
+            Direction::ToClient => (Side::Server, 1),
+        };
+        client.lost |= client.seen[way].is_some_and(|seen| seen != block.offset);
+        if client.lost {
+            on(&Observation::Lost(block));
+            return;
+        }
+        client.seen[way] = Some(block.offset.saturating_add(u64::from(block.wire_len)));
+
+        let at_server = self.link.at_server(block);
+        let facts = &mut self.facts;
+        facts.round_trips.read(block, at_server);
+        facts.hand_on(&Observation::BlockStart(block), on);
+        let (session, follows) = (&mut self.session, self.follows_changes);
+        let stacks = &mut self.stacks;
+        // The changes of the screen, the requests of a starting client, and those with stacks, are followed one by one.
+        let one_by_one = follows || facts.start_ups.is_any_starting() || stacks.any();
+        let together = self.takes_together && !one_by_one;
+        let together = together.then_some(x11prof_session::only_draws as fn(u8) -> bool);
+        client.connection.take_together(together);
+        let id = ClientId(block.connection.0);
+        for part in block.parts() {
+            let passed = &mut client.passed[way];
+            let input = match part {
+                Part::Kept(bytes) => {
+                    let n = usize::try_from(*passed).map_or(bytes.len(), |n| n.min(bytes.len()));
+                    *passed -= n as u64;
+                    Input::Bytes(&bytes[n..])
+                }
+                Part::Left(bytes) => {
+                    let n = bytes.min(*passed);
+                    *passed -= n;
+                    Input::Omitted(bytes - n)
+                }
+            };
+            client.connection.feed_in(
+                &mut self.room,
+                side,
+                input,
+                &mut self.extensions,
+                |message, times, extensions| {
+                    let changed = follows.then(|| session.changed(id, &message, extensions));
+                    let changed = changed.flatten();
+                    let target = match &message {
+                        Message::Request(request) => session.target(request),
+                        _ => None,
+                    };
+                    let observed = session.observe(id, &message, extensions);
+                    let priced = matches!(observed, Observed::Operation(_));
+                    let session = &*session;
+                    let stack = match &message {
+                        Message::Request(request) if stacks.any() => session
+                            .ids_of(id)
+                            .and_then(|ids| stacks.of(ids.first, request.sequence)),
+                        _ => None,
+                    };
+                    let answer = facts.round_trips.message(block, at_server, &message, times);
+                    let seen = Observation::Message(Seen {
+                        connection: block.connection,
+                        time: block.time,
+                        at_server,
+                        message: &message,
+                        times,
+                        operation: priced.then(|| session.operation()),
+                        target,
+                        stack,
+                        answer: answer.as_ref(),
+                        starting: facts.start_ups.is_starting(block.connection),
+                        changed: changed.as_ref(),
+                        extensions,
+                        session,
+                    });
+                    facts.hand_on(&seen, on);
+                },
+            );
+        }
+        facts.hand_on(&Observation::BlockEnd(block), on);
+    }
+}

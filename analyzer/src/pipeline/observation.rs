@@ -1,0 +1,47 @@
+//! The facts of a trace as a pass hands them to analyses.
+
+use x11prof_session::Session;
+use x11prof_trace::{Block, ConnectionId, Control, HandlerTime, Timestamp};
+
+use crate::pipeline::device_grabs::DeviceGrab;
+use crate::pipeline::seen::Seen;
+use crate::pipeline::start_up::StartUpReport;
+use crate::threads::thread_states::Step;
+
+/// A fact of the trace, handed to analyses in the order of time.
+#[derive(Debug, Clone, Copy)]
+pub enum Observation<'a> {
+    /// Bytes were read off a socket; the messages that end in them follow.
+    BlockStart(&'a Block),
+    /// A message ended in the current block.
+    Message(Seen<'a>),
+    /// The end of a block: no further message ends in this block.
+    BlockEnd(&'a Block),
+    /// Something that is not on the wire.
+    Control(Timestamp, &'a Control),
+    /// The resources of a connection that ended went with it.
+    Closed {
+        /// The time of the connection's end.
+        time: Timestamp,
+        /// The state of the display after that.
+        session: &'a Session,
+    },
+    /// Changes of threads' states since the message before.
+    Switches(&'a [Step]),
+    /// Times of the server's handlers since the message before.
+    Handled(&'a [HandlerTime]),
+    /// The server changed hands: who has grabbed it now.
+    Grabbed(Timestamp, Option<ConnectionId>),
+    /// A device changed hands, or a grab was refused.
+    DeviceGrab {
+        /// The change.
+        grab: DeviceGrab,
+        /// The state of the display after the message; `None` at the end of a connection.
+        session: Option<&'a Session>,
+    },
+    /// The start-up of a client is over.
+    Started(&'a StartUpReport),
+    /// Bytes of a connection that cannot be followed: their beginning is not in the trace, or
+    /// there are too many connections.
+    Lost(&'a Block),
+}

@@ -1,0 +1,514 @@
+//! Records in the order of time: context switches, and what threads were seen to wait in, between the
+//! messages of their time.
+//!
+//! The recorder reads the kernel's switches every few milliseconds, so that they stand in a trace after the
+//! messages of that time. Messages of several connections may be out of order by some microseconds; those
+//! of one are not.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+use x11prof_trace::{ConnectionId, Control, HandlerTime, Record, Switch, Timestamp, Waiting};
+
+use crate::pipeline::report_times::{ReportTimes, WAKES_WITHIN};
+
+/// Nanoseconds of the trace for which records wait where no switches are recorded, or none has come yet.
+const LATE: u64 = 50_000_000;
+/// The limit where switches are recorded. The recorder reads them every few milliseconds; on a busy machine
+/// it waits for a processor itself, for 0.8 s with four times the work that the machine can do. A record
+/// that comes before its switches would be misread: a client that waited in poll was taken to wait for the
+/// server.
+const LATEST: u64 = 2_000_000_000;
+/// Batches of switches after which all is told of the first one's time. The recorder reads the rings of the
+/// processors one after the other, and asks what a thread waits in at its next reading: two batches later
+/// at most, and what it learns comes after a third.
+const BATCHES: usize = 4;
+/// Bytes, records and switches that wait at most.
+const MAX_BYTES: usize = 4 << 20;
+const MAX_RECORDS: usize = 1 << 14;
+const MAX_SWITCHES: usize = 1 << 16;
+
+/// A record that comes later than its time.
+#[derive(Debug)]
+enum LateRecord {
+    Switch(Switch),
+    /// The place in which a thread waits; it follows the switch that began the wait.
+    Waiting(Waiting),
+    Handled(HandlerTime),
+}
+
+/// A record that waits for its turn.
+#[derive(Debug)]
+struct WaitingRecord {
+    turn: u64,
+    /// False of a message whose time the switches after it will tell.
+    timed: bool,
+    record: Record,
+}
+
+/// Records that wait for their turn.
+#[derive(Debug, Default)]
+pub(crate) struct ReorderBuffer {
+    /// The records in the order of their turns, then of their coming.
+    records: VecDeque<WaitingRecord>,
+    /// The records of the front that are all timed, at least.
+    timed: usize,
+    times: ReportTimes,
+    /// The last turn of each connection.
+    connections: FxHashMap<ConnectionId, u64>,
+    bytes: usize,
+    /// Switches and waits, then handlers' times: by time, then by number, which is the order of coming. Each kind comes
+    /// in order, nearly always; together they do not.
+    told: [VecDeque<(u64, u64, LateRecord)>; 2],
+    number: u64,
+    /// The last switches of the latest batches, the oldest first.
+    batches: VecDeque<u64>,
+    /// The time up to which all switches have come, or come too late.
+    until: u64,
+    /// Switches of a process are recorded.
+    captured: bool,
+    /// The time up to which clients have told the stacks of their requests, where they do.
+    stacks_until: Option<u64>,
+    /// The time up to which the server has told what clients said, where it tells late (`record --attach`).
+    reports_until: Option<u64>,
+    /// The latest time of a record.
+    latest: u64,
+}
+
+impl ReorderBuffer {
+    /// Takes the next record.
+    pub(crate) fn put(&mut self, record: Record) {
+        let time = match record {
+            Record::Schedule(switches) => return self.switches(&switches),
+            Record::HandlerTimes(times) => {
+                for time in times {
+                    self.tell(time.start.as_nanos(), LateRecord::Handled(time));
+                }
+                return;
+            }
+            Record::Control(_, Control::Waiting(waiting)) => {
+                return self.tell(waiting.since_ns, LateRecord::Waiting(waiting));
+            }
+            Record::Control(time, ref control) => {
+                self.times.control(time.as_nanos(), control);
+                self.captured |=
+                    matches!(control, Control::Capture { capture, .. } if capture == "switches");
+                if let Control::RequestStacks { until_ns, .. } = control {
+                    self.stacks_until = self.stacks_until.max(Some(*until_ns));
+                }
+                if let Control::Told { until_ns } = control {
+                    self.reports_until = self.reports_until.max(Some(*until_ns));
+                }
+                time
+            }
+            Record::Block(ref block) => {
+                // The server tells in the order of time.
+                if let Some(told) = &mut self.reports_until {
+                    *told = block.time.as_nanos().max(*told);
+                }
+                block.time
+            }
+        };
+        self.latest = self.latest.max(time.as_nanos());
+        let turn = self.turn(time.as_nanos(), &record);
+        self.bytes += size(&record);
+        let told = matches!(
+            record,
+            Record::Block(_) | Record::Control(_, Control::Joined(_))
+        );
+        let timed = !(told && self.times.is_attached());
+        self.insert(WaitingRecord {
+            turn,
+            timed,
+            record,
+        });
+        let late = if self.captured { LATEST } else { LATE };
+        self.known(time.as_nanos().saturating_sub(late));
+    }
+
+    fn insert(&mut self, one: WaitingRecord) {
+        let place = place(&self.records, one.turn, |other| other.turn);
+        match one.timed {
+            true => self.timed += usize::from(place <= self.timed),
+            false => self.timed = self.timed.min(place),
+        }
+        self.records.insert(place, one);
+    }
+
+    /// Times the messages whose switches have come by `until`. Returns the time up to which all are timed.
+    fn time(&mut self, until: u64) -> u64 {
+        while let Some(one) = self.records.get_mut(self.timed) {
+            if !one.timed {
+                let turn = one.turn;
+                if turn.saturating_add(WAKES_WITHIN) > until {
+                    return until.min(turn.saturating_sub(WAKES_WITHIN));
+                }
+                one.timed = true;
+                one.turn = self.times.time(&mut one.record).unwrap_or(turn);
+                // Of equal turns, the first stays the first.
+                if one.turn < turn
+                    && let Some(one) = self.records.remove(self.timed)
+                {
+                    self.insert(one);
+                    continue;
+                }
+            }
+            self.timed += 1;
+        }
+        until
+    }
+
+    /// The turn of a record of that time: the records of a connection keep their order.
+    fn turn(&mut self, time: u64, record: &Record) -> u64 {
+        let connection = match record {
+            Record::Block(block) => block.connection,
+            Record::Control(_, Control::Opened(opened)) => opened.connection,
+            Record::Control(_, Control::Joined(joined)) => joined.connection,
+            Record::Control(_, Control::Closed { connection, .. }) => {
+                let last = self.connections.remove(connection);
+                return last.map_or(time, |last| last.max(time));
+            }
+            _ => return time,
+        };
+        let last = self.connections.entry(connection).or_default();
+        *last = time.max(*last);
+        *last
+    }
+
+    fn switches(&mut self, switches: &[Switch]) {
+        for switch in switches {
+            self.times.switch(switch);
+            self.tell(switch.time.as_nanos(), LateRecord::Switch(*switch));
+        }
+        let times = switches.iter().map(|switch| switch.time.as_nanos());
+        if let Some(last) = times.max() {
+            let last = last.max(self.batches.back().copied().unwrap_or_default());
+            self.batches.push_back(last);
+        }
+        if self.batches.len() >= BATCHES
+            && let Some(all_told) = self.batches.pop_front()
+        {
+            self.known(all_told);
+        }
+        self.captured = true;
+    }
+
+    fn tell(&mut self, time: u64, told: LateRecord) {
+        self.number += 1;
+        let others = &mut self.told[usize::from(matches!(told, LateRecord::Handled(_)))];
+        let place = place(others, time, |(other, ..)| *other);
+        others.insert(place, (time, self.number, told));
+    }
+
+    fn known(&mut self, until: u64) {
+        // A request waits for its stack, and all for requests, unless the recorder had no processor for very long.
+        let least = self.latest.saturating_sub(LATEST);
+        let told = [self.stacks_until, self.reports_until];
+        let until = told
+            .into_iter()
+            .flatten()
+            .fold(until, |until, told| until.min(told.max(least)));
+        self.until = self.until.max(until);
+    }
+
+    /// The clock is at `time`, and no record has come since. Late records may still come on a busy machine.
+    pub(crate) fn until(&mut self, time: Timestamp) {
+        let before = |late| time.as_nanos().saturating_sub(late);
+        self.known(before(LATEST));
+        let told = self.batches.back().copied().unwrap_or_default();
+        match self.captured {
+            true => self.known(told.min(before(LATE))),
+            false => self.known(before(LATE)),
+        }
+    }
+
+    /// The time up to which all records have had their turn.
+    pub(crate) fn known_until(&self) -> Timestamp {
+        Timestamp::from_nanos(self.until)
+    }
+
+    /// The trace has no more records: each record that waits has its turn.
+    pub(crate) fn end(&mut self) {
+        self.until = u64::MAX;
+    }
+
+    /// The next record whose turn has come. Switches come in batches up to the next record.
+    pub(crate) fn next(&mut self) -> Option<Record> {
+        let full = self.bytes > MAX_BYTES || self.records.len() > MAX_RECORDS;
+        let until = match self.records.front() {
+            Some(front) if full => {
+                let until = self.until.max(front.turn);
+                self.time(until.saturating_add(WAKES_WITHIN));
+                until
+            }
+            _ => self.time(self.until),
+        };
+        let front = self.records.front().map(|one| one.turn);
+        // Who is woken runs after what woke it, and who waits has sent what it had to.
+        let before = front.map_or(until, |front| front.saturating_sub(1).min(until));
+        if let Some(record) = self.next_told(before) {
+            return Some(record);
+        }
+        if front.is_some_and(|front| front <= until) {
+            let one = self.records.pop_front()?;
+            self.timed = self.timed.saturating_sub(1);
+            self.bytes -= size(&one.record);
+            if let Record::Control(_, Control::Closed { connection, .. }) = &one.record {
+                self.times.closed(*connection);
+            }
+            return Some(one.record);
+        }
+        None
+    }
+
+    /// The next switches or wait up to `until`.
+    fn next_told(&mut self, until: u64) -> Option<Record> {
+        let (mut switches, mut times) = (Vec::new(), Vec::new());
+        loop {
+            let full = self.told.iter().map(VecDeque::len).sum::<usize>() > MAX_SWITCHES;
+            let is_due = |(time, _, told): &mut (u64, u64, LateRecord)| {
+                let alike = match told {
+                    LateRecord::Switch(_) => times.is_empty(),
+                    LateRecord::Handled(_) => switches.is_empty(),
+                    LateRecord::Waiting(_) => switches.is_empty() && times.is_empty(),
+                };
+                alike && (*time <= until || full)
+            };
+            let turn = |told: &&mut VecDeque<(u64, u64, LateRecord)>| {
+                let front = told.front();
+                front.map_or((u64::MAX, u64::MAX), |(time, number, _)| (*time, *number))
+            };
+            let first = self.told.iter_mut().min_by_key(turn);
+            match first.and_then(|told| told.pop_front_if(is_due)) {
+                Some((.., LateRecord::Switch(switch))) => switches.push(switch),
+                Some((.., LateRecord::Handled(time))) => times.push(time),
+                Some((.., LateRecord::Waiting(waiting))) => {
+                    let since = Timestamp::from_nanos(waiting.since_ns);
+                    return Some(Record::Control(since, Control::Waiting(waiting)));
+                }
+                None => break,
+            }
+        }
+        match switches.is_empty() {
+            false => Some(Record::Schedule(switches)),
+            true => (!times.is_empty()).then_some(Record::HandlerTimes(times)),
+        }
+    }
+}
+
+/// The place of a record of this time among `others`: nearly always at their end.
+fn place<T>(others: &VecDeque<T>, time: u64, of: impl Fn(&T) -> u64) -> usize {
+    match others.back() {
+        Some(last) if of(last) > time => others.partition_point(|other| of(other) <= time),
+        _ => others.len(),
+    }
+}
+
+fn size(record: &Record) -> usize {
+    match record {
+        Record::Block(block) => block.bytes.len(),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_trace::{
+        ConnectionId, Control, HandlerTime, Joined, Record, Switch, SwitchKind, Timestamp, Waiting,
+    };
+
+    use super::{BATCHES, LATE, LATEST, MAX_RECORDS, ReorderBuffer};
+
+    fn at(millis: u64) -> Record {
+        let time = Timestamp::from_nanos(millis * 1_000_000);
+        Record::Control(time, Control::Extensions { extensions: vec![] })
+    }
+
+    fn switches(times: &[u64]) -> Record {
+        let switch = |millis: &u64| Switch {
+            time: Timestamp::from_nanos(millis * 1_000_000),
+            pid: 1,
+            tid: 1,
+            cpu: 0,
+            kind: SwitchKind::In,
+        };
+        Record::Schedule(times.iter().map(switch).collect())
+    }
+
+    fn waiting(since: u64) -> Record {
+        let time = Timestamp::from_nanos((since + 3) * 1_000_000);
+        let waiting = Waiting {
+            pid: 1,
+            tid: 1,
+            since_ns: since * 1_000_000,
+            syscall: 0,
+            wait_channel: None,
+            arguments: vec![],
+        };
+        Record::Control(time, Control::Waiting(waiting))
+    }
+
+    /// The order of records: `m`essages, `s`witches, `w`aits, with their times.
+    fn order(records: Vec<Record>) -> String {
+        let (mut buffer, mut order) = (ReorderBuffer::default(), Vec::new());
+        for record in records {
+            buffer.put(record);
+            while let Some(record) = buffer.next() {
+                order.extend(match record {
+                    Record::Control(_, Control::Waiting(waiting)) => {
+                        vec![format!("w{}", waiting.since_ns / 1_000_000)]
+                    }
+                    Record::Control(time, _) => vec![format!("m{}", time.as_nanos() / 1_000_000)],
+                    Record::Schedule(switches) => {
+                        let each = switches.iter();
+                        each.map(|one| format!("s{}", one.time.as_nanos() / 1_000_000))
+                            .collect()
+                    }
+                    Record::HandlerTimes(times) => {
+                        let each = times.iter();
+                        each.map(|one| format!("h{}", one.start.as_nanos() / 1_000_000))
+                            .collect()
+                    }
+                    Record::Block(_) => vec![],
+                });
+            }
+        }
+        order.join(" ")
+    }
+
+    /// The batches after which everything before is told.
+    fn later(from: u64) -> impl Iterator<Item = Record> {
+        (0..BATCHES as u64 - 1).map(move |n| switches(&[from + n]))
+    }
+
+    #[test]
+    fn a_request_waits_for_its_stack() {
+        let stacks = |since: u64, until: u64| {
+            let told = Control::RequestStacks {
+                until_ns: until * 1_000_000,
+                runs: vec![],
+                took_ns: 0,
+            };
+            Record::Control(Timestamp::from_nanos(since * 1_000_000), told)
+        };
+        assert_eq!(order(vec![at(10), at(70)]), "m10");
+        assert_eq!(order(vec![stacks(0, 5), at(10), at(70)]), "m0");
+        let told = vec![stacks(0, 5), at(10), at(70), stacks(5, 60), at(75)];
+        assert_eq!(order(told), "m0 m5 m10");
+        // The recorder had no processor.
+        assert_eq!(order(vec![stacks(0, 5), at(10), at(2100)]), "m0 m10");
+    }
+
+    #[test]
+    fn an_attached_servers_reports_are_awaited() {
+        let told = |until: u64| {
+            let told = Control::Told {
+                until_ns: until * 1_000_000,
+            };
+            Record::Control(Timestamp::from_nanos(until * 1_000_000), told)
+        };
+        let records = |last: Vec<Record>| {
+            let first = [told(0), at(10)].into_iter().chain(later(30));
+            let first = first.chain([switches(&[60])]);
+            order(first.chain(last).collect())
+        };
+        assert_eq!(records(vec![]), "m0");
+        // The end of what a client drew comes late.
+        let told = vec![at(11), told(40), switches(&[61])];
+        assert_eq!(records(told), "m0 m10 m11 s30 s31");
+    }
+
+    #[test]
+    fn handlers_times_come_between_the_messages_and_switches_of_their_time() {
+        let handled = |millis: u64| HandlerTime {
+            start: Timestamp::from_nanos(millis * 1_000_000),
+            took_ns: 1,
+            client: 1,
+            sequence: 1,
+            count: 1,
+        };
+        let records = [
+            at(1),
+            at(4),
+            Record::HandlerTimes(vec![handled(2), handled(5)]),
+            switches(&[3]),
+        ];
+        let all = records.into_iter().chain(later(6)).chain([at(4000)]);
+        let order = order(all.collect());
+        assert!(order.starts_with("m1 h2 s3 m4 h5 "), "{order}");
+    }
+
+    #[test]
+    fn switches_come_between_the_messages_of_their_time() {
+        let mut records = vec![at(1), at(3), switches(&[4, 2]), at(5)];
+        assert_eq!(order(records.clone()), "");
+        records.extend(later(6));
+        assert_eq!(order(records), "m1 s2 m3 s4");
+    }
+
+    #[test]
+    fn a_wait_follows_its_switch() {
+        let mut records = vec![at(1), switches(&[2]), at(3), switches(&[6]), waiting(2)];
+        records.extend(later(7));
+        assert_eq!(order(records), "m1 s2 w2 m3 s6");
+    }
+
+    #[test]
+    fn switches_of_another_processor_may_come_in_the_next_batch() {
+        let mut records = vec![switches(&[5]), at(5), switches(&[3, 6])];
+        records.extend(later(7));
+        assert_eq!(order(records), "s3 m5 s5 s6");
+    }
+
+    #[test]
+    fn without_switches_messages_wait_a_while() {
+        let late = LATE / 1_000_000;
+        assert_eq!(order(vec![at(1), at(2), at(1 + late)]), "m1");
+        let many = order(vec![at(1); MAX_RECORDS + 3]);
+        assert_eq!(many, "m1 m1 m1");
+    }
+
+    #[test]
+    fn where_switches_are_recorded_messages_wait_until_they_come() {
+        let mut busy = vec![switches(&[1]), at(2), at(3), at(800)];
+        assert_eq!(order(busy.clone()), "");
+        busy.push(switches(&[2, 802]));
+        busy.extend(later(803));
+        assert_eq!(order(busy), "s1 m2 s2 m3 m800 s802");
+        // Of a process that does nothing more there may be none.
+        let latest = LATEST / 1_000_000;
+        assert_eq!(order(vec![switches(&[1]), at(2), at(2 + latest)]), "s1 m2");
+    }
+
+    #[test]
+    fn told_records_have_their_turn_where_nothing_more_comes() {
+        let mut buffer = ReorderBuffer::default();
+        for record in [at(1), at(3), switches(&[2]), at(4)] {
+            buffer.put(record);
+        }
+        let mut turns = |millis: u64| {
+            buffer.until(Timestamp::from_nanos(millis * 1_000_000));
+            std::iter::from_fn(|| buffer.next()).count()
+        };
+        assert_eq!(turns(5), 0);
+        assert_eq!(turns(2 + LATE / 1_000_000), 2);
+        assert_eq!(turns(3 + LATEST / 1_000_000), 1);
+        assert_eq!(turns(4 + LATEST / 1_000_000), 1);
+    }
+
+    #[test]
+    fn messages_of_a_connection_keep_their_order() {
+        let late = 4 + LATE / 1_000_000;
+        assert_eq!(order(vec![at(2), at(1), at(4), at(late)]), "m1 m2 m4");
+        let opened = |millis: u64, connection: u32| {
+            let time = Timestamp::from_nanos(millis * 1_000_000);
+            let joined = Joined {
+                connection: ConnectionId(connection),
+                ..Joined::default()
+            };
+            Record::Control(time, Control::Joined(joined))
+        };
+        let of_two = vec![opened(2, 1), opened(1, 1), opened(1, 2), at(late)];
+        assert_eq!(order(of_two), "m1 m2 m1");
+    }
+}

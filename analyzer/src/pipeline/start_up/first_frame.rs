@@ -1,0 +1,210 @@
+//! The first frame that a client draws in one of its top-level windows.
+
+use x11prof_protocol::{Body, Event, Request};
+use x11prof_session::{DrawableKind, Session, Target};
+
+use crate::pipeline::seen::Seen;
+
+/// Mapped windows remembered at most: start-up shows few.
+const WINDOWS: usize = 64;
+/// Ancestors looked at.
+const DEEPEST: usize = 64;
+
+/// The progress of the first frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Progress {
+    /// The client has mapped no top-level window.
+    #[default]
+    Unmapped,
+    /// A window is mapped, and nothing is drawn in it.
+    Mapped,
+    /// The client has drawn, last at this time, in nanoseconds.
+    Drawn(u64),
+    /// The frame is complete.
+    Over,
+}
+
+/// The relation of a drawing to the first frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Drawing {
+    /// A part of the first frame, or nothing.
+    FirstFrame,
+    /// A picture over all that the first frame has drawn: the next one begins.
+    NextFrame,
+}
+
+/// Follows one client until its first frame has been drawn.
+#[derive(Debug, Default)]
+pub(super) struct FirstFrame {
+    progress: Progress,
+    mapped: Vec<u32>,
+    /// The window that a picture filled.
+    filled: Option<u32>,
+}
+
+impl FirstFrame {
+    pub(super) fn progress(&self) -> Progress {
+        self.progress
+    }
+
+    /// The client rests, or has drawn for long.
+    pub(super) fn end(&mut self) {
+        self.progress = Progress::Over;
+    }
+
+    /// The client has waited until the server had done what came before.
+    pub(super) fn synchronised(&mut self) {
+        if matches!(self.progress, Progress::Drawn(_)) {
+            self.progress = Progress::Over;
+        }
+    }
+
+    /// The client has read back what a drawable shows.
+    pub(super) fn read_back(&mut self, session: &Session, drawable: u32) {
+        if self.shows(session, drawable) {
+            self.progress = Progress::Over;
+        }
+    }
+
+    /// Takes the client's next request.
+    pub(super) fn request(&mut self, seen: &Seen<'_>, request: &Request<'_>) -> Drawing {
+        match self.progress {
+            Progress::Unmapped | Progress::Mapped => self.before_drawing(seen, request),
+            Progress::Drawn(_) if self.filled.is_some() && self.filled == fills(seen, request) => {
+                self.progress = Progress::Over;
+                return Drawing::NextFrame;
+            }
+            Progress::Drawn(_) | Progress::Over => {}
+        }
+        if matches!(self.progress, Progress::Drawn(_)) && self.filled.is_none() {
+            self.filled = fills(seen, request).filter(|id| self.shows(seen.session, *id));
+        }
+        Drawing::FirstFrame
+    }
+
+    /// Takes the drawing of another client: a program may have another process of its own draw in its windows.
+    /// The first drawing of that process is the frame. Gives true where this drawing is.
+    pub(super) fn others_draw(&mut self, drawn_in: &[u32]) -> bool {
+        let drawn = self.progress == Progress::Mapped
+            && drawn_in.iter().any(|window| self.mapped.contains(window));
+        if drawn {
+            self.progress = Progress::Over;
+        }
+        drawn
+    }
+
+    fn before_drawing(&mut self, seen: &Seen<'_>, request: &Request<'_>) {
+        let window = Body::of(request).u32(0);
+        match (request.name.as_str(), window) {
+            ("MapWindow", Some(window)) if is_top_level(seen.session, window) => {
+                if self.mapped.len() < WINDOWS && !self.mapped.contains(&window) {
+                    self.mapped.push(window);
+                }
+                if self.is_painted(seen, window) {
+                    return;
+                }
+            }
+            ("ClearArea", Some(window)) if self.is_painted(seen, window) => return,
+            ("UnmapWindow" | "DestroyWindow", Some(window)) => {
+                self.mapped.retain(|one| *one != window);
+            }
+            _ => {
+                if !self.mapped.is_empty()
+                    && drawn_on(seen, request).is_some_and(|id| self.shows(seen.session, id))
+                {
+                    self.progress = Progress::Drawn(seen.time.as_nanos());
+                    return;
+                }
+            }
+        }
+        self.progress = match self.mapped.is_empty() {
+            true => Progress::Unmapped,
+            false => Progress::Mapped,
+        };
+    }
+
+    /// Takes an event for the client: one that a window was exposed says that it was painted.
+    pub(super) fn event(&mut self, seen: &Seen<'_>, event: &Event<'_>) {
+        if self.progress == Progress::Mapped
+            && event.name.as_str() == "Expose"
+            && let Some(window) = event.order.u32(event.bytes, 4)
+        {
+            self.is_painted(seen, window);
+        }
+    }
+
+    /// True where the server paints a picture into a window by itself: its background pixmap. Some viewers
+    /// of images draw so.
+    fn is_painted(&mut self, seen: &Seen<'_>, window: u32) -> bool {
+        let drawable = seen.session.drawable(window);
+        let painted = drawable.is_some_and(|one| {
+            one.has_background_pixmap
+                && one.viewable == Some(true)
+                && self.shows(seen.session, window)
+        });
+        if painted {
+            self.progress = Progress::Drawn(seen.time.as_nanos());
+        }
+        painted
+    }
+
+    /// True where a drawable is one of the mapped windows or in one, and may be on the screen.
+    fn shows(&self, session: &Session, drawable: u32) -> bool {
+        may_be_seen(session, drawable)
+            && ancestry(session, drawable).any(|at| self.mapped.contains(&at))
+    }
+}
+
+/// The drawable of a request, with its ancestors upwards; empty where the drawable cannot be on the screen.
+pub(super) fn drawn_in(seen: &Seen<'_>, request: &Request<'_>) -> Vec<u32> {
+    let drawn = drawn_on(seen, request).filter(|id| may_be_seen(seen.session, *id));
+    let windows = drawn.map(|id| ancestry(seen.session, id).collect());
+    windows.unwrap_or_default()
+}
+
+fn may_be_seen(session: &Session, drawable: u32) -> bool {
+    let viewable = session.drawable(drawable).and_then(|one| one.viewable);
+    viewable != Some(false)
+}
+
+/// A drawable with its ancestors, upwards.
+fn ancestry(session: &Session, drawable: u32) -> impl Iterator<Item = u32> {
+    let parent = |at: &u32| session.drawable(*at)?.parent;
+    std::iter::successors(Some(drawable), parent).take(DEEPEST)
+}
+
+fn is_top_level(session: &Session, window: u32) -> bool {
+    let parent = session.drawable(window).and_then(|one| one.parent);
+    let parent = parent.and_then(|parent| session.drawable(parent));
+    parent.is_some_and(|parent| parent.kind == DrawableKind::Root)
+}
+
+/// The window that a request fills with a picture: PutImage of its size or more, a pixmap presented,
+/// buffers swapped.
+fn fills(seen: &Seen<'_>, request: &Request<'_>) -> Option<u32> {
+    let body = Body::of(request);
+    let size = match request.name.as_str() {
+        // Its width and height (protocol, PutImage; MIT-SHM: of the part that is put).
+        "PutImage" => Some((body.u16(8)?, body.u16(10)?)),
+        "MIT-SHM:PutImage" => Some((body.u16(16)?, body.u16(18)?)),
+        "Present:Pixmap" | "GLX:SwapBuffers" => None,
+        _ => return None,
+    };
+    let drawable = drawn_on(seen, request)?;
+    let geometry = seen.session.drawable(drawable)?.geometry;
+    // Some drivers put pictures of whole tiles, which are larger than the window.
+    let whole = |(width, height)| width >= geometry.width && height >= geometry.height;
+    size.is_none_or(whole).then_some(drawable)
+}
+
+/// The drawable that a request draws on; `None` where it does not draw.
+fn drawn_on(seen: &Seen<'_>, request: &Request<'_>) -> Option<u32> {
+    let drawing = x11prof_session::Drawing::of(request.name);
+    if drawing == Some(x11prof_session::Drawing::Frames) {
+        // Before the drawable is the context's tag (GLX, section "SwapBuffers"), the number of windows
+        // (DBE), the port (Xv).
+        return Body::of(request).u32(4);
+    }
+    let draws = drawing.is_some() || request.name.as_str() == "Present:Pixmap";
+    seen.target.filter(|_| draws).and_then(Target::drawable)
+}

@@ -1,0 +1,454 @@
+//! Start-up of each client: from its process's start (its connection's, where that is unknown) to the end
+//! of the first frame drawn in its first mapped top-level window.
+//!
+//! The frame ends when the client rests (all its threads wait, and no reply is owed), when it has waited
+//! for its drawing with GetInputFocus or by reading its window back (GetImage), before it puts a second
+//! picture over the whole window, or after a second of drawing without a rest; with the server's work on
+//! it.
+
+mod first_frame;
+mod report;
+
+use rustc_hash::FxHashMap;
+use x11prof_protocol::Message;
+use x11prof_trace::{Block, ConnectionId, Control, Direction, Opened, Timestamp};
+
+use crate::pipeline::seen::Seen;
+use crate::round_trips::{Answer, AnswerKind, RoundTripTracker};
+use crate::threads::processes::Processes;
+use first_frame::{Drawing, FirstFrame, Progress};
+pub use report::{StartUpParts, StartUpReport};
+
+/// Clients whose start-up is told at most.
+const CLIENTS: usize = 4096;
+/// A first frame takes no longer than this, in nanoseconds: a program that never rests has drawn many by
+/// then.
+const LONGEST_FRAME: u64 = 1_000_000_000;
+
+/// A client that is starting.
+#[derive(Debug, Default)]
+struct StartingClient {
+    opened: Timestamp,
+    /// The start of the client's process, where that is known.
+    process: Option<u64>,
+    pid: Option<u32>,
+    name: Option<String>,
+    set_up: Option<u64>,
+    frame: FirstFrame,
+    /// The time of the client's last write, and of its last write or answer.
+    wrote: u64,
+    last: u64,
+    /// `wrote`, `last`, `requests` and `bytes` before its latest write.
+    before: (u64, u64, u64, u64),
+    /// The process's run time before it connected, by the kernel's clock.
+    ran_before: Option<u64>,
+    /// The process's run time by its switches, at its connecting and at its latest write.
+    ran_at_opening: u64,
+    ran: Option<u64>,
+    /// Time in which it rested while no reply was owed; `None` where the kernel did not tell.
+    idle: Option<u64>,
+    round_trips: u64,
+    synchronisations: u64,
+    waited: u64,
+    /// The parts of `waited` and of the setup on an emulated link, and with no processor free for the
+    /// server or the recorder.
+    on_link: u64,
+    unserved: u64,
+    /// The arrival of the client's setup, and the time of its last request on an emulated link.
+    arrived: u64,
+    on_the_way: u64,
+    requests: u64,
+    bytes: u64,
+    received: u64,
+}
+
+/// The start-ups of all clients. The pipeline has the one instance.
+#[derive(Debug, Default)]
+pub(crate) struct StartUps {
+    starting: FxHashMap<ConnectionId, StartingClient>,
+    /// The number of reports made, and the reports that nobody has taken yet.
+    told: usize,
+    done: Vec<StartUpReport>,
+    first: Option<Timestamp>,
+}
+
+impl StartUps {
+    /// True while a client is starting.
+    pub(crate) fn is_starting(&self, client: ConnectionId) -> bool {
+        let client = self.starting.get(&client);
+        client.is_some_and(|client| client.frame.progress() != Progress::Over)
+    }
+
+    /// True while any client is starting.
+    pub(crate) fn is_any_starting(&self) -> bool {
+        let mut clients = self.starting.values();
+        clients.any(|client| client.frame.progress() != Progress::Over)
+    }
+
+    /// Bytes were read off a socket; the messages that end in them follow.
+    pub(crate) fn block_begins(&mut self, block: &Block, round_trips: &RoundTripTracker) {
+        let Some(client) = self.starting.get_mut(&block.connection) else {
+            return;
+        };
+        let (asks, processes) = (round_trips.asks(block.connection), round_trips.processes());
+        let now = block.time.as_nanos();
+        if !asks && client.is_over(processes, now) {
+            self.end(block.connection, processes);
+        } else if block.direction == Direction::ToServer {
+            client.writes(asks, processes, now);
+        }
+    }
+
+    /// Takes the next message.
+    pub(crate) fn message(&mut self, seen: &Seen<'_>, processes: &Processes) {
+        if self.starting.is_empty() {
+            return;
+        }
+        if let Message::Request(request) = seen.message {
+            let time = seen.time.as_nanos();
+            let others = self.starting.iter_mut().filter(|(id, one)| {
+                **id != seen.connection && one.frame.progress() == Progress::Mapped
+            });
+            let mut others = others.peekable();
+            if others.peek().is_some() {
+                let drawn_in = first_frame::drawn_in(seen, request);
+                for (_, client) in others {
+                    if client.frame.others_draw(&drawn_in) {
+                        (client.wrote, client.last) = (time, time);
+                    }
+                }
+            }
+        }
+        let Some(client) = self.starting.get_mut(&seen.connection) else {
+            return;
+        };
+        if let Some(answer) = seen.answer
+            && seen.starting
+        {
+            client.answered(answer);
+            let question = &answer.question;
+            if question.name.as_str().ends_with("GetImage")
+                && let Some(drawable) = question.u32(0)
+            {
+                client.frame.read_back(seen.session, drawable);
+            }
+        }
+        let received = match &seen.message {
+            Message::ServerSetup(setup) => setup.wire_len,
+            Message::Reply(reply) => reply.wire_len,
+            Message::Event(event) => event.wire_len,
+            // The core protocol, section 1: errors are 32 bytes long.
+            Message::Error(_) => 32,
+            _ => 0,
+        };
+        client.received = client.received.saturating_add(received);
+        match seen.message {
+            Message::ServerSetup(_) => client.let_in(seen),
+            Message::ClientSetup(_) => client.arrived = seen.at_server.as_nanos(),
+            // What it writes together with a second picture is of the next frame.
+            Message::Request(_) if client.frame.progress() == Progress::Over => {}
+            Message::Request(request) => {
+                let arrived = seen.at_server.as_nanos();
+                client.on_the_way = arrived.saturating_sub(seen.time.as_nanos());
+                client.requests += 1;
+                client.bytes = client.bytes.saturating_add(request.wire_len);
+                if client.frame.request(seen, request) == Drawing::NextFrame {
+                    let before = client.before;
+                    (client.wrote, client.last, client.requests, client.bytes) = before;
+                }
+            }
+            _ if client.frame.progress() == Progress::Over => self.end(seen.connection, processes),
+            Message::Event(event) => client.frame.event(seen, event),
+            _ => {}
+        }
+    }
+
+    /// Takes a control record.
+    pub(crate) fn control(&mut self, time: Timestamp, control: &Control, processes: &Processes) {
+        self.first.get_or_insert(time);
+        match control {
+            Control::Opened(opened) if self.starting.len() < CLIENTS && self.told < CLIENTS => {
+                let mut client = StartingClient::new(time, opened);
+                let ran = processes.ran(opened.pid, time.as_nanos());
+                client.ran_at_opening = ran.unwrap_or(0);
+                self.starting.insert(opened.connection, client);
+            }
+            Control::CpuTime(cpu) => {
+                let clients = self.starting.values_mut();
+                for client in clients.filter(|one| one.pid == Some(cpu.pid)) {
+                    client.ran_before.get_or_insert(cpu.cpu_ns);
+                }
+            }
+            // It began before the recording.
+            Control::Joined(joined) if !joined.setup => {
+                self.starting.remove(&joined.connection);
+            }
+            Control::Closed { connection, .. } => self.end(*connection, processes),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, id: ConnectionId, processes: &Processes) {
+        if let Some(client) = self.starting.remove(&id) {
+            let first = self.first.unwrap_or_default();
+            let report = StartUpReport::of(id, &client, first, processes);
+            self.told += 1;
+            self.done.push(report);
+        }
+    }
+
+    /// The trace has ended: all start-ups are over.
+    pub(crate) fn finish(&mut self, processes: &Processes) {
+        let left: Vec<ConnectionId> = self.starting.keys().copied().collect();
+        left.into_iter().for_each(|id| self.end(id, processes));
+    }
+
+    /// Takes a finished start-up's report.
+    pub(crate) fn take_done(&mut self) -> Option<StartUpReport> {
+        self.done.pop()
+    }
+}
+
+impl StartingClient {
+    fn new(time: Timestamp, opened: &Opened) -> StartingClient {
+        StartingClient {
+            opened: time,
+            process: opened
+                .started_ns
+                .filter(|started| *started <= time.as_nanos()),
+            pid: opened.pid,
+            name: opened.name.clone(),
+            wrote: time.as_nanos(),
+            last: time.as_nanos(),
+            before: (time.as_nanos(), time.as_nanos(), 0, 0),
+            arrived: time.as_nanos(),
+            ..StartingClient::default()
+        }
+    }
+
+    /// The server has let it in.
+    fn let_in(&mut self, seen: &Seen<'_>) {
+        let (now, left) = (seen.time.as_nanos(), seen.at_server.as_nanos());
+        self.set_up = Some(now);
+        if left != now {
+            let server = left.saturating_sub(self.arrived);
+            let took = now.saturating_sub(self.opened.as_nanos());
+            self.on_link = took.saturating_sub(server);
+        }
+    }
+
+    fn answered(&mut self, answer: &Answer<'_>) {
+        self.last = self.last.max(answer.time);
+        if answer.how.is_round_trip() {
+            self.round_trips += 1;
+            self.waited = self.waited.saturating_add(answer.waited());
+            self.on_link = self.on_link.saturating_add(answer.on_link());
+            self.unserved = self.unserved.saturating_add(answer.unserved);
+        }
+        if answer.how == AnswerKind::Synchronised {
+            self.synchronisations += 1;
+            self.frame.synchronised();
+        }
+    }
+
+    /// The client writes at `now`; `asks` is true where a reply was owed.
+    fn writes(&mut self, asks: bool, processes: &Processes, now: u64) {
+        if !asks && let Some(rested) = processes.rested(self.pid, self.last, now) {
+            let idle = self.idle.get_or_insert(0);
+            *idle = idle.saturating_add(rested);
+        }
+        self.ran = processes.ran(self.pid, now);
+        self.before = (self.wrote, self.last, self.requests, self.bytes);
+        (self.wrote, self.last) = (now, now);
+    }
+
+    /// True where the first frame is complete at `now`.
+    fn is_over(&mut self, processes: &Processes, now: u64) -> bool {
+        if let Progress::Drawn(since) = self.frame.progress()
+            && (processes.has_rested(self.pid, self.last, now)
+                || now.saturating_sub(since) >= LONGEST_FRAME)
+        {
+            self.frame.end();
+        }
+        self.frame.progress() == Progress::Over
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_trace::{Control, ExtensionOpcodes, Record};
+
+    use super::StartUpReport;
+    use crate::pipeline::{Observation, Pipeline};
+    use crate::testing::*;
+    use crate::testing_display::Display;
+
+    const WINDOW: u32 = BASE + 9;
+
+    fn create_window() -> Vec<u8> {
+        let words = [WINDOW, ROOT, 0, 100 | 100 << 16, 1 << 16, 0, 0];
+        request(1, 8, &words)
+    }
+
+    fn fill() -> Vec<u8> {
+        request(70, 0, &[WINDOW, BASE + 2, 0, 10 | 10 << 16])
+    }
+
+    fn start_ups(trace: &Synthetic) -> Vec<StartUpReport> {
+        start_ups_in(&trace.records)
+    }
+
+    fn start_ups_in(records: &[Record]) -> Vec<StartUpReport> {
+        let mut found = Vec::new();
+        Pipeline::new().run_records(records.iter().cloned(), |observation| {
+            if let Observation::Started(one) = observation {
+                found.push((*one).clone());
+            }
+        });
+        found.sort_by_key(|one: &StartUpReport| one.connection);
+        found
+    }
+
+    #[test]
+    fn start_up_lasts_from_the_connection_to_the_first_frame() {
+        let mut trace = Synthetic::new();
+        trace.wait(1000).client_sends(&[query_font()]);
+        trace.wait(200).server_sends(&[reply(1)]);
+        trace
+            .wait(300)
+            .client_sends(&[create_window(), map_window(WINDOW)]);
+        trace.wait(100).server_sends(&[expose(3)]);
+        trace.wait(400).client_sends(&[fill()]);
+        trace.wait(700).client_sends(&[fill()]);
+        // What it asks after a rest is not of its start.
+        trace.wait(90_000).client_sends(&[query_font()]);
+        trace.wait(100).server_sends(&[reply(6)]);
+        trace.end();
+        let found = start_ups(&trace);
+        let [one] = found.as_slice() else {
+            panic!("{found:?}")
+        };
+        assert_eq!(one.since, "connection");
+        assert_eq!((one.round_trips, one.requests), (1, 5));
+        // What lets it in, a reply and an event.
+        let received = (server_setup().len() + 32 + 32) as u64;
+        assert_eq!(one.received_bytes, received);
+        let slow = one.over(Some(1e3), 10.0).unwrap();
+        assert!((slow - (2.7 + (one.bytes + received) as f64 + 10.0)).abs() < 1e-9);
+        assert_eq!(one.latency_ms, Some(2.7));
+        let parts = one.parts.as_ref().unwrap();
+        assert_eq!((parts.waited_ms, parts.client_ms), (0.2, 2.5));
+        assert_eq!((parts.server_ms, parts.before_connection_ms), (None, None));
+    }
+
+    #[test]
+    fn a_background_pixmap_is_a_frame() {
+        const BACKGROUND_PIXMAP: u32 = 1;
+        let background = |pixmap| request(2, 0, &[WINDOW, BACKGROUND_PIXMAP, pixmap]);
+        for (pixmap, latency) in [(BASE + 3, Some(0.1)), (1, None), (0, None)] {
+            let mut trace = Synthetic::new();
+            let set = [create_window(), background(pixmap)];
+            trace.wait(100).client_sends(&set);
+            trace.client_sends(&[map_window(WINDOW)]);
+            trace.wait(90_000).client_sends(&[query_font()]);
+            trace.wait(100).server_sends(&[reply(4)]).end();
+            let found = start_ups(&trace);
+            assert_eq!(found[0].latency_ms, latency, "{pixmap:#x}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn another_client_may_draw_the_frame() {
+        let mut display = Display::new();
+        display.sends(1, 1.0, create_window());
+        display.sends(1, 2.0, map_window(WINDOW));
+        display.sends(2, 7.0, fill());
+        display.sends(1, 90.0, query_font());
+        let found = start_ups_in(&display.records);
+        let latencies: Vec<_> = found.iter().map(|one| one.latency_ms).collect();
+        assert_eq!(latencies, [Some(7.0), None, None]);
+    }
+
+    #[test]
+    fn a_swapped_in_picture_is_a_frame() {
+        // DBE's SwapBuffers: how many, the window, what becomes of its back buffer. Xv's ShmPutImage: port,
+        // window.
+        for (name, swap) in [
+            ("DOUBLE-BUFFER", request(140, 3, &[1, WINDOW, 0])),
+            ("XVideo", request(140, 19, &[9, WINDOW])),
+        ] {
+            let mut trace = Synthetic::new();
+            let extension = ExtensionOpcodes {
+                name: name.to_owned(),
+                major: 140,
+                first_event: 0,
+                first_error: 0,
+            };
+            trace.control(Control::Extensions {
+                extensions: vec![extension],
+            });
+            trace.client_sends(&[create_window(), map_window(WINDOW)]);
+            trace.wait(700).client_sends(&[swap]);
+            trace.wait(90_000).client_sends(&[query_font()]);
+            trace.wait(100).server_sends(&[reply(4)]).end();
+            assert_eq!(start_ups(&trace)[0].latency_ms, Some(0.7), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_second_picture_is_a_second_frame() {
+        // PutImage of the whole window.
+        let picture = || request(72, 2, &[WINDOW, BASE + 2, 100 | 100 << 16, 0, 8 << 8]);
+        let mut trace = Synthetic::new();
+        trace.client_sends(&[create_window(), map_window(WINDOW)]);
+        for _ in 0..50 {
+            let all = [no_operation(1), picture(), no_operation(1)];
+            trace.wait(1000).client_sends(&all);
+        }
+        trace.end();
+        let found = start_ups(&trace);
+        // Two for the window, and three of the first picture.
+        assert_eq!((found[0].latency_ms, found[0].requests), (Some(1.0), 5));
+    }
+
+    #[test]
+    fn a_client_that_waits_for_its_drawing_has_drawn() {
+        let mut trace = Synthetic::new();
+        trace.client_sends(&[create_window(), map_window(WINDOW), fill()]);
+        trace.wait(100).client_sends(&[get_input_focus()]);
+        trace.wait(300).server_sends(&[reply(4)]);
+        trace.wait(100).client_sends(&[query_font()]);
+        trace.wait(300).server_sends(&[reply(5)]);
+        let found = start_ups(&trace);
+        assert_eq!(found[0].latency_ms, Some(0.4));
+        assert_eq!((found[0].round_trips, found[0].synchronisations), (1, 1));
+    }
+
+    /// x11perf measures round trips for seconds before its first drawing.
+    #[test]
+    fn a_client_that_reads_its_window_back_has_drawn() {
+        let get_image = || request(73, 2, &[WINDOW, 0, 1 | 1 << 16, !0]);
+        let mut trace = Synthetic::new();
+        trace.client_sends(&[create_window(), map_window(WINDOW)]);
+        for number in 3..5003 {
+            trace.wait(100).client_sends(&[get_image()]);
+            trace.wait(300).server_sends(&[reply(number)]);
+        }
+        trace.client_sends(&[fill()]).end();
+        let found = start_ups(&trace);
+        assert_eq!((found[0].latency_ms, found[0].round_trips), (Some(0.4), 1));
+    }
+
+    #[test]
+    fn without_a_frame_there_is_a_reason() {
+        let mut trace = Synthetic::new();
+        trace.client_sends(&[query_font()]);
+        trace.wait(100).server_sends(&[reply(1)]).end();
+        let found = start_ups(&trace);
+        assert_eq!((found[0].latency_ms, found[0].round_trips), (None, 1));
+        assert_eq!(
+            found[0].why_none.as_deref(),
+            Some("it mapped no top-level window")
+        );
+    }
+}

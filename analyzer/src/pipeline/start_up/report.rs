@@ -1,0 +1,169 @@
+//! The start-up of a client as a result.
+
+use serde::{Deserialize, Serialize};
+use x11prof_trace::{ConnectionId, Timestamp};
+
+use super::StartingClient;
+use super::first_frame::Progress;
+use crate::threads::processes::Processes;
+
+/// The start-up of one client. Times are milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StartUpReport {
+    /// The client, by its process's name and the number of its connection.
+    pub client: String,
+    /// The number of its connection.
+    pub connection: u32,
+    /// The beginning: `process` or `connection`.
+    pub since: String,
+    /// The time of that beginning, from the trace's first record on; negative before it.
+    pub start_ms: f64,
+    /// The time until the first frame was drawn; `None` where none was.
+    pub latency_ms: Option<f64>,
+    /// Why there is none.
+    pub why_none: Option<String>,
+    /// Replies that the client waited for, one after the other; synchronisation as well.
+    pub round_trips: u64,
+    /// Round trips that only waited for the server (GetInputFocus, as XSync sends it).
+    pub synchronisations: u64,
+    /// Time waited for replies.
+    pub waited_ms: f64,
+    /// Requests that it sent.
+    pub requests: u64,
+    /// Bytes of the requests.
+    pub bytes: u64,
+    /// Bytes that the server sent it: what lets it in, replies, events and errors.
+    pub received_bytes: u64,
+    /// The part of its own time in which all its threads waited for something other than a reply: a user, a
+    /// timer, a file, another program. `None` where there is no latency, and without context switches.
+    pub idle_ms: Option<f64>,
+    /// Processor time in its own time and before it connected. `None` where there is no latency, and where
+    /// the kernel did not tell.
+    pub ran_ms: Option<f64>,
+    /// The part of the latency in which bytes were on the emulated link (`record --net`).
+    pub network_ms: f64,
+    /// The part of the waits in which no processor was free for the server or the recorder, as far as the
+    /// kernel tells.
+    pub processor_ms: f64,
+    /// The parts of the latency, which add up to it; `None` where there is no latency.
+    pub parts: Option<StartUpParts>,
+}
+
+/// The parts of a start-up, in milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StartUpParts {
+    /// The time from the process's start to its connection: loading, and the program's own first work. `None` where the
+    /// start is unknown.
+    pub before_connection_ms: Option<f64>,
+    /// The time from the connection until the server has let the client in.
+    pub setup_ms: f64,
+    /// Waiting for replies.
+    pub waited_ms: f64,
+    /// The client's own time: computing, files, other processes, waiting for events.
+    pub client_ms: f64,
+    /// The time from the client's last request until the server had done it; `None` where that is not known.
+    pub server_ms: Option<f64>,
+}
+
+impl StartUpReport {
+    /// Waiting for the server, with what the server does last, but not for the link nor for a processor;
+    /// zero where there is no latency.
+    pub fn of_server_ms(&self) -> f64 {
+        let parts = self.parts.as_ref();
+        let all = parts.map_or(0.0, |parts| {
+            parts.setup_ms + parts.waited_ms + parts.server_ms.unwrap_or(0.0)
+        });
+        (all - self.network_ms - self.processor_ms).max(0.0)
+    }
+
+    /// The latency over a network of that speed (`None`: without limit) and round trip, in place of the
+    /// emulated link: equation 7 for its round trips and the bytes of both directions.
+    pub fn over(&self, bytes_per_second: Option<f64>, rtt_ms: f64) -> Option<f64> {
+        let bytes = self.bytes.saturating_add(self.received_bytes) as f64;
+        let wire = bytes_per_second.map_or(0.0, |speed| bytes / speed * 1e3);
+        Some(self.latency_ms? - self.network_ms + wire + self.round_trips as f64 * rtt_ms)
+    }
+
+    pub(super) fn of(
+        id: ConnectionId,
+        client: &StartingClient,
+        first: Timestamp,
+        processes: &Processes,
+    ) -> StartUpReport {
+        let opened = client.opened.as_nanos();
+        let start = client.process.unwrap_or(opened);
+        let drawn = match client.frame.progress() {
+            Progress::Unmapped => Err("it mapped no top-level window"),
+            Progress::Mapped => Err("it drew nothing in its top-level window"),
+            Progress::Drawn(_) | Progress::Over => Ok(client.last),
+        };
+        // Where an answer came last, the server had done what came before.
+        let asked = client.last > client.wrote;
+        let on_the_way = if asked { 0 } else { client.on_the_way };
+        let arrived = client.wrote.saturating_add(on_the_way);
+        let done = processes.server_done(arrived);
+        let done = done.or((on_the_way > 0).then_some(arrived));
+        let done = done.filter(|_| !asked);
+        let end = drawn
+            .ok()
+            .map(|last| done.map_or(last, |done| done.max(last)));
+        let set_up = client.set_up.unwrap_or(opened).saturating_sub(opened);
+        let parts = end.map(|end| {
+            let server = done.map(|_| end.saturating_sub(client.last));
+            let theirs = [set_up, client.waited, server.unwrap_or(0)];
+            let own = theirs
+                .into_iter()
+                .fold(end.saturating_sub(opened), u64::saturating_sub);
+            StartUpParts {
+                before_connection_ms: client
+                    .process
+                    .map(|process| ms(opened.saturating_sub(process))),
+                setup_ms: ms(set_up),
+                waited_ms: ms(client.waited),
+                client_ms: ms(own),
+                server_ms: server.map(ms).or(asked.then_some(0.0)),
+            }
+        });
+        StartUpReport {
+            client: match &client.name {
+                Some(name) => format!("{name} (client {})", id.0),
+                None => format!("client {}", id.0),
+            },
+            connection: id.0,
+            since: match client.process {
+                Some(_) => "process",
+                None => "connection",
+            }
+            .to_owned(),
+            start_ms: (start as f64 - first.as_nanos() as f64) / 1e6,
+            latency_ms: end.map(|end| ms(end.saturating_sub(start))),
+            why_none: drawn.err().map(str::to_owned),
+            round_trips: client.round_trips,
+            synchronisations: client.synchronisations,
+            waited_ms: ms(client.waited),
+            network_ms: ms(client.on_link.saturating_add(on_the_way)),
+            processor_ms: ms(client
+                .unserved
+                .min(client.waited.saturating_sub(client.on_link))),
+            requests: client.requests,
+            bytes: client.bytes,
+            received_bytes: client.received,
+            ran_ms: parts.as_ref().and_then(|parts| {
+                let before = parts.before_connection_ms.zip(client.ran_before);
+                // A process of several threads may have run for longer than it took.
+                let before = before.map_or(0.0, |(took, ran)| ms(ran).min(took));
+                let since = ms(client.ran?.saturating_sub(client.ran_at_opening));
+                Some(before + since.min(parts.client_ms))
+            }),
+            idle_ms: parts.as_ref().and_then(|parts| {
+                let idle = client.idle.map(ms)?;
+                Some(idle.min(parts.client_ms))
+            }),
+            parts,
+        }
+    }
+}
+
+fn ms(nanos: u64) -> f64 {
+    nanos as f64 / 1e6
+}

@@ -1,0 +1,367 @@
+//! Figures of the runs of clients and server, from the context switches: how long at once, and how long clients
+//! ran for events alone.
+
+use std::time::Duration;
+
+use rustc_hash::FxHashMap;
+use x11prof_protocol::Message;
+use x11prof_trace::{ConnectionId, Control, Direction};
+
+use crate::pipeline::Observation;
+use crate::threads::since_reading::SinceReading;
+use crate::threads::thread_states::{State, Step};
+
+/// Processes and connections followed at most.
+const PROCESSES_LIMIT: usize = 1 << 14;
+
+/// The work of a process with the data delivered while it waited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Task {
+    #[default]
+    None,
+    /// Events came, and nothing else; it does not run yet.
+    Events,
+    /// The process runs, woken by events.
+    Handling,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Process {
+    running: u32,
+    /// Preempted: the process goes on with its work.
+    preempted: bool,
+    task: Task,
+}
+
+impl Process {
+    fn is_handling(&self) -> bool {
+        self.task == Task::Handling && self.running > 0
+    }
+}
+
+/// Sums over the context switches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ActivityFigures {
+    /// Time in which a thread of any client ran.
+    pub clients: Duration,
+    /// Time in which the server ran.
+    pub server: Duration,
+    /// Starts of the server after a wait.
+    pub server_wakeups: u64,
+    /// Time in which both ran.
+    pub both: Duration,
+    /// Wakeups of waiting clients by events alone.
+    pub event_wakeups: u64,
+    /// Time of clients from such a wakeup to their next wait.
+    pub for_events: Duration,
+}
+
+/// Follows who runs.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Activity {
+    server: Option<u32>,
+    clients: FxHashMap<ConnectionId, u32>,
+    /// The number of connections of each client's process.
+    pids: FxHashMap<u32, u64>,
+    processes: FxHashMap<u32, Process>,
+    /// The number of processes that run for events.
+    handling: u32,
+    since_reading: SinceReading,
+    clients_running: u32,
+    since: u64,
+    figures: ActivityFigures,
+    switches: bool,
+    /// The current block: events in it, other messages in it.
+    block: (bool, bool),
+}
+
+impl Activity {
+    pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
+        match observation {
+            Observation::Switches(steps) => {
+                self.switches = true;
+                for step in *steps {
+                    self.pass(step.time);
+                    self.step(step);
+                }
+            }
+            Observation::BlockStart(_) => self.block = (false, false),
+            Observation::Message(seen) => match seen.message {
+                Message::Event(_) => self.block.0 = true,
+                _ => self.block.1 = true,
+            },
+            Observation::BlockEnd(block) if block.direction == Direction::ToClient => {
+                if let Some(pid) = self.clients.get(&block.connection).copied() {
+                    let events_alone = self.block.0 && !self.block.1;
+                    self.pass(block.time.as_nanos());
+                    self.delivery(pid, events_alone);
+                }
+            }
+            Observation::Control(_, Control::Server(server)) => self.server = server.pid,
+            Observation::Control(time, Control::Opened(opened)) => {
+                if let Some(pid) = opened.pid
+                    && self.clients.len() < PROCESSES_LIMIT
+                {
+                    self.pass(time.as_nanos());
+                    self.since_reading.connected(pid, time.as_nanos());
+                    let known = self.is_client(pid);
+                    self.clients.insert(opened.connection, pid);
+                    *self.pids.entry(pid).or_default() += 1;
+                    if !known && self.is_client(pid) {
+                        let process = self.processes.get(&pid);
+                        self.clients_running += process.map_or(0, |process| process.running);
+                    }
+                }
+            }
+            Observation::Control(time, Control::Closed { connection, .. }) => {
+                if let Some(pid) = self.clients.remove(connection) {
+                    self.pass(time.as_nanos());
+                    self.disconnected(pid, time.as_nanos());
+                }
+            }
+            Observation::Control(time, Control::CpuTime(reading)) => {
+                self.since_reading.read(reading.pid, time.as_nanos());
+            }
+            _ => {}
+        }
+    }
+
+    /// True where a process counts as a client.
+    fn is_client(&self, pid: u32) -> bool {
+        self.pids.contains_key(&pid) && Some(pid) != self.server
+    }
+
+    /// A connection of a process is closed.
+    fn disconnected(&mut self, pid: u32, time: u64) {
+        let is_client = self.is_client(pid);
+        let Some(connections) = self.pids.get_mut(&pid) else {
+            return;
+        };
+        *connections -= 1;
+        if *connections > 0 {
+            return;
+        }
+        self.pids.remove(&pid);
+        self.since_reading.disconnected(pid, time);
+        if let Some(gone) = self.processes.remove(&pid) {
+            self.handling -= u32::from(gone.is_handling());
+            if is_client {
+                self.clients_running = self.clients_running.saturating_sub(gone.running);
+            }
+        }
+    }
+
+    /// The sums so far; `None` where the trace has no switches.
+    pub(crate) fn figures(&self) -> Option<ActivityFigures> {
+        self.switches.then_some(self.figures)
+    }
+
+    /// Run times since the last reading of each process's clock; `None` where the trace has no switches.
+    pub(crate) fn since_reading(&self) -> Option<&SinceReading> {
+        self.switches.then_some(&self.since_reading)
+    }
+
+    /// Forgets the figures, and knows still who runs.
+    pub(crate) fn start_afresh(&mut self) {
+        self.figures = ActivityFigures::default();
+    }
+
+    /// Time passes until `time` with those running that run.
+    fn pass(&mut self, time: u64) {
+        let passed = Duration::from_nanos(time.saturating_sub(self.since));
+        self.since = self.since.max(time);
+        let server = self.server.and_then(|pid| self.processes.get(&pid));
+        let server = server.is_some_and(|server| server.running > 0);
+        let clients = self.clients_running > 0;
+        let add = |to: &mut Duration, when: bool, time: Duration| {
+            if when {
+                *to = to.saturating_add(time);
+            }
+        };
+        add(&mut self.figures.clients, clients, passed);
+        add(&mut self.figures.server, server, passed);
+        add(&mut self.figures.both, clients && server, passed);
+        if clients {
+            let handled = passed.saturating_mul(self.handling);
+            add(&mut self.figures.for_events, true, handled);
+        }
+    }
+
+    /// True where the process is known, or there is room for one more.
+    fn follows(&self, pid: u32) -> bool {
+        self.processes.len() < PROCESSES_LIMIT || self.processes.contains_key(&pid)
+    }
+
+    /// Changes what a process does, and counts those that run for events.
+    fn change<T>(&mut self, pid: u32, change: impl FnOnce(&mut Process) -> T) -> T {
+        let is_client = self.is_client(pid);
+        let process = self.processes.entry(pid).or_default();
+        let (handling, running) = (u32::from(process.is_handling()), process.running);
+        let changed = change(process);
+        self.handling = self.handling + u32::from(process.is_handling()) - handling;
+        if is_client {
+            // A trace may name another process as the server meanwhile.
+            self.clients_running = (self.clients_running + process.running).saturating_sub(running);
+        }
+        changed
+    }
+
+    /// A thread changed its state.
+    fn step(&mut self, step: &Step) {
+        self.since_reading.step(step);
+        if step.ran().is_some() {
+            if self.processes.contains_key(&step.pid) {
+                self.change(step.pid, |process| {
+                    process.running = process.running.saturating_sub(1);
+                });
+            }
+        } else if step.starts() && self.follows(step.pid) {
+            self.start(step.pid);
+        }
+        if !matches!(step.now, State::Ready | State::Waiting) || !self.follows(step.pid) {
+            return;
+        }
+        self.change(step.pid, |process| {
+            process.preempted = step.now == State::Ready;
+            // Preempted, it goes on with what it did.
+            if step.now == State::Waiting && process.running == 0 && process.task == Task::Handling
+            {
+                process.task = Task::None;
+            }
+        });
+    }
+
+    fn start(&mut self, pid: u32) {
+        let (woken, preempted) = self.change(pid, |process| {
+            process.running += 1;
+            let woken = process.task == Task::Events;
+            if woken {
+                process.task = Task::Handling;
+            }
+            (woken, process.preempted)
+        });
+        self.figures.event_wakeups += u64::from(woken);
+        if Some(pid) == self.server {
+            self.figures.server_wakeups += u64::from(!preempted);
+        }
+    }
+
+    fn delivery(&mut self, pid: u32, events_alone: bool) {
+        if !self.follows(pid) {
+            return;
+        }
+        self.change(pid, |process| {
+            if process.running == 0 {
+                process.task = match (process.task, events_alone) {
+                    (Task::None | Task::Events, true) => Task::Events,
+                    // Preempted in the middle of it.
+                    (Task::Handling, _) => Task::Handling,
+                    (_, false) => Task::None,
+                };
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use x11prof_trace::{ConnectionId, Control, Record, Switch, SwitchKind, Timestamp};
+
+    use crate::pipeline::Pipeline;
+    use crate::recording::trace_summary::TraceSummary;
+    use crate::testing::*;
+
+    /// Microseconds after the trace's beginning.
+    fn switch(pid: u32, micros: u64, kind: SwitchKind) -> Switch {
+        Switch {
+            time: Timestamp::from_nanos(1_000_000_000 + micros * 1000),
+            pid,
+            tid: pid,
+            cpu: u16::from(pid == CLIENT_PID),
+            kind,
+        }
+    }
+
+    #[test]
+    fn run_times_add_up_also_for_events() {
+        use SwitchKind::{Blocked, In, Preempted};
+        let mut trace = Synthetic::new();
+        trace.wait(100).server_sends(&[expose(0)]);
+        trace.wait(400).client_sends(&[get_input_focus()]);
+        trace.wait(100).server_sends(&[reply(1)]);
+        // Told late, and out of order between batches.
+        trace.records.push(Record::Schedule(vec![
+            switch(SERVER_PID, 50, In),
+            switch(CLIENT_PID, 120, In),
+            switch(CLIENT_PID, 150, Preempted),
+            switch(CLIENT_PID, 620, In),
+            switch(CLIENT_PID, 650, Blocked),
+        ]));
+        trace.records.push(Record::Schedule(vec![
+            switch(SERVER_PID, 130, Blocked),
+            switch(CLIENT_PID, 160, In),
+            switch(CLIENT_PID, 200, Blocked),
+        ]));
+        let (mut summary, mut pipeline) = (TraceSummary::default(), Pipeline::new());
+        pipeline.run_records(trace.records, |observation| summary.observe(observation));
+        let figures = summary.activity().unwrap();
+        let micros = Duration::from_micros;
+        assert_eq!(figures.clients, micros(30 + 40 + 30));
+        assert_eq!(figures.server, micros(80));
+        assert_eq!(figures.both, micros(10));
+        // The reply's wakeup is not one by events alone.
+        assert_eq!(figures.event_wakeups, 1);
+        assert_eq!(figures.for_events, micros(30 + 40));
+    }
+
+    #[test]
+    fn a_client_that_exited_ran_until_its_connection_ended() {
+        use SwitchKind::{Blocked, In};
+        let mut trace = Synthetic::new();
+        trace.records.push(Record::Schedule(vec![
+            switch(CLIENT_PID, 10, In),
+            // It exits: the kernel tells no more of it, but that it was interrupted on the way.
+            switch(CLIENT_PID, 60, In),
+            switch(SERVER_PID, 900, In),
+            switch(SERVER_PID, 950, Blocked),
+        ]));
+        trace.wait(50).control(Control::Closed {
+            connection: ConnectionId(1),
+            by: "client".to_owned(),
+            why: None,
+        });
+        trace
+            .wait(5000)
+            .control(Control::Ended { exit_status: None });
+        let (mut summary, mut pipeline) = (TraceSummary::default(), Pipeline::new());
+        pipeline.run_records(trace.records, |observation| summary.observe(observation));
+        assert_eq!(
+            summary.activity().unwrap().clients,
+            Duration::from_micros(40)
+        );
+    }
+
+    #[test]
+    fn a_thread_that_ended_does_not_run_for_ever() {
+        use SwitchKind::{Blocked, In};
+        let mut trace = Synthetic::new();
+        let ended = Switch {
+            tid: 21,
+            ..switch(CLIENT_PID, 10, In)
+        };
+        trace.records.push(Record::Schedule(vec![
+            ended,
+            switch(CLIENT_PID, 30, In),
+            switch(CLIENT_PID, 50, Blocked),
+            switch(SERVER_PID, 60, In),
+            switch(SERVER_PID, 90, Blocked),
+        ]));
+        let (mut summary, mut pipeline) = (TraceSummary::default(), Pipeline::new());
+        pipeline.run_records(trace.records, |observation| summary.observe(observation));
+        let figures = summary.activity().unwrap();
+        assert_eq!(figures.clients, Duration::from_micros(40));
+        assert_eq!(figures.both, Duration::ZERO);
+    }
+}

@@ -1,0 +1,7 @@
+//! Facts about a recording as a whole: its summary, the server that was recorded, CPU activity, and warnings.
+
+pub(crate) mod activity;
+pub(crate) mod recorded_server;
+pub(crate) mod run_times;
+pub(crate) mod trace_summary;
+pub(crate) mod warnings;

@@ -1,0 +1,479 @@
+//! Facts of a trace: connections, its length, the kernel's counts, and missing parts.
+
+mod cpu_clocks;
+mod missing;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::time::Duration;
+
+use rustc_hash::FxHashMap;
+use x11prof_cost_model::{Micros, Network};
+use x11prof_protocol::Message;
+use x11prof_trace::{
+    ConnectionId, Control, EmulatedNetwork, Joined, Link, Opened, Reader, Record, Server, Started,
+    Timestamp, TraceError,
+};
+
+use crate::pipeline::start_up::StartUpReport;
+use crate::pipeline::{Observation, Seen};
+use crate::recording::activity::{Activity, ActivityFigures};
+use crate::recording::warnings::{Warning, WarningKind};
+use cpu_clocks::CpuClocks;
+pub use cpu_clocks::CpuFigures;
+pub use missing::MissingParts;
+
+/// Connections listed at most; those after them are only counted.
+const MAX_CONNECTIONS: usize = 10_000;
+/// Changes that were tried, listed at most.
+const MAX_TRIED: usize = 100;
+
+/// A connection of the trace.
+#[derive(Debug, Clone, Default)]
+pub struct ConnectionSummary {
+    /// The number.
+    pub id: ConnectionId,
+    /// Process id, name and command line of its client, where known.
+    pub pid: Option<u32>,
+    /// The process's name.
+    pub name: Option<String>,
+    /// The command line.
+    pub command: Vec<String>,
+    /// Requests seen.
+    pub requests: u64,
+    /// Requests that are known to be missing: those before the connection was joined.
+    pub before: u64,
+    /// The number of the last request that the server mentioned, counted up from the 16 bits of
+    /// the replies, events and errors themselves.
+    pub last_sequence: u64,
+    /// Replies to no request that the trace shows.
+    pub unpaired_replies: u64,
+}
+
+/// Facts of a trace, collected in a pass.
+#[derive(Debug, Clone, Default)]
+pub struct TraceSummary {
+    started: Option<Started>,
+    server: Option<Server>,
+    link: Option<Link>,
+    first: Option<Timestamp>,
+    last: Timestamp,
+    /// The part of the recording that figures are of, where they are not of all.
+    part: Option<(Timestamp, Timestamp)>,
+    records: u64,
+    /// The clients' own time for unwinding stacks.
+    stacks_took: Option<Duration>,
+    connections: Vec<ConnectionSummary>,
+    connected: u64,
+    /// The place of each connection in the list: those that connect at the same time open in any order.
+    places: FxHashMap<ConnectionId, usize>,
+    first_opened: Option<Timestamp>,
+    last_activity: Timestamp,
+    /// The number of clients that are connected.
+    present: u64,
+    cpu_clocks: CpuClocks,
+    malformed: u64,
+    lost_bytes: u64,
+    missing: MissingParts,
+    /// The changes that the recorder tried, with the number of changed requests.
+    tried: BTreeMap<String, u64>,
+    attached: bool,
+    /// The link that the recorder emulated.
+    network: Option<EmulatedNetwork>,
+    not_timed: Option<String>,
+    /// Connections that began before the recording.
+    joined: u64,
+    start_ups: Vec<StartUpReport>,
+    activity: Activity,
+}
+
+impl TraceSummary {
+    /// The start-ups of clients, in the order of the connections.
+    pub fn start_ups(&self) -> &[StartUpReport] {
+        &self.start_ups
+    }
+
+    /// Takes the next observation of a pass.
+    pub fn observe(&mut self, observation: &Observation<'_>) {
+        self.activity.observe(observation);
+        match observation {
+            Observation::BlockStart(block) => {
+                self.record(block.time);
+                self.acted(block.time);
+            }
+            Observation::Lost(block) => {
+                self.record(block.time);
+                self.lost_bytes = self.lost_bytes.saturating_add(u64::from(block.wire_len));
+            }
+            Observation::Message(seen) => self.message(seen),
+            Observation::Control(time, control) => {
+                self.record(*time);
+                self.control(*time, control);
+            }
+            Observation::Switches(steps) => {
+                if let Some(step) = steps.last() {
+                    self.last = self.last.max(step.time());
+                }
+            }
+            Observation::Started(one) => {
+                let after = |other: &StartUpReport| other.connection < one.connection;
+                let place = self.start_ups.partition_point(after);
+                self.start_ups.insert(place, (*one).clone());
+            }
+            _ => {}
+        }
+    }
+
+    fn record(&mut self, time: Timestamp) {
+        self.records += 1;
+        self.first.get_or_insert(time);
+        self.last = self.last.max(time);
+    }
+
+    fn acted(&mut self, time: Timestamp) {
+        self.first_opened.get_or_insert(time);
+        self.last_activity = self.last_activity.max(time);
+    }
+
+    fn control(&mut self, time: Timestamp, control: &Control) {
+        match control {
+            Control::Started(started) => self.started = Some(started.clone()),
+            Control::Server(server) => self.server = Some(server.clone()),
+            Control::Link(link) => self.link = Some(link.clone()),
+            Control::Opened(opened) => {
+                self.acted(time);
+                self.opened(opened);
+            }
+            Control::Joined(joined) => self.joined(joined),
+            Control::Network(network) => self.network = Some(*network),
+            Control::Timing { why, .. } => self.not_timed.clone_from(why),
+            Control::Attached {} => self.attached = true,
+            Control::Closed { .. } => {
+                self.acted(time);
+                self.present = self.present.saturating_sub(1);
+            }
+            Control::CpuTime(reading) => self.cpu_clocks.read(reading),
+            Control::RequestStacks { took_ns, .. } => {
+                *self.stacks_took.get_or_insert_default() += Duration::from_nanos(*took_ns);
+            }
+            Control::Trouble { .. } | Control::Hole { .. } | Control::Ended { .. } => {
+                self.missing.control(time, control);
+            }
+            Control::Tried { fix, requests } if self.tried.len() < MAX_TRIED => {
+                let count = self.tried.entry(fix.clone()).or_default();
+                *count = count.saturating_add(requests.unwrap_or(0));
+            }
+            _ => {}
+        }
+    }
+
+    fn opened(&mut self, opened: &Opened) {
+        self.connected += 1;
+        self.present += 1;
+        if let Some(pid) = opened.pid {
+            self.cpu_clocks.is_client(pid);
+        }
+        if self.connections.len() < MAX_CONNECTIONS {
+            self.places
+                .insert(opened.connection, self.connections.len());
+            self.connections.push(ConnectionSummary {
+                id: opened.connection,
+                pid: opened.pid,
+                name: opened.name.clone(),
+                command: opened.command.clone(),
+                ..ConnectionSummary::default()
+            });
+        }
+    }
+
+    fn joined(&mut self, joined: &Joined) {
+        let connection = self.places.get(&joined.connection);
+        if let Some(connection) = connection.and_then(|at| self.connections.get_mut(*at)) {
+            let first = connection.requests == 0 && connection.before == 0;
+            self.joined += u64::from(first && joined.last_request > 0);
+            connection.before = joined.last_request.saturating_sub(connection.requests);
+            connection.last_sequence = connection.last_sequence.max(joined.last_request);
+        }
+    }
+
+    fn message(&mut self, seen: &Seen<'_>) {
+        let connection = self
+            .places
+            .get(&seen.connection)
+            .and_then(|at| self.connections.get_mut(*at));
+        if let Message::Malformed(_) = seen.message {
+            self.malformed += 1;
+        }
+        let Some(connection) = connection else { return };
+        let mentioned = match seen.message {
+            Message::Request(_) => {
+                connection.requests += seen.times;
+                None
+            }
+            Message::Reply(reply) => {
+                connection.unpaired_replies += u64::from(reply.request.is_none());
+                reply.order.u16(reply.bytes, 2)
+            }
+            Message::Event(event) if event.sequence.is_some() => event.order.u16(event.bytes, 2),
+            Message::Error(error) => error.order.u16(error.bytes, 2),
+            _ => None,
+        };
+        if let Some(low) = mentioned {
+            // A server's numbers never go back, so the step is the 16-bit difference. This does
+            // not look at the requests counted: it is there to check them.
+            let step = low.wrapping_sub(connection.last_sequence as u16);
+            connection.last_sequence = connection.last_sequence.saturating_add(u64::from(step));
+        }
+    }
+
+    /// Starts times and counts afresh; who is connected, and what was counted of each connection
+    /// to check it by, stays.
+    pub fn start_afresh(&mut self) {
+        self.first = None;
+        self.records = 0;
+        self.stacks_took = self.stacks_took.map(|_| Duration::ZERO);
+        self.first_opened = None;
+        self.cpu_clocks.start_afresh();
+        self.malformed = 0;
+        self.lost_bytes = 0;
+        self.activity.start_afresh();
+    }
+
+    /// The clients' own time for unwinding stacks of requests; `None` where they told none.
+    pub fn stacks_took(&self) -> Option<Duration> {
+        self.stacks_took
+    }
+
+    /// Sums over the context switches; `None` where the trace has none.
+    pub fn activity(&self) -> Option<ActivityFigures> {
+        self.activity.figures()
+    }
+
+    /// The recording's first record.
+    pub fn started(&self) -> Option<&Started> {
+        self.started.as_ref()
+    }
+
+    /// The display server.
+    pub fn server(&self) -> Option<&Server> {
+        self.server.as_ref()
+    }
+
+    /// Why the server did not time its handlers, where x11prof asked it to.
+    pub fn not_timed(&self) -> Option<&str> {
+        self.not_timed.as_deref()
+    }
+
+    /// The time of the first record.
+    pub fn first(&self) -> Option<Timestamp> {
+        self.first
+    }
+
+    /// The latest time of a record.
+    pub fn last(&self) -> Timestamp {
+        self.last
+    }
+
+    /// Figures are of this part of the recording alone: so are durations.
+    pub fn limit(&mut self, part: (Timestamp, Timestamp)) {
+        self.part = Some(part);
+    }
+
+    /// The time from the first record to the last, or the length of the part.
+    pub fn duration(&self) -> Duration {
+        if let Some((from, to)) = self.part {
+            return to.since(from);
+        }
+        self.first
+            .map_or(Duration::ZERO, |first| self.last.since(first))
+    }
+
+    /// The time from the first client's connecting to the last activity of a client, or to the end where a client is
+    /// still connected; the length of the part.
+    pub fn wall(&self) -> Duration {
+        if let Some((from, to)) = self.part {
+            return to.since(from);
+        }
+        let end = match self.present {
+            0 => self.last_activity,
+            _ => self.last,
+        };
+        match self.first_opened {
+            Some(first) if first < end => end.since(first),
+            // A ring may have clients and nothing that they did.
+            Some(_) => self.duration(),
+            None => Duration::ZERO,
+        }
+    }
+
+    /// Records seen, but for those of context switches.
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// True where the recording ended properly.
+    pub fn is_complete(&self) -> bool {
+        self.missing.is_ended()
+    }
+
+    /// The connections, in the order of their opening; the first 10,000 of them.
+    pub fn connections(&self) -> &[ConnectionSummary] {
+        &self.connections
+    }
+
+    /// A connection by its number.
+    pub(crate) fn connection(&self, id: ConnectionId) -> Option<&ConnectionSummary> {
+        self.connections.get(*self.places.get(&id)?)
+    }
+
+    /// A client's name for people: its process's, and the number of its connection.
+    pub fn client_name(&self, id: ConnectionId) -> String {
+        match self.connection(id).and_then(|one| one.name.as_deref()) {
+            Some(name) => format!("{name} (client {})", id.0),
+            None => format!("client {}", id.0),
+        }
+    }
+
+    /// The number of connections.
+    pub fn connected(&self) -> u64 {
+        self.connected
+    }
+
+    /// Replies to no request that the trace shows.
+    pub fn unpaired_replies(&self) -> u64 {
+        self.connections
+            .iter()
+            .map(|connection| connection.unpaired_replies)
+            .sum()
+    }
+
+    /// The kernel's figures.
+    pub fn cpu(&self) -> CpuFigures {
+        let server = self.server.as_ref().and_then(|server| server.pid);
+        let since = self.activity.since_reading();
+        self.cpu_clocks.figures(server, since, self.last)
+    }
+
+    /// The recorder's measurements of the connection to the display; `None` without `record --link`.
+    pub fn link(&self) -> Option<&Link> {
+        self.link.as_ref()
+    }
+
+    /// The network that the recorder emulated; `None` without `record --net`.
+    pub fn emulated_network(&self) -> Option<&EmulatedNetwork> {
+        self.network.as_ref()
+    }
+
+    /// The changes that the recorder tried, each with how many requests it changed.
+    pub fn tried(&self) -> &BTreeMap<String, u64> {
+        &self.tried
+    }
+
+    /// Missing and odd parts of the trace.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let missing = self
+            .connections
+            .iter()
+            .map(|connection| {
+                let known = connection.before.saturating_add(connection.requests);
+                connection.last_sequence.saturating_sub(known)
+            })
+            .fold(0, u64::saturating_add);
+        let counts = [
+            (WarningKind::UnpairedReply, self.unpaired_replies()),
+            (WarningKind::MissingRequest, missing),
+            (WarningKind::Malformed, self.malformed),
+            (WarningKind::LostBytes, self.lost_bytes),
+            (WarningKind::Attached, u64::from(self.attached)),
+            (WarningKind::Joined, self.joined),
+            (WarningKind::Incomplete, u64::from(self.missing.lacks_end())),
+        ];
+        let counts = counts.into_iter().filter(|(_, count)| *count > 0);
+        let tried = self
+            .tried
+            .iter()
+            .map(|(fix, count)| Warning::general(WarningKind::Tried, Some(fix.clone()), *count));
+        let network = self.network.map(|network| {
+            let network = Network {
+                bytes_per_second: network.bytes_per_second,
+                rtt: Micros(network.round_trip_ns as f64 / 1e3),
+                compression: None,
+            };
+            Warning::general(WarningKind::EmulatedNetwork, Some(network.to_string()), 1)
+        });
+        let troubles = self.missing.sentences(usize::MAX).map(Some);
+        counts
+            .map(|(kind, count)| Warning::general(kind, None, count))
+            .chain(network)
+            .chain(tried)
+            .chain(troubles.map(|what| Warning::general(WarningKind::Trouble, what, 1)))
+            .collect()
+    }
+}
+
+/// True where the records before the first bytes say that the display server's handlers are timed.
+pub fn is_timed<R: io::Read>(reader: &mut Reader<R>) -> Result<bool, TraceError> {
+    while let Some(Record::Control(_, control)) = reader.next()? {
+        if matches!(control, Control::Timing { why: None, .. }) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The display server of a trace, from the records before the first bytes; `None` where they do
+/// not tell. It reads no further than it must.
+pub fn identity<R: io::Read>(reader: &mut Reader<R>) -> Result<Option<Server>, TraceError> {
+    while let Some(record) = reader.next()? {
+        match record {
+            Record::Control(_, Control::Server(server)) => return Ok(Some(server)),
+            Record::Block(_) => return Ok(None),
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use x11prof_trace::{ConnectionId, Control, Record};
+
+    use super::TraceSummary;
+    use crate::pipeline::Pipeline;
+    use crate::testing::*;
+
+    #[test]
+    fn a_ring_in_which_no_client_acted_has_a_length() {
+        let mut trace = Synthetic::new();
+        trace.wait(600_000).end();
+        let records = trace.records.into_iter();
+        let records = records.filter(|record| matches!(record, Record::Control(..)));
+        let mut summary = TraceSummary::default();
+        Pipeline::new().run_records(records, |observation| summary.observe(observation));
+        assert_eq!(summary.wall(), Duration::from_millis(600));
+    }
+
+    #[test]
+    fn a_client_that_stays_connected_and_silent_counts_to_the_end() {
+        let wall = |closed: bool| {
+            let mut trace = Synthetic::new();
+            trace.wait(1000).client_sends(&[no_operation(1)]);
+            if closed {
+                trace.control(Control::Closed {
+                    connection: ConnectionId(1),
+                    by: "client".to_owned(),
+                    why: None,
+                });
+            }
+            trace.wait(4000);
+            trace.control(Control::Ended { exit_status: None });
+            let mut summary = TraceSummary::default();
+            Pipeline::new().run_records(trace.records, |one| summary.observe(one));
+            summary.wall()
+        };
+        assert_eq!(wall(true), Duration::from_micros(1000));
+        assert_eq!(wall(false), Duration::from_micros(5000));
+    }
+}

@@ -1,0 +1,417 @@
+//! Round trips: the one place that tells them from questions asked ahead.
+//!
+//! A client waits for a reply when it wrote nothing after the question, is owed no other answer, and was
+//! off the processor before the reply came. Of questions sent together, it waits for the last: that is one
+//! round trip. Without context switches, and in an attached recording, the first two conditions decide. The
+//! pipeline has the one tracker, and hands each answer on with its message.
+
+pub(crate) mod arrival;
+
+use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::{FxHashMap, FxHasher};
+use x11prof_protocol::{ByteOrder, Message, Reply, Request, SequenceNumber, Symbol};
+use x11prof_trace::{Block, ConnectionId, Control, Direction, Timestamp};
+
+use crate::threads::processes::Processes;
+use crate::threads::server_ready::ServerReady;
+use crate::threads::thread_states::Step;
+use arrival::Arrival;
+
+/// Connections followed at most.
+const CLIENTS: usize = 4096;
+/// Open questions kept for each client; older ones are given up.
+const QUESTIONS: usize = 4096;
+/// Bytes of a question that are kept.
+const BODY_LIMIT: usize = 512;
+
+/// The way in which a client took an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AnswerKind {
+    /// The client waited: a round trip.
+    Waited,
+    /// The client waited until the server had handled all earlier requests: GetInputFocus, as XSync sends
+    /// it. A round trip too.
+    Synchronised,
+    /// The client had asked ahead, and did or sent something else meanwhile.
+    Ahead,
+}
+
+impl AnswerKind {
+    /// True for a round trip.
+    pub(crate) fn is_round_trip(self) -> bool {
+        self != AnswerKind::Ahead
+    }
+}
+
+/// A request that the protocol answers.
+#[derive(Debug, Clone)]
+pub(crate) struct Question {
+    pub(crate) name: Symbol,
+    pub(crate) major: u8,
+    pub(crate) minor: u8,
+    pub(crate) sequence: SequenceNumber,
+    /// The time at which the relay had read the request, in nanoseconds.
+    pub(crate) asked_at: u64,
+    /// The time at which the server had got the request.
+    pub(crate) arrived_at: u64,
+    pub(crate) order: ByteOrder,
+    /// The bytes after the header, up to a limit.
+    pub(crate) body: Box<[u8]>,
+    /// Equal for the same request, whatever its number.
+    pub(crate) same: u64,
+    /// Requests and bytes that the client sent between the last answer and this.
+    pub(crate) requests_ahead: u64,
+    pub(crate) bytes_ahead: u64,
+    write: u64,
+}
+
+impl Question {
+    /// A 32-bit field, by its offset after the header.
+    pub(crate) fn u32(&self, at: usize) -> Option<u32> {
+        self.order.u32(&self.body, at)
+    }
+
+    /// A 16-bit field.
+    pub(crate) fn u16(&self, at: usize) -> Option<u16> {
+        self.order.u16(&self.body, at)
+    }
+}
+
+/// A question with its answer.
+#[derive(Debug)]
+pub(crate) struct Answer<'a> {
+    pub(crate) client: ConnectionId,
+    pub(crate) question: Question,
+    /// `None` where an error answered.
+    pub(crate) reply: Option<&'a Reply<'a>>,
+    /// The times at which the answer's first byte and its last were read, in nanoseconds.
+    pub(crate) began: u64,
+    pub(crate) time: u64,
+    /// The time at which the server had sent the answer.
+    pub(crate) left_at: u64,
+    /// Time of the wait in which no processor was free for the server or the recorder.
+    pub(crate) unserved: u64,
+    pub(crate) how: AnswerKind,
+}
+
+impl Answer<'_> {
+    /// Nanoseconds that the client waited for it; 0 where it did not.
+    pub(crate) fn waited(&self) -> u64 {
+        match self.how {
+            AnswerKind::Ahead => 0,
+            _ => self.time.saturating_sub(self.question.asked_at),
+        }
+    }
+
+    /// The part of the wait in which question and answer were on an emulated link.
+    pub(crate) fn on_link(&self) -> u64 {
+        let server = self.left_at.saturating_sub(self.question.arrived_at);
+        self.waited().saturating_sub(server)
+    }
+
+    /// Nanoseconds that the client would have waited without an emulated link.
+    pub(crate) fn waited_locally(&self) -> u64 {
+        self.waited() - self.on_link()
+    }
+
+    /// Equal for the same answer to the same question.
+    pub(crate) fn same(&self) -> u64 {
+        let Some(reply) = self.reply else { return 0 };
+        let mut hasher = FxHasher::default();
+        // The number of the request is in it.
+        reply.bytes.get(1).hash(&mut hasher);
+        reply.bytes.get(4..).hash(&mut hasher);
+        reply.wire_len.hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+#[derive(Debug, Default)]
+struct AskingClient {
+    pid: Option<u32>,
+    /// Writes so far, the time of the last and of the one before.
+    writes: u64,
+    wrote: u64,
+    wrote_before: u64,
+    questions: VecDeque<Question>,
+    requests_ahead: u64,
+    bytes_ahead: u64,
+    arriving: Arrival,
+}
+
+/// Follows the questions of all clients.
+#[derive(Debug, Default)]
+pub(crate) struct RoundTripTracker {
+    clients: FxHashMap<ConnectionId, AskingClient>,
+    processes: Processes,
+    server: ServerReady,
+    /// The times of messages are the server's, in milliseconds: too coarse to hold against context switches.
+    attached: bool,
+}
+
+impl RoundTripTracker {
+    /// Takes what threads did.
+    pub(crate) fn steps(&mut self, steps: &[Step]) {
+        for step in steps {
+            self.processes.step(step);
+            self.server.step(step);
+        }
+    }
+
+    /// Bytes were read off a socket, which the server got or sent at `at_server`.
+    pub(crate) fn read(&mut self, block: &Block, at_server: Timestamp) {
+        if block.direction == Direction::ToServer {
+            let (sent, arrives) = (block.time.as_nanos(), at_server.as_nanos());
+            self.server.sent(sent, arrives);
+        }
+    }
+
+    /// The messages that end in these bytes follow.
+    pub(crate) fn block_begins(&mut self, block: &Block) {
+        let time = block.time.as_nanos();
+        let Some(client) = self.clients.get_mut(&block.connection) else {
+            return;
+        };
+        match block.direction {
+            Direction::ToServer => {
+                client.writes += 1;
+                client.wrote_before = client.wrote;
+                client.wrote = time;
+            }
+            Direction::ToClient => client.arriving.block(block),
+        }
+    }
+
+    /// The block ends: no further message ends in this block.
+    pub(crate) fn block_ends(&mut self, block: &Block) {
+        if let Some(client) = self.clients.get_mut(&block.connection)
+            && block.direction == Direction::ToClient
+        {
+            client.arriving.end();
+        }
+    }
+
+    /// The processes' run times.
+    pub(crate) fn processes(&self) -> &Processes {
+        &self.processes
+    }
+
+    /// True while a client waits for an answer.
+    pub(crate) fn asks(&self, client: ConnectionId) -> bool {
+        let client = self.clients.get(&client);
+        client.is_some_and(|client| !client.questions.is_empty())
+    }
+
+    /// Takes a control record.
+    pub(crate) fn control(&mut self, control: &Control) {
+        match control {
+            Control::Server(server) => {
+                self.processes.set_server(server.pid);
+                self.server.server(server.pid);
+            }
+            Control::Attached {} => {
+                self.attached = true;
+                self.server.attached();
+            }
+            Control::Opened(opened) if self.clients.len() < CLIENTS => {
+                let client = AskingClient {
+                    pid: opened.pid,
+                    ..AskingClient::default()
+                };
+                self.clients.insert(opened.connection, client);
+            }
+            Control::Closed { connection, .. } => {
+                self.clients.remove(connection);
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes a message that ended in a block, before it is observed; `at_server` is when the server had got
+    /// it or sent it. It stands for so many equal requests. Gives the question that it answers.
+    pub(crate) fn message<'a>(
+        &mut self,
+        block: &Block,
+        at_server: Timestamp,
+        message: &'a Message<'a>,
+        times: u64,
+    ) -> Option<Answer<'a>> {
+        let client = self.clients.get_mut(&block.connection)?;
+        let (sequence, reply, length) = match message {
+            Message::Request(request) => {
+                client.sent(request, times, block.time, at_server);
+                return None;
+            }
+            Message::ClientSetup(_) => return None,
+            Message::Reply(reply) => (Some(reply.sequence), Some(reply), reply.wire_len),
+            Message::Error(error) => (Some(error.sequence), None, error.bytes.len() as u64),
+            Message::Event(event) => (None, None, event.wire_len),
+            Message::ServerSetup(setup) => (None, None, setup.wire_len),
+            Message::Malformed(bytes) => (None, None, bytes.wire_len),
+        };
+        let began = client.arriving.message(length).unwrap_or(block.time);
+        let sequence = sequence.filter(|_| reply.is_none_or(|reply| reply.last))?;
+        let question = client.answered(sequence)?;
+        let alone = client.questions.is_empty() && question.write == client.writes;
+        let off = self.attached || self.processes.was_off(client.pid, client.wrote_before);
+        let how = if !alone || !off {
+            AnswerKind::Ahead
+        } else if question.name.as_str() == "GetInputFocus" {
+            AnswerKind::Synchronised
+        } else {
+            AnswerKind::Waited
+        };
+        let (arrived, left) = (question.arrived_at, at_server.as_nanos());
+        let said_before = self.server.said_before(arrived, left);
+        let unserved = self
+            .server
+            .between(arrived, left)
+            .saturating_add(said_before);
+        Some(Answer {
+            client: block.connection,
+            question,
+            reply,
+            began: began.as_nanos(),
+            time: block.time.as_nanos(),
+            left_at: left,
+            unserved,
+            how,
+        })
+    }
+}
+
+impl AskingClient {
+    fn sent(&mut self, request: &Request<'_>, times: u64, time: Timestamp, at_server: Timestamp) {
+        // Its replies go on until its connection ends (RECORD, section "EnableContext").
+        let endless = || request.name.as_str() == "RECORD:EnableContext";
+        if !request.has_reply || endless() {
+            let bytes = request.wire_len.saturating_mul(times);
+            self.requests_ahead += times;
+            self.bytes_ahead = self.bytes_ahead.saturating_add(bytes);
+            return;
+        }
+        let body = request.bytes.get(request.header_len..).unwrap_or_default();
+        let mut hasher = FxHasher::default();
+        (request.name.as_str(), request.minor, body).hash(&mut hasher);
+        if self.questions.len() >= QUESTIONS {
+            self.questions.pop_front();
+        }
+        self.questions.push_back(Question {
+            name: request.name,
+            major: request.major,
+            minor: request.minor,
+            sequence: request.sequence,
+            asked_at: time.as_nanos(),
+            arrived_at: at_server.as_nanos(),
+            order: request.order,
+            body: body.get(..BODY_LIMIT).unwrap_or(body).into(),
+            same: hasher.finish(),
+            requests_ahead: self.requests_ahead,
+            bytes_ahead: self.bytes_ahead,
+            write: self.writes,
+        });
+    }
+
+    /// The open question of this number; older ones were not answered, and never will be.
+    fn answered(&mut self, sequence: SequenceNumber) -> Option<Question> {
+        let at = self
+            .questions
+            .binary_search_by_key(&sequence, |one| one.sequence)
+            .ok()?;
+        let question = self.questions.drain(..=at).next_back();
+        (self.requests_ahead, self.bytes_ahead) = (0, 0);
+        question
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_trace::{Control, Record, Switch, SwitchKind, Timestamp};
+
+    use super::AnswerKind;
+    use crate::pipeline::{Observation, Pipeline};
+    use crate::testing::*;
+
+    fn answers(trace: &Synthetic) -> Vec<(AnswerKind, u64)> {
+        let mut all = Vec::new();
+        Pipeline::new().run_records(trace.records.iter().cloned(), |observation| {
+            if let Observation::Message(seen) = observation
+                && let Some(answer) = seen.answer
+            {
+                all.push((answer.how, answer.waited() / 1000));
+            }
+        });
+        all
+    }
+
+    #[test]
+    fn a_client_waits_for_the_last_of_questions_sent_together() {
+        let mut trace = Synthetic::new();
+        trace.client_sends(&[query_font(), query_font(), no_operation(1)]);
+        trace.wait(30).server_sends(&[reply(1), reply(2)]);
+        trace.wait(5).client_sends(&[query_font()]);
+        trace.wait(20).server_sends(&[expose(4), reply(4)]);
+        trace.wait(5).client_sends(&[get_input_focus()]);
+        trace.wait(10).server_sends(&[reply(5)]);
+        let expected = [
+            (AnswerKind::Ahead, 0),
+            (AnswerKind::Waited, 30),
+            (AnswerKind::Waited, 20),
+            (AnswerKind::Synchronised, 10),
+        ];
+        assert_eq!(answers(&trace), expected);
+    }
+
+    #[test]
+    fn a_client_that_sends_more_does_not_wait() {
+        let mut trace = Synthetic::new();
+        trace.client_sends(&[query_font()]);
+        trace.wait(10).client_sends(&[no_operation(1)]);
+        trace.wait(30).server_sends(&[reply(1)]);
+        // An error answers too.
+        trace.wait(10).client_sends(&[query_font()]);
+        trace.wait(30).server_sends(&[bad_window(3, 47)]);
+        assert_eq!(
+            answers(&trace),
+            [(AnswerKind::Ahead, 0), (AnswerKind::Waited, 30)]
+        );
+    }
+
+    /// A client asks at 20 µs and is answered at 100; it begins to run at 1, and does this at 40.
+    fn asks(attached: bool, kind: SwitchKind) -> Option<AnswerKind> {
+        let switch = |micros: u64, kind| Switch {
+            time: Timestamp::from_nanos(1_000_000_000 + micros * 1000),
+            pid: CLIENT_PID,
+            tid: CLIENT_PID,
+            cpu: 0,
+            kind,
+        };
+        let mut trace = Synthetic::new();
+        if attached {
+            trace.control(Control::Attached {});
+        }
+        trace.control(Control::Capture {
+            pid: CLIENT_PID,
+            capture: "switches".to_owned(),
+            why: None,
+        });
+        let switches = vec![switch(1, SwitchKind::In), switch(40, kind)];
+        trace.records.push(Record::Schedule(switches));
+        trace.wait(20).client_sends(&[query_font()]);
+        trace.wait(80).server_sends(&[reply(1)]);
+        answers(&trace).first().map(|one| one.0)
+    }
+
+    #[test]
+    fn a_client_that_goes_on_working_does_not_wait() {
+        assert_eq!(asks(false, SwitchKind::In), Some(AnswerKind::Ahead));
+        assert_eq!(asks(false, SwitchKind::Blocked), Some(AnswerKind::Waited));
+    }
+
+    #[test]
+    fn times_of_an_attached_recording_do_not_tell_who_worked() {
+        assert_eq!(asks(true, SwitchKind::In), Some(AnswerKind::Waited));
+    }
+}

@@ -1,0 +1,633 @@
+//! Divides each run of the recorded server among what the server ran for, in proportion to prices.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+use x11prof_cost_model::Micros;
+use x11prof_protocol::SequenceNumber;
+use x11prof_trace::{ConnectionId, HandlerTime, Timestamp};
+
+use super::fit::{Divided, Fit};
+use super::timed::{Match, Timed};
+use crate::server_time::server_runs::Runs;
+use crate::server_time::share::{Rate, Share};
+use crate::threads::delays::HANDED_ON_WITHIN;
+use crate::threads::thread_states::Step;
+
+/// The server reports its own work (RECORD) in the run that does it. The recorder may read the report this
+/// much later. In nanoseconds.
+const TOLD_LATE: u64 = 2_000_000;
+/// Works that wait for their run, at most; equal ones count as one. Beyond that, all waiting work belongs to the next run.
+const WAITING_LIMIT: usize = 1 << 16;
+/// The kernel may have run others within a handler that took longer. In nanoseconds.
+const INTERRUPTED: u64 = 20_000;
+/// Waiting works that are searched for an equal one of the same moment: each request has a few charges.
+const ALIKE: usize = 4;
+
+/// The source of the server's run times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Source {
+    /// The trace tells no times.
+    #[default]
+    None,
+    /// The server's context switches, and its clock.
+    Switches,
+    /// The server's clock alone: all of its time is divided as one run.
+    Clock,
+}
+
+/// Evidence that the server ran for a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Evidence {
+    /// The message came for the server.
+    In,
+    /// The server answered a request, or updated its screen.
+    Answer,
+    /// The server sent an event.
+    Event,
+}
+
+/// A request that is to be answered, or its answer.
+pub(crate) type RequestId = (ConnectionId, SequenceNumber);
+
+/// Work that the server ran for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Work<K> {
+    /// The time at which the work was seen, in the trace's nanoseconds.
+    pub(crate) at: u64,
+    pub(crate) came: Evidence,
+    /// `None` for the beginning of a long request: it is not known yet what that is.
+    pub(crate) key: Option<K>,
+    /// `None` where it has no price.
+    pub(crate) price: Option<Micros>,
+    /// The request that it asks or answers.
+    pub(crate) question: Option<RequestId>,
+}
+
+/// The key of a request whose handler is timed, and its price.
+type TimedWork<K> = (K, Option<Micros>);
+
+/// Runs for nobody.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct UnclaimedRuns {
+    /// The number.
+    pub(crate) runs: u64,
+    /// The time of the runs.
+    pub(crate) share: Share,
+}
+
+/// Divides a server's runs among keys.
+#[derive(Debug)]
+pub(crate) struct Division<K> {
+    source: Source,
+    /// The server itself tells what it did (docs/FORMAT.md, "Attached").
+    told: bool,
+    runs: Runs,
+    /// Work that belongs to no run yet, in the order of time; equal works of one moment are one with a
+    /// count.
+    waiting: VecDeque<(Work<K>, u64)>,
+    /// Work that belongs to the first run for sure.
+    sure: FxHashMap<K, f64>,
+    /// Work of the previous run.
+    last: FxHashMap<K, f64>,
+    /// Runs that wait for their division.
+    fit: Fit<K>,
+    /// The latest request with a reply of each client, and true where the reply has come.
+    questions: FxHashMap<ConnectionId, (SequenceNumber, bool)>,
+    /// True where the server owed an answer when the first run began: it had waited for a disk or another
+    /// server then, not for clients.
+    owes: bool,
+    /// The work that woke the server.
+    woken_by: Option<K>,
+    /// True where a message came for the run.
+    called: bool,
+    /// Runs in which only a part of a message had come.
+    carried: Share,
+    uncalled: UnclaimedRuns,
+    /// Requests and their handlers' times, where the server tells them.
+    timed: Option<Timed<TimedWork<K>>>,
+    /// Handlers whose runs are not over, in the order of time, each with its nanoseconds in earlier runs.
+    handled: VecDeque<(HandlerTime, u64)>,
+    /// The beginning of the part that is divided: what handlers did before is not of that part.
+    handled_from: u64,
+    /// The end of the part that is divided: handlers after it, and what remains of those that go on, are not of that part.
+    handled_until: u64,
+    /// The trace is over.
+    over: bool,
+    /// The handlers' time beyond the runs that they were in.
+    overdrawn: Micros,
+    /// Timed requests that are not handed out yet.
+    matched: Vec<(K, Share)>,
+    /// The sum of all prices, and how many there were. Work without a price counts as their mean.
+    priced: (f64, u64),
+}
+
+impl<K: Divided> Division<K> {
+    /// A division of the runs of the server with this process id.
+    pub(crate) fn of(server: u32) -> Division<K> {
+        Division {
+            source: Source::None,
+            told: false,
+            runs: Runs::of(server),
+            waiting: VecDeque::new(),
+            sure: FxHashMap::default(),
+            last: FxHashMap::default(),
+            fit: Fit::new(),
+            questions: FxHashMap::default(),
+            owes: false,
+            woken_by: None,
+            called: false,
+            carried: Share::default(),
+            uncalled: UnclaimedRuns::default(),
+            timed: None,
+            handled: VecDeque::new(),
+            handled_from: 0,
+            handled_until: u64::MAX,
+            over: false,
+            overdrawn: Micros::ZERO,
+            matched: Vec::new(),
+            priced: (0.0, 0),
+        }
+    }
+
+    pub(crate) fn server(&self) -> u32 {
+        self.runs.server()
+    }
+
+    pub(crate) fn source(&self) -> Source {
+        self.source
+    }
+
+    /// The recorder captures the server's `switches`, or its clock alone.
+    pub(crate) fn captured(&mut self, switches: bool) {
+        self.source = match switches {
+            true => Source::Switches,
+            false => Source::Clock,
+        };
+    }
+
+    /// The server itself tells what it did, once it has.
+    pub(crate) fn told_by_server(&mut self) {
+        self.told = true;
+    }
+
+    /// The server tells the times of its handlers.
+    pub(crate) fn time_handlers(&mut self) {
+        self.timed = Some(Timed::new());
+    }
+
+    /// True where the server tells the times of its handlers.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.timed.is_some()
+    }
+
+    /// The server gave a client its resource ids: the first, and the bits that differ.
+    pub(crate) fn accepted(&mut self, client: ConnectionId, ids: (u32, u32)) {
+        self.with_timed(|timed, on| timed.accepted(client, ids, on));
+    }
+
+    /// The server told the times of handlers.
+    pub(crate) fn handled(&mut self, times: &[HandlerTime]) {
+        if self.timed.is_some() {
+            let from = self.handled_from;
+            let of_part = times.iter().filter_map(|time| since(*time, from));
+            self.handled.extend(of_part.map(|time| (time, 0)));
+        }
+    }
+
+    /// The server has a request, or so many equal ones from `first` on. Its time comes from its handler where that is
+    /// timed, and from the runs otherwise.
+    pub(crate) fn timed_request(&mut self, work: Work<K>, first: RequestId, times: u64) {
+        let Some(key) = work.key else {
+            return self.work(work, times);
+        };
+        let timed = (key, work.price);
+        let is_timed = self.with_timed(|all, on| all.requests(first, times, timed, on));
+        match is_timed {
+            // The request still explains a run.
+            Some(true) => {
+                let work = Work {
+                    key: None,
+                    price: None,
+                    ..work
+                };
+                self.work(work, times);
+            }
+            _ => self.work(work, times),
+        }
+    }
+
+    /// Does something to the timed requests. Requests that have met their time wait to be handed out.
+    fn with_timed<R>(
+        &mut self,
+        act: impl FnOnce(&mut Timed<TimedWork<K>>, &mut dyn FnMut(Match<TimedWork<K>>)) -> R,
+    ) -> Option<R> {
+        let (matched, sure, uncalled) = (&mut self.matched, &mut self.sure, &mut self.uncalled);
+        let priced = self.priced;
+        let mut on = |happened: Match<TimedWork<K>>| match happened {
+            Match::Timed((key, _), nanos) => matched.push((key, of_nanos(nanos))),
+            Match::Untimed((key, price), times) => {
+                let price = price.map_or_else(|| usual(priced), |price| price.0);
+                *sure.entry(key).or_default() += price * times as f64;
+            }
+            Match::Unclaimed(nanos) => uncalled.share += of_nanos(nanos),
+        };
+        self.timed.as_mut().map(|timed| act(timed, &mut on))
+    }
+
+    /// Takes the handlers that began before `until`, the end of a run, and returns their time on a processor in it. A
+    /// handler may go on in the next run, as one that waits for a disk does.
+    fn handlers(&mut self, until: u64) -> Micros {
+        let mut sum = 0;
+        while let Some((time, earlier)) = self.handled.front_mut() {
+            let (start, took) = (time.start.as_nanos(), time.took_ns);
+            if start >= until.min(self.handled_until) {
+                break;
+            }
+            let end = start.saturating_add(took).min(self.handled_until);
+            let may_wait = self.source == Source::Switches && took > INTERRUPTED;
+            let so_far = match may_wait {
+                true => took.min(self.runs.ran_between(start, end.min(until))),
+                false => took,
+            };
+            sum = so_far.saturating_sub(*earlier).saturating_add(sum);
+            if may_wait && end > until {
+                *earlier = so_far;
+                break;
+            }
+            let time = *time;
+            self.handled.pop_front();
+            self.with_timed(|timed, on| timed.handled(&time, so_far, on));
+        }
+        Micros::from_nanos(sum as f64)
+    }
+
+    /// The share of a run that ended at `to` without the handlers in it. A handler that waits long is told when the runs
+    /// that it began in have been divided: later runs make up for that.
+    fn without_handlers(&mut self, share: Share, to: u64) -> Share {
+        let took = self.handlers(to) + self.overdrawn;
+        self.overdrawn = Micros((took - share.time).0.max(0.0));
+        share.less(took)
+    }
+
+    /// Pays back the handlers' time beyond the last run, for which no later run makes up: the handlers had less of a
+    /// processor. The last handlers pay first, each by the same factor. The rate takes the rest from all.
+    fn pay_back(&mut self) {
+        let sum: f64 = self.matched.iter().map(|(_, share)| share.time.0).sum();
+        let owed = self.overdrawn.0.min(sum);
+        self.overdrawn = Micros(self.overdrawn.0 - owed);
+        if owed > 0.0 {
+            let left = (sum - owed) / sum;
+            let all = self.matched.iter_mut();
+            all.for_each(|(_, share)| share.time = share.time * left);
+        }
+    }
+
+    /// Work may be seen this much after the end of its run.
+    fn late(&self) -> u64 {
+        if self.told {
+            TOLD_LATE
+        } else {
+            HANDED_ON_WITHIN
+        }
+    }
+
+    /// The kernel's clock of the server was read.
+    pub(crate) fn clock(&mut self, at: u64, clock: u64) {
+        self.runs.clock(at, clock);
+    }
+
+    /// Takes what threads did. All up to the time of the next `settle` is taken before it.
+    pub(crate) fn steps(&mut self, steps: &[Step]) {
+        steps.iter().for_each(|step| self.runs.step(step));
+    }
+
+    /// The server has `work`, so many times.
+    pub(crate) fn work(&mut self, work: Work<K>, times: u64) {
+        if let Some(price) = work.price {
+            self.priced.0 += price.0 * times as f64;
+            self.priced.1 += times;
+        }
+        self.wait(work, times);
+        if self.source == Source::Clock || self.waiting.len() > WAITING_LIMIT {
+            while let Some((work, times)) = self.next_if(|_| true) {
+                self.take(work, times);
+            }
+        }
+    }
+
+    /// Puts `work` among what waits. Screen updates may come late.
+    fn wait(&mut self, work: Work<K>, times: u64) {
+        if work.question.is_none() {
+            for back in 1..=ALIKE.min(self.waiting.len()) {
+                let at = self.waiting.len() - back;
+                let (earlier, waits) = &mut self.waiting[at];
+                if earlier.at != work.at {
+                    break;
+                }
+                // The price tells most work apart, and is compared fastest.
+                if earlier.price == work.price && *earlier == work {
+                    *waits += times;
+                    return;
+                }
+            }
+        }
+        match self.waiting.back() {
+            Some((last, _)) if last.at > work.at => {
+                let place = self
+                    .waiting
+                    .partition_point(|(earlier, _)| earlier.at <= work.at);
+                self.waiting.insert(place, (work, times));
+            }
+            _ => self.waiting.push_back((work, times)),
+        }
+    }
+
+    /// The work that waits longest, and how often, where it is as asked.
+    fn next_if(&mut self, asked: impl Fn(&Work<K>) -> bool) -> Option<(Work<K>, u64)> {
+        self.waiting.pop_front_if(|(work, _)| asked(work))
+    }
+
+    /// A client is gone: nobody waits for its answers.
+    pub(crate) fn gone(&mut self, client: ConnectionId) {
+        self.questions.remove(&client);
+        if let Some(timed) = &mut self.timed {
+            timed.closed(client);
+        }
+    }
+
+    /// The last work of `key` costs this much more, or less.
+    pub(crate) fn corrected(&mut self, key: K, price: Micros) {
+        *self.sure.entry(key).or_default() += price.0;
+    }
+
+    /// Divides the runs that were over by `now`. All work until then was told. A wakeup costs what `wakeup`
+    /// says for its sleep, and has the key that `woken` makes of the work that woke the server.
+    pub(crate) fn settle(
+        &mut self,
+        now: u64,
+        wakeup: impl Fn(Option<u64>) -> Micros,
+        woken: impl Fn(Option<K>) -> K,
+        mut credit: impl FnMut(K, Share),
+    ) {
+        if self.source != Source::Switches {
+            self.handlers(now);
+            hand_out(&mut self.matched, &mut credit);
+            if self.source == Source::Clock {
+                // Prices stand for times: the rate brings their sum to the clock's time.
+                for (key, price) in self.sure.drain() {
+                    credit(key, of_prices(price));
+                }
+            }
+            return;
+        }
+        while let Some((run, next)) = self.runs.front() {
+            let (run, next) = (*run, next);
+            let over = run.to.filter(|to| to.saturating_add(self.late()) < now);
+            // What came before the run began, and well before it ended, belongs to it for sure.
+            let end = run.to.unwrap_or(now).min(now);
+            let sure = run.from.max(end.saturating_sub(HANDED_ON_WITHIN));
+            while let Some((work, times)) = self.next_if(|work| work.at <= sure) {
+                self.take(work, times);
+            }
+            let Some(to) = over else { return };
+            self.take_last(to, next);
+            let share = self.without_handlers(run.share(), to);
+            if self.over && next.is_none() {
+                self.pay_back();
+            }
+            hand_out(&mut self.matched, &mut credit);
+            self.divide(share, wakeup(run.slept), &woken);
+            if self.fit.is_full() {
+                self.fit.divide(&mut credit);
+            }
+            self.runs.pop();
+            self.owes = self.questions.values().any(|(_, answered)| !answered);
+        }
+    }
+
+    /// Takes what came shortly before the run ended, where that belongs to it: it does if other work that
+    /// came explains the next run.
+    fn take_last(&mut self, to: u64, next: Option<u64>) {
+        let soon = next.filter(|next| next.saturating_sub(to) <= HANDED_ON_WITHIN);
+        let explained = soon.is_some_and(|next| {
+            let waiting = self.waiting.iter().map(|(work, _)| work);
+            let mut soon = waiting.take_while(|work| work.at <= next);
+            soon.any(|work| work.at > to && work.came == Evidence::In)
+        });
+        let keep_in = soon.is_some() && !explained && self.called;
+        let until = next.unwrap_or(u64::MAX).min(to.saturating_add(self.late()));
+        let mut kept = VecDeque::new();
+        while let Some((work, times)) = self.next_if(|work| work.at <= until) {
+            let own = match work.came {
+                Evidence::In => self.told || work.at <= to && !keep_in,
+                Evidence::Answer | Evidence::Event => true,
+            };
+            if own {
+                self.take(work, times);
+            } else {
+                kept.push_back((work, times));
+            }
+        }
+        for (work, times) in kept.into_iter().rev() {
+            self.waiting.push_front((work, times));
+        }
+    }
+
+    fn take(&mut self, work: Work<K>, times: u64) {
+        self.called |= work.came != Evidence::Answer;
+        if let Some((client, sequence)) = work.question {
+            let (last, answered) = self.questions.entry(client).or_default();
+            if work.came == Evidence::In {
+                (*last, *answered) = (sequence, false);
+            } else {
+                *answered |= *last <= sequence;
+            }
+        }
+        let Some(key) = work.key else { return };
+        if work.came == Evidence::In {
+            self.woken_by.get_or_insert(key);
+        }
+        let price = work
+            .price
+            .map_or_else(|| usual(self.priced), |price| price.0);
+        *self.sure.entry(key).or_default() += price * times as f64;
+    }
+
+    fn divide(&mut self, share: Share, wakeup: Micros, woken: &impl Fn(Option<K>) -> K) {
+        let by = self.woken_by.take();
+        let called = std::mem::take(&mut self.called);
+        if !called && self.owes {
+            // It goes on with the work of the run before.
+            for (key, price) in self.sure.drain() {
+                *self.last.entry(key).or_default() += price;
+            }
+        } else if called {
+            std::mem::swap(&mut self.sure, &mut self.last);
+            self.sure.clear();
+        } else {
+            // Answers alone were written by the run before.
+            self.sure.clear();
+            self.uncalled.runs += 1;
+            self.uncalled.share += share;
+            return;
+        }
+        self.last.retain(|_, price| *price > 0.0);
+        let share = share + std::mem::take(&mut self.carried);
+        if self.last.is_empty() {
+            self.carried = share;
+            return;
+        }
+        let woken = called.then(|| (woken(by), wakeup.0));
+        let parts = self.last.iter().map(|(key, price)| (*key, *price));
+        self.fit.run(share, parts.chain(woken));
+    }
+
+    /// Divides the runs that wait for it: for a report, and at the end.
+    pub(crate) fn finish(&mut self, mut credit: impl FnMut(K, Share)) {
+        if self.over {
+            // Handlers after the last run that is known.
+            self.handlers(u64::MAX);
+            self.with_timed(|timed, on| timed.end(on));
+        }
+        hand_out(&mut self.matched, &mut credit);
+        self.fit.divide(&mut credit);
+    }
+
+    /// The runs that wait for their division, as they would be divided now.
+    pub(crate) fn pending(&self) -> Vec<(K, Share)> {
+        let mut pending = Vec::new();
+        self.fit
+            .clone()
+            .divide(&mut |key, share| pending.push((key, share)));
+        pending
+    }
+
+    /// The trace is over, or the part of the trace, and so is the run that goes on. What the server did since its last
+    /// switch or reading is not known, or of the next part.
+    pub(crate) fn end(&mut self) {
+        self.runs.end();
+        if self.source == Source::Switches {
+            self.handled_until = self.handled_until.min(self.runs.told_until());
+        }
+        self.over = true;
+    }
+
+    /// The part that is divided is over: what comes after only tells the rate.
+    pub(crate) fn stop(&mut self) {
+        self.handled_until = self.handled_until.min(self.runs.told_until());
+        self.runs.stop();
+    }
+
+    /// Runs of the first thread for nobody, and those for which no whole message came in the end.
+    pub(crate) fn uncalled(&self) -> UnclaimedRuns {
+        let share = self.uncalled.share + self.carried;
+        UnclaimedRuns {
+            share,
+            ..self.uncalled
+        }
+    }
+
+    /// Runs of the server's other threads.
+    pub(crate) fn threads(&self) -> Share {
+        self.runs.others()
+    }
+
+    /// The server's run time by switches and by clock, where they differ.
+    pub(crate) fn doubt(&self) -> Option<(Micros, Micros)> {
+        self.runs
+            .doubt()
+            .filter(|_| self.source == Source::Switches)
+    }
+
+    /// The part of the shares handed out that runs made up for, from 0 to 1.
+    fn paid(&self, credited: Share) -> f64 {
+        match self.over && credited.time.0 > 0.0 {
+            true => (1.0 - self.overdrawn.0 / credited.time.0).max(0.0),
+            false => 1.0,
+        }
+    }
+
+    /// The rate from shares to the kernel's time. `credited` is the sum of all shares handed out. `None`
+    /// where neither switches nor the clock tell the time.
+    pub(crate) fn rate(&self, credited: Share) -> Option<Rate> {
+        let timed = self.is_timed();
+        let rate = match self.source {
+            Source::Switches => {
+                let rate = self.runs.rate().unwrap_or(Rate::PLAIN);
+                let scale = rate.scale * self.paid(credited);
+                Some(Rate { scale, ..rate })
+            }
+            Source::Clock if credited.time.0 > 0.0 => {
+                let clock = self.runs.clocked()?;
+                Some(Rate {
+                    scale: clock.0 / credited.time.0,
+                    ..Rate::PLAIN
+                })
+            }
+            _ => None,
+        };
+        rate.map(|rate| Rate { timed, ..rate })
+    }
+
+    /// Starts counts and times anew.
+    pub(crate) fn start_afresh(&mut self) {
+        self.runs.start_afresh();
+        // What waits for its division is of before.
+        self.fit.divide(&mut |_, _| {});
+        self.waiting.clear();
+        // Of a handler that goes on, the rest is of the part that begins.
+        let from = self.runs.told_until();
+        self.handled_from = from;
+        let waiting = self.handled.drain(..);
+        let rest = waiting.filter_map(|(time, _)| Some((since(time, from)?, 0)));
+        self.handled = rest.collect();
+        self.overdrawn = Micros::ZERO;
+        self.matched.clear();
+        self.sure.clear();
+        self.uncalled = UnclaimedRuns::default();
+        self.carried = Share::default();
+    }
+}
+
+/// A handler's time from `from` on; `None` where nothing is left. A short handler is of the stretch that it began in.
+fn since(time: HandlerTime, from: u64) -> Option<HandlerTime> {
+    let before = from.saturating_sub(time.start.as_nanos());
+    match before {
+        0 => Some(time),
+        _ if time.took_ns <= before.max(INTERRUPTED) => None,
+        _ => Some(HandlerTime {
+            start: Timestamp::from_nanos(from),
+            took_ns: time.took_ns - before,
+            ..time
+        }),
+    }
+}
+
+/// The mean price, in microseconds; 1 before there is one.
+fn usual((sum, count): (f64, u64)) -> f64 {
+    if sum > 0.0 { sum / count as f64 } else { 1.0 }
+}
+
+fn hand_out<K>(matched: &mut Vec<(K, Share)>, credit: &mut impl FnMut(K, Share)) {
+    for (key, share) in matched.drain(..) {
+        credit(key, share);
+    }
+}
+
+fn of_nanos(nanos: f64) -> Share {
+    Share {
+        time: Micros::from_nanos(nanos),
+        stretches: 0.0,
+    }
+}
+
+fn of_prices(price: f64) -> Share {
+    Share {
+        time: Micros(price.max(0.0)),
+        stretches: 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests;

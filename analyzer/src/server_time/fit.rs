@@ -1,0 +1,257 @@
+//! Corrects the prices by the recording's own runs before they divide them.
+//!
+//! A price may be another machine's, or lack what this program meets: cold memory, pages that the kernel
+//! clears. Runs of different mixtures show that. Each kind of work gets a factor for its prices: the
+//! factors at which the runs' times are most likely, found by expectation maximisation. For a mixture of
+//! non-negative parts that is the multiplicative rule of Lucy (1974) and of Shepp & Vardi (1982). It starts
+//! at the prices and stays there where runs tell nothing: kinds that always come together are divided by
+//! their prices.
+
+use std::hash::Hash;
+
+use rustc_hash::FxHashMap;
+use x11prof_cost_model::Micros;
+
+use crate::server_time::share::Share;
+
+/// Kinds of work, summed over runs, that are fitted and divided at once: enough to tell the kinds apart, in
+/// bounded memory. Work of one kind may have many keys, which cost memory only.
+const WINDOW: usize = 1 << 16;
+const PARTS_LIMIT: usize = 8 * WINDOW;
+/// Steps of the fit. Few leave prices as they were. With many the noise of single runs decides, most of all
+/// for kinds that seldom come (docs/ACCURACY.md, "Is the division right?").
+const STEPS: usize = 30;
+
+/// The weight of the factors before a window, as a share of the weight of its runs. Without it a kind that
+/// seldom decides a run would lose all of its time to one that does.
+const PRIOR: f64 = 0.1;
+
+/// Work that can be divided.
+pub(crate) trait Divided: Copy + Eq + Hash {
+    /// The kind: prices of one kind may all be wrong by one factor.
+    fn kind(self) -> Self;
+}
+
+/// A key's part in a run of the window, without the key: each step reads all parts.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    kind: usize,
+    /// The sum of its prices, in microseconds.
+    price: f64,
+}
+
+/// Runs that wait for their division.
+#[derive(Debug, Clone)]
+pub(super) struct Fit<K> {
+    /// The runs: what is divided, and where its parts end.
+    runs: Vec<(Share, usize)>,
+    parts: Vec<Part>,
+    /// The key of each part.
+    keys: Vec<K>,
+    kinds: FxHashMap<K, usize>,
+    /// The factor of each kind's prices; `None` before the first fit.
+    factors: Vec<Option<f64>>,
+    /// The last run of the window that has each kind, and how many kinds all its runs have, run by run.
+    last_runs: Vec<Option<usize>>,
+    kinds_of_runs: usize,
+}
+
+impl<K: Divided> Fit<K> {
+    pub(super) fn new() -> Fit<K> {
+        Fit {
+            runs: Vec::new(),
+            parts: Vec::new(),
+            keys: Vec::new(),
+            kinds: FxHashMap::default(),
+            factors: Vec::new(),
+            last_runs: Vec::new(),
+            kinds_of_runs: 0,
+        }
+    }
+
+    /// Takes a run and what it was for, which is at least one part.
+    pub(super) fn run(&mut self, share: Share, parts: impl Iterator<Item = (K, f64)>) {
+        for (key, price) in parts {
+            let next = self.factors.len();
+            let kind = *self.kinds.entry(key.kind()).or_insert(next);
+            if kind == next {
+                self.factors.push(None);
+                self.last_runs.push(None);
+            }
+            let this = Some(self.runs.len());
+            if std::mem::replace(&mut self.last_runs[kind], this) != this {
+                self.kinds_of_runs += 1;
+            }
+            self.parts.push(Part { kind, price });
+            self.keys.push(key);
+        }
+        self.runs.push((share, self.parts.len()));
+    }
+
+    /// True where the window is full.
+    pub(super) fn is_full(&self) -> bool {
+        self.kinds_of_runs >= WINDOW || self.parts.len() >= PARTS_LIMIT
+    }
+
+    /// Divides the runs of the window, and hands out each key's share.
+    pub(super) fn divide(&mut self, credit: &mut impl FnMut(K, Share)) {
+        let sums = self.sums();
+        let before = self.begin(&sums);
+        for _ in 0..STEPS {
+            self.step(&sums, &before);
+        }
+        let mut begin = 0;
+        for (share, end) in std::mem::take(&mut self.runs) {
+            let parts = &self.parts[begin..end];
+            let whole: f64 = parts.iter().map(|part| self.time(part)).sum();
+            for (part, key) in parts.iter().zip(&self.keys[begin..end]) {
+                let time = self.time(part);
+                credit(*key, share.part(time / whole.max(f64::MIN_POSITIVE)));
+            }
+            begin = end;
+        }
+        self.parts.clear();
+        self.keys.clear();
+        self.last_runs.fill(None);
+        self.kinds_of_runs = 0;
+    }
+
+    fn time(&self, part: &Part) -> f64 {
+        // Every kind of the window has a factor once a fit has begun.
+        self.factors[part.kind].unwrap_or(1.0) * part.price
+    }
+
+    /// The prices of each kind in the window.
+    fn sums(&self) -> Vec<f64> {
+        let mut sums = vec![0.0; self.factors.len()];
+        for part in &self.parts {
+            sums[part.kind] += part.price;
+        }
+        sums
+    }
+
+    /// Gives new kinds the factor that all prices together have in the window. Returns the factors of all
+    /// kinds.
+    fn begin(&mut self, sums: &[f64]) -> Vec<f64> {
+        let took: Micros = self.runs.iter().map(|(share, _)| share.time).sum();
+        let priced: f64 = sums.iter().sum();
+        let all = Some(took.0 / priced).filter(|factor| factor.is_finite() && *factor > 0.0);
+        for factor in &mut self.factors {
+            *factor = factor.or(all);
+        }
+        let factors = self.factors.iter();
+        factors.map(|factor| factor.unwrap_or(1.0)).collect()
+    }
+
+    /// Makes a step of the fit.
+    fn step(&mut self, sums: &[f64], before: &[f64]) {
+        let mut better = vec![0.0; self.factors.len()];
+        let mut begin = 0;
+        for (share, end) in &self.runs {
+            let parts = &self.parts[begin..*end];
+            let whole: f64 = parts.iter().map(|part| self.time(part)).sum();
+            let ratio = share.time.0 / whole.max(f64::MIN_POSITIVE);
+            for part in parts {
+                better[part.kind] += part.price * ratio;
+            }
+            begin = *end;
+        }
+        let told = better.into_iter().zip(sums).zip(before);
+        for (factor, ((better, sum), before)) in self.factors.iter_mut().zip(told) {
+            if let Some(factor) = factor.as_mut().filter(|_| *sum > 0.0) {
+                *factor = (*factor * better / sum + PRIOR * before) / (1.0 + PRIOR);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_cost_model::Micros;
+
+    use super::{Divided, Fit, WINDOW};
+    use crate::server_time::share::Share;
+
+    impl Divided for u32 {
+        fn kind(self) -> u32 {
+            self
+        }
+    }
+
+    fn run(fit: &mut Fit<u32>, micros: f64, parts: &[(u32, f64)]) {
+        let share = Share {
+            time: Micros(micros),
+            stretches: 1.0,
+        };
+        fit.run(share, parts.iter().copied());
+    }
+
+    fn divided(fit: &mut Fit<u32>) -> [f64; 3] {
+        let mut all = [0.0; 3];
+        fit.divide(&mut |key, share| all[key as usize] += share.time.0);
+        all
+    }
+
+    #[test]
+    fn runs_of_different_mixtures_correct_prices() {
+        // The second costs ten times its price.
+        let mut fit = Fit::new();
+        for n in 0..100 {
+            let (a, b) = (f64::from(n % 5), f64::from(n % 3));
+            run(&mut fit, 10.0 * a + 10.0 * b, &[(0, 10.0 * a), (1, b)]);
+        }
+        let [first, second, _] = divided(&mut fit);
+        assert!((first - 2000.0).abs() < 200.0, "{first}");
+        assert!((first + second - 2990.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn kinds_that_always_come_together_are_divided_by_prices() {
+        let mut fit = Fit::new();
+        for n in 1..50 {
+            run(&mut fit, f64::from(n), &[(0, 3.0), (1, 1.0)]);
+        }
+        let [first, second, _] = divided(&mut fit);
+        assert!((first - 3.0 * second).abs() < 1e-6);
+    }
+
+    /// Keys that stand for one kind, as a request of many windows.
+    #[test]
+    fn many_keys_of_a_kind_are_one_in_the_window() {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        struct Keyed(u32, usize);
+        impl Divided for Keyed {
+            fn kind(self) -> Keyed {
+                Keyed(self.0, 0)
+            }
+        }
+        let full_after = |keys: usize| {
+            let mut fit = Fit::new();
+            let share = Share {
+                time: Micros(1.0),
+                stretches: 1.0,
+            };
+            (1..=WINDOW).find(|_| {
+                let parts = (0..2 * keys).map(|at| (Keyed(at as u32 % 2, at / 2), 1.0));
+                fit.run(share, parts);
+                fit.is_full()
+            })
+        };
+        assert_eq!(full_after(1), Some(WINDOW / 2));
+        assert_eq!(full_after(3), Some(WINDOW / 2));
+    }
+
+    #[test]
+    fn learned_factors_hold_for_the_next_window() {
+        let mut fit = Fit::new();
+        for _ in 0..50 {
+            run(&mut fit, 10.0, &[(0, 10.0)]);
+            run(&mut fit, 10.0, &[(1, 1.0)]);
+        }
+        divided(&mut fit);
+        run(&mut fit, 20.0, &[(0, 10.0), (1, 1.0)]);
+        let [first, second, _] = divided(&mut fit);
+        // By prices alone it would be ten to one.
+        assert!((0.8..1.25).contains(&(first / second)), "{first} {second}");
+    }
+}

@@ -1,0 +1,16 @@
+//! Server time as measured: the kernel's processor time of the recorded server, divided among what it
+//! was for.
+//!
+//! The kernel says when the server ran (`server_runs`). What had come for it by then says for whom
+//! (`division`). Prices only divide within a run, so that the total is the kernel's on every machine.
+
+mod division;
+mod fit;
+pub(crate) mod server_runs;
+mod share;
+mod timed;
+
+pub(crate) use division::{Division, Evidence, RequestId, Source, UnclaimedRuns, Work};
+pub(crate) use fit::Divided;
+pub use share::Basis;
+pub(crate) use share::{Rate, Share};

@@ -1,0 +1,5 @@
+//! Names, name patterns and units in results.
+
+pub(crate) mod label;
+pub(crate) mod pattern;
+pub(crate) mod units;

@@ -1,0 +1,201 @@
+//! Processes by their switches: when a process was last off the processor, whether all its threads waited for long,
+//! and when the server fell asleep, as far as waiting for a reply is concerned.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use crate::threads::delays::{BRIEF, SILENCE};
+use crate::threads::thread_states::{State, Step};
+
+/// Processes followed at most.
+const PROCESSES_LIMIT: usize = 1 << 13;
+/// Ends of the server's work that are remembered.
+const SERVER_ENDS_LIMIT: usize = 1 << 12;
+/// Long rests of a process that are remembered, the last ones.
+const RESTS_LIMIT: usize = 64;
+
+#[derive(Debug, Default)]
+struct Process {
+    /// The number of threads that run or are ready.
+    could_run: u32,
+    /// Threads on a processor, the time of the latest step, and the time before it with a thread on a
+    /// processor.
+    running: u32,
+    running_since: u64,
+    ran: u64,
+    /// The time at which a thread last stopped.
+    off: u64,
+    /// The time since which all threads wait.
+    idle_since: Option<u64>,
+    /// The last long rests, from when to when.
+    rests: VecDeque<(u64, u64)>,
+}
+
+impl Process {
+    /// A thread of it changed its state.
+    fn step(&mut self, step: &Step) {
+        if !step.now.runs() {
+            self.off = step.time;
+        }
+        let ran = self.ran(step.time);
+        match (step.before.runs(), step.now.runs()) {
+            (false, true) => self.running += 1,
+            (true, false) => self.running = self.running.saturating_sub(1),
+            _ => {}
+        }
+        (self.ran, self.running_since) = (ran, step.time);
+        match (step.before.could_run(), step.now.could_run()) {
+            (false, true) => self.could_run += 1,
+            (true, false) => self.could_run = self.could_run.saturating_sub(1),
+            _ => {}
+        }
+        if self.could_run == 0 {
+            self.idle_since.get_or_insert(step.time);
+        } else if let Some(since) = self.idle_since.take()
+            && step.time.saturating_sub(since) >= BRIEF
+        {
+            if self.rests.len() >= RESTS_LIMIT {
+                self.rests.pop_front();
+            }
+            self.rests.push_back((since, step.time));
+        }
+    }
+
+    /// Time up to `now` with at least one thread on a processor.
+    fn ran(&self, now: u64) -> u64 {
+        let runs = now.saturating_sub(self.running_since);
+        let runs = if self.running > 0 { runs } else { 0 };
+        self.ran.saturating_add(runs)
+    }
+}
+
+/// Processes by their context switches.
+#[derive(Debug, Default)]
+pub(crate) struct Processes {
+    known: FxHashMap<u32, Process>,
+    server: Option<u32>,
+    /// The times at which the server fell asleep.
+    server_ends: VecDeque<u64>,
+}
+
+impl Processes {
+    pub(crate) fn set_server(&mut self, pid: Option<u32>) {
+        self.server = pid;
+    }
+
+    /// A thread changed its state.
+    pub(crate) fn step(&mut self, step: &Step) {
+        if Some(step.pid) == self.server && step.now == State::Waiting {
+            if self.server_ends.len() >= SERVER_ENDS_LIMIT {
+                self.server_ends.pop_front();
+            }
+            self.server_ends.push_back(step.time);
+        }
+        if self.known.len() < PROCESSES_LIMIT || self.known.contains_key(&step.pid) {
+            self.known.entry(step.pid).or_default().step(step);
+        }
+    }
+
+    /// True where a process was off the processor after `from`, or is not known.
+    pub(crate) fn was_off(&self, pid: Option<u32>, from: u64) -> bool {
+        let process = pid.and_then(|pid| self.known.get(&pid));
+        process.is_none_or(|process| process.off >= from)
+    }
+
+    /// True where a client has rested between `last`, its latest request or answer, and `now`.
+    pub(crate) fn has_rested(&self, pid: Option<u32>, last: u64, now: u64) -> bool {
+        let Some(process) = pid.and_then(|pid| self.known.get(&pid)) else {
+            return now.saturating_sub(last) >= SILENCE;
+        };
+        let long = |(since, until): (u64, u64)| until.saturating_sub(since.max(last)) >= BRIEF;
+        let rested = process.rests.back().is_some_and(|rest| long(*rest));
+        rested || process.idle_since.is_some_and(|since| long((since, now)))
+    }
+
+    /// Time up to `now` with at least one of the process's threads on a processor, as far as its switches
+    /// tell; `None` where the process is not known.
+    pub(crate) fn ran(&self, pid: Option<u32>, now: u64) -> Option<u64> {
+        let process = pid.and_then(|pid| self.known.get(&pid))?;
+        Some(process.ran(now))
+    }
+
+    /// The rests of a process from `from` until `until`; `None` where the process is not known.
+    pub(crate) fn rested(&self, pid: Option<u32>, from: u64, until: u64) -> Option<u64> {
+        let process = pid.and_then(|pid| self.known.get(&pid))?;
+        let rests = process.rests.iter();
+        let within = |&(begin, end): &(u64, u64)| end.min(until).saturating_sub(begin.max(from));
+        Some(rests.map(within).filter(|within| *within >= BRIEF).sum())
+    }
+
+    /// The time at which the server fell asleep after `time`; `None` where that is not known.
+    pub(crate) fn server_done(&self, time: u64) -> Option<u64> {
+        let at = self.server_ends.partition_point(|end| *end <= time);
+        self.server_ends.get(at).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_trace::{Switch, SwitchKind, Timestamp};
+
+    use super::Processes;
+    use crate::threads::delays::BRIEF;
+    use crate::threads::thread_states::Threads;
+
+    const PID: u32 = 7;
+
+    fn switch(tid: u32, time: u64, cpu: u16, kind: SwitchKind) -> Switch {
+        Switch {
+            time: Timestamp::from_nanos(time),
+            pid: PID,
+            tid,
+            cpu,
+            kind,
+        }
+    }
+
+    /// Switches after which the processes are asked.
+    fn take(threads: &mut Threads, processes: &mut Processes, switches: &[Switch]) {
+        let steps = switches.iter().flat_map(|one| threads.switch(one));
+        steps.for_each(|step| processes.step(&step));
+    }
+
+    #[test]
+    fn a_process_rests_while_all_its_threads_wait() {
+        use SwitchKind::{Blocked, In};
+        let (mut threads, mut processes) = (Threads::default(), Processes::default());
+        let switches = [
+            switch(1, 10, 0, In),
+            switch(2, 20, 1, In),
+            switch(1, 30, 0, Blocked),
+            switch(2, 40, 1, Blocked),
+        ];
+        take(&mut threads, &mut processes, &switches);
+        assert!(!processes.has_rested(Some(PID), 0, 39 + BRIEF));
+        take(
+            &mut threads,
+            &mut processes,
+            &[switch(1, 40 + BRIEF, 0, In)],
+        );
+        assert!(processes.has_rested(Some(PID), 40, 40 + BRIEF));
+        assert_eq!(processes.rested(Some(PID), 0, u64::MAX), Some(BRIEF));
+        // From 10 to 40, both threads together, and since it runs again.
+        assert_eq!(processes.ran(Some(PID), 45 + BRIEF), Some(30 + 5));
+    }
+
+    /// The kernel tells no switch of a thread that ends.
+    #[test]
+    fn a_thread_that_ended_does_not_keep_its_process_from_resting() {
+        use SwitchKind::{Blocked, In};
+        let (mut threads, mut processes) = (Threads::default(), Processes::default());
+        let switches = [
+            switch(2, 10, 0, In),
+            // On the same processor: the other one has ended.
+            switch(1, 20, 0, In),
+            switch(1, 30, 0, Blocked),
+        ];
+        take(&mut threads, &mut processes, &switches);
+        assert!(processes.has_rested(Some(PID), 0, 30 + BRIEF));
+    }
+}

@@ -1,0 +1,242 @@
+//! The stretches in which the recorded server could run and did not: no processor was free for the server.
+//!
+//! The kernel tells when it takes the processor away from a thread. That a thread is woken it does not
+//! tell: a server that waits can run from when something has been sent to it.
+
+use std::collections::VecDeque;
+
+use crate::threads::delays::WOKEN_WITHIN;
+use crate::threads::thread_states::{State, Step};
+
+/// Stretches kept to look back at.
+const STRETCHES_LIMIT: usize = 1 << 12;
+
+/// Why the server can run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ReadyReason {
+    /// The kernel gave the processor to another thread.
+    Preempted,
+    /// A request came.
+    Woken,
+}
+
+/// The stretches in which the server's first thread, which speaks with the clients, was ready and did not
+/// run.
+#[derive(Debug, Default)]
+pub(crate) struct ServerReady {
+    server: Option<u32>,
+    /// True where the trace does not tell the time at which clients send requests.
+    attached: bool,
+    /// The beginning of the server's wait, for requests as far as is known.
+    waits: Option<u64>,
+    /// The time since which the server is ready, and the reason.
+    ready: Option<(u64, ReadyReason)>,
+    /// Intervals in which it was ready, in the order of time.
+    stretches: VecDeque<(u64, u64)>,
+    /// The times at which requests arrive that are on an emulated link.
+    coming: VecDeque<u64>,
+}
+
+impl ServerReady {
+    /// The server's process.
+    pub(crate) fn server(&mut self, pid: Option<u32>) {
+        self.server = pid;
+    }
+
+    /// The trace is what the server tells: it has handled a request by the time that this is recorded.
+    pub(crate) fn attached(&mut self) {
+        self.attached = true;
+    }
+
+    /// True where requests are told with the server's own time.
+    pub(crate) fn is_attached(&self) -> bool {
+        self.attached
+    }
+
+    /// A thread changed its state.
+    pub(crate) fn step(&mut self, step: &Step) {
+        if Some(step.tid) != self.server || step.tid != step.pid {
+            return;
+        }
+        let time = step.time;
+        self.waits = (step.now == State::Waiting).then_some(time);
+        let ready = self.ready.take();
+        while self.coming.pop_front_if(|at| *at <= time).is_some() {}
+        match step.now {
+            State::Ready => self.ready = Some((time, ReadyReason::Preempted)),
+            State::Running { .. } => {
+                if let Some((since, why)) = ready
+                    && counts(since, why, time)
+                {
+                    self.keep(since, time);
+                }
+            }
+            State::Waiting => {
+                let next = self.coming.front();
+                self.ready = next.map(|at| (*at, ReadyReason::Woken));
+            }
+            State::Unknown => {}
+        }
+    }
+
+    fn keep(&mut self, since: u64, until: u64) {
+        if self.stretches.len() == STRETCHES_LIMIT {
+            self.stretches.pop_front();
+        }
+        self.stretches.push_back((since, until));
+    }
+
+    /// Tells the kind of the wait that began at `since`: requests end a wait in `poll` only.
+    pub(crate) fn waits(&mut self, tid: u32, since: u64, poll: bool) {
+        if Some(tid) == self.server && self.waits == Some(since) && !poll {
+            (self.waits, self.ready) = (None, None);
+        }
+    }
+
+    /// A request is sent to the server, which would read it at `arrives`: later than `time` on an emulated
+    /// link.
+    pub(crate) fn sent(&mut self, time: u64, arrives: u64) {
+        if self.attached {
+            return;
+        }
+        if arrives > time && self.coming.len() < STRETCHES_LIMIT {
+            self.coming.push_back(arrives);
+        }
+        if self.waits.is_some() {
+            self.ready.get_or_insert((arrives, ReadyReason::Woken));
+        }
+    }
+
+    /// The time since which the server is ready at `time`; `None` while it runs or waits.
+    pub(crate) fn since(&self, time: u64) -> Option<u64> {
+        let (since, why) = self.ready.filter(|(since, _)| *since <= time)?;
+        counts(since, why, time).then_some(since)
+    }
+
+    /// Time until `time`, and since `from`, in which the server's messages waited for the recorder. The
+    /// server has waited since it wrote them, so the recorder had no processor.
+    pub(crate) fn said_before(&self, from: u64, time: u64) -> u64 {
+        let waited = self.waits.map(|since| time.saturating_sub(since.max(from)));
+        waited
+            .filter(|waited| *waited > WOKEN_WITHIN && !self.attached)
+            .unwrap_or(0)
+    }
+
+    /// Nanoseconds in which the server was ready between two times; `to` is not past.
+    pub(crate) fn between(&self, from: u64, to: u64) -> u64 {
+        let now = self.since(to).map(|since| (since, to));
+        let all = self.stretches.iter().rev().copied();
+        let within = all.take_while(|(_, until)| *until > from).chain(now);
+        within
+            .map(|(since, until)| until.min(to).saturating_sub(since.max(from)))
+            .sum()
+    }
+}
+
+/// True where a server ready since then, and not running at `time`, had no processor.
+fn counts(since: u64, why: ReadyReason, time: u64) -> bool {
+    why == ReadyReason::Preempted || time.saturating_sub(since) > WOKEN_WITHIN
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ServerReady;
+    use crate::threads::thread_states::{State, Step};
+
+    const SERVER: u32 = 7;
+    const MS: u64 = 1_000_000;
+
+    fn step(tid: u32, micros: u64, now: State) -> Step {
+        Step {
+            pid: SERVER,
+            tid,
+            time: micros * 1000,
+            before: State::Unknown,
+            now,
+        }
+    }
+
+    const RUNS: State = State::Running { since: 0, cpu: 0 };
+
+    fn server() -> ServerReady {
+        let mut ready = ServerReady::default();
+        ready.server(Some(SERVER));
+        ready
+    }
+
+    #[test]
+    fn a_preempted_server_is_ready_until_it_runs() {
+        let mut ready = server();
+        for (time, kind) in [
+            (1000, RUNS),
+            (1300, State::Ready),
+            (1500, RUNS),
+            (2000, State::Ready),
+        ] {
+            ready.step(&step(SERVER, time, kind));
+        }
+        // Another of its threads.
+        ready.step(&step(8, 2100, State::Ready));
+        let micros = |from: u64, to: u64| ready.between(from * 1000, to * 1000) / 1000;
+        assert_eq!(micros(0, 1900), 200);
+        assert_eq!(micros(1400, 1900), 100);
+        assert_eq!(micros(1400, 2600), 700);
+        assert_eq!(micros(2500, 2600), 100);
+        ready.step(&step(SERVER, 3000, RUNS));
+        ready.step(&step(SERVER, 3100, State::Waiting));
+        assert_eq!(ready.between(0, 9 * MS) / 1000, 1200);
+    }
+
+    #[test]
+    fn a_waiting_server_is_ready_from_the_next_request_on() {
+        let mut ready = server();
+        ready.step(&step(SERVER, 1000, State::Waiting));
+        ready.sent(2 * MS, 2 * MS);
+        ready.sent(3 * MS, 3 * MS);
+        // So long it takes to wake.
+        assert_eq!(ready.between(0, 2_900_000), 0);
+        assert_eq!(ready.between(0, 4 * MS), 2 * MS);
+        ready.step(&step(SERVER, 42_000, RUNS));
+        // It runs: what comes now changes nothing.
+        ready.sent(43 * MS, 43 * MS);
+        ready.step(&step(SERVER, 44_000, State::Waiting));
+        assert_eq!(ready.between(0, 60 * MS), 40 * MS);
+        ready.sent(60 * MS, 60 * MS);
+        ready.step(&step(SERVER, 60_300, RUNS));
+        assert_eq!(ready.between(0, 61 * MS), 40 * MS);
+    }
+
+    #[test]
+    fn an_answer_before_the_servers_sleep_waited_for_the_recorder() {
+        let mut ready = server();
+        ready.step(&step(SERVER, 1000, RUNS));
+        ready.step(&step(SERVER, 1200, State::Waiting));
+        assert_eq!(ready.said_before(MS, 2 * MS), 0);
+        assert_eq!(ready.said_before(MS, 120 * MS), 118_800_000);
+        assert_eq!(ready.said_before(100 * MS, 120 * MS), 20 * MS);
+        ready.step(&step(SERVER, 120_000, RUNS));
+        assert_eq!(ready.said_before(MS, 121 * MS), 0);
+    }
+
+    #[test]
+    fn a_server_that_waits_for_something_else_or_tells_late_is_not_ready() {
+        let mut ready = server();
+        ready.step(&step(SERVER, 1000, State::Waiting));
+        ready.waits(SERVER, MS, false);
+        ready.sent(2 * MS, 2 * MS);
+        assert_eq!(ready.between(0, 9 * MS), 0);
+        ready.step(&step(SERVER, 10_000, State::Waiting));
+        ready.waits(SERVER, 10 * MS, true);
+        ready.sent(12 * MS, 12 * MS);
+        assert_eq!(ready.between(0, 19 * MS), 7 * MS);
+        let mut ready = server();
+        ready.attached();
+        ready.step(&step(SERVER, 1000, State::Waiting));
+        ready.sent(2 * MS, 2 * MS);
+        assert_eq!(ready.between(0, 9 * MS), 0);
+        // Without switches nothing is known.
+        let mut ready = server();
+        ready.sent(2 * MS, 2 * MS);
+        assert_eq!(ready.between(0, 9 * MS), 0);
+    }
+}

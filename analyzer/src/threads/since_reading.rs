@@ -1,0 +1,134 @@
+//! Run time of processes since the last reading of each one's kernel clock: a program that ends is often
+//! gone before its clock can be read again.
+
+use std::time::Duration;
+
+use rustc_hash::FxHashMap;
+
+use crate::threads::thread_states::Step;
+
+/// Processes and threads followed at most.
+const PROCESSES_LIMIT: usize = 1 << 14;
+
+/// Run time by the context switches, since the last reading of each process.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SinceReading {
+    /// Nanoseconds by process.
+    sums: FxHashMap<u32, u64>,
+    /// The time of the last reading of each process's clock.
+    read_at: FxHashMap<u32, u64>,
+    /// The threads that run, each with its process and the beginning: about as many as there are processors.
+    running: Vec<((u32, u32), u64)>,
+}
+
+impl SinceReading {
+    /// A thread changed its state.
+    pub(crate) fn step(&mut self, step: &Step) {
+        let thread = step.thread();
+        if let Some(ran) = step.ran() {
+            self.running.retain(|(running, _)| *running != thread);
+            if self.sums.len() < PROCESSES_LIMIT || self.sums.contains_key(&step.pid) {
+                let from = ran.from.max(self.read_at(step.pid));
+                let sum = self.sums.entry(step.pid).or_default();
+                *sum = sum.saturating_add(ran.to.saturating_sub(from));
+            }
+        } else if step.starts() && self.running.len() < PROCESSES_LIMIT {
+            self.running.push((thread, step.time));
+        }
+    }
+
+    /// The clock of a process was read: what it ran for until then is known.
+    pub(crate) fn read(&mut self, pid: u32, time: u64) {
+        self.sums.remove(&pid);
+        if self.read_at.len() < PROCESSES_LIMIT || self.read_at.contains_key(&pid) {
+            self.read_at.insert(pid, time);
+        }
+    }
+
+    /// A process has a connection: it counts from now on, if it had none lately.
+    pub(crate) fn connected(&mut self, pid: u32, time: u64) {
+        if let Some(read_at) = self.read_at.get_mut(&pid)
+            && *read_at == u64::MAX
+        {
+            *read_at = time;
+        }
+    }
+
+    /// A process has no connection any more: what it runs for from now on does not count.
+    pub(crate) fn disconnected(&mut self, pid: u32, time: u64) {
+        let ran = u64::try_from(self.of(pid, time).as_nanos()).unwrap_or(u64::MAX);
+        if self.read_at.len() < PROCESSES_LIMIT || self.read_at.contains_key(&pid) {
+            self.sums.insert(pid, ran);
+            self.read_at.insert(pid, u64::MAX);
+        }
+    }
+
+    /// The run time of a process from its last reading to `now`, as far as the switches go.
+    pub(crate) fn of(&self, pid: u32, now: u64) -> Duration {
+        let read_at = self.read_at(pid);
+        let threads = self.running.iter().filter(|((of, _), _)| *of == pid);
+        let goes_on = threads.map(|(_, since)| now.saturating_sub((*since).max(read_at)));
+        let goes_on = goes_on.fold(0, u64::saturating_add);
+        self.over(pid).saturating_add(Duration::from_nanos(goes_on))
+    }
+
+    /// The part of this run time that is over: a thread that runs has had it before.
+    pub(crate) fn over(&self, pid: u32) -> Duration {
+        Duration::from_nanos(self.sums.get(&pid).copied().unwrap_or_default())
+    }
+
+    fn read_at(&self, pid: u32) -> u64 {
+        self.read_at.get(&pid).copied().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::SinceReading;
+    use crate::threads::thread_states::Step;
+
+    #[test]
+    fn counts_from_the_last_reading() {
+        let mut since_reading = SinceReading::default();
+        let mut ran = |from, to, read: Option<u64>| {
+            let [starts, ends] = Step::run(7, from, to);
+            since_reading.step(&starts);
+            if let Some(time) = read {
+                since_reading.read(7, time);
+            }
+            since_reading.step(&ends);
+        };
+        ran(100, 150, None);
+        ran(200, 240, Some(220));
+        ran(250, 280, None);
+        assert_eq!(since_reading.of(7, 300), Duration::from_nanos(20 + 30));
+        assert_eq!(since_reading.of(9, 300), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_process_without_a_connection_does_not_count() {
+        let mut since_reading = SinceReading::default();
+        let [starts, ends] = Step::run(7, 100, 150);
+        since_reading.step(&starts);
+        since_reading.disconnected(7, 120);
+        since_reading.step(&ends);
+        assert_eq!(since_reading.of(7, 200), Duration::from_nanos(20));
+        since_reading.connected(7, 200);
+        Step::run(7, 190, 240)
+            .iter()
+            .for_each(|step| since_reading.step(step));
+        assert_eq!(since_reading.of(7, 300), Duration::from_nanos(20 + 40));
+    }
+
+    #[test]
+    fn a_thread_that_still_runs_counts_until_now() {
+        let mut since_reading = SinceReading::default();
+        since_reading.step(&Step::run(7, 100, 150)[0]);
+        assert_eq!(since_reading.of(7, 130), Duration::from_nanos(30));
+        assert_eq!(since_reading.over(7), Duration::ZERO);
+        since_reading.read(7, 120);
+        assert_eq!(since_reading.of(7, 130), Duration::from_nanos(10));
+    }
+}

@@ -1,0 +1,71 @@
+//! The threads of a pass: what each switch, and each end of a process, tells of them. The pipeline has the
+//! one instance.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use x11prof_trace::{ConnectionId, Control, Switch, Timestamp};
+
+use crate::threads::thread_states::{Step, Threads};
+
+/// Connections whose processes are known, at most.
+const CONNECTIONS_LIMIT: usize = 1 << 14;
+
+/// The threads of the server and of the clients.
+#[derive(Debug, Default)]
+pub(crate) struct WatchedThreads {
+    threads: Threads,
+    /// The process of each connection.
+    clients: FxHashMap<ConnectionId, u32>,
+    server: Option<u32>,
+    /// Processes without a connection, which may connect again.
+    gone: FxHashSet<u32>,
+    /// Kept between batches for the room.
+    steps: Vec<Step>,
+}
+
+impl WatchedThreads {
+    /// Takes switches, in the order of their times.
+    pub(crate) fn switches(&mut self, switches: &[Switch], on: impl FnMut(&[Step])) {
+        self.steps.clear();
+        for switch in switches {
+            self.steps.extend(self.threads.switch(switch));
+        }
+        if !self.gone.is_empty() {
+            self.steps.retain(|step| !self.gone.contains(&step.pid));
+        }
+        tell(&self.steps, on);
+    }
+
+    /// A control record was handed on. A process is no client once its last connection has ended, and most
+    /// have exited: the kernel tells no switch of a thread that exits.
+    pub(crate) fn control(&mut self, time: Timestamp, control: &Control, on: impl FnMut(&[Step])) {
+        match control {
+            Control::Server(server) => self.server = server.pid,
+            Control::Opened(opened) if self.clients.len() < CONNECTIONS_LIMIT => {
+                if let Some(pid) = opened.pid {
+                    self.clients.insert(opened.connection, pid);
+                    if self.gone.remove(&pid) {
+                        tell(&self.threads.resume_process(pid, time.as_nanos()), on);
+                    }
+                }
+            }
+            Control::Closed { connection, .. } => {
+                if let Some(pid) = self.clients.remove(connection)
+                    && Some(pid) != self.server
+                    && !self.clients.values().any(|other| *other == pid)
+                {
+                    tell(&self.threads.leave_process(pid, time.as_nanos()), on);
+                    if self.gone.len() < CONNECTIONS_LIMIT {
+                        self.gone.insert(pid);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn tell(steps: &[Step], mut on: impl FnMut(&[Step])) {
+    if !steps.is_empty() {
+        on(steps);
+    }
+}
