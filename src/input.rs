@@ -233,7 +233,7 @@ fn parameters_for(
         CommandError::failed("no parameters come with this x11prof; name some with --params")
     })?;
     let name = &best.parameters.server.name;
-    let advice = "`x11prof measure` makes this machine's";
+    let advice = "`x11prof calibrate` makes this machine's";
     let mut other_server = None;
     let whence = match (best.same_server, best.same_machine) {
         (true, Some(true)) => "measured on this machine".to_owned(),

@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         x11prof_proxy::attach_watchdog(words.next().and_then(|pid| pid.parse().ok()));
         return ExitCode::SUCCESS;
     }
-    // Not for people: `replay` and `play` start x11prof as the command that they record.
+    // Not for people: `replay` and `drive` start x11prof as the command that they record.
     let stand_in = std::env::args_os().nth(1).unwrap_or_default();
     let words = std::env::args_os().skip(2);
     if stand_in == commands::replay::player::WORD {
@@ -75,20 +75,20 @@ fn done(arguments: Arguments) -> Outcome {
         Command::Diff(arguments) => commands::diff::run(&arguments),
         Command::Stats(arguments) => commands::stats::run(&arguments),
         Command::Episodes(arguments) => commands::episodes::run(&arguments),
-        Command::Roundtrips(arguments) => commands::roundtrips::run(&arguments),
+        Command::Network(arguments) => commands::roundtrips::run(&arguments),
         Command::Issues(arguments) => commands::issues::run(&arguments),
         Command::Sql(arguments) => commands::sql::run(&arguments),
         Command::Top(arguments) => commands::top::run(&arguments),
         Command::Check(arguments) => commands::check::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
-        Command::Play(arguments) => commands::play::play(&arguments),
+        Command::Drive(arguments) => commands::play::play(&arguments),
         Command::Type(arguments) => commands::play::type_keys(&arguments),
         Command::Mark(arguments) => commands::mark::run(arguments),
         Command::Server(arguments) => commands::server::run(&arguments),
-        Command::Link(arguments) => commands::link::run(&arguments),
+        Command::Ping(arguments) => commands::link::run(&arguments),
         Command::Dump(arguments) => commands::dump::run(&arguments),
         Command::Export(arguments) => commands::export::run(&arguments),
-        Command::Measure(arguments) => commands::measure::run(&arguments),
+        Command::Calibrate(arguments) => commands::measure::run(&arguments),
         Command::Params(arguments) => commands::params::run(&arguments),
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man => commands::manual::man(),

@@ -1,4 +1,4 @@
-//! Parameter files that `measure` keeps for this user, by machine and server:
+//! Parameter files that `calibrate` keeps for this user, by machine and server:
 //! `$XDG_DATA_HOME/x11prof/MACHINE/SERVER.toml`. Where a calibration was cut off, what it has is beside
 //! that as `SERVER.toml.partial`.
 

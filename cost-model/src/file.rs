@@ -20,7 +20,7 @@ pub enum ParameterError {
     /// The text is TOML, but does not say that it is a parameter file.
     #[error(
         "this is no server parameter file: it does not say `format = {FORMAT}` \
-         (x11prof measure writes one)"
+         (x11prof calibrate writes one)"
     )]
     Foreign,
     /// The file has a version that this program does not know.

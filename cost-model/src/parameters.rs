@@ -1,4 +1,4 @@
-//! A server's parameters as data: what `measure` writes and the prices are computed from
+//! A server's parameters as data: what `calibrate` writes and the prices are computed from
 //! (docs/PARAMETERS.md).
 
 use std::collections::BTreeMap;

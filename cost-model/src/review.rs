@@ -56,7 +56,7 @@ pub fn review_method(method: &Method) -> Vec<String> {
     let mut remarks = left_behind(&method.references);
     if let Some(first) = method.unmeasured.first() {
         remarks.push(format!(
-            "time ran out before all of {} requests was measured, such as {first}: `measure \
+            "time ran out before all of {} requests was measured, such as {first}: `calibrate \
              --resume` adds what is missing",
             method.unmeasured.len()
         ));

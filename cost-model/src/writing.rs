@@ -109,7 +109,7 @@ cpus = 2
 kernel = "Linux 6.18"
 
 [method]
-source = "x11prof measure 0.1.0"
+source = "x11prof calibrate 0.1.0"
 date = "2026-11-20"
 notes = "pinned"
 references = [

@@ -12,7 +12,7 @@ pub enum ReplayError {
     /// Clients or resources are older than the recording.
     #[error(
         "it begins in the middle of a session (recorded with --attach or --ring); play a recording of the whole \
-         program: x11prof record --full -- COMMAND"
+         program: x11prof record --keep-images -- COMMAND"
     )]
     Middle,
     /// The server accepted no client.

@@ -25,11 +25,11 @@ pub(crate) struct Report {
     /// Where server times come from: the kernel's clock of the recorded server, divided by prices, or
     /// prices alone. `auto` takes the clock where the prices are of the recorded server
     #[arg(long, value_enum, default_value = "auto")]
-    pub(crate) basis: BasisChoice,
+    pub(crate) time_source: BasisChoice,
     /// Take the parameters as they were measured; without this, those of another machine are converted to the
     /// recorded one
     #[arg(long)]
-    pub(crate) as_measured: bool,
+    pub(crate) no_rescale: bool,
     /// Your own operations: what decides the cost of requests that x11prof does not know, or that you want to
     /// count differently (a TOML file, see docs/OPERATIONS.md)
     #[arg(long, value_name = "FILE")]
@@ -84,7 +84,7 @@ pub(crate) struct Compare {
     pub(crate) params: Vec<String>,
     /// Take them as they were measured, also those of another machine (see `report`)
     #[arg(long)]
-    pub(crate) as_measured: bool,
+    pub(crate) no_rescale: bool,
     /// Your own operations (see `report`)
     #[arg(long, value_name = "FILE")]
     pub(crate) operations: Option<PathBuf>,
@@ -199,7 +199,7 @@ pub(crate) struct Episodes {
     pub(crate) events: Option<PathBuf>,
     /// Show each key and button below its kind of action
     #[arg(long)]
-    pub(crate) each_key: bool,
+    pub(crate) by_key: bool,
     /// Show patterns (episodes that did the same), and whether they are slow always, sometimes or once
     #[arg(long)]
     pub(crate) patterns: bool,

@@ -9,7 +9,7 @@ use super::values::milliseconds;
 /// The arguments of `issues`.
 #[derive(Debug, Args)]
 pub(crate) struct Issues {
-    /// Recordings, tables (of `export --to parquet` or `record --episodes-only`), and folders of them;
+    /// Recordings, tables (of `export --to parquet` or `record --tables-only`), and folders of them;
     /// names of folders such as version=1.2/user=ann give version and user
     #[arg(value_name = "FOLDER|FILE", required = true)]
     pub(crate) inputs: Vec<PathBuf>,

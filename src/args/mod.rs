@@ -126,7 +126,7 @@ pub(crate) enum Command {
     /// Print the latency of each action of the user until its response was complete, and the causes
     Episodes(Episodes),
     /// Print the replies that clients waited for, their cost over a network, and ways to save them
-    Roundtrips(RoundTrips),
+    Network(RoundTrips),
     /// Rank the slow actions of many sessions: actions that are slow for one reason are one issue
     ///
     /// An issue is all actions of one kind, in one program, that took too long for one reason. The worst
@@ -144,7 +144,7 @@ pub(crate) enum Command {
     /// Play a recording to other display servers, and compare what it takes there
     Replay(Replay),
     /// Drive a program by recorded input, action by action, and print how long each took
-    Play(Play),
+    Drive(Play),
     /// Type into a program, and print how long its answers to the keys took
     Type(Type),
     /// Put a mark into the running recording, at the moment when a delay was felt
@@ -152,29 +152,32 @@ pub(crate) enum Command {
     /// Start your display server so that every recorder of yours times each of its requests
     Server(ServerCommand),
     /// Measure the connection to a display, to see whether the network is to blame
-    Link(Link),
+    Ping(Link),
     /// Print the messages of a recording, one line each
     Dump(Dump),
     /// Write a recording in another program's format
     Export(Export),
     /// Measure what each request costs a display server, and write a parameter file
-    Measure(Measure),
+    Calibrate(Measure),
     /// List, show, check and convert server parameter files
     #[command(subcommand)]
     Params(Params),
     /// Check that all reports on a recording agree, to report a fault of x11prof
+    #[command(hide = true)]
     Audit(Audit),
     /// Make a complete trace of one whose recorder was killed
     Recover(Recover),
     /// Copy a recording without typed and shown text and images, to show it to others
     Scrub(Scrub),
     /// Print the completions of a shell
+    #[command(hide = true)]
     Completions {
         /// The shell
         #[arg(value_enum, value_name = "SHELL")]
         shell: clap_complete::Shell,
     },
     /// Print the manual page
+    #[command(hide = true)]
     Man,
 }
 
@@ -197,14 +200,14 @@ pub(crate) struct Record {
     /// Record the clients that already run on the display, until Ctrl-C: through its RECORD extension,
     /// without a restart, as an ordinary user. RECORD does not tell when clients read bytes, nor which
     /// descriptors they pass
-    #[arg(long, conflicts_with_all = ["server", "listen", "tcp", "any_user", "link", "net", "rewrites", "command"])]
+    #[arg(long, conflicts_with_all = ["server", "listen", "tcp", "all_users", "link", "net", "rewrites", "command"])]
     pub(crate) attach: bool,
     /// End the recording after N seconds, and COMMAND with it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seconds: Option<u64>,
     /// End the recording once it costs the server more than PERCENT of a processor, over five seconds
     #[arg(long, value_name = "PERCENT", requires = "attach", value_parser = values::percent)]
-    pub(crate) max_cost: Option<f64>,
+    pub(crate) max_overhead: Option<f64>,
     /// Keep only the last SECONDS (at most 200 MB, in files without a name), and write them to FILE-1,
     /// FILE-2 … each time a condition of --when is met
     #[arg(long, value_name = "SECONDS", requires = "when", conflicts_with_all = ["live", "scrub"],
@@ -231,27 +234,27 @@ pub(crate) struct Record {
     pub(crate) tcp: Option<String>,
     /// Take the clients of other users too, if they have the cookie
     #[arg(long)]
-    pub(crate) any_user: bool,
+    pub(crate) all_users: bool,
     /// The size of the queue in memory for a slow disk, in MiB [default: 256]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub(crate) queue: Option<u32>,
     /// Keep the bodies of images; without this, those over 4 KiB are left out
     #[arg(long)]
-    pub(crate) full: bool,
+    pub(crate) keep_images: bool,
     /// Leave out typed and shown text and images, as `scrub` does, before anything reaches the disk
     #[arg(long)]
     pub(crate) scrub: bool,
     /// Write no trace, for days of use: only tables, to the folder of -o [default: x11prof-tables], of the
     /// actions that took too long, with their causes, and of the latencies of all others. They hold no key,
     /// text or title
-    #[arg(long, conflicts_with_all = ["live", "ring", "full", "scrub", "link"])]
-    pub(crate) episodes_only: bool,
+    #[arg(long, conflicts_with_all = ["live", "ring", "keep_images", "scrub", "link"])]
+    pub(crate) tables_only: bool,
     /// Put a mark into the recording at each press of KEY, such as F12, Pause or ctrl+alt+m. The key is
     /// grabbed on the server's root windows: no program gets it meanwhile
     #[arg(long, value_name = "KEY")]
     pub(crate) mark_key: Option<Chord>,
     /// Record where in the program waits for replies began (waits, the default; short ones go by where looking would take over
-    /// a twentieth of them): `roundtrips` names the functions. Or where each request was made (requests), or where the program
+    /// a twentieth of them): `network` names the functions. Or where each request was made (requests), or where the program
     /// ran (cpu): `report --by function` adds up by them. Several: requests,cpu. With --attach only cpu
     #[arg(
         long,
@@ -261,7 +264,7 @@ pub(crate) struct Record {
         require_equals = true,
         value_delimiter = ',',
         default_missing_value = "waits",
-        conflicts_with_all = ["ring", "episodes_only"]
+        conflicts_with_all = ["ring", "tables_only"]
     )]
     pub(crate) stacks: Vec<StacksOf>,
     /// Write the names of the stacks' functions into the trace at the end, so that they are known elsewhere, and after the

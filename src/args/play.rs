@@ -1,4 +1,4 @@
-//! The arguments of `play` and `type`.
+//! The arguments of `drive` and `type`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -37,8 +37,8 @@ pub(crate) struct Where {
 #[derive(Debug, Args)]
 #[command(
     after_help = "The next action waits until the program is quiet, and until its window is seen. The recordings are \
-                  play-1.mcap, play-2.mcap …; with --old also play-old-1.mcap …, and of each version a first play, which is \
-                  cold and not compared: play-cold.mcap, play-old-cold.mcap. `diff` joins recordings action by action. \
+                  drive-1.mcap, drive-2.mcap …; with --old also drive-old-1.mcap …, and of each version a first play, which is \
+                  cold and not compared: drive-cold.mcap, drive-old-cold.mcap. `diff` joins recordings action by action. \
                   Exit status 1 where a session was not played to its end."
 )]
 pub(crate) struct Play {
@@ -63,7 +63,7 @@ pub(crate) struct Play {
     #[command(flatten)]
     pub(crate) place: Where,
     /// The recordings: FILE-1.mcap, FILE-2.mcap …
-    #[arg(short, long, value_name = "FILE", default_value = "play.mcap")]
+    #[arg(short, long, value_name = "FILE", default_value = "drive.mcap")]
     pub(crate) output: PathBuf,
     /// The form of the result
     #[arg(long, value_enum, default_value = "text")]
@@ -92,7 +92,7 @@ pub(crate) struct Type {
     /// recorder attaches to the display
     #[arg(long, value_name = "ID|click", value_parser = window, conflicts_with_all = ["server", "command"])]
     pub(crate) window: Option<WindowChoice>,
-    /// Print these recordings of `type` or `play` beside the new one (may be repeated)
+    /// Print these recordings of `type` or `drive` beside the new one (may be repeated)
     #[arg(long, value_name = "TRACE")]
     pub(crate) against: Vec<PathBuf>,
     /// Write a picture of the distribution to FILE (SVG)

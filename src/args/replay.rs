@@ -20,7 +20,7 @@ pub(crate) enum PaceChoice {
 // Without any of them, all are named: nobody is sent to the display that is in use.
 #[command(group(ArgGroup::new("where").required(true).multiple(true).args(["server", "server_command", "display"])))]
 #[command(
-    after_help = "Record the program with `record --full`: without that, images over 4 KiB are noise. A replay's \
+    after_help = "Record the program with `record --keep-images`: without that, images over 4 KiB are noise. A replay's \
                   trace is a trace: report, diff and check read it. With --budget, exit status 1 where a replay costs \
                   more, 2 on any error."
 )]

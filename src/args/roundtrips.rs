@@ -1,4 +1,4 @@
-//! The arguments of `roundtrips`.
+//! The arguments of `network`.
 
 use std::path::PathBuf;
 

@@ -36,7 +36,7 @@ pub(crate) struct Top {
     pub(crate) params: Option<String>,
     /// End once watching costs the server more than PERCENT of a processor
     #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "trace")]
-    pub(crate) max_cost: Option<f64>,
+    pub(crate) max_overhead: Option<f64>,
     /// Print all rows
     #[arg(long)]
     pub(crate) all: bool,

@@ -47,7 +47,7 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
     let mut elsewhere = Vec::with_capacity(arguments.params.len());
     let mut carries = false;
     for name in &arguments.params {
-        let prices = input::named_prices(name, path, arguments.as_measured)?;
+        let prices = input::named_prices(name, path, arguments.no_rescale)?;
         let profile = Profile::new(&prices.parameters, &substitutions, Blocking::default());
         carries |= prices.parameters.transport.is_some();
         elsewhere.push(prices.doubts(false));
@@ -55,7 +55,7 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
     }
     // The recorded server's measured times are carried to the servers with prices of processor time.
     let here = match carries {
-        true => input::recorded_prices(path, arguments.as_measured)?,
+        true => input::recorded_prices(path, arguments.no_rescale)?,
         false => None,
     };
     let here =

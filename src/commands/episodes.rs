@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         let show = Show {
             worst: arguments.worst.is_some(),
             patterns: arguments.patterns,
-            each_key: arguments.each_key,
+            each_key: arguments.by_key,
             chart: arguments.chart,
             marks: arguments.marks,
         };
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let repeated = RepeatedReport::new(&reports);
     match arguments.format {
         EpisodesFormat::Text => {
-            let text = views::repeated_text(&repeated, arguments.each_key, &page);
+            let text = views::repeated_text(&repeated, arguments.by_key, &page);
             write_text(access, to, &text)
         }
         EpisodesFormat::Json => write_json(access, to, &repeated),

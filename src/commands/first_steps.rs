@@ -115,7 +115,7 @@ fn commands(found: &Found) -> Vec<(&'static str, &'static str)> {
             ),
         }),
         found.recording.is_none().then_some(report),
-        Some(("x11prof roundtrips", "which replies are waited for")),
+        Some(("x11prof network", "which replies are waited for")),
     ];
     all.into_iter().flatten().take(COMMANDS).collect()
 }
@@ -143,18 +143,12 @@ mod tests {
     fn the_commands_fit_what_there_is() {
         let record = "record -- my-program";
         let private = "record --server xvfb -- my-program";
-        assert_eq!(named(&found(None, None)), [private, "report", "roundtrips"]);
-        assert_eq!(
-            named(&found(None, Some(1))),
-            ["report", private, "roundtrips"]
-        );
-        assert_eq!(
-            named(&found(Some(0), None)),
-            [record, "report", "roundtrips"]
-        );
+        assert_eq!(named(&found(None, None)), [private, "report", "network"]);
+        assert_eq!(named(&found(None, Some(1))), ["report", private, "network"]);
+        assert_eq!(named(&found(Some(0), None)), [record, "report", "network"]);
         assert_eq!(
             named(&found(Some(0), Some(1))),
-            ["report", record, "roundtrips"]
+            ["report", record, "network"]
         );
         assert_eq!(named(&found(Some(3), None)), ["top", record, "report"]);
         assert_eq!(named(&found(Some(3), Some(1))), ["report", "top", record]);

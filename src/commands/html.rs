@@ -50,7 +50,7 @@ pub(crate) fn compared(arguments: &Report) -> Compare {
     Compare {
         trace: arguments.trace.clone(),
         params: arguments.params.clone(),
-        as_measured: arguments.as_measured,
+        no_rescale: arguments.no_rescale,
         operations: arguments.operations.clone(),
         substitutions: arguments.substitutions.clone(),
         net: vec![arguments.net],

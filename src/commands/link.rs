@@ -1,4 +1,4 @@
-//! `x11prof link`: what a display's connection is like, before a program is blamed.
+//! `x11prof ping`: what a display's connection is like, before a program is blamed.
 
 use x11prof_analyzer::LinkReport;
 use x11prof_proxy::link;

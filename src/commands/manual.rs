@@ -27,7 +27,7 @@ The three slowest reactions to the user, with their messages.
 x11prof compare \-\-params xvfb\-24 \-\-params xvnc
 The same recording on two servers.
 .TP
-x11prof measure \-\-server xvfb
+x11prof calibrate \-\-server xvfb
 Measure what requests cost here.
 .SH ENVIRONMENT
 .TP

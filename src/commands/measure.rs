@@ -1,4 +1,4 @@
-//! `x11prof measure`: calibrates a display server and writes its parameter file.
+//! `x11prof calibrate`: calibrates a display server and writes its parameter file.
 
 use std::io::IsTerminal;
 use std::path::Path;

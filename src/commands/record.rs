@@ -31,7 +31,7 @@ const TABLES: &str = "x11prof-tables";
 
 /// Records until the command, or the user, ends it.
 pub(crate) fn run(mut arguments: Record) -> Outcome {
-    if arguments.episodes_only && arguments.output == Path::new(DEFAULT_TRACE) {
+    if arguments.tables_only && arguments.output == Path::new(DEFAULT_TRACE) {
         arguments.output = TABLES.into();
     }
     let serves = arguments.command.is_empty();
@@ -58,7 +58,7 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
             target,
             time: arguments.seconds.map(Duration::from_secs),
             stop: Arc::default(),
-            full: arguments.full,
+            full: arguments.keep_images,
             queue_bytes,
             labels: arguments.labels.into_iter().collect(),
             recorder: RECORDER.to_owned(),
@@ -68,7 +68,7 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
             mark_key: arguments.mark_key,
             run_stacks: !arguments.stacks.is_empty(),
             keep_symbols: arguments.keep_symbols,
-            max_cost: arguments.max_cost,
+            max_cost: arguments.max_overhead,
         };
         return attached(config, &path, consumer);
     }
@@ -82,10 +82,10 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         target,
         listen: arguments.listen.map(u32::from),
         tcp: arguments.tcp,
-        any_user: arguments.any_user,
+        any_user: arguments.all_users,
         command: arguments.command,
         time: arguments.seconds.map(Duration::from_secs),
-        full: arguments.full,
+        full: arguments.keep_images,
         queue_bytes,
         link: arguments.link,
         labels: arguments.labels.into_iter().collect(),

@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let mut pass = Pass::open(path, arguments.operations.as_deref())?.take_together();
     input::tell_replay(path)?;
     let span = arguments.span.find(path)?;
-    let as_measured = arguments.as_measured;
+    let as_measured = arguments.no_rescale;
     let substitutions = input::substitutions(arguments.substitutions.as_deref())?;
     let prices = match arguments.params.first() {
         Some(name) => input::named_prices(name, path, as_measured)?,
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     };
     let mut profile = Profile::new(&prices.parameters, &substitutions, Blocking::default())
         .scaled(Scales::new(arguments.scale.iter().cloned()))
-        .on(arguments.basis.wanted());
+        .on(arguments.time_source.wanted());
     // A hypothetical server's factors are not those of stacks.
     let of_code = is_html && arguments.scale.is_empty() && input::has_request_stacks(path)?;
     profile = match arguments.by.by() {
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     };
     let mut callers = of_code.then(Callers::default);
     // The recorded server's measured times are carried to the named server.
-    let carries = arguments.basis == BasisChoice::Auto
+    let carries = arguments.time_source == BasisChoice::Auto
         && !arguments.params.is_empty()
         && prices.parameters.transport.is_some();
     let mut here = match carries {
@@ -122,18 +122,18 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         here.end();
         profile.carry(here);
     }
-    if arguments.basis == BasisChoice::Timed && profile.basis() != Basis::Timed {
+    if arguments.time_source == BasisChoice::Timed && profile.basis() != Basis::Timed {
         return Err(CommandError::file(
             path,
             "the server's handlers were not timed (`record --server` times them where the server can); \
-             use --basis measured",
+             use --time-source measured",
         ));
     }
-    if arguments.basis == BasisChoice::Measured && !profile.basis().is_measured() {
+    if arguments.time_source == BasisChoice::Measured && !profile.basis().is_measured() {
         return Err(CommandError::file(
             path,
             "the recorded server's time is not in the trace (a remote server, or a kernel that does not \
-             tell); use --basis model",
+             tell); use --time-source model",
         ));
     }
     if arguments.by.by().is_some_and(By::is_of_code) {

@@ -1,4 +1,4 @@
-//! `x11prof roundtrips`: the replies that clients waited for, and what would save them.
+//! `x11prof network`: the replies that clients waited for, and what would save them.
 
 use x11prof_analyzer::{EpisodeOptions, Episodes, Observation, RoundTripOptions, RoundTrips};
 use x11prof_trace::Control;

@@ -56,7 +56,7 @@ fn attaching(arguments: &Top, watch: Watch, time: Option<Duration>) -> AttachCon
         queue_bytes: QUEUE,
         recorder: RECORDER.to_owned(),
         watch: Some(watch),
-        max_cost: arguments.max_cost,
+        max_cost: arguments.max_overhead,
         ..AttachConfig::default()
     }
 }

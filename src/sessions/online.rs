@@ -1,4 +1,4 @@
-//! `record --episodes-only`: tables of a session while it goes on, without a trace. It has a thread of its
+//! `record --tables-only`: tables of a session while it goes on, without a trace. It has a thread of its
 //! own, which the recording never waits for.
 //!
 //! The tables name no key, text or title: they have episodes over their threshold, and the latencies of

@@ -161,7 +161,7 @@ fn a_stopped_recorder_leaves_memory(server: &Server, place: &Place) {
     assert!(opened >= 1);
     let report = place.ok(["report", "--all", "stopped.mcap"]);
     assert!(report.contains("the recorder was stopped"), "{report}");
-    for page in ["episodes", "roundtrips", "stats", "dump"] {
+    for page in ["episodes", "network", "stats", "dump"] {
         let said = place.run([page, "stopped.mcap"]);
         let said = said.stderr();
         assert!(
@@ -268,13 +268,16 @@ fn a_recorder_that_costs_more_than_its_bound_ends() {
         "--attach",
         "--display",
         &server.display,
-        "--max-cost",
+        "--max-overhead",
         "0.001%",
     ]);
     perf.kill().expect("it ran");
     perf.wait().expect("it ended");
     assert_eq!(ended.status(), Some(1), "{ended}");
-    assert!(ended.stderr().contains("ended by --max-cost"), "{ended}");
+    assert!(
+        ended.stderr().contains("ended by --max-overhead"),
+        "{ended}"
+    );
 }
 
 #[test]

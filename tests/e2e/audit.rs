@@ -84,7 +84,7 @@ fn every_figure_of_a_page_is_defined() {
     let pages: [&[&str]; 6] = [
         &["report", trace, "--format", "json"],
         &["episodes", trace, "--format", "json"],
-        &["roundtrips", trace, "--format", "json"],
+        &["network", trace, "--format", "json"],
         &["stats", trace, "--format", "json"],
         &[
             "compare", trace, "--format", "json", "--params", "xvfb-24", "--params", "xvnc",

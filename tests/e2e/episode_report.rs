@@ -60,7 +60,7 @@ fn the_answer_comes_first_and_fits_the_terminal() {
     for trace in KEPT {
         for more in [
             &[][..],
-            &["--each-key"],
+            &["--by-key"],
             &["--worst", "10"],
             &["--patterns"],
             &["--chart"],

@@ -185,7 +185,7 @@ fn no_result_takes_the_place_of_what_it_is_made_from() {
         &["recover", "x11prof.mcap", "-o", "hard"],
         &["params", "import", "sun.xprof", "-o", "sun.xprof"],
         &["params", "export", "sun.toml", "-o", "sun.toml"],
-        &["measure", "--for", "x11prof.mcap", "-o", "soft"],
+        &["calibrate", "--for", "x11prof.mcap", "-o", "soft"],
     ] {
         let line = place.run(command).failed_with_one_line(2);
         assert!(line.contains("the result would replace it"), "{line}");
@@ -235,7 +235,7 @@ fn an_interrupted_measurement_leaves_a_better_file_alone() {
     let server = Server::xvfb(&[]);
     let whole = place.ok(["params", "show", "xvfb-24"]);
     let file = place.write("mine.toml", whole.as_bytes());
-    let mut command = place.x11prof(["measure", "--display", &server.display, "-o"]);
+    let mut command = place.x11prof(["calibrate", "--display", &server.display, "-o"]);
     let command = command.arg(&file).stderr(Stdio::piped());
     let mut child = command.spawn().expect("x11prof starts");
     // It has begun once its window is there.
@@ -248,7 +248,10 @@ fn an_interrupted_measurement_leaves_a_better_file_alone() {
     });
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, Signal::INT).expect("a signal is sent");
-    assert_eq!(crate::harness::wait(&mut child, "measure").code(), Some(1));
+    assert_eq!(
+        crate::harness::wait(&mut child, "calibrate").code(),
+        Some(1)
+    );
     let mut said = String::new();
     let mut stderr = child.stderr.take().expect("a pipe");
     std::io::Read::read_to_string(&mut stderr, &mut said).expect("text");
@@ -261,7 +264,7 @@ fn an_interrupted_measurement_leaves_a_better_file_alone() {
 #[test]
 fn a_measurement_that_cannot_be_written_is_said_before_it_is_made() {
     let place = Place::new();
-    let nowhere = ["measure", "--server", "xvfb", "-o", "no/such/folder.toml"];
+    let nowhere = ["calibrate", "--server", "xvfb", "-o", "no/such/folder.toml"];
     let line = place.run(nowhere).failed_with_one_line(1);
     assert!(line.contains("no/such/folder.toml"), "{line}");
 }

@@ -131,7 +131,7 @@ fn answers_from_memory_are_the_servers_and_save_their_round_trips() {
     assert_eq!(row("requests")["change"], 0.0);
     // The load of the machine makes times longer only.
     let [plain, tried] = ["plain.mcap", "tried.mcap"].map(|name| {
-        let report = place.json(["roundtrips", name, "--format", "json"]);
+        let report = place.json(["network", name, "--format", "json"]);
         let rows = report["blocking"].as_array().expect("rows").clone();
         let row = rows.into_iter().find(|row| row["request"] == "InternAtom");
         row.and_then(|row| row["waited_ms"].as_f64())
@@ -182,7 +182,7 @@ fn over_an_emulated_network_a_program_really_waits() {
     let place = Place::new();
     let record = ["record", "--server", "xvfb", "--net", "1MB/s,20ms", "--"];
     place.ok(record.into_iter().chain(["xset", "q"]));
-    let trips = place.json(["roundtrips", "--format", "json"]);
+    let trips = place.json(["network", "--format", "json"]);
     let number = |name: &str| trips["total"][name].as_f64().expect("a number");
     let (count, waited) = (number("round_trips"), number("waited_ms"));
     assert!(count > 10.0 && waited >= 20.0 * count, "{trips}");

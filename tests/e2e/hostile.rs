@@ -21,7 +21,7 @@ const COMMANDS: [&[&str]; 17] = [
     &["stats", "--histograms"],
     &["episodes", "--all"],
     &["episodes", "--marks"],
-    &["roundtrips"],
+    &["network"],
     &["dump"],
     &["dump", "--format", "json"],
     &["export", "--to", "pcapng", "-o", "capture"],

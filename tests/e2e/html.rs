@@ -287,7 +287,7 @@ fn the_programs_functions_are_on_the_page() {
         told("return choose(1)"),
         format!("all: {requests}, 100 % of all")
     );
-    let trips = place.json(["roundtrips", "--format", "json"]);
+    let trips = place.json(["network", "--format", "json"]);
     let trips = &trips["callers"]["looked_at"];
     assert_eq!(
         told("return choose(3)"),

@@ -156,7 +156,7 @@ fn every_page_says_once_that_a_recording_was_cut_off() {
     place.ok(["recover", "trace.mcap", "-o", "whole.mcap"]);
     let pages: [&[&str]; 9] = [
         &["episodes"],
-        &["roundtrips"],
+        &["network"],
         &["stats"],
         &["dump"],
         &["issues"],

@@ -1,4 +1,4 @@
-//! `link`: what is wrong with a connection is recognised, and a good one is left in peace.
+//! `ping`: what is wrong with a connection is recognised, and a good one is left in peace.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ fn kinds(report: &Value) -> Vec<&str> {
 }
 
 fn link(place: &Place, display: &str) -> Value {
-    place.json(["link", "--display", display, "--format", "json"])
+    place.json(["ping", "--display", display, "--format", "json"])
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn each_kind(server: &Server, place: &Place) -> Result<(), String> {
     let report = link(place, &steps.display);
     is(kinds(&report)[0] == "steps", &report)?;
     is((number(&report["step_ms"]) - 20.0).abs() < 1.0, &report)?;
-    let text = place.ok(["link", "--display", &steps.display]);
+    let text = place.ok(["ping", "--display", &steps.display]);
     let narrow_lines = text.lines().all(|line| line.chars().count() <= 80);
     let named = ["ObscureKeystrokeTiming", "bugzilla.mindrot.org"];
     let named = named.iter().all(|word| text.contains(word));
@@ -106,7 +106,7 @@ fn a_local_server_is_local_and_stays_as_it_was() {
         "xprop",
         "-root",
     ]);
-    let kept = place.json(["link", "kept.mcap", "--format", "json"]);
+    let kept = place.json(["ping", "kept.mcap", "--format", "json"]);
     assert_eq!(kept["display"], Value::from(server.display.clone()));
     let text = place.ok(["report", "kept.mcap", "--params", "sun4-ipc"]);
     assert!(text.contains("GetProperty"), "{text}");
@@ -129,6 +129,6 @@ fn a_local_server_is_local_and_stays_as_it_was() {
         "xprop",
         "-root",
     ]);
-    let line = place.run(["link", "plain.mcap"]).failed_with_one_line(1);
+    let line = place.run(["ping", "plain.mcap"]).failed_with_one_line(1);
     assert!(line.contains("--link"), "{line}");
 }

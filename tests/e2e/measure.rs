@@ -1,10 +1,10 @@
-//! `x11prof measure` and `x11prof params` against real servers.
+//! `x11prof calibrate` and `x11prof params` against real servers.
 
 use crate::harness::{Place, Server, xterm_trace};
 
 /// The requests that are quickly measured.
 const FEW: [&str; 6] = [
-    "measure",
+    "calibrate",
     "--quick",
     "--only",
     "NoOperation",
@@ -16,7 +16,7 @@ const FEW: [&str; 6] = [
 fn a_display_that_is_not_there_or_refuses_is_one_line() {
     let place = Place::new();
     let absent = place
-        .run(["measure", "--display", ":359"])
+        .run(["calibrate", "--display", ":359"])
         .failed_with_one_line(1);
     assert!(absent.contains(":359"), "{absent}");
     // A server with a cookie of its own, which nobody here has.
@@ -24,7 +24,7 @@ fn a_display_that_is_not_there_or_refuses_is_one_line() {
     let cookie = place.write("cookie", cookie);
     let server = Server::xvfb_guarded(&cookie);
     let line = place
-        .run(["measure", "--display", &server.display])
+        .run(["calibrate", "--display", &server.display])
         .failed_with_one_line(1);
     assert!(
         line.contains("refused") && line.contains("XAUTHORITY"),
@@ -39,7 +39,7 @@ fn a_server_without_fonts_is_measured_without_them() {
     let file = place.path("bare.toml");
     let file = file.to_string_lossy();
     let arguments = [
-        "measure",
+        "calibrate",
         "--quick",
         "--only",
         "PolyText8",
@@ -66,7 +66,7 @@ fn requests_that_a_recording_needs_are_added_to_the_file() {
     place.ok(FEW.into_iter().chain(display));
     let before = std::fs::read_to_string(&*file).expect("a file");
     let trace = xterm_trace().to_string_lossy().into_owned();
-    let more = ["measure", "--quick", "--for", &trace];
+    let more = ["calibrate", "--quick", "--for", &trace];
     place.ok(more.into_iter().chain(display));
     let after = std::fs::read_to_string(&*file).expect("a file");
     assert!(!before.contains("\"ImageText8\""));
@@ -89,7 +89,7 @@ fn an_interrupted_run_keeps_what_it_has_and_goes_on() {
     let place = Place::new();
     let server = Server::xvfb(&[]);
     let file = place.path("part.toml");
-    let mut command = place.x11prof(["measure", "--display", &server.display, "-o"]);
+    let mut command = place.x11prof(["calibrate", "--display", &server.display, "-o"]);
     let mut child = command
         .arg(&file)
         .stderr(Stdio::null())
@@ -108,7 +108,7 @@ fn an_interrupted_run_keeps_what_it_has_and_goes_on() {
     });
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal is sent");
-    let status = crate::harness::wait(&mut child, "x11prof measure");
+    let status = crate::harness::wait(&mut child, "x11prof calibrate");
     assert_eq!(status.code(), Some(1));
     assert!(
         std::fs::read_to_string(place.path("part.toml.partial"))
@@ -150,7 +150,7 @@ fn the_manual_and_the_completions_name_every_command() {
     let place = Place::new();
     let manual = place.ok(["man"]);
     let completions = place.ok(["completions", "bash"]);
-    for command in ["record", "report", "measure", "params"] {
+    for command in ["record", "report", "calibrate", "params"] {
         assert!(manual.contains(command) && completions.contains(command));
     }
 }

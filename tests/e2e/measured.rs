@@ -18,8 +18,13 @@ fn recorded(shell: &str) -> [Value; 2] {
     // A program that is ended on purpose leaves its own status.
     place.run(words.into_iter().chain(["sh", "-c", shell]));
     let report = ["report", "--format", "json", "--params", "xvfb-24"];
-    ["timed", "measured"]
-        .map(|basis| place.json(report.into_iter().chain(["--basis", basis, "it.mcap"])))
+    ["timed", "measured"].map(|basis| {
+        place.json(
+            report
+                .into_iter()
+                .chain(["--time-source", basis, "it.mcap"]),
+        )
+    })
 }
 
 /// The total is the kernel's, and the lines are all of it.
@@ -108,7 +113,14 @@ fn a_basis_can_be_chosen_and_is_refused_where_there_is_none() {
     let trace = place.write("xterm.mcap", XTERM);
     let trace = trace.to_string_lossy();
     let basis = |basis: &str, parameters: &str| {
-        let words = ["report", "--format", "json", "--basis", basis, "--params"];
+        let words = [
+            "report",
+            "--format",
+            "json",
+            "--time-source",
+            basis,
+            "--params",
+        ];
         place.json(words.into_iter().chain([parameters, &trace]))["server"]["basis"].clone()
     };
     assert_eq!(basis("auto", "xvfb-24"), "measured");

@@ -1,4 +1,4 @@
-//! `x11prof play` and `type`: programs driven by sessions, and the latency of each action.
+//! `x11prof drive` and `type`: programs driven by sessions, and the latency of each action.
 
 use std::os::unix::process::CommandExt as _;
 
@@ -40,7 +40,7 @@ fn typed_keys_take_what_their_handlers_took() {
     // It writes the truth a while after the last key.
     place.write("session.txt", b"type \"abcd\"\nwait 1s\n");
     let run = words(&[
-        &["play", "session.txt", "--format", "json", "--"],
+        &["drive", "session.txt", "--format", "json", "--"],
         &[program, "keyboard", "compute", "truth.json"],
         &TIMES,
     ]);
@@ -77,7 +77,7 @@ fn a_recorded_session_is_played_again() {
     xterm.wait().expect("it ended");
     recording.signal(rustix::process::Signal::INT);
 
-    let text = place.ok(["play", "trace.mcap", "--print"]);
+    let text = place.ok(["drive", "trace.mcap", "--print"]);
     let lines: Vec<&str> = text
         .lines()
         .filter(|line| !line.starts_with("pause"))
@@ -103,7 +103,7 @@ fn a_recorded_session_is_played_again() {
     place.write("session.txt", text.as_bytes());
     let played = words(&[
         &[
-            "play",
+            "drive",
             "session.txt",
             "--times",
             "3",
@@ -134,7 +134,7 @@ fn a_recorded_session_is_played_again() {
         keys.clone().all(|of| of["latency"]["count"] == 2),
         "{result}"
     );
-    let text = place.ok(["diff", "play-2.mcap", "--", "play-3.mcap", "--all"]);
+    let text = place.ok(["diff", "drive-2.mcap", "--", "drive-3.mcap", "--all"]);
     assert!(text.contains("ms an action: "), "{text}");
 }
 
@@ -145,7 +145,7 @@ fn two_versions_are_played_in_turns_and_compared() {
     place.write("session.txt", b"type \"ab\"\n");
     let run = words(&[
         &[
-            "play",
+            "drive",
             "session.txt",
             "--times",
             "2",
@@ -158,12 +158,12 @@ fn two_versions_are_played_in_turns_and_compared() {
     let text = place.ok(&run);
     assert!(text.contains("2 recordings"), "{text}");
     for trace in [
-        "play-1.mcap",
-        "play-2.mcap",
-        "play-old-1.mcap",
-        "play-old-2.mcap",
-        "play-cold.mcap",
-        "play-old-cold.mcap",
+        "drive-1.mcap",
+        "drive-2.mcap",
+        "drive-old-1.mcap",
+        "drive-old-2.mcap",
+        "drive-cold.mcap",
+        "drive-old-cold.mcap",
     ] {
         assert!(place.path(trace).exists(), "{trace}");
     }
@@ -192,16 +192,16 @@ fn a_session_that_cannot_go_on_stops_with_one_line() {
         ),
     ] {
         place.write("session.txt", session.as_bytes());
-        let run = place.run(["play", "session.txt", "--", "xterm", "-e", "sh"]);
+        let run = place.run(["drive", "session.txt", "--", "xterm", "-e", "sh"]);
         let line = run.failed_with_one_line(1);
         assert!(line.contains(said), "{line}");
-        assert!(place.path("play-1.mcap").exists());
+        assert!(place.path("drive-1.mcap").exists());
     }
     needs("mousepad", "mousepad");
     let session = "type \"x\"\nkey ctrl+q\nwindow \"Mousepad\" \"*Untitled 1 - Mousepad\"\nkey a\n";
     place.write("session.txt", session.as_bytes());
     let mut run = place.x11prof([
-        "play",
+        "drive",
         "session.txt",
         "--",
         "sh",
@@ -215,12 +215,12 @@ fn a_session_that_cannot_go_on_stops_with_one_line() {
         line.contains("before action 3 (key a): the dialog \"Mousepad\""),
         "{line}"
     );
-    let run = place.run(["play", "session.txt", "--", "nosuchprogram"]);
+    let run = place.run(["drive", "session.txt", "--", "nosuchprogram"]);
     let line = run.failed_with_one_line(1);
     assert!(line.contains("nosuchprogram"), "{line}");
     place.write("session.txt", b"clik 1\n");
     let line = place
-        .run(["play", "session.txt", "--", "xterm"])
+        .run(["drive", "session.txt", "--", "xterm"])
         .failed_with_one_line(1);
     assert!(line.contains("line 1: 'clik' is no action"), "{line}");
 }
@@ -338,7 +338,13 @@ fn keys_stay_where_another_window_has_the_focus() {
 
     place.write("session.txt", b"window \"XTerm\"\nmove 9 9\nkey a\n");
     let run = words(&[
-        &["play", "session.txt", "--display", &server.display, "--yes"],
+        &[
+            "drive",
+            "session.txt",
+            "--display",
+            &server.display,
+            "--yes",
+        ],
         &["--"],
         &XTERM,
     ]);

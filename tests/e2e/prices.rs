@@ -34,7 +34,7 @@ fn files(folder: PathBuf, ending: &str) -> Vec<PathBuf> {
 fn a_calibration_is_kept_by_machine_and_server_and_found() {
     needs("Xvfb", "xvfb");
     let place = Place::new();
-    let measured = run(&place, &["measure", "--quick", "--server", "xvfb"]);
+    let measured = run(&place, &["calibrate", "--quick", "--server", "xvfb"]);
     measured.succeeded();
     let [kept] = &*files(place.path("data"), ".toml") else {
         panic!("{:?}", files(place.path("data"), ""));
@@ -83,9 +83,9 @@ fn a_calibration_is_kept_by_machine_and_server_and_found() {
     let text = std::fs::read_to_string(kept).expect("a file");
     let whole = text.replacen("quick plan", "whole plan", 1);
     std::fs::write(kept, &whole).expect("a file is written");
-    let line = run(&place, &["measure", "--quick", "--server", "xvfb"]).failed_with_one_line(1);
+    let line = run(&place, &["calibrate", "--quick", "--server", "xvfb"]).failed_with_one_line(1);
     assert!(line.contains("--quick"), "{line}");
-    let mut child = x11prof(&place, &["measure", "--server", "xvfb"])
+    let mut child = x11prof(&place, &["calibrate", "--server", "xvfb"])
         .stderr(std::process::Stdio::null())
         .spawn()
         .expect("x11prof starts");
@@ -102,7 +102,7 @@ fn a_calibration_is_kept_by_machine_and_server_and_found() {
     });
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal is sent");
-    assert_eq!(wait(&mut child, "x11prof measure").code(), Some(1));
+    assert_eq!(wait(&mut child, "x11prof calibrate").code(), Some(1));
     assert_eq!(std::fs::read_to_string(kept).expect("a file"), whole);
     assert_eq!(files(place.path("data"), ".toml.partial").len(), 1);
 }
@@ -112,11 +112,11 @@ fn a_part_of_a_calibration_needs_a_file_of_its_own() {
     let place = Place::new();
     for (arguments, says) in [
         (
-            &["measure", "--server", "xvfb", "--only", "PolyLine"][..],
+            &["calibrate", "--server", "xvfb", "--only", "PolyLine"][..],
             "-o FILE",
         ),
         (
-            &["measure", "--server", "xvfb", "--resume"],
+            &["calibrate", "--server", "xvfb", "--resume"],
             "measure it first",
         ),
     ] {
@@ -183,7 +183,7 @@ fn a_faster_machine_is_no_faster_server() {
     assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
     assert!(brought["servers"][1]["brought"]["times"].as_f64() > Some(0.0));
     // As they were measured they are two machines', and nobody is named the fastest.
-    let as_measured = compare(&["--as-measured"]);
+    let as_measured = compare(&["--no-rescale"]);
     let ratio = total(&as_measured, 1) / total(&as_measured, 0);
     assert!(ratio > 1.5, "{ratio}");
     let fastest = |more: &[&str]| {
@@ -194,7 +194,7 @@ fn a_faster_machine_is_no_faster_server() {
         )
     };
     assert_eq!(fastest(&[]), (true, false));
-    assert_eq!(fastest(&["--as-measured"]), (false, true));
+    assert_eq!(fastest(&["--no-rescale"]), (false, true));
     // The report says in one line where its prices are from.
     let text = run(&place, &["report", "--all", &trace, "--params", slow]).succeeded();
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -213,7 +213,14 @@ fn prices_of_a_machine_that_cannot_be_compared_are_marked() {
     let file = place.write("alone.toml", alone.to_toml().as_bytes());
     let file = file.to_string_lossy();
     let report = place.json([
-        "report", &trace, "--params", &file, "--basis", "model", "--format", "json",
+        "report",
+        &trace,
+        "--params",
+        &file,
+        "--time-source",
+        "model",
+        "--format",
+        "json",
     ]);
     let warnings = report["warnings"].as_array().expect("warnings");
     let marked = warnings

@@ -1,4 +1,4 @@
-//! `measure`, `record`, `report` and `compare` on a real program: the profile adds up.
+//! `calibrate`, `record`, `report` and `compare` on a real program: the profile adds up.
 
 use crate::harness::{Place, xterm_trace, xvfb_parameters};
 use serde_json::Value;

@@ -67,7 +67,7 @@ impl Session {
     fn on(screen: &str, more: &[&str]) -> Session {
         let place = Place::new();
         let server = Server::xvfb(&["-screen", "0", screen]);
-        let mut words = vec!["--full", "--display", &server.display];
+        let mut words = vec!["--keep-images", "--display", &server.display];
         words.extend(more);
         let recording = Recording::at(&place, &place.path("trace.mcap"), &words);
         Session {
@@ -405,7 +405,7 @@ fn both_byte_orders_are_played() {
         // The private server of a replay refuses clients of the other order.
         return;
     }
-    let mut recording = Recording::start(&place, &["--full"]);
+    let mut recording = Recording::start(&place, &["--keep-images"]);
     for order in [Order::Little, Order::Big] {
         let mut client = recording.raw(order);
         let (pixmap, context, root) = (client.id(1), client.id(2), client.root());

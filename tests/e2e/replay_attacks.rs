@@ -98,7 +98,7 @@ fn slow_session(place: &Place) {
     let mut recording = Recording::at(
         place,
         &place.path("x11prof.mcap"),
-        &["--full", "--server", "xvfb"],
+        &["--keep-images", "--server", "xvfb"],
     );
     let mut client = recording.raw(Order::Little);
     for _ in 0..80 {
@@ -132,7 +132,7 @@ fn a_thousand_clients_are_played() {
     let mut recording = Recording::at(
         &place,
         &place.path("x11prof.mcap"),
-        &["--full", "--server", "xvfb"],
+        &["--keep-images", "--server", "xvfb"],
     );
     for _ in 0..10 {
         let mut clients: Vec<Client> = (0..100).map(|_| recording.raw(Order::Little)).collect();
@@ -158,7 +158,7 @@ fn requests_that_fail_and_clients_that_die_are_played_alike() {
     let mut recording = Recording::at(
         &place,
         &place.path("x11prof.mcap"),
-        &["--full", "--server", "xvfb"],
+        &["--keep-images", "--server", "xvfb"],
     );
     let mut first = recording.raw(Order::Little);
     // Nobody has such a pixmap.
@@ -190,7 +190,7 @@ fn a_recording_of_which_too_much_cannot_be_played_is_refused() {
     let mut recording = Recording::at(
         &place,
         &place.path("x11prof.mcap"),
-        &["--full", "--server", "xvfb"],
+        &["--keep-images", "--server", "xvfb"],
     );
     let mut client = recording.raw(Order::Little);
     // RECORD shows other clients' messages: a replay sends none of its requests.

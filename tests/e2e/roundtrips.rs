@@ -1,4 +1,4 @@
-//! `roundtrips` on public bug reports, each remade as a small client (`tests/clients/bug_reports.rs`): the
+//! `network` on public bug reports, each remade as a small client (`tests/clients/bug_reports.rs`): the
 //! cause is in the first three lines. Counts beside those that are known.
 
 use crate::harness::examples::example;
@@ -14,7 +14,7 @@ fn recorded(place: &Place, words: &[&str]) {
 
 /// The first three lines of the text, as one.
 fn verdict(place: &Place) -> String {
-    let text = place.ok(["roundtrips", "t.mcap"]);
+    let text = place.ok(["network", "t.mcap"]);
     assert!(
         text.lines().all(|line| line.chars().count() <= 80),
         "{text}"
@@ -23,7 +23,7 @@ fn verdict(place: &Place) -> String {
 }
 
 fn report(place: &Place) -> Value {
-    place.json(["roundtrips", "t.mcap", "--format", "json", "--rtt", "100"])
+    place.json(["network", "t.mcap", "--format", "json", "--rtt", "100"])
 }
 
 /// The verdict brings so many round trips to so few, as the first suggestion says. Where the program has no
@@ -150,14 +150,14 @@ fn start_up_of_a_program_that_does_the_same_each_time() {
         assert!((sum - latency).abs() < 1e-3, "{start:#}");
         assert_eq!(found["total"]["round_trips"], 8, "{found:#}");
     }
-    let found = place.json(["roundtrips", "t.mcap", "--start-up", "--format", "json"]);
+    let found = place.json(["network", "t.mcap", "--start-up", "--format", "json"]);
     assert_eq!(
         (&found["total"]["round_trips"], &found["rtt_ms"]),
         (&5.into(), &50.0.into())
     );
-    let rows = place.ok(["roundtrips", "t.mcap", "--format", "csv"]);
+    let rows = place.ok(["network", "t.mcap", "--format", "csv"]);
     assert!(rows.contains("start-up,InternAtom,question,5,"), "{rows}");
-    let ran = place.run(["roundtrips", "t.mcap", "--client", "nobody"]);
+    let ran = place.run(["network", "t.mcap", "--client", "nobody"]);
     ran.failed_with_one_line(2);
 }
 

@@ -56,7 +56,7 @@ fn a_full_disk_is_said_and_marked_and_the_program_goes_on() {
     let disk = place.path("disk");
     std::fs::create_dir(&disk).expect("a folder");
     // A disk of its own, which only this process sees.
-    let script = "mount -t tmpfs -o size=256k none disk && \"$0\" record --full --server xvfb \
+    let script = "mount -t tmpfs -o size=256k none disk && \"$0\" record --keep-images --server xvfb \
                   -o disk/trace.mcap -- sh -c 'x11perf -repeat 1 -reps 300 -putimage100 && echo alive'; \
                   status=$?; cp disk/trace.mcap copy.mcap; exit $status";
     let root = rustix::process::geteuid().is_root();

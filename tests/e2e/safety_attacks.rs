@@ -101,7 +101,7 @@ fn a_limit_on_file_sizes_is_a_full_disk_and_the_programs_own_signal_is_its_own()
     let place = Place::new();
     let mut command = Command::new("sh");
     let server = Server::xvfb(&[]);
-    let script = "ulimit -f 4; exec \"$0\" record --full --display $1 -o t.mcap -- sh -c \
+    let script = "ulimit -f 4; exec \"$0\" record --keep-images --display $1 -o t.mcap -- sh -c \
                   'for n in 1 2 3 4 5 6 7 8 9; do xdpyinfo | cat >/dev/null; done; echo alive'";
     command
         .args(["-c", script, env!("CARGO_BIN_EXE_x11prof")])
@@ -129,7 +129,7 @@ fn a_disk_that_hangs_for_ever_is_told_of_and_left() {
     needs("xdpyinfo", "x11-utils");
     let place = Place::new();
     let (pipe, _open) = stalled_pipe(&place);
-    let mut command = place.x11prof(["record", "--full", "--server", "xvfb", "-o"]);
+    let mut command = place.x11prof(["record", "--keep-images", "--server", "xvfb", "-o"]);
     let script = "for n in 1 2 3 4 5 6 7 8 9; do xdpyinfo >/dev/null; done; sleep 3; echo alive";
     command.arg(&pipe).args(["--", "sh", "-c", script]);
     let ran = Finished::of(&mut command);
@@ -147,7 +147,7 @@ fn a_disk_that_hangs_for_ever_is_told_of_and_left() {
 fn a_second_signal_leaves_a_disk_that_hangs() {
     let place = Place::new();
     let (pipe, _open) = stalled_pipe(&place);
-    let mut recording = Recording::at(&place, &pipe, &["--full", "--server", "xvfb"]);
+    let mut recording = Recording::at(&place, &pipe, &["--keep-images", "--server", "xvfb"]);
     let mut client = recording.raw(Order::Little);
     for n in 0..4000_u32 {
         client.request(127, 0, &[n.wrapping_mul(2_654_435_761); 15]);
@@ -229,7 +229,7 @@ fn replies_of_absurd_length_are_refused() {
     );
     let line = place
         .run([
-            "measure",
+            "calibrate",
             "--quick",
             "--display",
             &server.display,
@@ -252,7 +252,7 @@ fn a_refusal_moves_no_terminal() {
     for words in [
         &["record", "--display", &server.display, "--", "true"][..],
         &[
-            "measure",
+            "calibrate",
             "--quick",
             "--display",
             &server.display,
@@ -333,7 +333,7 @@ fn names_of_programs_and_windows_move_no_terminal() {
 fn a_cookie_that_the_server_gives_out_is_in_no_trace() {
     needs("xauth", "xauth");
     let place = Place::new();
-    for full in [&[][..], &["--full"]] {
+    for full in [&[][..], &["--keep-images"]] {
         let mut recording = Recording::start(&place, full);
         let file = place.path("given");
         let _ = std::fs::remove_file(&file);

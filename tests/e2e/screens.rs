@@ -30,7 +30,7 @@ const COMMANDS: [&[&str]; 23] = [
         "report",
         "--params",
         "xvfb-24",
-        "--as-measured",
+        "--no-rescale",
         "--net",
         "dsl",
     ],
@@ -38,7 +38,7 @@ const COMMANDS: [&[&str]; 23] = [
         "report",
         "--params",
         "xvfb-24",
-        "--as-measured",
+        "--no-rescale",
         "--net",
         "lan",
         "--all",
@@ -47,7 +47,7 @@ const COMMANDS: [&[&str]; 23] = [
         "report",
         "--params",
         "xvfb-24",
-        "--as-measured",
+        "--no-rescale",
         "--by",
         "window",
     ],
@@ -55,11 +55,17 @@ const COMMANDS: [&[&str]; 23] = [
         "report", "--params", "sun4-ipc", "--by", "client", "--from", "0.05",
     ],
     &[
-        "report", "--params", "sun4-ipc", "--scale", "Poly*=2", "--basis", "model",
+        "report",
+        "--params",
+        "sun4-ipc",
+        "--scale",
+        "Poly*=2",
+        "--time-source",
+        "model",
     ],
     &[
         "compare",
-        "--as-measured",
+        "--no-rescale",
         "--params",
         "xvfb-24",
         "--params",
@@ -67,7 +73,7 @@ const COMMANDS: [&[&str]; 23] = [
     ],
     &[
         "compare",
-        "--as-measured",
+        "--no-rescale",
         "--params",
         "xvfb-24",
         "--params",
@@ -91,10 +97,10 @@ const COMMANDS: [&[&str]; 23] = [
     &["episodes", "--all", "--net", "dsl"],
     &["episodes", "--worst", "10", "--all"],
     &["episodes", "--patterns"],
-    &["episodes", "--each-key", "--chart"],
+    &["episodes", "--by-key", "--chart"],
     &["episodes", "xterm.mcap"],
-    &["roundtrips"],
-    &["roundtrips", "--all", "--rtt", "100"],
+    &["network"],
+    &["network", "--all", "--rtt", "100"],
     &["diff", "--params", "sun4-ipc", "--", "xterm.mcap"],
     &["diff", "--params", "sun4-ipc", "--all", "--", "xclock.mcap"],
     &[
@@ -201,7 +207,7 @@ fn the_answer_is_on_the_first_screen() {
     let place = place();
     for recording in RECORDINGS {
         for more in [&[][..], &["--net", "dsl"]] {
-            let basic = ["report", recording, "--params", "xvfb-24", "--as-measured"];
+            let basic = ["report", recording, "--params", "xvfb-24", "--no-rescale"];
             let text = place.ok([&basic, more].concat());
             let (verdict, rest) = text.split_once("\n\n").expect("a verdict and a table");
             assert!(verdict.lines().count() <= 5, "{verdict}");
@@ -225,7 +231,7 @@ fn the_answers_keep_their_text() {
         (
             "report_gtk",
             "gtk3-widget-factory.mcap",
-            &["report", "--params", "xvfb-24", "--as-measured"][..],
+            &["report", "--params", "xvfb-24", "--no-rescale"][..],
         ),
         ("report_net", "xterm.mcap", COMMANDS[1]),
         ("report_all", "xset.mcap", COMMANDS[2]),
@@ -247,7 +253,7 @@ fn a_part_of_a_recording_is_less_than_all() {
             "xterm.mcap",
             "--params",
             "xvfb-24",
-            "--as-measured",
+            "--no-rescale",
             "--format",
             "json",
         ];
@@ -278,7 +284,7 @@ fn a_part_of_a_recording_is_less_than_all() {
         "gtk3-widget-factory.mcap",
         "--params",
         "xvfb-24",
-        "--as-measured",
+        "--no-rescale",
         "--format",
         "json",
         "--start-up",
@@ -317,7 +323,7 @@ fn costs_that_requests_caused_are_charged_to_them() {
             recording,
             "--params",
             "xvfb-24",
-            "--as-measured",
+            "--no-rescale",
             "--format",
             "json",
         ];
@@ -385,7 +391,7 @@ fn rules_of_substitution_are_the_users() {
             "xterm.mcap",
             "--params",
             "xvfb-24",
-            "--as-measured",
+            "--no-rescale",
             "--format",
             "json",
         ];

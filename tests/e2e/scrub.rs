@@ -19,7 +19,7 @@ const REPORTS: [&[&str]; 5] = [
     &["report"],
     &["report", "--resources"],
     &["stats"],
-    &["roundtrips"],
+    &["network"],
     &["episodes"],
 ];
 

@@ -21,7 +21,7 @@ const DOCUMENTS: &[(&str, &str)] = &[
         "compare TRACE --params sun4-ipc --params xvnc --format json",
     ),
     ("stats", "stats TRACE --format json"),
-    ("roundtrips", "roundtrips TRACE --format json"),
+    ("network", "network TRACE --format json"),
     ("episodes", "episodes TRACE --format json"),
     (
         "diff",

@@ -61,7 +61,7 @@ fn the_waits_of_a_program_in_rust_have_its_own_functions() {
     place.ok([
         "record", "--server", "xvfb", "--net", SLOW, "--stacks", "--", ours, "link",
     ]);
-    let report = place.json(["roundtrips", "x11prof.mcap", "--format", "json"]);
+    let report = place.json(["network", "x11prof.mcap", "--format", "json"]);
     let all = &report["callers"];
     assert_eq!(all["whole"], all["looked_at"], "{all:#}");
     let first = callers(&report)[0];
@@ -75,7 +75,7 @@ fn each_wait_is_told(options: &[&str]) {
     place.ok([
         "record", "--server", "xvfb", "--net", SLOW, "--stacks", "--", &program,
     ]);
-    let report = place.json(["roundtrips", "x11prof.mcap", "--format", "json"]);
+    let report = place.json(["network", "x11prof.mcap", "--format", "json"]);
     let all = callers(&report);
     assert!(
         all.contains(&("ask_for_atoms", 20, "InternAtom")),
@@ -95,13 +95,13 @@ fn each_wait_is_told(options: &[&str]) {
     assert_eq!(functions[1]["name"], "start");
     assert_eq!(functions[2]["name"], "main");
 
-    let page = place.ok(["roundtrips", "x11prof.mcap"]);
+    let page = place.ok(["network", "x11prof.mcap"]);
     assert!(page.contains("Waits by caller: "), "{page}");
     assert!(page.contains("Asked by ask_for_atoms"), "{page}");
     assert!(page.contains("ask_for_atoms (asker.c:18) <"), "{page}");
     // A program that was made anew names nothing.
     compiled(&place, &["-O2", "-g"]);
-    let anew = place.run(["roundtrips", "x11prof.mcap"]);
+    let anew = place.run(["network", "x11prof.mcap"]);
     assert!(
         anew.stderr().contains("has changed since the recording"),
         "{anew}"
@@ -127,13 +127,13 @@ fn names_that_the_trace_keeps_outlive_the_program_and_scrubbing() {
     std::fs::remove_file(&program).expect("the program");
     place.ok(["scrub", "kept.mcap", "-o", "scrubbed.mcap"]);
     for trace in ["kept.mcap", "scrubbed.mcap"] {
-        let report = place.json(["roundtrips", trace, "--format", "json"]);
+        let report = place.json(["network", trace, "--format", "json"]);
         let all = callers(&report);
         assert!(
             all.contains(&("ask_for_atoms", 20, "InternAtom")),
             "{all:?}"
         );
-        let page = place.ok(["roundtrips", trace]);
+        let page = place.ok(["network", trace]);
         assert!(page.contains("ask_for_atoms (asker.c:18)"), "{page}");
     }
     let records = place.ok(["dump", "scrubbed.mcap"]);
@@ -174,7 +174,7 @@ fn the_names_that_the_trace_keeps_are_those_of_a_servers_debug_files() {
     let said = recorded.stderr();
     recorded.succeeded();
     assert!(said.contains("DEBUGINFOD_URLS"), "{said}");
-    let page = place.ok(["roundtrips", "x11prof.mcap"]);
+    let page = place.ok(["network", "x11prof.mcap"]);
     assert!(page.contains("ask_for_atoms (asker.c:18)"), "{page}");
 }
 
@@ -230,7 +230,7 @@ fn looking_at_stacks_takes_a_twentieth_of_the_waits() {
     place.ok([
         "record", "--server", "xvfb", "--stacks", "--", &program, "40",
     ]);
-    let report = place.json(["roundtrips", "x11prof.mcap", "--format", "json"]);
+    let report = place.json(["network", "x11prof.mcap", "--format", "json"]);
     let callers = &report["callers"];
     let of = |figure: &str| callers[figure].as_f64().expect("a figure");
     assert!(
@@ -342,7 +342,7 @@ fn each_request_has_the_function_that_made_it() {
         let cleared: Vec<u64> = cleared.map(|(_, count, _)| *count).collect();
         assert_eq!(cleared, [100, 100, 100], "{stacks:?}");
         // The waits have the stacks of their requests, all of them.
-        let waits = place.json(["roundtrips", "x11prof.mcap", "--format", "json"]);
+        let waits = place.json(["network", "x11prof.mcap", "--format", "json"]);
         for one in waits["suggestions"].as_array().expect("suggestions") {
             let askers = one["callers"].as_array().expect("callers").iter();
             let asked: u64 = askers.filter_map(|of| of["waits"].as_u64()).sum();
@@ -401,7 +401,7 @@ fn stacks_of_distributed_programs_reach_their_first_function() {
         let place = Place::new();
         let record = "record --server xvfb --stacks=requests --seconds 3 --";
         place.ok(record.split(' ').chain([program]));
-        let report = place.json("roundtrips x11prof.mcap --format json".split(' '));
+        let report = place.json("network x11prof.mcap --format json".split(' '));
         let callers = &report["callers"];
         let of = |figure: &str| callers[figure].as_u64().expect("a count");
         assert!(of("round_trips") > 40, "{program}: {callers:#}");
@@ -444,7 +444,7 @@ fn each_request_of_python_has_its_function_and_line() {
         drawn.is_some_and(|(_, count, _)| *count >= 1500),
         "{lines:?}"
     );
-    let waits = place.json(["roundtrips", "x11prof.mcap", "--format", "json"]);
+    let waits = place.json(["network", "x11prof.mcap", "--format", "json"]);
     let all = waits["callers"]["callers"].as_array().expect("callers");
     let asked = all.iter().filter(|one| {
         let functions = one["functions"].as_array().expect("functions");

@@ -201,10 +201,13 @@ fn watching_tells_its_cost_and_ends_above_a_bound() {
     let of = |figure: &str| report["watching"][figure].as_f64();
     assert!(of("server_ms_per_s") > Some(0.0), "{report:#}");
     assert!(of("report_us") > Some(0.0), "{report:#}");
-    let bounded = ["--max-cost", "0.0001%", "--seconds", "60"];
+    let bounded = ["--max-overhead", "0.0001%", "--seconds", "60"];
     let ended = place.run(words.iter().chain(&bounded));
     assert_eq!(ended.status(), Some(1), "{ended}");
-    assert!(ended.stderr().contains("ended by --max-cost"), "{ended}");
+    assert!(
+        ended.stderr().contains("ended by --max-overhead"),
+        "{ended}"
+    );
 }
 
 /// `top` of a display on which the programs run already.

@@ -360,7 +360,7 @@ pub struct Started {
     /// Kernel name and release.
     #[serde(default)]
     pub kernel: String,
-    /// True where nothing was left out of the bodies (`--full`).
+    /// True where nothing was left out of the bodies (`--keep-images`).
     #[serde(default)]
     pub full: bool,
 }

@@ -44,7 +44,7 @@ pub(crate) fn calibrate(arguments: &[String]) -> Result<(), String> {
         if arguments.is_empty() || arguments.iter().any(|named| named == kind) {
             let file = root().join("server-params").join(format!("{name}.toml"));
             let mut command = std::process::Command::new(target().join("release/x11prof"));
-            command.args(["measure", "--time-limit", limit, "--server", kind, "-o"]);
+            command.args(["calibrate", "--time-limit", limit, "--server", kind, "-o"]);
             run(command.arg(&file))?;
             without_paths(&file)?;
         }

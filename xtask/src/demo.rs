@@ -16,7 +16,7 @@ pub(crate) fn demo() -> Result<(), String> {
     let (parameters, trace) = (folder.join("xvfb.toml"), folder.join("xterm.mcap"));
     eprintln!("\n1. What does each request cost a private Xvfb? (about half a minute)");
     run(Command::new(&x11prof)
-        .args(["measure", "--quick", "--server", "xvfb", "-o"])
+        .args(["calibrate", "--quick", "--server", "xvfb", "-o"])
         .arg(&parameters))?;
     eprintln!("\n2. Record xterm listing a directory tree in another one.");
     run(Command::new(&x11prof)

@@ -198,7 +198,7 @@ impl LinkReport {
             add(
                 LinkKind::Far,
                 format!("a round trip takes {median:.1} ms"),
-                Some("fewer round trips: `x11prof roundtrips` names them"),
+                Some("fewer round trips: `x11prof network` names them"),
                 None,
             );
         }

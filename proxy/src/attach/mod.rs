@@ -409,7 +409,7 @@ fn finish(
 
 fn too_dear(cost: AttachCost) -> String {
     format!(
-        "the recording was ended by --max-cost: it cost the server {:.1} % of a processor",
+        "the recording was ended by --max-overhead: it cost the server {:.1} % of a processor",
         cost.percent()[1]
     )
 }

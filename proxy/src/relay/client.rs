@@ -74,7 +74,7 @@ pub(crate) struct Display {
 
 /// The user reads this sentence once when clients are refused.
 const TURNED_AWAY: &str =
-    "a client of another user was turned away; --any-user takes those that have the cookie";
+    "a client of another user was turned away; --all-users takes those that have the cookie";
 
 /// The reason for the end of connections that are open at the end.
 const CUT_OFF: &str = "the recording ended";

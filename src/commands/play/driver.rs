@@ -24,7 +24,7 @@ const WINDOW: &str = "--window";
 pub(crate) fn run(words: impl IntoIterator<Item = OsString>) -> Outcome {
     let mut words = words.into_iter();
     let (Some(file), Some(pace)) = (words.next(), words.next()) else {
-        return Err(CommandError::usage("for x11prof itself: x11prof play"));
+        return Err(CommandError::usage("for x11prof itself: x11prof drive"));
     };
     let pace = pace.to_str().and_then(pace_of);
     let words: Vec<OsString> = words.collect();

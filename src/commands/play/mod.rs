@@ -1,4 +1,4 @@
-//! `x11prof play` and `x11prof type`: a program driven by a session, recorded, and the latency of each action.
+//! `x11prof drive` and `x11prof type`: a program driven by a session, recorded, and the latency of each action.
 
 pub(crate) mod driver;
 mod session;
@@ -266,7 +266,7 @@ fn actions(path: &Path) -> Result<Vec<PlayedAction>, CommandError> {
     }
 }
 
-/// `play.mcap` becomes `play-1.mcap`.
+/// `drive.mcap` becomes `drive-1.mcap`.
 fn numbered(path: &Path, number: &str) -> PathBuf {
     let mut name = path.file_stem().unwrap_or_default().to_owned();
     name.push(number);

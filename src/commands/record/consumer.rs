@@ -20,7 +20,7 @@ pub(super) enum Consumer {
     View(Live),
     /// The last seconds.
     Ring(Ring),
-    /// The tables of `--episodes-only`.
+    /// The tables of `--tables-only`.
     Tables(Online),
 }
 
@@ -52,7 +52,7 @@ impl Consumer {
             })?;
             return Ok((Consumer::Ring(ring), Some(watch)));
         }
-        if arguments.episodes_only {
+        if arguments.tables_only {
             let (tables, watch) = Online::start(output)?;
             return Ok((Consumer::Tables(tables), Some(watch)));
         }

@@ -144,7 +144,7 @@ fn refuse(path: &Path, script: &Script, recorded: &ProfileReport) -> Result<(), 
         path,
         format_args!(
             "{:.0} % of the server's time is in requests that cannot be played, such as those with a GPU's buffers or \
-             descriptors; record it with --full --try no-sharing",
+             descriptors; record it with --keep-images --try no-sharing",
             100.0 * share
         ),
     ))
@@ -235,7 +235,7 @@ fn tell(played: &Played, server: &str) {
     }
     if played.filled_bytes > 0 {
         say!(
-            "{server}: {} bytes of images are noise (record --full keeps them)",
+            "{server}: {} bytes of images are noise (record --keep-images keeps them)",
             played.filled_bytes
         );
     }

@@ -34,7 +34,7 @@ pub(crate) fn xvfb_parameters() -> &'static Path {
         needs("Xvfb", "xvfb");
         let place = Place::new();
         let file = place.path("xvfb.toml");
-        let mut command = place.x11prof(["measure", "--quick", "--server", "xvfb", "-o"]);
+        let mut command = place.x11prof(["calibrate", "--quick", "--server", "xvfb", "-o"]);
         Finished::of(command.arg(&file)).succeeded();
         keep(place, file)
     })

@@ -1,4 +1,4 @@
-//! `record --episodes-only`: the tables of a session without its trace, and what they cost.
+//! `record --tables-only`: the tables of a session without its trace, and what they cost.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -39,7 +39,7 @@ fn bytes(folder: &Path) -> u64 {
 fn episodes_alone_are_enough_for_the_list() {
     let place = Place::new();
     let tables = place.path("tables");
-    session("notes", 3).record_as(&tables, &["--episodes-only"], |_| {});
+    session("notes", 3).record_as(&tables, &["--tables-only"], |_| {});
     let report = place.json(["issues", "tables", "--format", "json"]);
     assert_eq!(
         (&report["sessions"], &report["users"]),
@@ -87,7 +87,7 @@ fn episode_tables_are_written_of_a_program_that_already_runs() {
         .args(["notes", "2", "300", "-name", "notes"])
         .env("HOME", place.path("."));
     let mut program = ready(wish);
-    let mut record = place.x11prof(["record", "--attach", "--episodes-only", "-o", "tables"]);
+    let mut record = place.x11prof(["record", "--attach", "--tables-only", "-o", "tables"]);
     let record = record
         .args(["--label", "version=2", "--label", "user=ann"])
         .args(["--display", &server.display])
@@ -142,7 +142,7 @@ fn cpu_s(recording: &Recording) -> f64 {
 #[ignore = "some minutes: cargo xtask validate issues cost"]
 fn the_cost_of_episodes_alone_is_printed() {
     for program in PROGRAMS {
-        for words in [&["--episodes-only"][..], &[]] {
+        for words in [&["--tables-only"][..], &[]] {
             let place = Place::new();
             let output = place.path("out");
             let begin = Instant::now();

@@ -58,7 +58,7 @@ pub(crate) fn bench() -> Result<(), String> {
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let parameters = folder.join("xvfb.toml");
     run(x11prof()
-        .args(["measure", "--quick", "--server", "xvfb", "-o"])
+        .args(["calibrate", "--quick", "--server", "xvfb", "-o"])
         .arg(&parameters))?;
 
     let small = folder.join("small.mcap");

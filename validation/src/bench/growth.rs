@@ -11,9 +11,9 @@ use xtask::run::{cargo, run, target};
 
 /// The commands that read one trace.
 const COMMANDS: [&[&str]; 4] = [
-    &["report", "--params", "xvfb-24", "--as-measured"],
+    &["report", "--params", "xvfb-24", "--no-rescale"],
     &["stats"],
-    &["roundtrips"],
+    &["network"],
     &["episodes"],
 ];
 /// Clients that are connected at once.

@@ -8,7 +8,7 @@ use xtask::packages::{DEMO, EXPORTS, TEST, ensure};
 use xtask::run::{cargo, root, run, target};
 
 /// Records, writes tables, multiplies them, and holds the lists against each other. `again` takes the
-/// recordings of the last time, `cost` measures `record --episodes-only`.
+/// recordings of the last time, `cost` measures `record --tables-only`.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, EXPORTS])?;
     run(cargo().args(["build", "--release", "--locked"]))?;

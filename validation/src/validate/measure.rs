@@ -1,4 +1,4 @@
-//! `cargo xtask validate measure`: does a second calibration agree with the first, do interpolated
+//! `cargo xtask validate calibrate`: does a second calibration agree with the first, do interpolated
 //! prices agree with fresh measurements, do prices agree with x11perf?
 
 use x11prof_cost_model::{

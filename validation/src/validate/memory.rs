@@ -29,7 +29,7 @@ const COMMANDS: &[&[&str]] = &[
     &["report", "--params", "sun4-ipc", "--by", "atom"],
     &["report", "--params", "sun4-ipc", "--format", "html"],
     &["episodes"],
-    &["roundtrips"],
+    &["network"],
     &["stats", "--histograms"],
     &["compare", "--params", "sun4-ipc", "--params", "hp9000-350"],
     &["dump"],

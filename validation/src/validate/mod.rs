@@ -59,15 +59,15 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("guest") => guest::validate(&arguments[1..]),
         Some("issues") => issues::validate(&arguments[1..]),
         Some("killed") => killed::validate(),
-        Some("measure") => measure::validate(&arguments[1..]),
+        Some("calibrate") => measure::validate(&arguments[1..]),
         Some("memory") => memory::validate(&arguments[1..]),
         Some("page") => page::validate(&arguments[1..]),
-        Some("play") => play::validate(&arguments[1..]),
+        Some("drive") => play::validate(&arguments[1..]),
         Some("nesting") => nesting::validate(),
         Some("replay") => replay::validate(&arguments[1..]),
         Some("resources") => resources::validate(),
         Some("ring") => ring::validate(&arguments[1..]),
-        Some("roundtrips") => roundtrips::validate(&arguments[1..]),
+        Some("network") => roundtrips::validate(&arguments[1..]),
         Some("thin") => thin::validate(&arguments[1..]),
         Some("timed") => timed::validate(&arguments[1..]),
         _ => Err("usage: cargo xtask validate ablate\n       \
@@ -82,15 +82,15 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate figures [TRACE…]\n       \
              cargo xtask validate guest [desktop] [SECONDS] [KIND…]\n       \
              cargo xtask validate killed\n       \
-             cargo xtask validate measure [quick|FILE] [again|between|x11perf]\n       \
+             cargo xtask validate calibrate [quick|FILE] [again|between|x11perf]\n       \
              cargo xtask validate memory [MB [WORD…]]\n       \
              cargo xtask validate page [MB]\n       \
              cargo xtask validate nesting\n       \
-             cargo xtask validate play [plays|delays|screen|same]\n       \
+             cargo xtask validate drive [plays|delays|screen|same]\n       \
              cargo xtask validate replay [PROGRAM…]\n       \
              cargo xtask validate resources\n       \
              cargo xtask validate ring [SECONDS]\n       \
-             cargo xtask validate roundtrips [PROGRAM…]\n       \
+             cargo xtask validate network [PROGRAM…]\n       \
              cargo xtask validate thin FILE…\n       \
              cargo xtask validate timed [KIND…]"
             .to_owned()),
@@ -105,7 +105,7 @@ fn report(trace: &Path, parameters: Option<&str>) -> Result<Value, String> {
 /// The report of a trace on a basis.
 fn report_on(basis: &str, trace: &Path, parameters: Option<&str>) -> Result<Value, String> {
     let output = Command::new(target().join("release/x11prof"))
-        .args(["report", "--format", "json", "--basis", basis])
+        .args(["report", "--format", "json", "--time-source", basis])
         .args(parameters.into_iter().flat_map(|name| ["--params", name]))
         .arg(trace)
         .output()

@@ -1,9 +1,9 @@
-//! `cargo xtask validate play [plays|delays|screen|same]`: are programs driven alike each time, and do `type` and
-//! `play` tell the latency that is there?
+//! `cargo xtask validate drive [plays|delays|screen|same]`: are programs driven alike each time, and do `type` and
+//! `drive` tell the latency that is there?
 //!
 //! *plays*: ten plays of one session of each program have the same actions, and requests of the same kinds and numbers
 //! but for those that are named. *delays*: the latency of keys against the handler's own clock, and a handler that was
-//! made slower against `play --old`. *screen*: the latency of keys against a stopwatch. *same*: of N comparisons of a program with itself, those that find a real change.
+//! made slower against `drive --old`. *screen*: the latency of keys against a stopwatch. *same*: of N comparisons of a program with itself, those that find a real change.
 
 mod stopwatch;
 
@@ -149,7 +149,7 @@ fn plays(folder: &Path) -> Result<(), String> {
         fs::write(folder.join("session.txt"), program.session).map_err(told)?;
         let times = PLAYS.to_string();
         let words = [
-            "play",
+            "drive",
             "session.txt",
             "--times",
             &times,
@@ -232,7 +232,7 @@ fn microbench() -> Result<String, String> {
         .map_err(|_| "a path that is no text".to_owned())
 }
 
-/// Delays of handlers, told by `play`, and a change of a handler, told by `play --old`.
+/// Delays of handlers, told by `drive`, and a change of a handler, told by `drive --old`.
 fn delays(folder: &Path) -> Result<(), String> {
     let program = microbench()?;
     // The program writes its truth a while after the last key.
@@ -244,7 +244,7 @@ fn delays(folder: &Path) -> Result<(), String> {
     let times: Vec<&str> = DELAYS.iter().flat_map(|delay| [*delay; 5]).collect();
     for work in ["sleep", "compute"] {
         let words = [
-            "play",
+            "drive",
             "session.txt",
             "--format",
             "json",
@@ -268,13 +268,13 @@ fn delays(folder: &Path) -> Result<(), String> {
         );
     }
     println!(
-        "| the new version's handler takes longer by, ms | by `play --old`: median, largest off |\n|---|---|"
+        "| the new version's handler takes longer by, ms | by `drive --old`: median, largest off |\n|---|---|"
     );
     for delay in DELAYS {
         let slower = delay.parse::<u32>().map_err(told)? + 20;
         let old = format!("{program} keyboard sleep old.json {}", ["20"; 20].join(" "));
         let words = [
-            "play",
+            "drive",
             "session.txt",
             "--times",
             "4",
@@ -371,7 +371,14 @@ fn same(folder: &Path) -> Result<(), String> {
     let times = RUNS.to_string();
     let mut found = 0;
     for comparison in 1..=COMPARISONS {
-        let words = ["play", "session.txt", "--times", &times, "--format", "json"];
+        let words = [
+            "drive",
+            "session.txt",
+            "--times",
+            &times,
+            "--format",
+            "json",
+        ];
         let both = ["--old", "xterm -e cat", "--", "sh", "-c", "xterm -e cat"];
         let difference = x11prof(folder, &[&words[..], &both].concat())?;
         if difference["real"].as_u64() != Some(0) {

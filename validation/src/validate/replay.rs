@@ -142,7 +142,13 @@ fn record_with_pictures(program: &Program, trace: &Path) -> Result<Vec<(String, 
     let home = tempfile::tempdir().map_err(told)?;
     let x11prof = target().join("release/x11prof");
     let mut recorder = Command::new(&x11prof)
-        .args(["record", "--full", "--try", "no-sharing", "--display"])
+        .args([
+            "record",
+            "--keep-images",
+            "--try",
+            "no-sharing",
+            "--display",
+        ])
         .args([&display, "-o"])
         .arg(trace)
         .args(["--", "timeout", "-k", "5", "60", "sh", "-c", program.shell])

@@ -1,4 +1,4 @@
-//! `cargo xtask validate roundtrips`: round trips of real programs beside those that xtrace's log of the same
+//! `cargo xtask validate network`: round trips of real programs beside those that xtrace's log of the same
 //! session shows, and start-up with what would shorten it.
 //!
 //! The program speaks to x11prof, x11prof to xtrace, xtrace to Xvfb. In the log a round trip is a reply
@@ -129,7 +129,7 @@ fn socket(number: u32) -> String {
 
 fn report(trace: &Path) -> Result<Value, String> {
     let output = Command::new(target().join("release/x11prof"))
-        .args(["roundtrips", "--format", "json"])
+        .args(["network", "--format", "json"])
         .arg(trace)
         .output()
         .map_err(told)?;

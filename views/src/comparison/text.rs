@@ -94,7 +94,7 @@ fn verdict(comparison: &Comparison, page: &Page) -> String {
     if !comparison.is_of_one_machine() {
         text.push_str(&page.wrap(
             "No server is named the fastest: these times are from different machines, and a faster \
-             machine is no faster server. `x11prof measure` measures them on one:",
+             machine is no faster server. `x11prof calibrate` measures them on one:",
             2,
         ));
         let mut machines: Vec<String> = Vec::new();
@@ -286,7 +286,7 @@ fn legend(comparison: &Comparison, page: &Page) -> String {
     if comparison.servers.iter().any(|of| of.unpriced > 0) {
         text.push_str(
             " * some of these have no price there and count as no time: compare what all of them price. \
-             `x11prof measure --for TRACE` measures the others.",
+             `x11prof calibrate --for TRACE` measures the others.",
         );
     }
     if !page.all {

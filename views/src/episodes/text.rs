@@ -63,7 +63,7 @@ pub fn text(report: &EpisodesReport, show: &Show, page: &Page) -> String {
         text.push_str(&doubts);
     }
     if !page.all && !show.worst && !show.patterns && !show.chart {
-        text.push_str("\nMore: --worst 10, --patterns, --each-key, --chart, --all\n");
+        text.push_str("\nMore: --worst 10, --patterns, --by-key, --chart, --all\n");
     }
     text
 }

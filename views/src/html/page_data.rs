@@ -306,7 +306,7 @@ pub(super) fn thinned(
     let suggestions = roundtrips.suggestions.len();
     if suggestions > SUGGESTIONS {
         said.push(format!(
-            "The first {SUGGESTIONS} of {suggestions} suggestions are on this page; `x11prof roundtrips` has all."
+            "The first {SUGGESTIONS} of {suggestions} suggestions are on this page; `x11prof network` has all."
         ));
     }
     let held = report.resources.iter();

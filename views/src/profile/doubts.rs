@@ -36,7 +36,7 @@ pub(crate) fn of_warnings(warnings: &[Warning], page: &Page) -> String {
 /// A doubt, and its remedy or its meaning.
 pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
     let of = |noun| counted(count, noun);
-    let measure = "`x11prof measure --for TRACE`";
+    let measure = "`x11prof calibrate --for TRACE`";
     match kind {
         WarningKind::Unpriced => (
             format!(
@@ -100,11 +100,11 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
         ),
         WarningKind::OtherMachine => (
             "prices of another machine".to_owned(),
-            "`x11prof measure` measures this one",
+            "`x11prof calibrate` measures this one",
         ),
         WarningKind::OtherServer => (
             "prices of another server".to_owned(),
-            "`x11prof measure` measures the recorded one",
+            "`x11prof calibrate` measures the recorded one",
         ),
         WarningKind::Tried => (
             format!("{} changed by the recorder (--try)", of("request")),

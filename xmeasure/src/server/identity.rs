@@ -120,7 +120,7 @@ pub(crate) fn method(plan: &Plan, notes: &[String]) -> Method {
         text.push_str(note);
     }
     Method {
-        source: Some(format!("x11prof measure {}", env!("CARGO_PKG_VERSION"))),
+        source: Some(format!("x11prof calibrate {}", env!("CARGO_PKG_VERSION"))),
         date: SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .ok()

@@ -25,7 +25,7 @@ exec chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp/home TERM=d
   x11prof report > /tmp/report
   head -12 /tmp/report
   grep "timed in the server, request by request" /tmp/report
-  x11prof roundtrips | head -3
+  x11prof network | head -3
   test -s /usr/share/man/man1/x11prof.1.gz
   grep -q x11prof /usr/share/bash-completion/completions/x11prof
   dpkg --purge x11prof

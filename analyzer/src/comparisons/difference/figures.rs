@@ -50,7 +50,7 @@ pub enum Quantity {
     /// The episodes' latencies in milliseconds.
     EpisodeMs,
     /// The mean latency of an action of the user in milliseconds, by the kind of action and the class of
-    /// window; in recordings of `play` by the number and the text of the action.
+    /// window; in recordings of `drive` by the number and the text of the action.
     ActionMs,
 }
 

@@ -1,4 +1,4 @@
-//! The actions of a driven session: `play` marks each input in the recording, and here each gets its latency.
+//! The actions of a driven session: `drive` marks each input in the recording, and here each gets its latency.
 
 mod report;
 
@@ -12,7 +12,7 @@ use crate::pipeline::Observation;
 
 pub use report::{ActionReport, HistogramCell, PlaysReport, RunReport, SpreadReport};
 
-/// Marks of `play` begin so.
+/// Marks of `drive` begin so.
 const PLAY: &str = "play ";
 /// The mark after the last action's effects.
 const END: &str = "play: end";

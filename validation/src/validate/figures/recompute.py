@@ -118,7 +118,7 @@ def differences(program, trace):
     starts, sent = begun(lines)
     report = page(program, "report", trace)
     stats = page(program, "stats", trace)
-    trips = page(program, "roundtrips", trace)
+    trips = page(program, "network", trace)
     compared = 0
     found = []
 
