@@ -1,4 +1,4 @@
--- The ranked list of issues, over the tables of docs/TABLES.md: the same as `x11prof issues`, to the digit, on
+-- The ranked list of issues, over the tables of docs/REFERENCE.md: the same as `x11prof issues`, to the digit, on
 -- DuckDB and on Spark. All times are integers of nanoseconds.
 --
 -- An issue is all episodes over their threshold of one program, landmark and blame, but for those that another

@@ -1,5 +1,5 @@
-//! The figures of all pages: name, unit, of which whole each is a part, and what it is. docs/FIGURES.md is
-//! made from this table.
+//! The figures of all pages: name, unit, the whole that each is a part of, and meaning. `cargo xtask docs` writes this
+//! table into docs/REFERENCE.md.
 
 /// A figure that some page prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -248,66 +248,8 @@ pub fn figure_at(path: &str) -> Option<FigureDefinition> {
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
-    use std::fmt::Write;
-    use std::path::Path;
 
-    use super::{TABLE, figure_at, figures};
-
-    /// The unit that a figure's name tells.
-    fn unit_of(name: &str) -> &'static str {
-        let name = name.rsplit('.').next().unwrap_or(name);
-        let ends = |end: &str| name == end || name.ends_with(&format!("_{end}"));
-        match name {
-            _ if ends("ms_per_s") => "ms/s",
-            _ if ends("bytes_per_s") || ends("bytes_per_second") => "bytes/s",
-            _ if ends("per_s") => "number/s",
-            _ if ends("ms") => "ms",
-            _ if ends("bytes") => "bytes",
-            _ if name.contains("percent") => "%",
-            _ if ends("s") || ends("seconds") => "s",
-            _ => "number",
-        }
-    }
-
-    /// docs/FIGURES.md.
-    fn document() -> String {
-        let mut text = "# The figures\n\nEach figure that a page prints has one definition, wherever it stands. Names are those of JSON; a name with an \
-                        object before it\nis that figure there only. Names tell units: `ms` and `_ms` are milliseconds, `bytes` are bytes, `percent` \
-                        is %, `_s` and\n`seconds` are seconds, `_per_s` and `_per_second` rates; other figures are numbers, but where a unit stands in \
-                        brackets.\n`analyzer/src/figures.rs` has this table; `X11PROF_WRITE=1 cargo test -p x11prof-analyzer figures` writes this \
-                        file.\n"
-            .to_owned();
-        for line in TABLE.lines() {
-            // Writing to a string does not fail.
-            let _ = match line.strip_prefix("# ") {
-                Some(heading) => writeln!(
-                    text,
-                    "\n## {heading}\n\n| figure | part of | meaning |\n|---|---|---|"
-                ),
-                None if line.is_empty() => Ok(()),
-                None => {
-                    let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-                    let (name, unit) = (cells[0], cells[1]);
-                    let told = if unit_of(name) == unit {
-                        String::new()
-                    } else {
-                        format!(" ({unit})")
-                    };
-                    writeln!(text, "| `{name}`{told} | {} |", cells[2..].join(" | "))
-                }
-            };
-        }
-        text
-    }
-
-    #[test]
-    fn the_document_is_that_of_the_table() {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/FIGURES.md");
-        if std::env::var_os("X11PROF_WRITE").is_some() {
-            std::fs::write(&file, document()).unwrap();
-        }
-        assert_eq!(std::fs::read_to_string(file).unwrap(), document());
-    }
+    use super::{figure_at, figures};
 
     #[test]
     fn each_figure_is_defined_once() {

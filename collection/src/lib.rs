@@ -3,8 +3,8 @@
 //! users suffer.
 //!
 //! `gather` takes one trace through the pipeline and hands out a row for each episode; `tables` writes such
-//! rows as Parquet and reads them again (docs/TABLES.md); `issues` adds the rows of any number of sessions
-//! up in one pass; `report` is the result (docs/JSON.md). Pure: files are opened, and named where they are
+//! rows as Parquet and reads them again (docs/REFERENCE.md); `issues` adds the rows of any number of sessions
+//! up in one pass; `report` is the result (docs/REFERENCE.md). Pure: files are opened, and named where they are
 //! damaged, by whoever calls.
 
 mod changes;

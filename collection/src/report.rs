@@ -1,4 +1,4 @@
-//! The ranked list as a document (docs/JSON.md).
+//! The ranked list as a document (docs/REFERENCE.md).
 
 mod change;
 mod issue;

@@ -1,5 +1,5 @@
 //! Parameters of one machine brought to another by one factor: the times of a few loads that every calibration measures
-//! (`references`). A second factor for wakeups was worth nothing (docs/ACCURACY.md).
+//! (`references`). A second factor for wakeups was worth nothing (validation/results).
 
 use crate::{Brought, Host, Measured, Micros, Reference, ServerParameters, TransportCosts};
 

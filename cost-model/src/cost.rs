@@ -126,7 +126,7 @@ impl AddAssign for Cost {
     }
 }
 
-/// The server's clock on which a cost was measured (docs/MODEL.md).
+/// The server's clock on which a cost was measured (docs/CONCEPTS.md).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Clock {

@@ -49,7 +49,7 @@ fn at_line(line: Option<usize>) -> String {
 }
 
 impl ServerParameters {
-    /// Reads and checks a parameter file (docs/PARAMETERS.md).
+    /// Reads and checks a parameter file (docs/REFERENCE.md).
     pub fn from_toml(text: &str) -> Result<ServerParameters, ParameterError> {
         // The version first: a newer format may have fields that are unknown here.
         let document = DeTable::parse(text).map_err(|error| syntax(text, &error))?;
@@ -273,11 +273,7 @@ mod tests {
 
     #[test]
     fn the_example_of_the_documentation_is_a_file() {
-        let text = include_str!("../../docs/PARAMETERS.md");
-        let example = text
-            .split("```")
-            .find_map(|part| part.strip_prefix("toml\n"))
-            .unwrap();
+        let example = include_str!("../../docs/examples/parameters.toml");
         let parameters = ServerParameters::from_toml(example).unwrap();
         assert_eq!(parameters.to_toml(), example);
     }

@@ -43,7 +43,7 @@ const SPEEDS: [(&str, f64); 9] = [
 /// Times by their unit, in microseconds.
 const TIMES: [(&str, f64); 4] = [("us", 1.0), ("µs", 1.0), ("ms", 1e3), ("s", 1e6)];
 
-/// Networks by name. All but the last are conventions, not measurements (docs/PARAMETERS.md).
+/// Networks by name. All but the last are conventions, not measurements (docs/REFERENCE.md).
 const PRESETS: [(&str, f64, f64); 5] = [
     // Gigabit Ethernet, and the round trip that is commonly counted with inside one building.
     ("lan", 1e9 / 8.0, 500.0),

@@ -1,5 +1,5 @@
 //! A server's parameters as data: what `calibrate` writes and the prices are computed from
-//! (docs/PARAMETERS.md).
+//! (docs/REFERENCE.md).
 
 use std::collections::BTreeMap;
 
@@ -106,7 +106,7 @@ pub struct Measured {
     pub spread: Option<f64>,
 }
 
-/// The server's costs of messages beside their operations (docs/MODEL.md).
+/// The server's costs of messages beside their operations (docs/CONCEPTS.md).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransportCosts {

@@ -1,4 +1,4 @@
-//! The server's costs of messages beside their operations (docs/MODEL.md).
+//! The server's costs of messages beside their operations (docs/CONCEPTS.md).
 
 use crate::{Clock, Cost, Deferred, Micros, ServerParameters, SleepPrices, TransportCosts};
 

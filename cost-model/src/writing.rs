@@ -7,7 +7,7 @@ use toml::{Table, Value};
 use crate::ServerParameters;
 
 impl ServerParameters {
-    /// The parameter file (docs/PARAMETERS.md); reading it gives the same parameters again.
+    /// The parameter file (docs/REFERENCE.md); reading it gives the same parameters again.
     pub fn to_toml(&self) -> String {
         let mut out = String::new();
         // Numbers, texts, and lists and tables of them: there is TOML for each.

@@ -1,5 +1,5 @@
 //! The server's clock: whether a batch of requests finds the server asleep depends on how long
-//! that server, not the recorded one, took over the batches before (docs/MODEL.md).
+//! that server, not the recorded one, took over the batches before (docs/CONCEPTS.md).
 
 use x11prof_cost_model::Micros;
 

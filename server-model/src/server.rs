@@ -252,7 +252,7 @@ impl ServerModel {
         }));
     }
 
-    /// A request that failed costs its fixed part only (docs/MODEL.md).
+    /// A request that failed costs its fixed part only (docs/CONCEPTS.md).
     fn failed(
         &mut self,
         client: ClientId,

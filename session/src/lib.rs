@@ -6,7 +6,7 @@
 //! recording is unknown, never guessed. The session has no cost, no clock and no I/O, and does not pair or
 //! frame messages (`protocol` does).
 //!
-//! docs/OPERATIONS.md defines operations, lists the attributes and sizes of each request, and shows how a
+//! docs/REFERENCE.md defines operations, lists the attributes and sizes of each request, and shows how a
 //! user can define them otherwise.
 
 mod awaited;

@@ -31,11 +31,11 @@ pub(crate) struct Report {
     #[arg(long)]
     pub(crate) no_rescale: bool,
     /// Your own operations: what decides the cost of requests that x11prof does not know, or that you want to
-    /// count differently (a TOML file, see docs/OPERATIONS.md)
+    /// count differently (a TOML file, see docs/REFERENCE.md)
     #[arg(long, value_name = "FILE")]
     pub(crate) operations: Option<PathBuf>,
     /// Your own rules for which value stands in for an attribute's value that was not measured (a TOML
-    /// file, see docs/PARAMETERS.md)
+    /// file, see docs/REFERENCE.md)
     #[arg(long, value_name = "FILE")]
     pub(crate) substitutions: Option<PathBuf>,
     /// The network: SPEED,RTT such as 100KB/s,10ms or 10Mbit/s,1ms; or lan, wifi, dsl, lte,
@@ -193,7 +193,7 @@ pub(crate) struct Episodes {
     /// List the N longest episodes only
     #[arg(long, value_name = "N")]
     pub(crate) worst: Option<usize>,
-    /// Your own events, by their start and end (a TOML file, see docs/EPISODES.md): adds a table of their
+    /// Your own events, by their start and end (a TOML file, see docs/REFERENCE.md): adds a table of their
     /// durations
     #[arg(long, value_name = "FILE")]
     pub(crate) events: Option<PathBuf>,

@@ -17,7 +17,7 @@ pub(crate) struct Issues {
     /// [default: 100, of keys 150, of the pointer 195]
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub(crate) threshold: Option<f64>,
-    /// A TOML file that says which issues are accepted, and which have a bug's number (docs/TABLES.md)
+    /// A TOML file that says which issues are accepted, and which have a bug's number (docs/REFERENCE.md)
     #[arg(long, value_name = "FILE")]
     pub(crate) known: Option<PathBuf>,
     /// The two versions to compare, the older one first [default: the last two]

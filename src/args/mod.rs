@@ -135,7 +135,7 @@ pub(crate) enum Command {
     /// Query the tables of many sessions with an installed DuckDB
     ///
     /// The query is DuckDB's. Each table is a view: sessions, episodes, latencies, requests, round_trips,
-    /// resources, server_runs, marks (docs/TABLES.md).
+    /// resources, server_runs, marks (docs/REFERENCE.md).
     Sql(Sql),
     /// Show what each client costs the server now: who draws, polls, grabs, leaks, or waits
     Top(Top),

@@ -30,7 +30,7 @@ pub(crate) enum ExportFormat {
     Pprof,
     /// The server's time as stacks, a line each, in microseconds, for speedscope and flame graphs
     Collapsed,
-    /// Tables of one or many sessions for DuckDB, Spark and `issues` (docs/TABLES.md)
+    /// Tables of one or many sessions for DuckDB, Spark and `issues` (docs/REFERENCE.md)
     Parquet,
 }
 

@@ -13,7 +13,7 @@ use x11prof_trace::{Control, Reader, Record};
 
 use crate::harness::{Finished, Place, Server, needs, until, wait};
 
-/// The bound of docs/RELIABILITY.md: the memory that a server holds on the recorder's account.
+/// The bound of validation/results: the memory that a server holds on the recorder's account.
 const BOUND: u64 = 64 << 20;
 /// The time after which a line that a recorder must say counts as missing.
 const PATIENCE: Duration = Duration::from_secs(60);

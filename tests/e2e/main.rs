@@ -12,6 +12,7 @@ mod audit;
 mod ci;
 mod coverage;
 mod difference;
+mod documents;
 mod episode_report;
 mod episodes;
 mod errors;

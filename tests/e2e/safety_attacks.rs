@@ -1,5 +1,5 @@
 //! Attacks of programs, servers and other users on a recorder: it loses nothing, lets nobody in, and the
-//! recorded program goes on. docs/RELIABILITY.md has the table.
+//! recorded program goes on. validation/results has the table.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};

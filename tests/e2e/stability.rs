@@ -1,4 +1,4 @@
-//! Names that scripts rely on (docs/STABILITY.md): the commands and options, and the fields of JSON
+//! Names that scripts rely on (CONTRIBUTING.md): the commands and options, and the fields of JSON
 //! documents. New ones may come; a line of tests/data/promised that is no longer true is a broken promise.
 
 use std::collections::BTreeSet;

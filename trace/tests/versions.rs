@@ -1,4 +1,4 @@
-//! Traces of every version of the format read as they did (docs/STABILITY.md).
+//! Traces of every version of the format read as they did (CONTRIBUTING.md).
 
 use std::path::Path;
 

@@ -8,12 +8,16 @@
 
 mod calibrate;
 mod demo;
+mod docs;
 mod package;
 pub mod packages;
 mod pictures;
+mod release;
+mod results;
 pub mod run;
 mod size;
 mod test;
+pub mod words;
 
 use std::process::ExitCode;
 
@@ -40,27 +44,35 @@ usage: cargo xtask TASK
           resources: what programs hold in the server, beside what X-Resource says
   calibrate [--time-limit SECONDS] [KIND…]  measure private servers of all kinds (or these) here, at
           rest, and write the parameter files that come with the program; at most 360 s each
+  docs    update the generated parts of docs/REFERENCE.md and the outputs in README.md and docs/GUIDE.md that come
+          from recordings
   package [twice|try|aarch64]  make target/package: a static program in a .deb and a tarball, their checksums and a
           bill of materials, from a clean tree; twice: again from another folder, with the same bytes;
           try: install, use and remove the .deb in a fresh Debian without a compiler (as root);
           aarch64: check that the program compiles for that processor
   pictures [gallery]  make the pictures in docs/pictures; gallery: record five programs, and make their
           pages in docs/gallery
+  release check that versions, changelog and documents agree, build the packages, and try the publication; it tags
+          and publishes nothing
   size    lines of code, tests and comments by crate; fails where the product has grown by more than
           1,500 lines since what xtask/src/size.rs accepts
   test    install what is missing and run every test, unit and end to end
+  words   words of each document; fails over 900 in README.md or 15,000 in all
 ";
 
 /// Runs the task that the first of `arguments` names.
 pub fn task(arguments: &[String]) -> ExitCode {
     let done = match arguments.first().map(String::as_str) {
         Some("demo") => demo::demo(),
-        Some("bench" | "validate") => run::run(cargo_validation().args(arguments)),
+        Some("bench" | "validate") => results::keep(cargo_validation().args(arguments), arguments),
+        Some("docs") => docs::docs(),
         Some("calibrate") => calibrate::calibrate(&arguments[1..]),
         Some("package") => package::package(&arguments[1..]),
         Some("pictures") => pictures::pictures(&arguments[1..]),
+        Some("release") => release::release(),
         Some("size") => size::size(),
         Some("test") => test::test(&arguments[1..]),
+        Some("words") => words::print(),
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");
             Ok(())

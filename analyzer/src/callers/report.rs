@@ -1,4 +1,4 @@
-//! Callers of waits as data (docs/JSON.md).
+//! Callers of waits as data (docs/REFERENCE.md).
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! The report on episodes as data (docs/JSON.md).
+//! The report on episodes as data (docs/REFERENCE.md).
 
 mod blame;
 mod episode;

@@ -1,5 +1,4 @@
-//! The execution profile as a document: the JSON of `report --format json` (docs/JSON.md;
-//! docs/MODEL.md), from which the text is made as well.
+//! The execution profile as a document: the JSON of `report --format json` (docs/REFERENCE.md), from which the text is made as well.
 
 use serde::{Deserialize, Serialize};
 use x11prof_cost_model::{Brought, Clock};

@@ -1,5 +1,5 @@
 //! The resource profile as a document: the section `resources` of a report's JSON
-//! (docs/JSON.md).
+//! (docs/REFERENCE.md).
 
 use serde::{Deserialize, Serialize};
 use x11prof_trace::Timestamp;

@@ -1,4 +1,4 @@
-//! The round trips of a trace as a document (docs/JSON.md).
+//! The round trips of a trace as a document (docs/REFERENCE.md).
 
 use std::collections::BTreeMap;
 

@@ -19,7 +19,7 @@ use crate::server_time::share::Share;
 const WINDOW: usize = 1 << 16;
 const PARTS_LIMIT: usize = 8 * WINDOW;
 /// Steps of the fit. Few leave prices as they were. With many the noise of single runs decides, most of all
-/// for kinds that seldom come (docs/ACCURACY.md, "Is the division right?").
+/// for kinds that seldom come (validation/results).
 const STEPS: usize = 30;
 
 /// The weight of the factors before a window, as a share of the weight of its runs. Without it a kind that

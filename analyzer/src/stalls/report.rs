@@ -1,4 +1,4 @@
-//! The stalls as a document: the section `stalls` of a report's JSON (docs/JSON.md).
+//! The stalls as a document: the section `stalls` of a report's JSON (docs/REFERENCE.md).
 
 use std::collections::BTreeMap;
 

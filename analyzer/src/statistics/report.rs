@@ -1,4 +1,4 @@
-//! Message statistics as a document: the JSON of `stats --format json` (docs/JSON.md), from
+//! Message statistics as a document: the JSON of `stats --format json` (docs/REFERENCE.md), from
 //! which text and CSV are made as well.
 
 use std::collections::BTreeMap;

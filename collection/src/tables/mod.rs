@@ -1,4 +1,4 @@
-//! The tables of sessions as Parquet files (docs/TABLES.md): what is in them, writing, reading.
+//! The tables of sessions as Parquet files (docs/REFERENCE.md): what is in them, writing, reading.
 
 mod columns;
 mod read;

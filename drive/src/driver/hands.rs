@@ -17,7 +17,7 @@ const FIRST_WINDOW: Duration = Duration::from_secs(30);
 /// A later window comes within this time.
 const WINDOW: Duration = Duration::from_secs(5);
 /// A program is quiet after a rest of this length: two frames, after which no request belongs to the response
-/// (docs/EPISODES.md).
+/// (docs/CONCEPTS.md).
 const REST: Duration = Duration::from_millis(34);
 /// A program that is not quiet by then gets the next action all the same.
 const RESTLESS: Duration = Duration::from_secs(5);

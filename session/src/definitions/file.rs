@@ -79,7 +79,7 @@ enum AttributeEntry {
 }
 
 impl Definitions {
-    /// Reads definitions in TOML (docs/OPERATIONS.md).
+    /// Reads definitions in TOML (docs/REFERENCE.md).
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The user's own operations (docs/OPERATIONS.md): their file, their expressions, their effect on a request's
+//! The user's own operations (docs/REFERENCE.md): their file, their expressions, their effect on a request's
 //! operation.
 
 mod definition;

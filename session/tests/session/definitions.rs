@@ -6,16 +6,9 @@ use crate::harness::{Bytes, Display, GC, WINDOW};
 
 const VENDOR: u8 = 200;
 
-/// The example of docs/OPERATIONS.md.
+/// The definitions of docs/examples/operations.toml.
 fn example() -> Definitions {
-    let text = include_str!("../../../docs/OPERATIONS.md");
-    let toml = text
-        .split_once("```toml\n")
-        .and_then(|(_, rest)| rest.split_once("```"));
-    match toml.map(|(toml, _)| Definitions::parse(toml)) {
-        Some(Ok(definitions)) => definitions,
-        other => panic!("{other:?}"),
-    }
+    Definitions::parse(include_str!("../../../docs/examples/operations.toml")).unwrap()
 }
 
 fn with(definitions: Definitions) -> Display {

@@ -1,7 +1,7 @@
 //! Differences between an episode's parts and the program's own measurements.
 //!
 //! The kernel's clock of a thread begins before a switch to the thread, the record of the switch comes
-//! after it (docs/EPISODES.md). The two differ by the length of one switch, which is subtracted here for
+//! after it (docs/CONCEPTS.md). The two differ by the length of one switch, which is subtracted here for
 //! each switch. That length has to be small, and equal for all handlings where the processors are ours
 //! alone.
 

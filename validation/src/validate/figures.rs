@@ -1,5 +1,5 @@
 //! `cargo xtask validate figures [TRACE…]`: figures of recordings against those that a script of its own
-//! works out from the messages (`figures/recompute.py`, written from docs/FIGURES.md alone).
+//! works out from the messages (`figures/recompute.py`, written from docs/REFERENCE.md alone).
 
 use std::process::Command;
 

@@ -19,7 +19,7 @@ use super::{quantile, told};
 use xtask::packages::{DEMO, TEST, ensure};
 use xtask::run::{cargo, run};
 
-/// The bounds of docs/RELIABILITY.md: memory on the recorder's account, and the 99th percentile of an answer beyond
+/// The bounds of validation/results: memory on the recorder's account, and the 99th percentile of an answer beyond
 /// its usual one.
 const MEMORY: u64 = 64 << 20;
 const LATER_MS: f64 = 20.0;

@@ -8,7 +8,7 @@ use crate::plain::plain;
 use crate::table::Table;
 use crate::units::duration;
 
-/// Replies that xterm waits for before it shows something (docs/RECORDER.md).
+/// Replies that xterm waits for before it shows something (validation/results).
 const XTERM: f64 = 260.0;
 
 /// The report for people.

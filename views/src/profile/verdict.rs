@@ -215,7 +215,7 @@ pub(crate) fn basis_word(of: Basis) -> &'static str {
 }
 
 /// The percentage points by which prices put a program's shares off: the largest of its five most expensive requests, in the
-/// median of 28 programs on each of four kinds of server (docs/ACCURACY.md).
+/// median of 28 programs on each of four kinds of server (validation/results).
 const SHARES_OFF: u32 = 10;
 
 /// The source of the server's time, of any page.

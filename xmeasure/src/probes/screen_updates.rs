@@ -79,7 +79,7 @@ impl ScreenUpdates {
         let half = small.unseen + small.beyond.centre / 2.0;
         let at_once = is_at_once(&self.small, server, times, half)?;
         let interval = interval(&self.small, server, small.beyond.centre)?;
-        // A server that updates at each rest: its updates are worth nothing to a price (docs/ACCURACY.md).
+        // A server that updates at each rest: its updates are worth nothing to a price (validation/results).
         if interval.is_zero() {
             return Ok(None);
         }

@@ -10,12 +10,11 @@ use crate::run::{output, run};
 const MAINTAINER: &str = "The x11prof developers <x11prof@packages.invalid>";
 
 const DESCRIPTION: &str = "\
-profiler for X11: what programs, display server and network take
- x11prof records what a program and its display server say to each other and
- the kernel's record of who ran when. It tells which requests cost the server
- time, which replies the program waits for, which actions of the user took
- long and what took the time, and what all of it would be on another server or
- over another network. The program is not changed.";
+profiler for X11: time in programs, display server and network
+ x11prof records what a program and its X server send, and when the kernel runs
+ them. It shows which requests cost the server time, which replies the program
+ waits for, which user actions were slow and why, and what all of it would take
+ on another server or over another network. The program is not changed.";
 
 const LICENCES: &str = "\
 License: MIT

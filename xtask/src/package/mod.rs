@@ -191,7 +191,7 @@ fn git(tree: &Path) -> Command {
 }
 
 /// The version of the workspace.
-fn version(tree: &Path) -> Result<String, String> {
+pub(crate) fn version(tree: &Path) -> Result<String, String> {
     let text = files::read(&tree.join("Cargo.toml"))?;
     let mut lines = text.lines();
     let version = lines.find_map(|line| line.strip_prefix("version = "));

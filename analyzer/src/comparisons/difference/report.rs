@@ -1,4 +1,4 @@
-//! Changes between two versions, as a document (docs/JSON.md).
+//! Changes between two versions, as a document (docs/REFERENCE.md).
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};

@@ -56,7 +56,7 @@ struct WhenEntry {
 }
 
 impl EventDefinitions {
-    /// Reads the text of a file (docs/EPISODES.md).
+    /// Reads the text of a file (docs/REFERENCE.md).
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The latencies of played actions as data (docs/JSON.md).
+//! The latencies of played actions as data (docs/REFERENCE.md).
 
 use serde::Serialize;
 

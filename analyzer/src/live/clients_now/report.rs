@@ -1,4 +1,4 @@
-//! Current activity of the clients, as a document (docs/JSON.md).
+//! Current activity of the clients, as a document (docs/REFERENCE.md).
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 """Figures of a recording worked out again: from the lines of `x11prof dump --format json` and the definitions in
-docs/FIGURES.md alone. Prints what differs from the pages; exit status 1 where something does.
+docs/REFERENCE.md alone. Prints what differs from the pages; exit status 1 where something does.
 
 recompute.py X11PROF TRACE..."""
 
