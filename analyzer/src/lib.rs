@@ -79,7 +79,7 @@ pub use live::clients_now::report::{
 pub use live::clients_now::{ClientsNow, NowOptions};
 pub use pipeline::live_pass::{Follows, LivePass};
 pub use pipeline::start_up::{StartUpParts, StartUpReport};
-pub use pipeline::{Observation, Pipeline, Seen};
+pub use pipeline::{HandledRequest, Observation, Pipeline, Seen};
 pub use profile::groups::By;
 pub use profile::partition::PartitionReport;
 pub use profile::pricing::Pricer;
@@ -122,6 +122,7 @@ pub use statistics::report::{
     StatisticsReport,
 };
 pub use statistics::{Category, MessageStatistics, Statistics};
+pub use text::label::client_name;
 pub use text::pattern::matches as name_matches;
 pub use text::units::percent;
 pub use threads::thread_states::Step;

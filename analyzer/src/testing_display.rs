@@ -2,10 +2,11 @@
 
 use x11prof_cost_model::ServerParameters;
 use x11prof_trace::{
-    Block, ConnectionId, Control, Direction, Opened, Record, Switch, SwitchKind, Timestamp,
+    Block, ConnectionId, Control, Direction, HandlerTime, Opened, Record, Switch, SwitchKind,
+    Timestamp,
 };
 
-use crate::testing::{SERVER_PID, Synthetic};
+use crate::testing::{BASE, SERVER_PID, Synthetic};
 
 /// The record of a second in the trace's time.
 const START: u64 = 1_000_000_000;
@@ -51,6 +52,42 @@ impl Display {
             }
         }
         display
+    }
+
+    /// A display whose server reports handler times; each client has resource ids of its own.
+    pub(crate) fn timed() -> Display {
+        let mut display = Display::new();
+        for record in &mut display.records {
+            if let Record::Block(block) = record
+                && block.direction == Direction::ToClient
+            {
+                let mut bytes = block.bytes.to_vec();
+                let base = block.connection.0 * BASE;
+                bytes[12..16].copy_from_slice(&base.to_le_bytes());
+                block.bytes = bytes.into();
+            }
+        }
+        let timing = Record::Control(
+            at(0.0),
+            Control::Timing {
+                pid: SERVER_PID,
+                why: None,
+            },
+        );
+        // After the server, before the clients.
+        display.records.insert(2, timing);
+        display
+    }
+
+    /// The server's handler took this long for a client's request.
+    pub(crate) fn handled(&mut self, client: u32, ms: f64, sequence: u16, nanos: u64) {
+        self.records.push(Record::HandlerTimes(vec![HandlerTime {
+            start: at(ms),
+            took_ns: nanos,
+            client: client as u16,
+            sequence,
+            count: 1,
+        }]));
     }
 
     pub(crate) fn control(&mut self, ms: f64, control: Control) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use x11prof_analyzer::{Episode, EpisodeOptions, Episodes, Observation, Stalls};
+use x11prof_analyzer::{Episode, EpisodeOptions, Episodes, Observation, Stalls, client_name};
 use x11prof_cost_model::Substitutions;
 use x11prof_trace::{ConnectionId, Control, Started};
 
@@ -149,10 +149,7 @@ fn took_long(
 }
 
 fn name(names: &BTreeMap<ConnectionId, String>, client: ConnectionId) -> String {
-    match names.get(&client) {
-        Some(name) => format!("{name} (client {})", client.0),
-        None => format!("client {}", client.0),
-    }
+    client_name(names.get(&client).map(String::as_str), client)
 }
 
 #[cfg(test)]

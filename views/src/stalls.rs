@@ -41,9 +41,11 @@ pub fn text(report: &StallsReport, page: &Page) -> String {
 }
 
 fn line(stall: &StallLine) -> String {
-    let ran = stall.ran_ms.map_or_else(String::new, |ran| {
-        format!(", of which it ran {}", duration(ran))
-    });
+    let ran = match (stall.handlers_ms, stall.ran_ms) {
+        (Some(handlers), _) => format!(", whose requests took {}", duration(handlers)),
+        (None, Some(ran)) => format!(", of which it ran {}", duration(ran)),
+        (None, None) => String::new(),
+    };
     let client = plain(&stall.client);
     let held = match (stall.how.as_str(), &stall.request) {
         ("grabbed", _) => format!("grabbed by {client}"),

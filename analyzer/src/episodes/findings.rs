@@ -19,7 +19,7 @@ use super::tree::Tree;
 use super::user::instances::Instances;
 use crate::pipeline::Observation;
 use crate::statistics::distribution::Distribution;
-use crate::text::label::Label;
+use crate::text::label::{Label, client_name};
 use crate::threads::thread_states::Step;
 
 /// Episodes kept one by one at most: the longest.
@@ -167,10 +167,7 @@ impl Findings {
             self.connected.insert(opened.connection, time);
         }
         if self.names.len() < MAX_NAMES {
-            let name = match &opened.name {
-                Some(name) => format!("{name} (client {})", opened.connection.0),
-                None => format!("client {}", opened.connection.0),
-            };
+            let name = client_name(opened.name.as_deref(), opened.connection);
             self.names.insert(opened.connection, name);
             if let Some(name) = &opened.name {
                 self.programs.insert(opened.connection, name.clone());

@@ -32,11 +32,14 @@ pub(crate) struct Landmark {
 #[derive(Debug, Default)]
 pub(crate) struct Landmarks(FxHashMap<Label, Landmark>);
 
-/// INP's three phases of an episode: input delay, processing, presentation delay.
+/// INP's three phases of an episode: input delay, processing with the effects on other clients, presentation delay. They
+/// add up to the latency.
 pub(crate) fn phases(episode: &Episode) -> [u64; 3] {
     let delay = episode.parts.of(Owner::Waiting);
     let presentation = episode.presentation;
-    let rest = episode.of_client() - delay - presentation;
+    let rest = episode
+        .latency()
+        .saturating_sub(delay.saturating_add(presentation));
     [delay, rest, presentation]
 }
 

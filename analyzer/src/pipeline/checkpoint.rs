@@ -86,6 +86,7 @@ pub(crate) fn tell(session: &mut Session, existing: &Existing) {
                 instance: window.instance.as_deref().map(Box::from),
                 class: window.class.as_deref().map(Box::from),
                 first_title: title.clone(),
+                is_utf8: false,
                 title,
             },
         });

@@ -2,10 +2,11 @@
 //! hands in the records differs.
 
 mod checkpoint;
+mod derived_state;
 pub(crate) mod device_grabs;
 pub(crate) mod elapsed;
 mod emulated_link;
-mod facts;
+mod handled_requests;
 pub(crate) mod live_pass;
 mod observation;
 mod reorder;
@@ -25,12 +26,12 @@ use x11prof_trace::{
     Block, ConnectionId, Control, Direction, Joined, Part, Reader, Record, Timestamp, TraceError,
 };
 
+use crate::pipeline::derived_state::DerivedState;
 use crate::pipeline::emulated_link::EmulatedLink;
-use crate::pipeline::facts::Facts;
 use crate::pipeline::reorder::ReorderBuffer;
 use crate::pipeline::request_stacks::RequestStacks;
 use crate::threads::watched::WatchedThreads;
-pub use observation::Observation;
+pub use observation::{HandledRequest, Observation};
 pub use seen::Seen;
 
 /// Connections followed at once, at most. An X server takes 2048 clients at most
@@ -69,7 +70,7 @@ pub struct Pipeline {
     extensions: Extensions,
     session: Session,
     link: EmulatedLink,
-    facts: Facts,
+    derived: DerivedState,
     stacks: RequestStacks,
     /// True once the trace has no more records.
     over: bool,
@@ -99,7 +100,7 @@ impl Pipeline {
             extensions: Extensions::new(),
             session,
             link: EmulatedLink::default(),
-            facts: Facts::default(),
+            derived: DerivedState::default(),
             stacks: RequestStacks::default(),
             over: false,
             follows_changes: false,
@@ -159,7 +160,7 @@ impl Pipeline {
     pub(crate) fn next(&mut self, mut on: impl FnMut(&Observation<'_>)) -> Option<Record> {
         let Some(record) = self.order.next() else {
             if self.over {
-                self.facts.end(&mut on);
+                self.derived.end(&mut on);
             }
             return None;
         };
@@ -174,10 +175,10 @@ impl Pipeline {
             Record::Block(block) => self.block(block, on),
             Record::Control(time, control) => {
                 self.control(control);
-                let facts = &mut self.facts;
-                facts.hand_on(&Observation::Control(*time, control), on);
+                let derived = &mut self.derived;
+                derived.dispatch(&Observation::Control(*time, control), on);
                 self.threads.control(*time, control, |steps| {
-                    facts.hand_on(&Observation::Switches(steps), on);
+                    derived.dispatch(&Observation::Switches(steps), on);
                 });
                 // Afterwards, so that an analysis can still tell what it ends.
                 if let Control::Closed { connection, .. } = control
@@ -190,11 +191,11 @@ impl Pipeline {
                     });
                 }
             }
-            Record::HandlerTimes(times) => self.facts.hand_on(&Observation::Handled(times), on),
+            Record::HandlerTimes(times) => self.derived.dispatch(&Observation::Handled(times), on),
             Record::Schedule(switches) => {
-                let facts = &mut self.facts;
+                let derived = &mut self.derived;
                 self.threads.switches(switches, |steps| {
-                    facts.hand_on(&Observation::Switches(steps), on);
+                    derived.dispatch(&Observation::Switches(steps), on);
                 });
             }
         }
@@ -349,13 +350,13 @@ impl Pipeline {
         client.seen[way] = Some(block.offset.saturating_add(u64::from(block.wire_len)));
 
         let at_server = self.link.at_server(block);
-        let facts = &mut self.facts;
-        facts.round_trips.read(block, at_server);
-        facts.hand_on(&Observation::BlockStart(block), on);
+        let derived = &mut self.derived;
+        derived.round_trips.read(block, at_server);
+        derived.dispatch(&Observation::BlockStart(block), on);
         let (session, follows) = (&mut self.session, self.follows_changes);
         let stacks = &mut self.stacks;
         // The changes of the screen, the requests of a starting client, and those with stacks, are followed one by one.
-        let one_by_one = follows || facts.start_ups.is_any_starting() || stacks.any();
+        let one_by_one = follows || derived.start_ups.is_any_starting() || stacks.any();
         let together = self.takes_together && !one_by_one;
         let together = together.then_some(x11prof_session::only_draws as fn(u8) -> bool);
         client.connection.take_together(together);
@@ -395,7 +396,9 @@ impl Pipeline {
                             .and_then(|ids| stacks.of(ids.first, request.sequence)),
                         _ => None,
                     };
-                    let answer = facts.round_trips.message(block, at_server, &message, times);
+                    let answer = derived
+                        .round_trips
+                        .message(block, at_server, &message, times);
                     let seen = Observation::Message(Seen {
                         connection: block.connection,
                         time: block.time,
@@ -406,15 +409,15 @@ impl Pipeline {
                         target,
                         stack,
                         answer: answer.as_ref(),
-                        starting: facts.start_ups.is_starting(block.connection),
+                        starting: derived.start_ups.is_starting(block.connection),
                         changed: changed.as_ref(),
                         extensions,
                         session,
                     });
-                    facts.hand_on(&seen, on);
+                    derived.dispatch(&seen, on);
                 },
             );
         }
-        facts.hand_on(&Observation::BlockEnd(block), on);
+        derived.dispatch(&Observation::BlockEnd(block), on);
     }
 }

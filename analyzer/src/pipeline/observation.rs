@@ -1,5 +1,6 @@
 //! The facts of a trace as a pass hands them to analyses.
 
+use x11prof_protocol::Symbol;
 use x11prof_session::Session;
 use x11prof_trace::{Block, ConnectionId, Control, HandlerTime, Timestamp};
 
@@ -7,6 +8,21 @@ use crate::pipeline::device_grabs::DeviceGrab;
 use crate::pipeline::seen::Seen;
 use crate::pipeline::start_up::StartUpReport;
 use crate::threads::thread_states::Step;
+
+/// A request that the server has handled, or some equal ones in a row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct HandledRequest {
+    /// The client.
+    pub connection: ConnectionId,
+    /// The name of the request.
+    pub request: Symbol,
+    /// The time at which the client sent the request.
+    pub sent: Timestamp,
+    /// The time at which the server's handler began.
+    pub start: Timestamp,
+    /// Nanoseconds in the handler.
+    pub nanos: f64,
+}
 
 /// A fact of the trace, handed to analyses in the order of time.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +46,8 @@ pub enum Observation<'a> {
     Switches(&'a [Step]),
     /// Times of the server's handlers since the message before.
     Handled(&'a [HandlerTime]),
+    /// A request met the time of its handler: its server time in a recording whose server reports handler times.
+    HandledRequest(&'a HandledRequest),
     /// The server changed hands: who has grabbed it now.
     Grabbed(Timestamp, Option<ConnectionId>),
     /// A device changed hands, or a grab was refused.

@@ -8,7 +8,7 @@ use super::groups::GroupKey;
 use crate::pipeline::{Observation, Seen};
 use crate::recording::recorded_server::recorded_server;
 use crate::server_time::{
-    Divided, Division, Evidence, Rate, RequestId, Share, Source, UnclaimedRuns, Work,
+    Attribution, AttributionKey, Evidence, Rate, RequestId, Share, Source, UnattributedRuns, Work,
 };
 use x11prof_server_model::{Charge, ClientId, TransportPart};
 
@@ -24,7 +24,7 @@ pub(super) struct Key {
     pub(super) client: Option<ClientId>,
 }
 
-impl Divided for Key {
+impl AttributionKey for Key {
     /// A request costs the same in whatever group and whosever it is.
     fn kind(self) -> Key {
         let request = self.request.filter(|_| self.part.is_none());
@@ -57,9 +57,9 @@ pub(super) struct Measuring {
     /// The server that is priced.
     priced: ServerIdentity,
     transport: TransportPrices,
-    division: Option<Division<Key>>,
-    /// A division that needs the times of handlers.
-    held: Option<Division<Key>>,
+    attribution: Option<Attribution<Key>>,
+    /// An attribution that needs the times of handlers.
+    held: Option<Attribution<Key>>,
     /// True where a message of the present block was charged.
     charged: bool,
     /// The sum of all shares that were handed out.
@@ -72,7 +72,7 @@ impl Measuring {
             basis: BasisOption::default(),
             priced,
             transport,
-            division: None,
+            attribution: None,
             held: None,
             charged: false,
             credited: Share::default(),
@@ -92,7 +92,7 @@ impl Measuring {
         group: Option<GroupKey>,
     ) {
         use TransportPart::{Cold, Error, Event, Own, Read, Reply, Setup, Update, Wakeup};
-        let Some(division) = &mut self.division else {
+        let Some(attribution) = &mut self.attribution else {
             return;
         };
         let key = |request, part| Key {
@@ -120,9 +120,9 @@ impl Measuring {
                     price,
                     question: seen.and_then(question),
                 };
-                match division.is_timed() {
-                    true => division.timed_request(work, (ConnectionId(client.0), *sequence), 1),
-                    false => division.work(work, 1),
+                match attribution.is_timed() {
+                    true => attribution.timed_request(work, (ConnectionId(client.0), *sequence), 1),
+                    false => attribution.work(work, 1),
                 }
                 self.charged = true;
             }
@@ -137,21 +137,21 @@ impl Measuring {
                     price,
                     question: None,
                 };
-                division.work(work(Some(Read), Some(alike.read.time)), alike.times);
-                if alike.cold.time > Micros::ZERO && !division.is_timed() {
-                    division.work(work(None, Some(alike.cold.time)), alike.times);
+                attribution.work(work(Some(Read), Some(alike.read.time)), alike.times);
+                if alike.cold.time > Micros::ZERO && !attribution.is_timed() {
+                    attribution.work(work(None, Some(alike.cold.time)), alike.times);
                 }
                 let price = known.then_some(alike.price.server.time);
                 let first = (ConnectionId(alike.client.0), alike.sequence);
-                division.timed_request(work(None, price), first, alike.times);
+                attribution.timed_request(work(None, price), first, alike.times);
                 self.charged = true;
             }
             Charge::Failed {
                 request,
                 correction: Some((was, now)),
                 ..
-            } if !division.is_timed() => {
-                division.corrected(key(Some(*request), None), now.time - was.time);
+            } if !attribution.is_timed() => {
+                attribution.corrected(key(Some(*request), None), now.time - was.time);
             }
             Charge::Transport {
                 time,
@@ -162,9 +162,9 @@ impl Measuring {
             } => {
                 let came = match part {
                     // Where runs are known, each has its own wakeup.
-                    Wakeup if division.source() == Source::Switches => return,
+                    Wakeup if attribution.source() == Source::Switches => return,
                     // A handler's time holds what is cold for it.
-                    Cold if division.is_timed() => return,
+                    Cold if attribution.is_timed() => return,
                     Wakeup | Read | Cold | Setup => Evidence::In,
                     Reply | Error | Update => Evidence::Answer,
                     Event => Evidence::Event,
@@ -180,7 +180,7 @@ impl Measuring {
                     price: Some(server.time),
                     question: seen.filter(|_| is_answer).and_then(question),
                 };
-                division.work(work, 1);
+                attribution.work(work, 1);
                 self.charged |= came == Evidence::In;
             }
             _ => {}
@@ -196,31 +196,31 @@ impl Measuring {
         match observation {
             Observation::Control(time, control) => self.control(time.as_nanos(), control, credit),
             Observation::Switches(steps) => {
-                if let Some(division) = &mut self.division {
-                    division.steps(steps);
+                if let Some(attribution) = &mut self.attribution {
+                    attribution.steps(steps);
                 }
             }
             Observation::Handled(times) => {
-                if let Some(division) = &mut self.division {
-                    division.handled(times);
+                if let Some(attribution) = &mut self.attribution {
+                    attribution.handled(times);
                 }
             }
             Observation::Message(seen) if matches!(seen.message, Message::ServerSetup(_)) => {
                 let client = ClientId(seen.connection.0);
-                if let Some(division) = &mut self.division
+                if let Some(attribution) = &mut self.attribution
                     && let Some(ids) = seen.session.ids_of(client)
                 {
-                    division.accepted(seen.connection, (ids.first, ids.mask));
+                    attribution.accepted(seen.connection, (ids.first, ids.mask));
                 }
             }
             Observation::BlockStart(_) => self.charged = false,
             Observation::Lost(block) | Observation::BlockEnd(block) => {
                 let time = block.time.as_nanos();
-                if let Some(division) = &mut self.division
+                if let Some(attribution) = &mut self.attribution
                     && block.direction == x11prof_trace::Direction::ToServer
                     && !self.charged
                 {
-                    division.work(call(time, None), 1);
+                    attribution.work(call(time, None), 1);
                 }
                 self.settle(time, credit);
             }
@@ -238,51 +238,51 @@ impl Measuring {
                     BasisOption::Measured | BasisOption::Timed => true,
                     BasisOption::Model => false,
                 };
-                self.division = server.pid.filter(|_| wants).map(Division::of);
+                self.attribution = server.pid.filter(|_| wants).map(Attribution::of);
             }
             Control::Capture { pid, capture, .. } => {
-                if let Some(division) = &mut self.division
-                    && division.server() == *pid
+                if let Some(attribution) = &mut self.attribution
+                    && attribution.server() == *pid
                 {
-                    division.captured(capture == "switches");
+                    attribution.captured(capture == "switches");
                 }
             }
             Control::CpuTime(reading) => {
-                if let Some(division) = &mut self.division
-                    && division.server() == reading.pid
+                if let Some(attribution) = &mut self.attribution
+                    && attribution.server() == reading.pid
                 {
-                    division.clock(time, reading.cpu_ns);
+                    attribution.clock(time, reading.cpu_ns);
                 }
             }
             // Which request the server was at, the times of messages do not tell over an emulated link.
             Control::Network(_) if self.basis == BasisOption::Auto => {
-                self.held = self.division.take();
+                self.held = self.attribution.take();
             }
             Control::Timing { pid, why: None } if self.basis != BasisOption::Measured => {
-                let division = self.held.take().or_else(|| self.division.take());
-                self.division = division.map(|mut division| {
-                    if division.server() == *pid {
-                        division.time_handlers();
+                let attribution = self.held.take().or_else(|| self.attribution.take());
+                self.attribution = attribution.map(|mut attribution| {
+                    if attribution.server() == *pid {
+                        attribution.time_handlers();
                     }
-                    division
+                    attribution
                 });
             }
             Control::Attached {} => {
-                if let Some(division) = &mut self.division {
-                    division.told_by_server();
+                if let Some(attribution) = &mut self.attribution {
+                    attribution.told_by_server();
                 }
             }
             Control::Existing(existing) => {
-                if let Some(division) = &mut self.division {
+                if let Some(attribution) = &mut self.attribution {
                     for client in &existing.clients {
-                        division.accepted(client.connection, (client.first, client.mask));
+                        attribution.accepted(client.connection, (client.first, client.mask));
                     }
                 }
             }
             Control::Opened(_) => self.connection(time, None),
             Control::Closed { connection, .. } => {
-                if let Some(division) = &mut self.division {
-                    division.gone(*connection);
+                if let Some(attribution) = &mut self.attribution {
+                    attribution.gone(*connection);
                 }
                 let sleep = self.transport.sleep();
                 let price = sleep.connection(Micros::ZERO).time;
@@ -295,14 +295,14 @@ impl Measuring {
 
     /// A client comes or goes.
     fn connection(&mut self, time: u64, price: Option<Micros>) {
-        if let Some(division) = &mut self.division {
-            division.work(call(time, price), 1);
+        if let Some(attribution) = &mut self.attribution {
+            attribution.work(call(time, price), 1);
         }
     }
 
     /// Divides the runs that were over by `now`; all until then has been observed.
     pub(super) fn settle(&mut self, now: u64, mut credit: impl FnMut(Key, Share)) {
-        let Some(division) = &mut self.division else {
+        let Some(attribution) = &mut self.attribution else {
             return;
         };
         let transport = &self.transport;
@@ -316,7 +316,7 @@ impl Measuring {
             ..by.unwrap_or(CONNECTION)
         };
         let credited = &mut self.credited;
-        division.settle(now, wakeup, woken, |key, share| {
+        attribution.settle(now, wakeup, woken, |key, share| {
             *credited += share;
             credit(key, share);
         });
@@ -324,8 +324,8 @@ impl Measuring {
 
     /// The trace is over.
     pub(super) fn end(&mut self, credit: impl FnMut(Key, Share)) {
-        if let Some(division) = &mut self.division {
-            division.end();
+        if let Some(attribution) = &mut self.attribution {
+            attribution.end();
         }
         let mut credit = credit;
         self.settle(u64::MAX, &mut credit);
@@ -335,16 +335,16 @@ impl Measuring {
     /// Takes what comes after the part that is reported: the rate from switches to the clock is the whole
     /// recording's.
     pub(super) fn after(&mut self, observation: &Observation<'_>) {
-        let Some(division) = &mut self.division else {
+        let Some(attribution) = &mut self.attribution else {
             return;
         };
-        division.stop();
+        attribution.stop();
         match observation {
-            Observation::Switches(steps) => division.steps(steps),
+            Observation::Switches(steps) => attribution.steps(steps),
             Observation::Control(time, Control::CpuTime(reading))
-                if division.server() == reading.pid =>
+                if attribution.server() == reading.pid =>
             {
-                division.clock(time.as_nanos(), reading.cpu_ns);
+                attribution.clock(time.as_nanos(), reading.cpu_ns);
             }
             _ => {}
         }
@@ -353,37 +353,39 @@ impl Measuring {
     /// Divides all runs that are over, for a report.
     pub(super) fn finish(&mut self, mut credit: impl FnMut(Key, Share)) {
         let Measuring {
-            division, credited, ..
+            attribution,
+            credited,
+            ..
         } = self;
-        if let Some(division) = division {
-            division.finish(|key, share| {
+        if let Some(attribution) = attribution {
+            attribution.finish(|key, share| {
                 *credited += share;
                 credit(key, share);
             });
         }
     }
 
-    /// The runs that wait for their division, as they would be divided now.
+    /// The runs that wait for their attribution, as they would be divided now.
     pub(super) fn pending(&self) -> Vec<(Key, Share)> {
-        self.division
+        self.attribution
             .as_ref()
-            .map(Division::pending)
+            .map(Attribution::pending)
             .unwrap_or_default()
     }
 
     /// The rate from shares to the kernel's time; `None` where nothing is measured.
     pub(super) fn rate(&self) -> Option<Rate> {
-        self.division.as_ref()?.rate(self.credited)
+        self.attribution.as_ref()?.rate(self.credited)
     }
 
     /// True where the server's handlers tell their times.
     pub(super) fn is_timed(&self) -> bool {
-        self.division.as_ref().is_some_and(Division::is_timed)
+        self.attribution.as_ref().is_some_and(Attribution::is_timed)
     }
 
     /// The server's run time by switches and by clock, where they differ.
     pub(super) fn doubt(&self) -> Option<(Micros, Micros)> {
-        self.division.as_ref()?.doubt()
+        self.attribution.as_ref()?.doubt()
     }
 
     /// True where measured times of another server may be carried over, since nothing is measured here.
@@ -392,9 +394,10 @@ impl Measuring {
     }
 
     /// Runs for nobody, and what the server's other threads ran; `None` where runs are not known.
-    pub(super) fn own(&self) -> Option<(UnclaimedRuns, Share)> {
-        let division = self.division.as_ref()?;
-        (division.source() == Source::Switches).then(|| (division.uncalled(), division.threads()))
+    pub(super) fn own(&self) -> Option<(UnattributedRuns, Share)> {
+        let attribution = self.attribution.as_ref()?;
+        (attribution.source() == Source::Switches)
+            .then(|| (attribution.unattributed(), attribution.threads()))
     }
 
     /// The measuring with its settings, and with counts and times from now on.
@@ -406,8 +409,8 @@ impl Measuring {
     /// Starts counts and times afresh.
     pub(super) fn start_afresh(&mut self) {
         self.credited = Share::default();
-        if let Some(division) = &mut self.division {
-            division.start_afresh();
+        if let Some(attribution) = &mut self.attribution {
+            attribution.start_afresh();
         }
     }
 }

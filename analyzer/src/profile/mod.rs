@@ -209,7 +209,7 @@ impl Profile {
         self.measuring.after(observation);
     }
 
-    /// Looks at the profile of a recording that goes on: with what waits for its division as it would be
+    /// Looks at the profile of a recording that goes on: with what waits for its attribution as it would be
     /// divided now.
     pub(crate) fn now<R>(&mut self, look: impl FnOnce(&Profile) -> R) -> R {
         let (pending, runs) = (self.measuring.pending(), self.sums.runs);
@@ -391,8 +391,8 @@ impl Profile {
     /// The server's runs for nobody so far, where they are measured.
     pub(crate) fn own_share(&self) -> Share {
         let own = self.measuring.own();
-        own.map_or_else(Share::default, |(uncalled, threads)| {
-            uncalled.share + threads
+        own.map_or_else(Share::default, |(unattributed, threads)| {
+            unattributed.share + threads
         })
     }
 
@@ -414,9 +414,9 @@ impl Profile {
             return carried.map_or(line, |carried| carried.part(part, line));
         };
         match (part, self.measuring.own()) {
-            (TransportPart::Own, Some((uncalled, threads))) => TransportLine {
-                count: uncalled.runs,
-                server: Cost::exact(rate.time(uncalled.share + threads)),
+            (TransportPart::Own, Some((unattributed, threads))) => TransportLine {
+                count: unattributed.runs,
+                server: Cost::exact(rate.time(unattributed.share + threads)),
                 ..line
             },
             // Requests have what is cold of them.

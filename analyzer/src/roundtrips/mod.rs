@@ -18,6 +18,7 @@ use crate::episodes::Episode;
 use crate::pipeline::start_up::StartUpReport;
 use crate::pipeline::{Observation, Seen};
 use crate::round_trips::{Answer, AnswerKind};
+use crate::text::label::client_name;
 use crate::text::pattern::means;
 pub use insights::TRIED;
 use insights::{Context, Insights};
@@ -171,9 +172,7 @@ impl RoundTrips {
 
     /// A client's name and number.
     fn client(&self, id: ConnectionId) -> String {
-        match self.clients.get(&id).and_then(|one| one.name.as_ref()) {
-            Some(name) => format!("{name} (client {})", id.0),
-            None => format!("client {}", id.0),
-        }
+        let client = self.clients.get(&id);
+        client_name(client.and_then(|one| one.name.as_deref()), id)
     }
 }

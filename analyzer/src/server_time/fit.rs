@@ -27,7 +27,7 @@ const STEPS: usize = 30;
 const PRIOR: f64 = 0.1;
 
 /// Work that can be divided.
-pub(crate) trait Divided: Copy + Eq + Hash {
+pub(crate) trait AttributionKey: Copy + Eq + Hash {
     /// The kind: prices of one kind may all be wrong by one factor.
     fn kind(self) -> Self;
 }
@@ -56,7 +56,7 @@ pub(super) struct Fit<K> {
     kinds_of_runs: usize,
 }
 
-impl<K: Divided> Fit<K> {
+impl<K: AttributionKey> Fit<K> {
     pub(super) fn new() -> Fit<K> {
         Fit {
             runs: Vec::new(),
@@ -169,10 +169,10 @@ impl<K: Divided> Fit<K> {
 mod tests {
     use x11prof_cost_model::Micros;
 
-    use super::{Divided, Fit, WINDOW};
+    use super::{AttributionKey, Fit, WINDOW};
     use crate::server_time::share::Share;
 
-    impl Divided for u32 {
+    impl AttributionKey for u32 {
         fn kind(self) -> u32 {
             self
         }
@@ -220,7 +220,7 @@ mod tests {
     fn many_keys_of_a_kind_are_one_in_the_window() {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         struct Keyed(u32, usize);
-        impl Divided for Keyed {
+        impl AttributionKey for Keyed {
             fn kind(self) -> Keyed {
                 Keyed(self.0, 0)
             }

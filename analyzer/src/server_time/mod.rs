@@ -2,15 +2,16 @@
 //! was for.
 //!
 //! The kernel says when the server ran (`server_runs`). What had come for it by then says for whom
-//! (`division`). Prices only divide within a run, so that the total is the kernel's on every machine.
+//! (`attribution`). Prices only divide within a run, so that the total is the kernel's on every machine.
 
-mod division;
+mod attribution;
 mod fit;
 pub(crate) mod server_runs;
 mod share;
 mod timed;
 
-pub(crate) use division::{Division, Evidence, RequestId, Source, UnclaimedRuns, Work};
-pub(crate) use fit::Divided;
+pub(crate) use attribution::{Attribution, Evidence, RequestId, Source, UnattributedRuns, Work};
+pub(crate) use fit::AttributionKey;
 pub use share::Basis;
 pub(crate) use share::{Rate, Share};
+pub(crate) use timed::{Match, Timed};

@@ -7,14 +7,14 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::SequenceNumber;
-use x11prof_trace::{ConnectionId, HandlerTime};
+use x11prof_trace::{ConnectionId, HandlerTime, Timestamp};
 
 /// Requests, or times, of one client that wait for each other, at most. Older ones have lost their partners.
 const WAITING_LIMIT: u64 = 1 << 16;
 
 /// Requests that wait for their handlers' times, and times that wait for their requests.
 #[derive(Debug)]
-pub(super) struct Timed<K> {
+pub(crate) struct Timed<K> {
     /// The client's index in the server, of each connection.
     indices: FxHashMap<ConnectionId, u16>,
     clients: FxHashMap<u16, Client<K>>,
@@ -47,9 +47,9 @@ impl<K> Waiting<K> {
 }
 
 /// A match of requests with a time, or the failure of a match.
-pub(super) enum Match<K> {
-    /// The handlers of requests with this key took these nanoseconds.
-    Timed(K, f64),
+pub(crate) enum Match<K> {
+    /// The handlers of requests with this key took these nanoseconds, from this time on.
+    Timed(K, f64, Timestamp),
     /// The times of so many requests have been lost.
     Untimed(K, u64),
     /// The nanoseconds were for requests that are not in the trace.
@@ -57,7 +57,7 @@ pub(super) enum Match<K> {
 }
 
 impl<K: Copy> Timed<K> {
-    pub(super) fn new() -> Timed<K> {
+    pub(crate) fn new() -> Timed<K> {
         Timed {
             indices: FxHashMap::default(),
             clients: FxHashMap::default(),
@@ -65,7 +65,7 @@ impl<K: Copy> Timed<K> {
     }
 
     /// The server gave `connection` these resource ids. A client with the same index before is gone.
-    pub(super) fn accepted(
+    pub(crate) fn accepted(
         &mut self,
         connection: ConnectionId,
         (first, mask): (u32, u32),
@@ -81,13 +81,13 @@ impl<K: Copy> Timed<K> {
         }
     }
 
-    pub(super) fn closed(&mut self, connection: ConnectionId) {
+    pub(crate) fn closed(&mut self, connection: ConnectionId) {
         // Requests that the server still handles come before the next client with the index.
         self.indices.remove(&connection);
     }
 
     /// Takes so many equal requests, the first of this number; false if their client cannot be told in the server.
-    pub(super) fn requests(
+    pub(crate) fn requests(
         &mut self,
         (connection, first): (ConnectionId, SequenceNumber),
         times: u64,
@@ -109,7 +109,7 @@ impl<K: Copy> Timed<K> {
     }
 
     /// Takes the time of handlers, of which `nanos` were on a processor.
-    pub(super) fn handled(&mut self, time: &HandlerTime, nanos: u64, on: &mut dyn FnMut(Match<K>)) {
+    pub(crate) fn handled(&mut self, time: &HandlerTime, nanos: u64, on: &mut dyn FnMut(Match<K>)) {
         let Some(client) = self
             .clients
             .get_mut(&time.client)
@@ -123,7 +123,7 @@ impl<K: Copy> Timed<K> {
     }
 
     /// Requests and times that still wait have lost their partners.
-    pub(super) fn end(&mut self, on: &mut dyn FnMut(Match<K>)) {
+    pub(crate) fn end(&mut self, on: &mut dyn FnMut(Match<K>)) {
         for client in self.clients.values_mut() {
             std::mem::replace(client, Client::new()).end(on);
         }
@@ -149,7 +149,7 @@ impl<K: Copy> Client<K> {
                 && sequence == time.sequence
                 && waiting.first != sequence
             {
-                on(Match::Timed(key, *each));
+                on(Match::Timed(key, *each, time.start));
                 time.sequence = time.sequence.wrapping_add(1);
                 time.count -= 1;
                 self.times.pop_front_if(|(time, _)| time.count == 0);
@@ -174,7 +174,7 @@ impl<K: Copy> Client<K> {
                 false => u64::from(time.count - skipped).min(waiting.count),
             };
             if met > 0 {
-                on(Match::Timed(waiting.key, *each * met as f64));
+                on(Match::Timed(waiting.key, *each * met as f64, time.start));
                 let last = waiting.first.wrapping_add((met - 1) as u16);
                 self.met = Some((last, waiting.key));
             }
@@ -209,7 +209,9 @@ impl<K: Copy> Client<K> {
         for (time, each) in self.times {
             let nanos = each * f64::from(time.count);
             on(match self.met {
-                Some((sequence, key)) if sequence == time.sequence => Match::Timed(key, nanos),
+                Some((sequence, key)) if sequence == time.sequence => {
+                    Match::Timed(key, nanos, time.start)
+                }
                 _ => Match::Unclaimed(nanos),
             });
         }
@@ -250,7 +252,7 @@ mod tests {
     /// Adds the match in a few words.
     fn told(into: &mut String, happened: Match<char>) {
         into.push_str(&match happened {
-            Match::Timed(key, nanos) => format!("{key}{nanos} "),
+            Match::Timed(key, nanos, _) => format!("{key}{nanos} "),
             Match::Untimed(key, times) => format!("-{key} ").repeat(times as usize),
             Match::Unclaimed(nanos) => format!("?{nanos} "),
         });

@@ -2,12 +2,13 @@
 //! without a pause. Each has its client, its request, and the clients that waited for answers meanwhile.
 //!
 //! A server does one thing at a time. An answer shows that the server worked until then: for that client,
-//! and on earlier requests that need no answer. The client whose part of that work has the highest price
-//! held the server. The server's context switches, where they may be read, show the beginning and end of
+//! and on earlier requests that need no answer. The client whose part of that work took longest in the server's
+//! handlers held the server; if the server reports no handler times, the client whose part has the highest price. The server's context switches, where they may be read, show the beginning and end of
 //! its work; else a stall begins with the request that is answered at its end.
 
 mod episodes;
 pub(crate) mod grabs;
+mod handled;
 mod queue;
 pub(crate) mod report;
 pub(crate) mod stall;
@@ -22,6 +23,7 @@ use crate::pipeline::{Observation, Seen};
 use crate::server_time::server_runs::Runs;
 use crate::threads::delays::{HANDED_ON_WITHIN, WOKEN_WITHIN};
 use grabs::Grabs;
+use handled::HandledLately;
 use queue::{Queue, WaitingClient};
 use stall::{HoldKind, Stall, Waited};
 
@@ -49,6 +51,8 @@ pub struct Stalls {
     prices: CostTable,
     grabs: Grabs,
     queue: Queue,
+    /// The requests that the server handled lately, if it reports handler times.
+    handled: Option<HandledLately>,
     runs: Option<Runs>,
     /// True where the trace has the server's switches.
     switches: bool,
@@ -82,6 +86,7 @@ impl Stalls {
             prices: CostTable::new(parameters, substitutions),
             grabs: Grabs::default(),
             queue: Queue::default(),
+            handled: None,
             runs: None,
             switches: false,
             attached: false,
@@ -141,6 +146,11 @@ impl Stalls {
                 }
             }
             Observation::Message(seen) => self.message(seen, price),
+            Observation::HandledRequest(one) => {
+                if let Some(handled) = &mut self.handled {
+                    handled.add(one, self.turned);
+                }
+            }
             Observation::Switches(steps) => {
                 if let Some(runs) = &mut self.runs {
                     steps.iter().for_each(|step| runs.step(step));
@@ -171,6 +181,7 @@ impl Stalls {
             {
                 self.switches = capture == "switches";
             }
+            Control::Timing { why: None, .. } => self.handled = Some(HandledLately::default()),
             Control::Attached {} => self.attached = true,
             Control::Network(_) => self.emulated = true,
             Control::Closed { connection, .. } => self.queue.closed(*connection),
@@ -270,6 +281,7 @@ impl Stalls {
                 from,
                 to: until,
                 ran: Some(ran),
+                handled: None,
                 waited: Vec::new(),
             });
         }
@@ -329,7 +341,12 @@ impl Stalls {
     }
 
     fn stretch(&mut self, from: u64, to: u64, asker: Option<WaitingClient>) {
-        let Some(blamed) = self.queue.blamed() else {
+        let timed = self.handled.as_ref();
+        let timed = timed.and_then(|handled| handled.busiest(from, to));
+        let Some(blamed) = timed
+            .map(|busiest| busiest.blamed)
+            .or_else(|| self.queue.blamed())
+        else {
             return;
         };
         let waiting = self.queue.waiting(|request| !waits_by_itself(request));
@@ -369,6 +386,7 @@ impl Stalls {
             from,
             to,
             ran,
+            handled: timed.map(|busiest| busiest.nanos.round() as u64),
             waited,
         });
     }

@@ -65,6 +65,9 @@ pub struct StallLine {
     pub held_ms: f64,
     /// The server's run time in it, where context switches tell.
     pub ran_ms: Option<f64>,
+    /// The time of the server's handlers for the client's requests in it, if the server reports handler times.
+    #[serde(default)]
+    pub handlers_ms: Option<f64>,
     /// Clients that waited meanwhile for an answer; during a grab, with any request.
     pub waited: Vec<StallWaiter>,
 }
@@ -96,6 +99,7 @@ impl StallLine {
             since_ms: nanos_ms(stall.from.saturating_sub(start.as_nanos())),
             held_ms: nanos_ms(stall.held()),
             ran_ms: stall.ran.map(nanos_ms),
+            handlers_ms: stall.handled.map(nanos_ms),
             waited: stall
                 .waited
                 .iter()

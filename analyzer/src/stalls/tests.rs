@@ -266,3 +266,35 @@ fn a_client_that_waits_for_its_own_slow_work_still_holds_up_the_others() {
     let expected = ("panel (client 2)", "PolyFillRectangle", 10.0, 50.0, waited);
     assert_eq!(lines(&stalls(&display)), [expected]);
 }
+
+#[test]
+fn handler_times_decide_who_held_the_server() {
+    let mut display = Display::timed();
+    display.runs(&[(10.0, 60.0), (99.0, 99.5)]);
+    // By the cost table, the rectangles of client 1 would take 450 ms.
+    display.sends(1, 9.8, poly_fill_rectangle(50));
+    display.sends(2, 9.9, no_operation(1));
+    display.sends(2, 9.9, no_operation(1));
+    display.sends(3, 20.0, get_input_focus());
+    for (client, ms, sequence, nanos) in [
+        (1, 10.0, 1, 2_000_001),
+        (2, 12.1, 1, 20_000_003),
+        (2, 32.2, 2, 20_000_004),
+        (3, 59.0, 1, 5),
+    ] {
+        display.handled(client, ms, sequence, nanos);
+    }
+    display.gets(3, 59.9, reply(1));
+    display.sends(3, 99.0, get_input_focus());
+    display.gets(3, 99.4, reply(2));
+    let report = stalls(&display);
+    let expected = (
+        "panel (client 2)",
+        "NoOperation",
+        10.0,
+        49.9,
+        vec![("editor (client 3)", 39.9)],
+    );
+    assert_eq!(lines(&report), [expected]);
+    assert_eq!(report.stalls[0].handlers_ms, Some(40.000_007));
+}

@@ -6,6 +6,16 @@
 use std::fmt;
 use std::sync::Arc;
 
+use x11prof_trace::ConnectionId;
+
+/// The name of a client in reports: the name of its process, if known, and the number of its connection.
+pub fn client_name(process: Option<&str>, connection: ConnectionId) -> String {
+    match process {
+        Some(name) => format!("{name} (client {})", connection.0),
+        None => format!("client {}", connection.0),
+    }
+}
+
 /// A name that is shared, and freed with the last who has it.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Label(Arc<str>);

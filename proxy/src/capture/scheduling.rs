@@ -461,6 +461,10 @@ fn waiting(pid: u32, tid: u32, since: Timestamp) -> std::io::Result<Option<Waiti
 /// The number of a system call and its first arguments, from the kernel's line (proc_pid_syscall(5)): `202 0x7f… 0x189
 /// 0x0 0x0 …`, `-1 …` outside of a call, or `running`.
 fn system_call(line: &str) -> (Option<i64>, Vec<u64>) {
+    // The numbers of a trace are those of x86-64 (docs/FORMAT.md).
+    if cfg!(not(target_arch = "x86_64")) {
+        return (None, Vec::new());
+    }
     let mut words = line.split_ascii_whitespace();
     let number = words.next().and_then(|word| word.parse().ok());
     let hexadecimal = |word: &str| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok();

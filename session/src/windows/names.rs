@@ -1,5 +1,7 @@
 //! The names in a window's properties (ICCCM, section 4.1.2; EWMH, _NET_WM_NAME).
 
+use crate::latin1::latin1;
+
 /// The longest name kept, in bytes.
 const LONGEST: usize = 256;
 
@@ -10,10 +12,12 @@ pub struct WindowNames {
     pub instance: Option<Box<str>>,
     /// The class in WM_CLASS.
     pub class: Option<Box<str>>,
-    /// The latest WM_NAME or _NET_WM_NAME.
+    /// The latest _NET_WM_NAME; the latest WM_NAME if the window has none.
     pub title: Option<Box<str>>,
     /// The first title: later ones describe the window's content.
     pub first_title: Option<Box<str>>,
+    /// True if the title is a _NET_WM_NAME: then a later WM_NAME, in an older encoding, does not replace it.
+    pub is_utf8: bool,
 }
 
 impl WindowNames {
@@ -26,9 +30,16 @@ impl WindowNames {
                 self.instance = parts.next();
                 self.class = parts.next();
             }
+            "WM_NAME" if self.is_utf8 => {}
             "WM_NAME" | "_NET_WM_NAME" => {
+                let first_is_ascii = self
+                    .first_title
+                    .as_ref()
+                    .is_none_or(|first| first.is_ascii());
+                let replaces = !self.is_utf8 && property == "_NET_WM_NAME" && !first_is_ascii;
+                self.is_utf8 |= property == "_NET_WM_NAME";
                 self.title = parts.next();
-                if self.first_title.is_none() {
+                if self.first_title.is_none() || replaces {
                     self.first_title = self.title.clone();
                 }
             }
@@ -44,6 +55,46 @@ pub(crate) fn is_name(property: &str) -> bool {
 }
 
 fn text(bytes: &[u8]) -> Box<str> {
-    let bytes = bytes.get(..LONGEST).unwrap_or(bytes);
-    String::from_utf8_lossy(bytes).into()
+    let cut = bytes.len() > LONGEST;
+    let bytes = &bytes[..bytes.len().min(LONGEST)];
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.into(),
+        // The cut is within a character.
+        Err(error) if cut && error.error_len().is_none() => {
+            String::from_utf8_lossy(&bytes[..error.valid_up_to()]).into()
+        }
+        Err(_) => latin1(bytes).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::WindowNames;
+
+    fn names(properties: &[(&str, &[u8])]) -> WindowNames {
+        let mut names = WindowNames::default();
+        for (property, value) in properties {
+            names.set(property, value).unwrap();
+        }
+        names
+    }
+
+    #[test]
+    fn utf8_title_is_kept_when_a_wm_name_follows() {
+        let compound_text = b"Caf\xe9 \x1b%G\xe2\x82\xac\x1b%@";
+        let both = [
+            ("_NET_WM_NAME", "Café €".as_bytes()),
+            ("WM_NAME", compound_text),
+        ];
+        assert_eq!(names(&both).title.as_deref(), Some("Café €"));
+        let reversed = names(&[both[1], both[0]]);
+        assert_eq!(reversed.title.as_deref(), Some("Café €"));
+        assert_eq!(reversed.first_title.as_deref(), Some("Café €"));
+    }
+
+    #[test]
+    fn wm_name_alone_is_latin1() {
+        let names = names(&[("WM_NAME", b"Caf\xe9")]);
+        assert_eq!(names.title.as_deref(), Some("Café"));
+    }
 }

@@ -146,7 +146,7 @@ fn who(report: &ProfileReport) -> String {
         ),
         // Clocks are read at the ends of a recording.
         (None, Some(ran)) => format!(
-            "In {} a client ran for {}, the server {server}",
+            "In {} a connected client ran for {}, the server {server}",
             duration(wall),
             of_wall(ran),
         ),

@@ -194,13 +194,18 @@ fn start_up(one: &StartUpReport, rtt_ms: f64) -> String {
                 false => format!(" ({})", details.join(", ")),
             }
         };
-        let waited = within(&[
-            (Some(one.network_ms), "on the emulated link"),
-            (
-                Some(one.processor_ms),
-                "without a free processor for the server",
+        let waited = within(&[(
+            Some(one.processor_ms),
+            "without a free processor for the server",
+        )]);
+        // Setup, waits and the last drawing each have a part of it.
+        let on_link = match one.network_ms > 0.0 {
+            true => format!(
+                " Of all this, {} on the emulated link.",
+                time(one.network_ms)
             ),
-        ]);
+            false => String::new(),
+        };
         let own = within(&[(one.idle_ms, "idle")]);
         let mut all = Vec::new();
         let before = parts.before_connection_ms;
@@ -212,10 +217,10 @@ fn start_up(one: &StartUpReport, rtt_ms: f64) -> String {
         ));
         all.push(format!("{} in the client{own}", time(parts.client_ms)));
         let server = parts.server_ms;
-        all.extend(server.map(|server| format!("{} drawing by the server", time(server))));
+        all.extend(server.map(|server| format!("{} until the server had drawn it", time(server))));
         let ran = one.ran_ms;
         let ran = ran.map(|ran| format!(" The client ran for {}.", time(ran)));
-        format!(": {}.{}", all.join(", "), ran.unwrap_or_default())
+        format!(": {}.{on_link}{}", all.join(", "), ran.unwrap_or_default())
     });
     let end = if parts.is_empty() { "." } else { "" };
     format!(

@@ -4,6 +4,10 @@ use super::*;
 use crate::episodes::report::EpisodesReport;
 use crate::episodes::{EventDefinitions, EventTypeReport};
 use crate::recording::trace_summary::TraceSummary;
+use x11prof_trace::HandlerTime;
+
+use super::super::user::instances::Instances;
+use super::devices::button;
 
 const KEYS: &str =
     "format = 1\n[[event]]\nname = \"Key\"\ntype = \"input\"\nstart = { event = \"KeyPress\" }\n";
@@ -60,4 +64,69 @@ fn the_servers_runs_are_those_of_who_sent_something_for_them() {
 fn without_the_servers_switches_nothing_is_known() {
     let keys = keys(&typed(false).trace);
     assert_eq!((keys.count, keys.server_ms), (2, None));
+}
+
+#[test]
+fn handler_times_are_the_server_time_of_events() {
+    let mut trace = typed(true).trace;
+    let timing = Control::Timing {
+        pid: SERVER_PID,
+        why: None,
+    };
+    // After the server's record, before the client.
+    trace
+        .records
+        .insert(2, Record::Control(Timestamp::from_nanos(0), timing));
+    for (micros, sequence, took_ns) in [(104_060, 2, 1_234_567), (304_060, 3, 2_000_003)] {
+        trace.records.push(Record::HandlerTimes(vec![HandlerTime {
+            start: Timestamp::from_nanos(1_000_000_000 + micros * 1000),
+            took_ns,
+            client: (BASE >> 21) as u16,
+            sequence,
+            count: 1,
+        }]));
+    }
+    let server = keys(&trace).server_ms.expect("it is known");
+    assert_eq!((server.total * 1e6).round(), 3_234_570.0);
+}
+
+#[test]
+fn events_count_whatever_the_order_of_the_episodes() {
+    use SwitchKind::{Blocked, In};
+    let mut all = Scheduled::new();
+    for (kind, millis) in [(4, 100), (5, 300)] {
+        all.at(millis * MS)
+            .server_sends(&[button(kind, 1, 999 + millis as u32)]);
+        all.client(millis * MS + 100, In);
+        all.at((millis + 4) * MS)
+            .client_sends(&[poly_fill_rectangle(3)]);
+        all.client((millis + 4) * MS + 20, Blocked);
+        all.waits((millis + 4) * MS + 20, POLL);
+    }
+    all.at(900 * MS).end();
+    let held = "format = 1\n[[event]]\nname = \"Held\"\nstart = { event = \"ButtonPress\" }\n\
+                end = { event = \"ButtonRelease\" }\n";
+    let options = EpisodeOptions {
+        events: EventDefinitions::parse(held).unwrap(),
+        ..EpisodeOptions::default()
+    };
+    let mut episodes = Episodes::new(&options);
+    let mut settled = Vec::new();
+    Pipeline::new().run_records(all.trace.records, |observation| {
+        episodes.observe(observation);
+        settled.extend(episodes.settled().cloned());
+    });
+    episodes.end();
+    settled.extend(episodes.settled().cloned());
+    let times = [false, true].map(|reversed| {
+        let mut instances = Instances::new(options.events.clone());
+        match reversed {
+            false => settled.iter().for_each(|one| instances.add(one)),
+            true => settled.iter().rev().for_each(|one| instances.add(one)),
+        }
+        instances.finish(Timestamp::from_nanos(2_000_000_000));
+        let times = instances.all.iter().map(|one| one.used.time / 1_000_000);
+        times.collect::<Vec<_>>()
+    });
+    assert_eq!(times, [[200], [200]]);
 }

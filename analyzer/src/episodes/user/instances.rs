@@ -6,7 +6,7 @@ use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::definition::EventDefinitions;
 use super::server_time::ServerTime;
-use super::tag::Tag;
+use super::tag::{Tag, Tags};
 use crate::episodes::episode::{Episode, Owner};
 use crate::pipeline::Observation;
 
@@ -16,6 +16,8 @@ const MAX_EVENTS: usize = 100_000;
 const MAX_RESOURCES: usize = 1 << 18;
 /// Events that go on at a client, at most.
 const MAX_OPEN: usize = 256;
+/// Episodes kept until all earlier ones are known, at most.
+const MAX_EPISODES: usize = 1 << 18;
 
 /// The resources that an event took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -45,10 +47,31 @@ pub(crate) struct Instance {
     since: Option<u64>,
 }
 
+/// The figures of an episode that events need.
+#[derive(Debug)]
+struct EpisodeUse {
+    client: ConnectionId,
+    start: u64,
+    /// The beginning of the handling: the stimulus may have waited before.
+    handled: u64,
+    /// The end of the client's own response.
+    end: u64,
+    /// The end with the effects on other clients.
+    complete: u64,
+    delivered: Option<u64>,
+    ran: u64,
+    bytes: u64,
+    requests: u64,
+    round_trips: u64,
+    tags: Tags,
+}
+
 /// The user's events of a trace.
 #[derive(Debug, Default)]
 pub(crate) struct Instances {
     definitions: EventDefinitions,
+    /// Episodes become known when their effects on other clients are, in any order.
+    episodes: Vec<EpisodeUse>,
     pub(crate) all: Vec<Instance>,
     pub(crate) omitted: u64,
     /// Events that go on, by client.
@@ -103,26 +126,54 @@ impl Instances {
         }
     }
 
-    /// Takes the next episode; those of one client come in the order of time.
+    /// Takes the next episode; episodes come in any order.
     pub(crate) fn add(&mut self, episode: &Episode) {
         if self.definitions.0.is_empty() {
             return;
         }
-        let end = episode.end().as_nanos();
+        let start = episode.start.as_nanos();
+        self.episodes.push(EpisodeUse {
+            client: episode.client,
+            start,
+            handled: start.saturating_add(episode.parts.of(Owner::Waiting)),
+            end: episode.end().as_nanos(),
+            complete: start.saturating_add(episode.latency()),
+            delivered: episode.delivered,
+            ran: episode.parts.of(Owner::Client),
+            bytes: episode.bytes,
+            requests: episode.requests,
+            round_trips: episode.round_trips,
+            tags: episode.tags.clone(),
+        });
+        if self.episodes.len() >= MAX_EPISODES {
+            self.count(MAX_EPISODES / 2);
+        }
+    }
+
+    /// Counts the earliest episodes, in the order of time.
+    fn count(&mut self, number: usize) {
+        self.episodes.sort_by_key(|one| (one.start, one.end));
+        let earliest: Vec<EpisodeUse> = self.episodes.drain(..number).collect();
+        earliest.iter().for_each(|one| self.count_one(one));
+    }
+
+    fn count_one(&mut self, episode: &EpisodeUse) {
+        let end = episode.complete;
         let tags = &episode.tags;
         for tag in tags.tags.iter().filter(|tag| !tag.ends) {
             self.start(tag, episode);
         }
         let open = self.open.get(&episode.client).cloned().unwrap_or_default();
-        let start = episode.start.as_nanos();
-        let server = self.server.during(episode.client, start, end);
+        let server = self
+            .server
+            .between(episode.client, episode.handled, episode.end);
         for number in &open {
             let Some(one) = self.all.get_mut(*number) else {
                 continue;
             };
             let used = &mut one.used;
             let sum = |of: &mut u64, more: u64| *of = of.saturating_add(more);
-            sum(&mut used.client, episode.parts.of(Owner::Client));
+            sum(&mut used.client, episode.ran);
             sum(&mut used.server, server);
             sum(&mut used.bytes, episode.bytes);
             sum(&mut used.requests, episode.requests);
@@ -156,7 +207,7 @@ impl Instances {
         }
     }
 
-    fn start(&mut self, tag: &Tag, episode: &Episode) {
+    fn start(&mut self, tag: &Tag, episode: &EpisodeUse) {
         let Some(definition) = self.definitions.0.get(tag.of) else {
             return;
         };
@@ -172,7 +223,7 @@ impl Instances {
         if let Some(number) = before.copied()
             && let Some(end) = self.all.get(number).map(|one| one.end)
             && !reuse
-            && episode.start.as_nanos() > end
+            && episode.start > end
         {
             self.stop(number, client, end);
         }
@@ -186,7 +237,7 @@ impl Instances {
         // An event that ends with its response is all of the episode.
         let whole = ends_itself || episode.delivered == Some(tag.time);
         let since = match whole {
-            true => episode.start.as_nanos(),
+            true => episode.start,
             false => tag.time,
         };
         let key = (tag.of, client, tag.window);
@@ -236,6 +287,7 @@ impl Instances {
 
     /// The trace has ended at `time`, and what goes on with it.
     pub(crate) fn finish(&mut self, time: Timestamp) {
+        self.count(self.episodes.len());
         let open: Vec<(ConnectionId, usize)> = self
             .open
             .iter()

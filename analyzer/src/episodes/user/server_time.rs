@@ -1,5 +1,5 @@
-//! The recorded server's run time for each client, by its context switches. Clients whose requests came for
-//! a run share the run, by the number of requests.
+//! The server time of each client's requests, by the time at which the client sent them: the times of the server's handlers,
+//! if it reports them, else the server's runs. Clients whose requests came for a run share the run, by the number of requests.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -9,8 +9,8 @@ use x11prof_trace::{ConnectionId, Control, Direction};
 use crate::pipeline::Observation;
 use crate::server_time::server_runs::Runs;
 
-/// Pieces of a client's time kept; the episode that they belong to is known within seconds.
-const PIECES_LIMIT: usize = 1 << 16;
+/// Pieces of a client's time kept. Beyond that, neighbours are joined.
+const PIECES_LIMIT: usize = 1 << 18;
 
 /// Requests that came from a client together.
 #[derive(Debug, Clone, Copy)]
@@ -20,39 +20,97 @@ struct ArrivedRequests {
     requests: u64,
 }
 
+/// The source of the server's time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Source {
+    #[default]
+    None,
+    Switches,
+    Handlers,
+}
+
+/// The time of a client's requests: times of sending, each with the nanoseconds of all requests sent by then.
+#[derive(Debug, Default)]
+struct ClientTime(Vec<(u64, f64)>);
+
+impl ClientTime {
+    /// The place of the first piece sent after `time`.
+    fn after(&self, time: u64) -> usize {
+        self.0.partition_point(|(at, _)| *at <= time)
+    }
+
+    fn add(&mut self, sent: u64, nanos: f64) {
+        // Handlers run in the order of the requests, nearly always.
+        let place = self.after(sent);
+        let before = place.checked_sub(1).map(|last| self.0[last]);
+        let sum = before.map_or(0.0, |(_, sum)| sum);
+        for (_, later) in &mut self.0[place..] {
+            *later += nanos;
+        }
+        match before {
+            Some((at, _)) if at == sent => self.0[place - 1].1 += nanos,
+            _ => self.0.insert(place, (sent, sum + nanos)),
+        }
+        if self.0.len() > PIECES_LIMIT {
+            let mut keep = false;
+            self.0.retain(|_| {
+                keep = !keep;
+                keep
+            });
+        }
+    }
+
+    fn until(&self, place: usize) -> f64 {
+        place.checked_sub(1).map_or(0.0, |last| self.0[last].1)
+    }
+
+    fn between(&self, from: u64, to: u64) -> f64 {
+        let before = from.checked_sub(1).map_or(0, |before| self.after(before));
+        self.until(self.after(to)) - self.until(before)
+    }
+}
+
 /// The server's time by client.
 #[derive(Debug, Default)]
 pub(crate) struct ServerTime {
     runs: Option<Runs>,
-    /// The trace has the server's switches.
-    is_known: bool,
+    source: Source,
     /// Requests since a block began.
     requests: u64,
     /// Requests that belong to no run yet.
     came: VecDeque<ArrivedRequests>,
-    /// Times of sending, with the server's time for the requests, in nanoseconds.
-    spent: HashMap<ConnectionId, VecDeque<(u64, f64)>>,
+    spent: HashMap<ConnectionId, ClientTime>,
 }
 
 impl ServerTime {
     /// True where the trace tells the server's time.
     pub(crate) fn is_known(&self) -> bool {
-        self.is_known
+        self.source != Source::None
     }
 
     /// Takes the next observation of a pass.
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
+            Observation::HandledRequest(one) => {
+                let spent = self.spent.entry(one.connection).or_default();
+                spent.add(one.sent.as_nanos(), one.nanos);
+            }
+            Observation::Control(_, Control::Timing { why: None, .. }) => {
+                (self.runs, self.source) = (None, Source::Handlers);
+            }
+            _ if self.source == Source::Handlers => {}
             Observation::Control(_, Control::Server(server)) => {
                 self.runs = server.pid.map(Runs::of);
             }
             Observation::Control(_, Control::Capture { pid, capture, .. }) => {
                 let of_server = self.runs.as_ref().is_some_and(|runs| runs.server() == *pid);
-                self.is_known |= of_server && capture == "switches";
+                if of_server && capture == "switches" {
+                    self.source = Source::Switches;
+                }
             }
             // Then a request is told of after its work.
             Observation::Control(_, Control::Attached {}) => {
-                (self.runs, self.is_known) = (None, false);
+                (self.runs, self.source) = (None, Source::None);
             }
             Observation::Control(_, Control::Closed { connection, .. }) => {
                 self.came.retain(|came| came.client != *connection);
@@ -70,7 +128,7 @@ impl ServerTime {
                 let is_request = matches!(seen.message, Message::Request(_));
                 self.requests += u64::from(is_request) * seen.times;
             }
-            Observation::BlockEnd(block) if self.is_known => {
+            Observation::BlockEnd(block) if self.source == Source::Switches => {
                 let at = block.time.as_nanos();
                 if block.direction == Direction::ToServer && self.requests > 0 {
                     self.came.push_back(ArrivedRequests {
@@ -106,17 +164,9 @@ impl ServerTime {
             let came: Vec<ArrivedRequests> = self.came.drain(..count).collect();
             let all: u64 = came.iter().map(|came| came.requests).sum();
             let each = run.share().time.0 * 1000.0 / all.max(1) as f64;
-            for ArrivedRequests {
-                at,
-                client,
-                requests,
-            } in came
-            {
-                let spent = self.spent.entry(client).or_default();
-                spent.push_back((at, each * requests as f64));
-                if spent.len() > PIECES_LIMIT {
-                    spent.pop_front();
-                }
+            for one in came {
+                let spent = self.spent.entry(one.client).or_default();
+                spent.add(one.at, each * one.requests as f64);
             }
             runs.pop();
         }
@@ -125,14 +175,25 @@ impl ServerTime {
         }
     }
 
-    /// The server's time for a client's requests between two times, in nanoseconds. Forgets earlier
-    /// requests.
-    pub(crate) fn during(&mut self, client: ConnectionId, from: u64, to: u64) -> u64 {
-        let Some(spent) = self.spent.get_mut(&client) else {
-            return 0;
-        };
-        while spent.pop_front_if(|(at, _)| *at < from).is_some() {}
-        let within = spent.iter().take_while(|(at, _)| *at <= to);
-        within.map(|(_, nanos)| nanos).sum::<f64>().round() as u64
+    /// The server's time for the requests that a client sent between two times, in nanoseconds.
+    pub(crate) fn between(&self, client: ConnectionId, from: u64, to: u64) -> u64 {
+        let spent = self.spent.get(&client);
+        spent.map_or(0, |spent| spent.between(from, to).round() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ClientTime;
+
+    #[test]
+    fn time_between_any_two_times_in_any_order() {
+        let mut time = ClientTime::default();
+        for (sent, nanos) in [(10, 5.0), (20, 7.0), (20, 1.0), (15, 100.0)] {
+            time.add(sent, nanos);
+        }
+        let between = [(0, 100), (20, 20), (0, 10), (11, 19), (21, 30), (10, 15)];
+        let sums = between.map(|(from, to)| time.between(from, to));
+        assert_eq!(sums, [113.0, 8.0, 5.0, 100.0, 0.0, 105.0]);
     }
 }

@@ -5,6 +5,7 @@ use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::StartingClient;
 use super::first_frame::Progress;
+use crate::text::label::client_name;
 use crate::threads::processes::Processes;
 
 /// The start-up of one client. Times are milliseconds.
@@ -125,10 +126,7 @@ impl StartUpReport {
             }
         });
         StartUpReport {
-            client: match &client.name {
-                Some(name) => format!("{name} (client {})", id.0),
-                None => format!("client {}", id.0),
-            },
+            client: client_name(client.name.as_deref(), id),
             connection: id.0,
             since: match client.process {
                 Some(_) => "process",

@@ -26,6 +26,9 @@ pub struct CpuFigures {
 struct CpuClock {
     last: u64,
     used: u64,
+    /// Run time between the last reading and the start afresh, of all runs and of those that were over by then: what
+    /// the clock shows next includes both.
+    before: (Duration, Duration),
     readings: u64,
     client: bool,
 }
@@ -54,8 +57,10 @@ impl CpuClocks {
         };
         // A clock that went back is another process under the same id: it starts afresh.
         if clock.readings > 0 {
+            let (before, _) = std::mem::take(&mut clock.before);
+            let before = u64::try_from(before.as_nanos()).unwrap_or(u64::MAX);
             let used = reading.cpu_ns.saturating_sub(clock.last);
-            clock.used = clock.used.saturating_add(used);
+            clock.used = clock.used.saturating_add(used.saturating_sub(before));
         }
         clock.last = reading.cpu_ns;
         clock.readings += 1;
@@ -68,11 +73,14 @@ impl CpuClocks {
         Some(self.0.entry(pid).or_default())
     }
 
-    /// Counts afresh from the last readings.
-    pub(super) fn start_afresh(&mut self) {
-        for clock in self.0.values_mut() {
+    /// Counts afresh from `now`; without switches, from the last readings.
+    pub(super) fn start_afresh(&mut self, since_reading: Option<&SinceReading>, now: Timestamp) {
+        for (pid, clock) in &mut self.0 {
             clock.used = 0;
             clock.readings = clock.readings.min(1);
+            if let Some(since) = since_reading {
+                clock.before = (since.of(*pid, now.as_nanos()), since.over(*pid));
+            }
         }
     }
 
@@ -84,9 +92,17 @@ impl CpuClocks {
         since_reading: Option<&SinceReading>,
         now: Timestamp,
     ) -> CpuFigures {
-        let since =
-            |pid: u32| Some(since_reading?.of(pid, now.as_nanos())).filter(|ran| !ran.is_zero());
-        let over = |pid: u32| Some(since_reading?.over(pid));
+        let before = |pid: u32| {
+            self.0
+                .get(&pid)
+                .map(|clock| clock.before)
+                .unwrap_or_default()
+        };
+        let since = |pid: u32| {
+            let ran = since_reading?.of(pid, now.as_nanos());
+            Some(ran.saturating_sub(before(pid).0)).filter(|ran| !ran.is_zero())
+        };
+        let over = |pid: u32| Some(since_reading?.over(pid).saturating_sub(before(pid).1));
         let clients = self.0.iter();
         let clients = clients
             .filter(|(pid, clock)| clock.client && Some(**pid) != server)
@@ -101,5 +117,48 @@ impl CpuClocks {
             both.reduce(Duration::saturating_add)
         });
         CpuFigures { clients, server }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use x11prof_trace::{CpuTime, Timestamp};
+
+    use super::CpuClocks;
+    use crate::threads::since_reading::SinceReading;
+    use crate::threads::thread_states::Step;
+
+    #[test]
+    fn time_before_the_start_afresh_does_not_count() {
+        let (mut clocks, mut since) = (CpuClocks::default(), SinceReading::default());
+        clocks.is_client(7);
+        let read = |clocks: &mut CpuClocks, since: &mut SinceReading, time, cpu_ns| {
+            clocks.read(&CpuTime {
+                pid: 7,
+                cpu_ns,
+                voluntary_switches: None,
+                involuntary_switches: None,
+            });
+            since.read(7, time);
+        };
+        let ran = |clocks: &CpuClocks, since: &SinceReading, now| {
+            let figures = clocks.figures(None, Some(since), Timestamp::from_nanos(now));
+            figures.clients
+        };
+        read(&mut clocks, &mut since, 0, 1000);
+        Step::run(7, 100, 400)
+            .iter()
+            .for_each(|one| since.step(one));
+        clocks.start_afresh(Some(&since), Timestamp::from_nanos(500));
+        assert_eq!(ran(&clocks, &since, 500), None);
+        Step::run(7, 600, 650)
+            .iter()
+            .for_each(|one| since.step(one));
+        assert_eq!(ran(&clocks, &since, 700), Some(Duration::from_nanos(50)));
+        // The clock shows what ran before as well.
+        read(&mut clocks, &mut since, 700, 1350);
+        assert_eq!(ran(&clocks, &since, 700), Some(Duration::from_nanos(50)));
     }
 }

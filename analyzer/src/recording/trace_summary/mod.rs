@@ -19,6 +19,7 @@ use crate::pipeline::start_up::StartUpReport;
 use crate::pipeline::{Observation, Seen};
 use crate::recording::activity::{Activity, ActivityFigures};
 use crate::recording::warnings::{Warning, WarningKind};
+use crate::text::label::client_name;
 use cpu_clocks::CpuClocks;
 pub use cpu_clocks::CpuFigures;
 pub use missing::MissingParts;
@@ -233,7 +234,8 @@ impl TraceSummary {
         self.records = 0;
         self.stacks_took = self.stacks_took.map(|_| Duration::ZERO);
         self.first_opened = None;
-        self.cpu_clocks.start_afresh();
+        self.cpu_clocks
+            .start_afresh(self.activity.since_reading(), self.last);
         self.malformed = 0;
         self.lost_bytes = 0;
         self.activity.start_afresh();
@@ -328,10 +330,8 @@ impl TraceSummary {
 
     /// A client's name for people: its process's, and the number of its connection.
     pub fn client_name(&self, id: ConnectionId) -> String {
-        match self.connection(id).and_then(|one| one.name.as_deref()) {
-            Some(name) => format!("{name} (client {})", id.0),
-            None => format!("client {}", id.0),
-        }
+        let connection = self.connection(id);
+        client_name(connection.and_then(|one| one.name.as_deref()), id)
     }
 
     /// The number of connections.

@@ -11,12 +11,14 @@ use super::{Context, Finding, GROUPS, Groups, Insight, Saving, remember};
 use crate::pipeline::{Observation, Seen};
 use crate::round_trips::Answer;
 use crate::statistics::distribution::Distribution;
+use crate::text::label::client_name;
 
 /// A reply is slow from here on, in nanoseconds: a frame, nearly.
 const SLOW: u64 = 10_000_000;
 /// And this many times what is usual.
 const TIMES: u64 = 10;
-/// Requests of others, or of one's own, that are taken for a cause; or their bytes.
+/// Requests of others, or of one's own, that are taken for a cause, or their bytes, if the server reports no handler
+/// times.
 const MANY: u64 = 200;
 const LARGE: u64 = 1 << 20;
 /// Open questions, and slow replies, remembered of a client.
@@ -30,6 +32,8 @@ enum Cause {
     Grab(ConnectionId),
     /// The request is in the catalogue.
     Itself,
+    /// The server's handler of the request itself took most of the time.
+    Handler,
     /// The client that had the server work.
     Other(ConnectionId),
     /// The client had sent much before.
@@ -65,18 +69,29 @@ impl Grab {
     }
 }
 
-/// The requests of a client so far.
+/// The requests of a client so far, and the nanoseconds of the server's handlers for them.
 #[derive(Debug, Default, Clone, Copy)]
 struct SentTotals {
     requests: u64,
     bytes: u64,
+    handled: f64,
 }
 
 #[derive(Debug, Default)]
 struct ClientTraffic {
     sent: SentTotals,
     /// Open questions, with the requests of other clients at the time of asking.
-    open: VecDeque<(SequenceNumber, Vec<(ConnectionId, SentTotals)>)>,
+    open: VecDeque<OpenRequest>,
+    /// The nanoseconds of the last handler.
+    last_handler: f64,
+}
+
+/// A request without its reply, and the totals of all clients when it was sent.
+#[derive(Debug, Default)]
+struct OpenRequest {
+    sequence: SequenceNumber,
+    own: f64,
+    others: Vec<(ConnectionId, SentTotals)>,
 }
 
 #[derive(Debug, Default)]
@@ -84,6 +99,8 @@ struct Replies {
     count: u64,
     waited: u64,
     longest: u64,
+    /// Nanoseconds of the server's handlers for the cause.
+    handled: f64,
     requests: Vec<SequenceNumber>,
 }
 
@@ -108,6 +125,8 @@ pub(super) struct SlowReplies {
     known: Groups<Symbol, Replies>,
     names: HashMap<ConnectionId, String>,
     kept: usize,
+    /// The server reports handler times.
+    timed: bool,
 }
 
 impl SlowReplies {
@@ -127,7 +146,11 @@ impl SlowReplies {
             if client.open.len() >= OPEN {
                 client.open.pop_front();
             }
-            client.open.push_back((request.sequence, others));
+            client.open.push_back(OpenRequest {
+                sequence: request.sequence,
+                own: client.sent.handled,
+                others,
+            });
         }
     }
 
@@ -150,6 +173,32 @@ impl SlowReplies {
         since.max().map(|(_, id)| id)
     }
 
+    /// The cause of a slow reply by the server's handler times while the client waited, and the nanoseconds of that
+    /// cause; `None` if the handlers took less than half of the wait.
+    fn by_handlers(
+        &self,
+        answer: &Answer<'_>,
+        sent: &OpenRequest,
+        waited: u64,
+    ) -> Option<(Cause, f64)> {
+        let client = self.clients.get(&answer.client)?;
+        let others = sent.others.iter().filter_map(|(id, then)| {
+            let nanos = self.clients.get(id)?.sent.handled - then.handled;
+            Some((Cause::Other(*id), nanos))
+        });
+        let own = client.sent.handled - sent.own;
+        // The handler of the request was the client's last one before the reply.
+        let itself = client.last_handler.min(own);
+        let name = answer.question.name.as_str();
+        let handler = match catalogue::slow(name) {
+            Some(_) => Cause::Itself,
+            None => Cause::Handler,
+        };
+        let all = others.chain([(handler, itself), (Cause::Own, own - itself)]);
+        let most = all.max_by(|a, b| a.1.total_cmp(&b.1));
+        most.filter(|(_, nanos)| nanos * 2.0 >= waited as f64)
+    }
+
     /// The usual time of such a reply: of its kind where there are enough, else of any.
     fn usual(&self, name: Symbol) -> u64 {
         let kind = self.kinds.get(&name).filter(|kind| kind.number() >= 5);
@@ -157,10 +206,7 @@ impl SlowReplies {
     }
 
     fn client(&self, id: ConnectionId) -> String {
-        match self.names.get(&id) {
-            Some(name) => format!("{name} (client {})", id.0),
-            None => format!("client {}", id.0),
-        }
+        client_name(self.names.get(&id).map(String::as_str), id)
     }
 
     fn finding(
@@ -186,7 +232,22 @@ impl SlowReplies {
             ),
             (Cause::Other(by), _) => (
                 format!("Look at what {} has the server do", self.client(by)),
-                format!("{} kept the server busy meanwhile", self.client(by)),
+                match self.timed {
+                    true => format!(
+                        "the server handled requests of {} for {:.1} ms of it",
+                        self.client(by),
+                        replies.handled / 1e6
+                    ),
+                    false => format!("{} kept the server busy meanwhile", self.client(by)),
+                },
+            ),
+            (Cause::Handler, _) => (
+                format!("Look at what the server does for {name}"),
+                format!(
+                    "the server took {:.1} ms for the request{} itself",
+                    replies.handled / 1e6,
+                    if replies.count == 1 { "" } else { "s" }
+                ),
             ),
             (Cause::Own, _) => (
                 format!(
@@ -236,6 +297,13 @@ impl Insight for SlowReplies {
             Observation::Control(_, Control::Closed { connection, .. }) => {
                 self.clients.remove(connection);
             }
+            Observation::Control(_, Control::Timing { why: None, .. }) => self.timed = true,
+            Observation::HandledRequest(one) => {
+                if let Some(client) = self.clients.get_mut(&one.connection) {
+                    client.sent.handled += one.nanos;
+                    client.last_handler = one.nanos;
+                }
+            }
             Observation::Grabbed(time, by) => self.grab.change(time.as_nanos(), *by),
             _ => {}
         }
@@ -243,16 +311,15 @@ impl Insight for SlowReplies {
 
     fn answered(&mut self, answer: &Answer<'_>, _: &Context<'_>) {
         let question = &answer.question;
-        let before = self.clients.get_mut(&answer.client).and_then(|client| {
+        let sent = self.clients.get_mut(&answer.client).and_then(|client| {
             let at = client
                 .open
-                .partition_point(|(one, _)| *one < question.sequence);
+                .partition_point(|one| one.sequence < question.sequence);
             let mut old = client
                 .open
                 .drain(..=at.min(client.open.len().checked_sub(1)?));
             old.next_back()
-                .filter(|(one, _)| *one == question.sequence)
-                .map(|(_, sent)| sent)
+                .filter(|one| one.sequence == question.sequence)
         });
         if !answer.how.is_round_trip() {
             return;
@@ -275,11 +342,19 @@ impl Insight for SlowReplies {
         let grab = self
             .grab
             .during(answer.client, question.asked_at, answer.time);
+        let by_handlers = sent.as_ref().filter(|_| self.timed);
+        let by_handlers = by_handlers.and_then(|sent| self.by_handlers(answer, sent, waited));
+        let mut handled = 0.0;
         let cause = if let Some(by) = grab {
             Cause::Grab(by)
+        } else if let Some((cause, nanos)) = by_handlers {
+            handled = nanos;
+            cause
         } else if known {
             Cause::Itself
-        } else if let Some(by) = before.and_then(|before| self.busiest(&before)) {
+        } else if self.timed {
+            Cause::Unknown
+        } else if let Some(by) = sent.and_then(|sent| self.busiest(&sent.others)) {
             Cause::Other(by)
         } else if question.requests_ahead >= MANY || question.bytes_ahead >= LARGE {
             Cause::Own
@@ -287,6 +362,7 @@ impl Insight for SlowReplies {
             Cause::Unknown
         };
         if let Some(replies) = self.slow.of(answer.client, (question.name, cause)) {
+            replies.handled += handled;
             replies.add(question.sequence, waited);
         }
     }
@@ -342,7 +418,7 @@ impl Insight for SlowReplies {
 #[cfg(test)]
 mod tests {
     use super::SlowReplies;
-    use crate::roundtrips::insights::testing::{findings, findings_in};
+    use crate::roundtrips::insights::testing::{findings, findings_in, findings_of};
     use crate::testing::*;
     use crate::testing_display::Display;
 
@@ -415,6 +491,47 @@ mod tests {
                 "{one:?}"
             );
             assert_eq!(one.saves.nanos, 39_900_000);
+        }
+    }
+
+    /// A server with handler times: the reply waits for another client's request, for the client's own drawing, for the
+    /// request itself, or for none of them.
+    #[test]
+    fn handler_times_show_the_cause_of_a_slow_reply() {
+        let causes = [
+            (
+                (2, 1, 39_000_017),
+                "handled requests of panel (client 2) for 39.0 ms",
+            ),
+            ((1, 6, 39_000_017), "just before"),
+            ((1, 7, 39_000_017), "took 39.0 ms for the request itself"),
+            ((1, 7, 1_000_000), "nothing in the recording explains it"),
+        ];
+        for ((client, sequence, nanos), because) in causes {
+            let mut trace = Display::timed();
+            for number in 1..=5_u16 {
+                let ms = f64::from(number);
+                trace.sends(1, ms, query_font());
+                trace.gets(1, ms + 0.1, reply(number));
+            }
+            trace.sends(2, 10.0, poly_fill_rectangle(1));
+            trace.sends(1, 10.0, poly_fill_rectangle(1));
+            trace.sends(1, 11.0, query_font());
+            trace.handled(client, 11.1, sequence, nanos);
+            if (client, sequence) != (1, 7) {
+                trace.handled(1, 50.5, 7, 1000);
+            }
+            trace.gets(1, 51.0, reply(7));
+            let mut slow = SlowReplies::default();
+            let found = findings_of(&trace.records, &mut slow);
+            assert!(found[0].why.contains(because), "{found:?}");
+            let handled: f64 = slow.slow.all().map(|(_, _, replies)| replies.handled).sum();
+            let expected = if nanos > 20_000_000 {
+                nanos as f64
+            } else {
+                0.0
+            };
+            assert_eq!(handled, expected);
         }
     }
 

@@ -13,6 +13,11 @@ pub(super) fn findings(trace: &Synthetic, insight: impl Insight) -> Vec<Finding>
 
 /// The findings of `insight` in these records.
 pub(super) fn findings_in(records: &[Record], mut insight: impl Insight) -> Vec<Finding> {
+    findings_of(records, &mut insight)
+}
+
+/// The findings of `insight`, which stays to be looked at.
+pub(super) fn findings_of(records: &[Record], insight: &mut impl Insight) -> Vec<Finding> {
     Pipeline::new().run_records(records.iter().cloned(), |observation| {
         insight.observe(observation);
         if let Observation::Message(seen) = observation

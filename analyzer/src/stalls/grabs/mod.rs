@@ -221,6 +221,7 @@ fn stall(grab: &OpenGrab, until: Timestamp) -> Stall {
         from: grab.since.as_nanos(),
         to: until.as_nanos(),
         ran: None,
+        handled: None,
         waited: waited.collect(),
     }
 }

@@ -7,7 +7,7 @@ use x11prof_cost_model::Micros;
 use x11prof_protocol::SequenceNumber;
 use x11prof_trace::{ConnectionId, HandlerTime, Timestamp};
 
-use super::fit::{Divided, Fit};
+use super::fit::{AttributionKey, Fit};
 use super::timed::{Match, Timed};
 use crate::server_time::server_runs::Runs;
 use crate::server_time::share::{Rate, Share};
@@ -69,7 +69,7 @@ type TimedWork<K> = (K, Option<Micros>);
 
 /// Runs for nobody.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct UnclaimedRuns {
+pub(crate) struct UnattributedRuns {
     /// The number.
     pub(crate) runs: u64,
     /// The time of the runs.
@@ -78,7 +78,7 @@ pub(crate) struct UnclaimedRuns {
 
 /// Divides a server's runs among keys.
 #[derive(Debug)]
-pub(crate) struct Division<K> {
+pub(crate) struct Attribution<K> {
     source: Source,
     /// The server itself tells what it did (docs/FORMAT.md, "Attached").
     told: bool,
@@ -90,7 +90,7 @@ pub(crate) struct Division<K> {
     sure: FxHashMap<K, f64>,
     /// Work of the previous run.
     last: FxHashMap<K, f64>,
-    /// Runs that wait for their division.
+    /// Runs that wait for their attribution.
     fit: Fit<K>,
     /// The latest request with a reply of each client, and true where the reply has come.
     questions: FxHashMap<ConnectionId, (SequenceNumber, bool)>,
@@ -103,7 +103,7 @@ pub(crate) struct Division<K> {
     called: bool,
     /// Runs in which only a part of a message had come.
     carried: Share,
-    uncalled: UnclaimedRuns,
+    unattributed: UnattributedRuns,
     /// Requests and their handlers' times, where the server tells them.
     timed: Option<Timed<TimedWork<K>>>,
     /// Handlers whose runs are not over, in the order of time, each with its nanoseconds in earlier runs.
@@ -122,10 +122,10 @@ pub(crate) struct Division<K> {
     priced: (f64, u64),
 }
 
-impl<K: Divided> Division<K> {
-    /// A division of the runs of the server with this process id.
-    pub(crate) fn of(server: u32) -> Division<K> {
-        Division {
+impl<K: AttributionKey> Attribution<K> {
+    /// An attribution of the runs of the server with this process id.
+    pub(crate) fn of(server: u32) -> Attribution<K> {
+        Attribution {
             source: Source::None,
             told: false,
             runs: Runs::of(server),
@@ -138,7 +138,7 @@ impl<K: Divided> Division<K> {
             woken_by: None,
             called: false,
             carried: Share::default(),
-            uncalled: UnclaimedRuns::default(),
+            unattributed: UnattributedRuns::default(),
             timed: None,
             handled: VecDeque::new(),
             handled_from: 0,
@@ -222,15 +222,16 @@ impl<K: Divided> Division<K> {
         &mut self,
         act: impl FnOnce(&mut Timed<TimedWork<K>>, &mut dyn FnMut(Match<TimedWork<K>>)) -> R,
     ) -> Option<R> {
-        let (matched, sure, uncalled) = (&mut self.matched, &mut self.sure, &mut self.uncalled);
+        let (matched, sure, unattributed) =
+            (&mut self.matched, &mut self.sure, &mut self.unattributed);
         let priced = self.priced;
         let mut on = |happened: Match<TimedWork<K>>| match happened {
-            Match::Timed((key, _), nanos) => matched.push((key, of_nanos(nanos))),
+            Match::Timed((key, _), nanos, _) => matched.push((key, of_nanos(nanos))),
             Match::Untimed((key, price), times) => {
                 let price = price.map_or_else(|| usual(priced), |price| price.0);
                 *sure.entry(key).or_default() += price * times as f64;
             }
-            Match::Unclaimed(nanos) => uncalled.share += of_nanos(nanos),
+            Match::Unclaimed(nanos) => unattributed.share += of_nanos(nanos),
         };
         self.timed.as_mut().map(|timed| act(timed, &mut on))
     }
@@ -468,8 +469,8 @@ impl<K: Divided> Division<K> {
         } else {
             // Answers alone were written by the run before.
             self.sure.clear();
-            self.uncalled.runs += 1;
-            self.uncalled.share += share;
+            self.unattributed.runs += 1;
+            self.unattributed.share += share;
             return;
         }
         self.last.retain(|_, price| *price > 0.0);
@@ -494,7 +495,7 @@ impl<K: Divided> Division<K> {
         self.fit.divide(&mut credit);
     }
 
-    /// The runs that wait for their division, as they would be divided now.
+    /// The runs that wait for their attribution, as they would be divided now.
     pub(crate) fn pending(&self) -> Vec<(K, Share)> {
         let mut pending = Vec::new();
         self.fit
@@ -520,11 +521,11 @@ impl<K: Divided> Division<K> {
     }
 
     /// Runs of the first thread for nobody, and those for which no whole message came in the end.
-    pub(crate) fn uncalled(&self) -> UnclaimedRuns {
-        let share = self.uncalled.share + self.carried;
-        UnclaimedRuns {
+    pub(crate) fn unattributed(&self) -> UnattributedRuns {
+        let share = self.unattributed.share + self.carried;
+        UnattributedRuns {
             share,
-            ..self.uncalled
+            ..self.unattributed
         }
     }
 
@@ -573,7 +574,7 @@ impl<K: Divided> Division<K> {
     /// Starts counts and times anew.
     pub(crate) fn start_afresh(&mut self) {
         self.runs.start_afresh();
-        // What waits for its division is of before.
+        // What waits for its attribution is of before.
         self.fit.divide(&mut |_, _| {});
         self.waiting.clear();
         // Of a handler that goes on, the rest is of the part that begins.
@@ -585,7 +586,7 @@ impl<K: Divided> Division<K> {
         self.overdrawn = Micros::ZERO;
         self.matched.clear();
         self.sure.clear();
-        self.uncalled = UnclaimedRuns::default();
+        self.unattributed = UnattributedRuns::default();
         self.carried = Share::default();
     }
 }

@@ -1,36 +1,40 @@
-//! The facts that several analyses need, worked out once in a pass: round trips, start-ups, grabs.
+//! State that several analyses need, derived once in a pass: round trips, start-ups, grabs, handler times.
 
 use x11prof_protocol::Message;
 use x11prof_trace::Control;
 
 use crate::pipeline::device_grabs::DeviceGrabs;
+use crate::pipeline::handled_requests::HandledRequests;
 use crate::pipeline::observation::Observation;
 use crate::pipeline::server_grab::ServerGrab;
 use crate::pipeline::start_up::StartUps;
 use crate::round_trips::RoundTripTracker;
 
-/// Facts that are worked out once for all analyses.
+/// State that several analyses need, derived once for all of them.
 #[derive(Default)]
-pub(crate) struct Facts {
+pub(crate) struct DerivedState {
     pub(crate) round_trips: RoundTripTracker,
     pub(crate) start_ups: StartUps,
     server_grab: ServerGrab,
     device_grabs: DeviceGrabs,
+    handled: HandledRequests,
 }
 
-impl Facts {
-    /// Learns from an observation and hands it on, with what follows from it.
-    pub(crate) fn hand_on(
+impl DerivedState {
+    /// Updates the state from an observation and passes the observation on, then the facts that follow from it.
+    pub(crate) fn dispatch(
         &mut self,
         observation: &Observation<'_>,
         on: &mut impl FnMut(&Observation<'_>),
     ) {
-        let Facts {
+        let DerivedState {
             round_trips,
             start_ups,
             server_grab,
             device_grabs,
+            handled,
         } = self;
+        handled.observe(observation);
         let had = server_grab.by();
         let (mut now, mut session) = (None, None);
         match observation {
@@ -64,6 +68,9 @@ impl Facts {
         on(observation);
         if let Some(time) = now.filter(|_| has != had) {
             on(&Observation::Grabbed(time, has));
+        }
+        while let Some(request) = self.handled.take() {
+            on(&Observation::HandledRequest(&request));
         }
         while let Some(grab) = self.device_grabs.take_change() {
             on(&Observation::DeviceGrab { grab, session });

@@ -6,31 +6,31 @@ use x11prof_cost_model::Micros;
 use x11prof_protocol::SequenceNumber;
 use x11prof_trace::{ConnectionId, HandlerTime, Timestamp};
 
-use super::{Divided, Division, Evidence, Source, Work};
+use super::{Attribution, AttributionKey, Evidence, Source, Work};
 use crate::server_time::share::Share;
 use crate::threads::thread_states::Step;
 
 const SERVER: u32 = 7;
 const WAKEUP: char = 'w';
 
-impl Divided for char {
+impl AttributionKey for char {
     /// The kind of every key is the same: prices alone divide.
     fn kind(self) -> char {
         'k'
     }
 }
 
-/// A division of runs from and to these microseconds, the first of which is preceded by a wait.
-fn with(runs: &[(u64, u64)]) -> Division<char> {
-    let mut division = Division::of(SERVER);
-    division.captured(true);
+/// An attribution of runs from and to these microseconds, the first of which is preceded by a wait.
+fn with(runs: &[(u64, u64)]) -> Attribution<char> {
+    let mut attribution = Attribution::of(SERVER);
+    attribution.captured(true);
     for &(from, to) in runs {
-        division.steps(&Step::run(SERVER, from * 1000, to * 1000));
+        attribution.steps(&Step::run(SERVER, from * 1000, to * 1000));
     }
-    division
+    attribution
 }
 
-impl Division<char> {
+impl Attribution<char> {
     fn request(&mut self, micros: u64, key: char, price: f64) {
         self.one(micros, Evidence::In, Some(key), Some(Micros(price)));
     }
@@ -79,26 +79,26 @@ impl Division<char> {
 
 #[test]
 fn a_run_is_divided_in_proportion_to_prices() {
-    let mut division = with(&[(100, 140), (10_000, 10_030)]);
-    division.request(90, 'a', 10.0);
-    division.request(95, 'b', 5.0);
+    let mut attribution = with(&[(100, 140), (10_000, 10_030)]);
+    attribution.request(90, 'a', 10.0);
+    attribution.request(95, 'b', 5.0);
     assert_eq!(
-        division.settled(1000),
+        attribution.settled(1000),
         BTreeMap::from([('a', 20.0), ('b', 10.0), (WAKEUP, 10.0)])
     );
-    division.request(9_990, 'b', 5.0);
+    attribution.request(9_990, 'b', 5.0);
     assert_eq!(
-        division.settled(20_000),
+        attribution.settled(20_000),
         BTreeMap::from([('b', 15.0), (WAKEUP, 15.0)])
     );
 }
 
 #[test]
 fn a_timed_request_has_the_time_of_its_handler_and_prices_divide_the_rest() {
-    let mut division = with(&[(100, 140), (160, 200)]);
-    division.time_handlers();
+    let mut attribution = with(&[(100, 140), (160, 200)]);
+    attribution.time_handlers();
     let ids = (2 << 21, (1 << 21) - 1);
-    division.accepted(ConnectionId(1), ids);
+    attribution.accepted(ConnectionId(1), ids);
     let handled = |sequence, micros: u64, took: u64| HandlerTime {
         start: Timestamp::from_nanos(micros * 1000),
         took_ns: took * 1000,
@@ -114,30 +114,30 @@ fn a_timed_request_has_the_time_of_its_handler_and_prices_divide_the_rest() {
             price: Some(Micros(1.0)),
             question: None,
         };
-        division.timed_request(work, (ConnectionId(1), SequenceNumber(sequence)), 1);
+        attribution.timed_request(work, (ConnectionId(1), SequenceNumber(sequence)), 1);
     }
-    division.one(90, Evidence::In, Some('r'), Some(Micros(5.0)));
+    attribution.one(90, Evidence::In, Some('r'), Some(Micros(5.0)));
     // The second waits for a disk from 140 to 160. The third was not timed. Another client is not recorded.
     let other = HandlerTime {
         client: 3,
         ..handled(9, 195, 1)
     };
-    division.handled(&[handled(1, 105, 10), handled(2, 120, 70), other]);
-    let all = division.settled(20_000);
+    attribution.handled(&[handled(1, 105, 10), handled(2, 120, 70), other]);
+    let all = attribution.settled(20_000);
     assert_eq!(
         all,
         BTreeMap::from([('a', 10.0), ('b', 50.0), ('r', 5.0), (WAKEUP, 5.0)])
     );
     // The handler of the other client, and the rest of a run that no message explains.
-    assert_eq!(division.uncalled().share.time, Micros(1.0 + 9.0));
+    assert_eq!(attribution.unattributed().share.time, Micros(1.0 + 9.0));
 }
 
 #[test]
 fn a_handler_that_goes_on_in_a_part_counts_there_from_the_beginning_of_the_part() {
-    let mut division = with(&[(100, 140)]);
-    division.time_handlers();
-    division.start_afresh();
-    division.steps(&Step::run(SERVER, 160_000, 200_000));
+    let mut attribution = with(&[(100, 140)]);
+    attribution.time_handlers();
+    attribution.start_afresh();
+    attribution.steps(&Step::run(SERVER, 160_000, 200_000));
     let took = |start: u64, took: u64| HandlerTime {
         start: Timestamp::from_nanos(start * 1000),
         took_ns: took * 1000,
@@ -146,17 +146,17 @@ fn a_handler_that_goes_on_in_a_part_counts_there_from_the_beginning_of_the_part(
         count: 1,
     };
     // The second is told when it ends, and ran for 20 µs before the part.
-    division.handled(&[took(110, 5), took(120, 70)]);
-    division.settled(20_000);
+    attribution.handled(&[took(110, 5), took(120, 70)]);
+    attribution.settled(20_000);
     // 30 µs of a client that is not recorded, and 10 that no message explains.
-    assert_eq!(division.uncalled().share.time, Micros(30.0 + 10.0));
-    assert_eq!(division.overdrawn, Micros::ZERO);
+    assert_eq!(attribution.unattributed().share.time, Micros(30.0 + 10.0));
+    assert_eq!(attribution.overdrawn, Micros::ZERO);
 }
 
 #[test]
 fn handlers_after_the_last_switch_of_a_part_are_of_the_next() {
-    let mut division = with(&[(100, 140)]);
-    division.time_handlers();
+    let mut attribution = with(&[(100, 140)]);
+    attribution.time_handlers();
     let took = |start: u64, took: u64| HandlerTime {
         start: Timestamp::from_nanos(start * 1000),
         took_ns: took * 1000,
@@ -165,17 +165,17 @@ fn handlers_after_the_last_switch_of_a_part_are_of_the_next() {
         count: 1,
     };
     // The server's run goes on at the end of the part, and is of the part that follows.
-    division.handled(&[took(110, 5), took(150, 10)]);
-    division.end();
-    division.settled(20_000);
-    assert_eq!(division.uncalled().share.time, Micros(40.0));
+    attribution.handled(&[took(110, 5), took(150, 10)]);
+    attribution.end();
+    attribution.settled(20_000);
+    assert_eq!(attribution.unattributed().share.time, Micros(40.0));
 }
 
 #[test]
 fn handlers_have_no_more_than_the_last_run_of_a_part() {
-    let mut division = with(&[(100, 140)]);
-    division.time_handlers();
-    division.accepted(ConnectionId(1), (1 << 21, (1 << 21) - 1));
+    let mut attribution = with(&[(100, 140)]);
+    attribution.time_handlers();
+    attribution.accepted(ConnectionId(1), (1 << 21, (1 << 21) - 1));
     let took = |sequence, start: u64, took: u64| HandlerTime {
         start: Timestamp::from_nanos(start * 1000),
         took_ns: took * 1000,
@@ -183,7 +183,7 @@ fn handlers_have_no_more_than_the_last_run_of_a_part() {
         sequence,
         count: 1,
     };
-    let request = |division: &mut Division<char>, sequence, key| {
+    let request = |attribution: &mut Attribution<char>, sequence, key| {
         let work = Work {
             at: 90_000,
             came: Evidence::In,
@@ -191,23 +191,23 @@ fn handlers_have_no_more_than_the_last_run_of_a_part() {
             price: None,
             question: None,
         };
-        division.timed_request(work, (ConnectionId(1), SequenceNumber(sequence)), 1);
+        attribution.timed_request(work, (ConnectionId(1), SequenceNumber(sequence)), 1);
     };
-    request(&mut division, 1, 'a');
-    request(&mut division, 2, 'b');
+    request(&mut attribution, 1, 'a');
+    request(&mut attribution, 2, 'b');
     // Shorter ones than 20 µs are not held against the switches.
-    division.handled(&[took(1, 105, 20), took(2, 110, 30)]);
-    division.end();
-    let all = division.settled(20_000);
+    attribution.handled(&[took(1, 105, 20), took(2, 110, 30)]);
+    attribution.end();
+    let all = attribution.settled(20_000);
     assert!(all.values().sum::<f64>() <= 40.0 + 1e-9, "{all:?}");
 }
 
 #[test]
 fn later_runs_make_up_for_a_handler_that_was_told_late() {
-    let mut division = with(&[(100, 140), (160, 200), (20_000, 20_050)]);
-    division.time_handlers();
-    division.one(90, Evidence::In, Some('r'), Some(Micros(5.0)));
-    let first = division.settled(19_000);
+    let mut attribution = with(&[(100, 140), (160, 200), (20_000, 20_050)]);
+    attribution.time_handlers();
+    attribution.one(90, Evidence::In, Some('r'), Some(Micros(5.0)));
+    let first = attribution.settled(19_000);
     let took = HandlerTime {
         start: Timestamp::from_nanos(110_000),
         took_ns: 80_000,
@@ -215,120 +215,120 @@ fn later_runs_make_up_for_a_handler_that_was_told_late() {
         sequence: 1,
         count: 1,
     };
-    division.handled(&[took]);
-    division.one(19_990, Evidence::In, Some('r'), Some(Micros(5.0)));
-    let rest = division.settled(30_000);
+    attribution.handled(&[took]);
+    attribution.one(19_990, Evidence::In, Some('r'), Some(Micros(5.0)));
+    let rest = attribution.settled(30_000);
     // The handler ran for 60 µs, of which the third run's 50 can make up.
     let all: f64 = first.values().chain(rest.values()).sum();
     let ran = 40.0 + 40.0 + 50.0;
-    assert_eq!(division.overdrawn, Micros(10.0));
-    let credited = all + division.uncalled().share.time.0;
+    assert_eq!(attribution.overdrawn, Micros(10.0));
+    let credited = all + attribution.unattributed().share.time.0;
     assert_eq!(credited, ran + 10.0);
     // No run follows: the times of all requests add up to the runs'.
-    division.end();
+    attribution.end();
     let credited = Share {
         time: Micros(credited),
         stretches: 3.0,
     };
-    let rate = division.rate(credited).unwrap();
+    let rate = attribution.rate(credited).unwrap();
     assert!((rate.time(credited).0 - ran).abs() < 1e-9, "{rate:?}");
 }
 
 #[test]
 fn equal_work_of_one_moment_is_kept_once_and_counts_each_time() {
-    let mut division = with(&[(100, 140)]);
+    let mut attribution = with(&[(100, 140)]);
     for _ in 0..10 {
-        division.request(90, 'a', 1.0);
-        division.request(90, 'b', 0.5);
+        attribution.request(90, 'a', 1.0);
+        attribution.request(90, 'b', 0.5);
     }
-    division.request(91, 'b', 20.0);
-    let waiting = division.waiting.iter().map(|(_, times)| *times);
+    attribution.request(91, 'b', 20.0);
+    let waiting = attribution.waiting.iter().map(|(_, times)| *times);
     assert_eq!(waiting.collect::<Vec<_>>(), [10, 10, 1]);
     assert_eq!(
-        division.settled(1000),
+        attribution.settled(1000),
         BTreeMap::from([('a', 10.0), ('b', 25.0), (WAKEUP, 5.0)])
     );
-    assert!(division.waiting.is_empty());
+    assert!(attribution.waiting.is_empty());
 }
 
 #[test]
 fn a_run_that_nobody_called_for_is_nobodys() {
-    let mut division = with(&[(100, 140), (10_000, 10_030), (10_040, 10_050)]);
-    division.request(90, 'a', 15.0);
+    let mut attribution = with(&[(100, 140), (10_000, 10_030), (10_040, 10_050)]);
+    attribution.request(90, 'a', 15.0);
     // Written by the first run, read late.
-    division.one(150, Evidence::Answer, Some('r'), Some(Micros(20.0)));
+    attribution.one(150, Evidence::Answer, Some('r'), Some(Micros(20.0)));
     // It came while the second run went on; the third, which nothing else explains, is for it.
-    division.request(9_990, 'a', 5.0);
-    division.request(10_025, 'b', 5.0);
-    let settled = division.settled(20_000);
+    attribution.request(9_990, 'a', 5.0);
+    attribution.request(10_025, 'b', 5.0);
+    let settled = attribution.settled(20_000);
     assert_eq!(settled[&'r'], 20.0);
     assert_eq!(settled[&'b'], 5.0);
-    assert_eq!(division.uncalled().runs, 0);
+    assert_eq!(attribution.unattributed().runs, 0);
 
-    let mut division = with(&[(100, 140), (10_000, 10_030)]);
-    division.request(90, 'a', 15.0);
-    division.settled(20_000);
-    let own = division.uncalled();
+    let mut attribution = with(&[(100, 140), (10_000, 10_030)]);
+    attribution.request(90, 'a', 15.0);
+    attribution.settled(20_000);
+    let own = attribution.unattributed();
     assert_eq!((own.runs, own.share.time), (1, Micros(30.0)));
 }
 
 #[test]
 fn late_work_is_the_runs_own_where_other_work_explains_the_next() {
-    let mut division = with(&[(100, 400), (410, 420)]);
-    division.request(90, 'a', 5.0);
-    division.request(390, 'b', 5.0);
-    division.request(405, 'c', 5.0);
-    let settled = division.settled(1000);
+    let mut attribution = with(&[(100, 400), (410, 420)]);
+    attribution.request(90, 'a', 5.0);
+    attribution.request(390, 'b', 5.0);
+    attribution.request(405, 'c', 5.0);
+    let settled = attribution.settled(1000);
     assert_eq!((settled[&'b'], settled[&'c']), (100.0, 5.0));
 }
 
 #[test]
 fn the_beginning_of_a_long_request_is_carried_to_its_end() {
-    let mut division = with(&[(100, 140), (1_000, 1_010)]);
-    division.one(90, Evidence::In, None, None);
-    division.request(990, 'a', 5.0);
-    let settled = division.settled(2_000);
+    let mut attribution = with(&[(100, 140), (1_000, 1_010)]);
+    attribution.one(90, Evidence::In, None, None);
+    attribution.request(990, 'a', 5.0);
+    let settled = attribution.settled(2_000);
     assert_eq!(settled[&'a'] + settled[&WAKEUP], 50.0);
 }
 
 #[test]
 fn a_server_that_owes_an_answer_goes_on() {
     // It waits for a disk twice before it answers.
-    let mut division = with(&[(100, 110), (1_000, 1_040), (2_000, 2_010), (9_000, 9_030)]);
-    division.question(90, Evidence::In, 'a');
-    division.question(2_005, Evidence::Answer, 'r');
-    let settled = division.settled(20_000);
+    let mut attribution = with(&[(100, 110), (1_000, 1_040), (2_000, 2_010), (9_000, 9_030)]);
+    attribution.question(90, Evidence::In, 'a');
+    attribution.question(2_005, Evidence::Answer, 'r');
+    let settled = attribution.settled(20_000);
     assert_eq!(settled[&'a'], 5.0 + 40.0 + 5.0);
     assert_eq!((settled[&'r'], settled[&WAKEUP]), (5.0, 5.0));
-    let own = division.uncalled();
+    let own = attribution.unattributed();
     assert_eq!((own.runs, own.share.time), (1, Micros(30.0)));
 }
 
 #[test]
 fn work_without_a_price_weighs_as_much_as_other_work() {
-    let mut division = with(&[(100, 150)]);
-    division.request(80, 'a', 2.0);
-    division.request(81, 'a', 8.0);
-    division.one(82, Evidence::In, Some('u'), None);
-    let settled = division.settled(1000);
+    let mut attribution = with(&[(100, 150)]);
+    attribution.request(80, 'a', 2.0);
+    attribution.request(81, 'a', 8.0);
+    attribution.one(82, Evidence::In, Some('u'), None);
+    let settled = attribution.settled(1000);
     assert_eq!((settled[&'a'], settled[&'u']), (25.0, 12.5));
 }
 
 #[test]
 fn a_clock_alone_is_divided_as_one_run() {
-    let mut division: Division<char> = Division::of(SERVER);
-    division.captured(false);
-    assert_eq!(division.source(), Source::Clock);
-    division.clock(0, 1_000_000);
-    division.request(90, 'a', 10.0);
-    division.request(91, 'b', 30.0);
-    let settled = division.settled(1000);
-    division.clock(2_000_000, 1_080_000);
+    let mut attribution: Attribution<char> = Attribution::of(SERVER);
+    attribution.captured(false);
+    assert_eq!(attribution.source(), Source::Clock);
+    attribution.clock(0, 1_000_000);
+    attribution.request(90, 'a', 10.0);
+    attribution.request(91, 'b', 30.0);
+    let settled = attribution.settled(1000);
+    attribution.clock(2_000_000, 1_080_000);
     let credited = Share {
         time: Micros(settled.values().sum()),
         stretches: 0.0,
     };
-    let rate = division.rate(credited).unwrap();
+    let rate = attribution.rate(credited).unwrap();
     let b = Share {
         time: Micros(settled[&'b']),
         ..credited
@@ -338,12 +338,12 @@ fn a_clock_alone_is_divided_as_one_run() {
 
 #[test]
 fn work_that_the_server_tells_belongs_to_the_run_that_tells_it() {
-    let mut division = with(&[(100, 400), (2000, 2300)]);
-    division.told_by_server();
+    let mut attribution = with(&[(100, 400), (2000, 2300)]);
+    attribution.told_by_server();
     // It told of one as it was ending, and the recorder read of the other late.
-    division.request(395, 'a', 5.0);
-    division.request(1900, 'b', 5.0);
-    let settled = division.settled(10_000);
+    attribution.request(395, 'a', 5.0);
+    attribution.request(1900, 'b', 5.0);
+    let settled = attribution.settled(10_000);
     assert_eq!((settled[&'a'], settled[&'b']), (100.0, 100.0));
-    assert_eq!(division.uncalled().runs, 1);
+    assert_eq!(attribution.unattributed().runs, 1);
 }
