@@ -24,40 +24,38 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask TASK
 
-  demo    install what is missing, build, calibrate a private Xvfb briefly, record xterm listing a
-          directory tree in it, and print the execution profile of that recording
-  bench   proxy [ROUNDS]: x11perf direct, through x11prof, and through other relays, side by side;
-          analyze: requests per second of each stage of the analysis, beside tshark and xtrace; with --check its
-          instructions a request, against those kept, with --write to keep them
-  validate  ablate: what each term of the model is worth, over the recordings of division;
-          carried [half] [PROGRAM…]: forecasts for other servers against the kernel's clocks;
-          division [again] [FILE.toml] [PROGRAM…]: how server time is divided, against timed handlers;
-          measure [quick|FILE] [again|between|x11perf]: two calibrations (or FILE and one) of one server,
-          sizes between, x11perf's rates;
-          coverage: programs of many kinds, decoded, beside tshark;
-          episodes [truth|screen]: latencies beside what programs measure of themselves, and beside
-          what is seen on the screen;
-          nesting: actions that go from client to client, and who is blamed; issues: many sessions, by DuckDB and
-          Spark as well; attach, ring [SECONDS]: what attaching costs, and a ring over a busy desktop;
-          page [MB]: the page of a long trace; exports: each read by its reader; diff, roundtrips, killed;
-          memory [MB [WORD…]]: every analysis (or those with these words) over a long trace;
-          resources: what programs hold in the server, beside what X-Resource says
-  calibrate [--time-limit SECONDS] [KIND…]  measure private servers of all kinds (or these) here, at
-          rest, and write the parameter files that come with the program; at most 360 s each
-  docs    update the generated parts of docs/REFERENCE.md and the outputs in README.md and docs/GUIDE.md that come
-          from recordings
-  package [twice|try|aarch64]  make target/package: a static program in a .deb and a tarball, their checksums and a
-          bill of materials, from a clean tree; twice: again from another folder, with the same bytes;
-          try: install, use and remove the .deb in a fresh Debian without a compiler (as root);
-          aarch64: check that the program compiles for that processor
-  pictures [gallery]  make the pictures in docs/pictures; gallery: record five programs, and make their
-          pages in docs/gallery
-  release check that versions, changelog and documents agree, build the packages, and try the publication; it tags
-          and publishes nothing
-  size    lines of code, tests and comments by crate; fails where the product has grown by more than
-          1,500 lines since what xtask/src/size.rs accepts
-  test    install what is missing and run every test, unit and end to end
+Develop
+  test    install missing programs and run every test, unit and end to end
+  demo    install missing programs, build, calibrate a private Xvfb briefly, record xterm in it, and print the profile
+  size    lines of code, tests and comments by crate; fails if the product grew by more than 1,500 lines since
+          the number in xtask/src/size.rs
   words   words of each document; fails over 900 in README.md or 15,000 in all
+  docs    update the generated parts of docs/REFERENCE.md, and the outputs in README.md and docs/GUIDE.md that come
+          from recordings
+  pictures [gallery]  make docs/pictures; gallery: record five programs and make their pages in docs/gallery
+
+Measure (the output is kept in validation/results)
+  bench   proxy [ROUNDS] [TEST…]: programs direct, through x11prof and through other relays
+          analyze: requests per second of each stage; --check compares instructions per request with the kept
+          numbers, --write keeps them
+          stacks, timed, growth N: cost of stacks, cost of handler times, growth of the analyses
+  validate  ablate: the value of each term of the cost model
+          attach, guest, ring [SECONDS]: attached recordings: cost, faults, a ring on a busy desktop
+          calibrate [quick|FILE] [again|between|x11perf]: repeatability, sizes between, x11perf's rates
+          carried [PROGRAM…], replay: forecasts and replays for other servers, with the kernel clock as the reference
+          coverage: programs of many kinds, decoded, compared with tshark
+          division, timed [KIND]: server time by request, with timed handlers as the reference
+          episodes [toolkits|screen|programs|idle], drive: latencies, with toolkits and the screen as the reference
+          nesting, issues, diff, network, killed, exports, page, memory, resources, figures, audit, thin: see their files
+  calibrate [--time-limit SECONDS] [KIND…]  measure private servers of all kinds (or these) here, on an idle machine,
+          and write the parameter files that come with the program; at most 360 s each
+
+Release
+  package [twice|try|aarch64]  make target/package from a clean tree: a static program as a .deb and a tarball,
+          checksums and a bill of materials; twice: compare with a second build; try: install the .deb in a fresh Debian
+          (as root); aarch64: check that the program compiles for that processor
+  release check that versions, changelog and documents agree, build the packages, and try the publication; tags
+          and publishes nothing
 ";
 
 /// Runs the task that the first of `arguments` names.

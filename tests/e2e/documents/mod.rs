@@ -1,5 +1,7 @@
-//! The documents agree with the program: the reference is generated from the code.
+//! The documents agree with the program: the reference is generated from the code, and every example of README.md
+//! and docs/GUIDE.md runs.
 
+mod examples;
 mod json_types;
 mod reference;
 

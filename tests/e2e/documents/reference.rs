@@ -146,7 +146,13 @@ fn typed(roots: &[(&str, &str)]) -> String {
     let mut text = String::new();
     for (name, root) in roots {
         let _ = write!(text, "\n### {name}\n");
-        text.push_str(&types.tables(root, &mut shown));
+        let tables = types.tables(root, &mut shown);
+        match tables.is_empty() {
+            true => {
+                let _ = writeln!(text, "\nSee [{root}](#{}).", root.to_lowercase());
+            }
+            false => text.push_str(&tables),
+        }
     }
     text
 }
