@@ -193,7 +193,7 @@ fn run(name: &str, example: &Example) -> String {
     for part in example.text.split("$ ").skip(1) {
         let (command, shown) = part.split_once('\n').unwrap_or((part, ""));
         assert!(command.contains("x11prof "), "{name}: {command}");
-        let output = setting.run(command.split("  #").next().unwrap_or(command));
+        let output = setting.run(command.split(" #").next().unwrap_or(command));
         let shown: Vec<&str> = shown.trim_end_matches('\n').lines().collect();
         let output: Vec<&str> = output.trim_end_matches('\n').lines().collect();
         // A command alone has an output of no interest.
@@ -256,7 +256,7 @@ fn commands(text: &str) -> Vec<String> {
         .filter(|code| code.starts_with("x11prof "));
     let commands = commands.filter(|code| !code.contains('\n'));
     commands
-        .map(|code| code.split("  #").next().unwrap_or(code).trim().to_owned())
+        .map(|code| code.split(" #").next().unwrap_or(code).trim().to_owned())
         .collect()
 }
 
