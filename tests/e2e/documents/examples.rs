@@ -62,7 +62,7 @@ fn shape(line: &str) -> String {
         );
         let after_number = words.last().is_some_and(|last| last.ends_with('#'));
         if !(unit && after_number) {
-            words.push(word.trim_end_matches([',', '.']));
+            words.push(word.trim_end_matches([',', '.', ':']));
         }
     }
     words.join(" ")
