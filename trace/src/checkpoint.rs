@@ -158,8 +158,8 @@ pub struct ExistingAtom {
 }
 
 impl Existing {
-    /// Entries of a record at most, so that no record comes near the longest message.
-    const ENTRIES: usize = 4096;
+    /// Entries of a record at most, so that no record comes near the longest control record.
+    const ENTRIES: usize = 64;
 
     /// Splits the list into records that each fit in one message of the trace.
     pub fn split(mut self) -> Vec<Existing> {

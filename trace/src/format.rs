@@ -18,6 +18,16 @@ pub(crate) const CHUNK_SIZE: u64 = 1 << 20;
 /// The longest message, in bytes.
 pub(crate) const MESSAGE_LIMIT: usize = 16 << 20;
 
+/// The longest control record, in bytes. Only `started` may be longer.
+pub(crate) const CONTROL_LIMIT: usize = 1 << 20;
+
+/// Bytes of control records that a file of any length may have.
+pub(crate) const CONTROL_FREE: u64 = 4 << 20;
+
+/// Bytes of control records for each byte of the file, at most: readers keep what these records say. Real stacks and names are
+/// compressed to a fifteenth.
+pub(crate) const CONTROL_RATIO: u64 = 64;
+
 /// The longest chunk or other MCAP record, in bytes: a chunk that was all but full, and the
 /// longest message.
 pub(crate) const RECORD_LIMIT: usize = 32 << 20;

@@ -10,7 +10,10 @@ use mcap::sans_io::linear_reader::{LinearReadEvent, LinearReader, LinearReaderOp
 use mcap::{McapError, McapResult, parse_record};
 
 use crate::error::damage;
-use crate::format::{COMPRESSION, MESSAGE_LIMIT, PROFILE, RECORD_LIMIT, Topic};
+use crate::format::{
+    COMPRESSION, CONTROL_FREE, CONTROL_LIMIT, CONTROL_RATIO, MESSAGE_LIMIT, PROFILE, RECORD_LIMIT,
+    Topic,
+};
 use crate::lengths::strings_fit;
 use crate::source::Source;
 use crate::{Timestamp, TraceError};
@@ -66,6 +69,8 @@ pub(crate) struct Messages<R> {
     arena: BytesMut,
     /// MCAP's sequence of the next message.
     sequence: u32,
+    /// Bytes of control records so far.
+    control: u64,
     state: State,
 }
 
@@ -101,6 +106,7 @@ impl<R: Read> Messages<R> {
             channels: HashMap::new(),
             arena: BytesMut::with_capacity(ARENA_LEN),
             sequence: 0,
+            control: 0,
             state: State::Begin,
         };
         match messages.found()? {
@@ -134,6 +140,9 @@ impl<R: Read> Messages<R> {
                     if header.sequence != self.sequence {
                         return Err(self.damaged("messages are missing or not in their order"));
                     }
+                    if matches!(topic, MessageTopic::Known(Topic::Control)) {
+                        self.count_control(data.len())?;
+                    }
                     self.sequence = self.sequence.wrapping_add(1);
                     return Ok(Some(Message {
                         topic,
@@ -161,6 +170,19 @@ impl<R: Read> Messages<R> {
         TraceError::Damaged {
             position: self.source.position(),
             what: what.into(),
+        }
+    }
+
+    /// Counts a control record. A small file may claim names and stacks of any size: those of a recording are in proportion.
+    fn count_control(&mut self, len: usize) -> Result<(), TraceError> {
+        if len > CONTROL_LIMIT && self.sequence > 0 {
+            return Err(self.damaged("a control record is longer than any may be"));
+        }
+        self.control += len as u64;
+        let file = self.source.position();
+        match self.control > CONTROL_FREE + file.saturating_mul(CONTROL_RATIO) {
+            true => Err(self.damaged("its control records are longer than those of any recording")),
+            false => Ok(()),
         }
     }
 

@@ -316,3 +316,71 @@ fn mcap_file(profile: &str, messages: &[(&str, &[u8])]) -> Vec<u8> {
     drop(writer);
     file.into_inner()
 }
+
+fn opened(connection: u32, name: &str) -> Record {
+    let opened = x11prof_trace::Opened {
+        connection: x11prof_trace::ConnectionId(connection),
+        transport: "unix".to_owned(),
+        pid: None,
+        name: Some(name.to_owned()),
+        command: Vec::new(),
+        started_ns: None,
+    };
+    Record::Control(at(2), Control::Opened(opened))
+}
+
+#[test]
+fn control_records_are_in_proportion_to_the_file() {
+    let long = "a".repeat(1_000_000);
+    let bomb: Vec<Record> = (1..=20).map(|client| opened(client, &long)).collect();
+    let file = trace(&bomb);
+    assert!(file.len() < 100_000, "{} bytes", file.len());
+    let (found, end) = read(&file);
+    let end = end.unwrap_err().to_string();
+    assert!(end.contains("longer than those of any recording"), "{end}");
+    let most = (4 << 20) + 64 * file.len();
+    assert!(found.len() * long.len() <= most, "{} records", found.len());
+    // What was read can be recovered, and the copy is whole.
+    let mut copy = Vec::new();
+    let recovery = recover(&file[..], &mut copy).unwrap();
+    assert!(recovery.damage.is_some());
+    assert!(matches!(read(&copy).1, Ok(true)));
+}
+
+#[test]
+fn a_control_record_has_a_longest_length() {
+    let (found, end) = read(&trace(&[opened(1, &"a".repeat(2 << 20))]));
+    assert_eq!(found.len(), 1);
+    let end = end.unwrap_err().to_string();
+    assert!(end.contains("longer than any may be"), "{end}");
+}
+
+#[test]
+fn ten_thousand_stacks_of_a_real_program_are_in_proportion() {
+    // Frames differ in their addresses, as those of a program do.
+    let mut seed = 1_u64;
+    let mut frame = |_| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        x11prof_trace::StackFrame {
+            file: format!("/usr/lib/x86_64-linux-gnu/libgtk-{}.so.0", seed >> 62),
+            address: (seed >> 40) & 0xf_ffff,
+            function: None,
+        }
+    };
+    let stacks: Vec<Record> = (0..10_000)
+        .map(|stack| {
+            let frames = (0..40).map(&mut frame).collect();
+            let whole = true;
+            Record::Control(
+                at(2),
+                Control::Stack {
+                    stack,
+                    frames,
+                    whole,
+                },
+            )
+        })
+        .collect();
+    let (found, end) = read(&trace(&stacks));
+    assert_eq!(found.len(), 10_001, "{end:?}");
+}
