@@ -73,7 +73,10 @@ pub(crate) fn changes(
             sessions[side].push((session, actions));
         }
     }
-    let actions = [0, 1].map(|side: usize| sessions[side].iter().map(|(_, actions)| actions).sum());
+    let actions = [0, 1].map(|side: usize| {
+        let actions = sessions[side].iter().map(|(_, actions)| *actions);
+        actions.fold(0, u64::saturating_add)
+    });
     let numbers = [0, 1].map(|side: usize| sessions[side].len());
     let tested = sessions.map(spread);
     // Where a session's figure is among those of both versions.

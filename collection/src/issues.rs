@@ -315,16 +315,18 @@ impl Issues {
         };
         let program = program.map(str::to_owned);
         let actions = facts.actions.entry(program.clone()).or_default();
-        *actions += if trigger == "input" { count } else { 0 };
+        // A stranger's table may hold any number.
+        let add = |sum: &mut u64, count| *sum = sum.saturating_add(count);
+        add(actions, if trigger == "input" { count } else { 0 });
         let steps = match self.steps.get_mut(&facts.version) {
             Some(steps) => steps,
             None => self.steps.entry(facts.version.clone()).or_default(),
         };
-        *steps.entry(step).or_default() += count;
-        self.episodes += count;
+        add(steps.entry(step).or_default(), count);
+        add(&mut self.episodes, count);
         let key = (program, landmark.to_owned());
         if self.of_landmark.len() < ISSUES_LIMIT || self.of_landmark.contains_key(&key) {
-            *self.of_landmark.entry(key).or_default() += count;
+            add(self.of_landmark.entry(key).or_default(), count);
         }
     }
 

@@ -155,7 +155,8 @@ fn actions(issues: &Issues) -> Actions<'_> {
     for session in &issues.sessions {
         for (program, count) in &session.actions {
             let of = (program.as_deref(), session.version.as_deref());
-            *sums.entry(of).or_default() += count;
+            let sum = sums.entry(of).or_default();
+            *sum = sum.saturating_add(*count);
         }
     }
     sums
@@ -193,7 +194,7 @@ fn curves(issues: &Issues, versions: &[String]) -> Vec<CurveReport> {
     list.into_iter()
         .map(|(version, steps)| CurveReport {
             version: version.clone(),
-            episodes: steps.values().sum(),
+            episodes: steps.values().copied().fold(0, u64::saturating_add),
             points: points(steps.iter().map(|(step, count)| (*step, *count))),
         })
         .collect()

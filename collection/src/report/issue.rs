@@ -235,7 +235,7 @@ pub(super) fn report(
             .iter()
             .map(|(name, list)| {
                 let sessions: BTreeSet<_> = list.iter().map(|one| one.session).collect();
-                let over_ms = ms(list.iter().map(|one| one.over).sum());
+                let over_ms = list.iter().map(|one| ms(one.over)).sum();
                 ByVersion {
                     version: name.map(str::to_owned),
                     sessions: sessions.len(),
@@ -279,7 +279,7 @@ fn commonest(ranked: Vec<(&str, usize)>) -> Option<String> {
 }
 
 fn parts(of: &[u64; PARTS]) -> PartsReport {
-    let sum = |parts: &[u64]| ms(parts.iter().sum());
+    let sum = |parts: &[u64]| parts.iter().map(|part| ms(*part)).sum();
     // In the order of `PART_NAMES`.
     PartsReport {
         waiting_ms: ms(of[0]),

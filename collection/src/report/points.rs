@@ -18,7 +18,9 @@ pub(super) fn points(of: impl Iterator<Item = (u64, u64)>) -> Vec<PointReport> {
     let mut counts = [0_u64; EDGES_MS.len()];
     for (latency, count) in of {
         let reached = EDGES_MS.partition_point(|edge| edge * 1_000_000 <= latency);
-        counts[..reached].iter_mut().for_each(|sum| *sum += count);
+        for sum in &mut counts[..reached] {
+            *sum = sum.saturating_add(count);
+        }
     }
     let points = EDGES_MS.into_iter().zip(counts);
     points

@@ -14,6 +14,13 @@ use super::schema::{KEY, VERSION};
 
 /// Rows read at once.
 const BATCH: usize = 4096;
+/// Bytes that the rows of a file of any length may take.
+const FREE: u64 = 1 << 20;
+/// Bytes of rows for each byte of the file, at most. A few bytes may claim any number of rows; those of real tables take up to
+/// 60 bytes for each byte.
+const RATIO: u64 = 256;
+/// Bytes of a row without its texts.
+const ROW: u64 = 64;
 
 /// The values of a column for a batch of rows.
 enum Values {
@@ -29,6 +36,8 @@ pub struct Rows<R: ChunkReader + 'static> {
     schema: &'static Schema,
     /// The place of each column in the file.
     at: Vec<Option<usize>>,
+    /// Bytes that the rows may take.
+    most: u64,
 }
 
 impl<R: ChunkReader + 'static> Rows<R> {
@@ -41,6 +50,7 @@ impl<R: ChunkReader + 'static> Rows<R> {
     }
 
     fn opened(schema: &'static Schema, file: R) -> Result<Rows<R>, TableError> {
+        let most = FREE + file.len().saturating_mul(RATIO);
         let file = SerializedFileReader::new(file)?;
         let about = file.metadata().file_metadata();
         let said = about.key_value_metadata().into_iter().flatten();
@@ -64,7 +74,12 @@ impl<R: ChunkReader + 'static> Rows<R> {
             }
             at.push(found);
         }
-        Ok(Rows { file, schema, at })
+        Ok(Rows {
+            file,
+            schema,
+            at,
+            most,
+        })
     }
 
     /// Hands out every row: a cell for each column of the schema, in its order.
@@ -76,6 +91,7 @@ impl<R: ChunkReader + 'static> Rows<R> {
     }
 
     fn hand_out(&self, mut on: impl FnMut(&[Cell<'_>])) -> Result<(), TableError> {
+        let mut left_bytes = self.most;
         for number in 0..self.file.num_row_groups() {
             let group = self.file.get_row_group(number)?;
             let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
@@ -95,6 +111,12 @@ impl<R: ChunkReader + 'static> Rows<R> {
                 }
                 for row in 0..wanted {
                     let cells: Vec<Cell<'_>> = values.iter().map(|of| cell(of, row)).collect();
+                    let texts = cells.iter().map(|cell| match cell {
+                        Cell::Text(text) => text.len() as u64,
+                        _ => 0,
+                    });
+                    let left = left_bytes.checked_sub(ROW + texts.sum::<u64>());
+                    left_bytes = left.ok_or(TableError::Damaged)?;
                     on(&cells);
                 }
                 left -= wanted;
