@@ -74,6 +74,15 @@ fn untagged(version: &str, root: &Path) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::agree;
+    use crate::run::root;
+
+    #[test]
+    fn the_tree_agrees_on_its_version() {
+        let read = |name: &str| {
+            std::fs::read_to_string(root().join(name)).map_err(|error| error.to_string())
+        };
+        assert_eq!(agree(env!("CARGO_PKG_VERSION"), read), Ok(()));
+    }
 
     #[test]
     fn a_file_with_another_version_is_named() {
