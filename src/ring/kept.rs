@@ -209,7 +209,7 @@ impl Kept {
         self.segment = self.worked(begun);
     }
 
-    /// Writes all segments to a file and empties the ring.
+    /// Writes all segments to a file. They stay in the ring: the next file may overlap this one.
     fn write(&mut self, why: &str, pipeline: &Pipeline) {
         if self.rung.files.len() >= MAX_FILES {
             return;
@@ -223,15 +223,14 @@ impl Kept {
             self.put(&Record::Control(self.now, Control::Trouble { what }));
         }
         self.cut(pipeline.checkpoint());
-        let parts = std::mem::take(&mut self.parts);
-        let (Some(first), Some(last)) = (parts.front(), parts.back()) else {
+        let (Some(first), Some(last)) = (self.parts.front(), self.parts.back()) else {
             return;
         };
         let length = since(first.from, last.to).as_secs_f64();
         let path = self.next_path();
         let written = AtomicFile::begin(&path, Access::Private)
             .map_err(TraceError::Write)
-            .and_then(|sink| join(&parts, sink))
+            .and_then(|sink| join(&self.parts, sink))
             .and_then(|sink| sink.finish().map_err(TraceError::Write));
         if self.worked(written).is_some() {
             say!("{}: {length:.1} s, for {why}", shown(&path));
