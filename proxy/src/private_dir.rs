@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
-use rustix::process::geteuid;
+use rustix::process::{getegid, geteuid};
 use rustix::rand::{GetRandomFlags, getrandom};
 
 /// The prefix of all such directories' names.
@@ -17,8 +17,9 @@ const LOCK: &str = "lock";
 /// A directory younger than this may not be locked yet.
 const YOUNG: Duration = Duration::from_secs(60);
 
-/// A fresh directory of mode 0700 under the user's runtime directory, or under the temporary one if the session has
-/// none. Dropping the value removes the directory with its contents.
+/// A fresh directory of mode 0700 under the user's runtime directory, or under a temporary one if the session has
+/// none. Other users cannot replace it: programs load libraries from it. Dropping the value removes the directory with
+/// its contents.
 #[derive(Debug)]
 pub(crate) struct PrivateDir {
     path: PathBuf,
@@ -29,9 +30,18 @@ pub(crate) struct PrivateDir {
 impl PrivateDir {
     /// Makes a directory, and removes those whose owners were killed: they hold cookies.
     pub(crate) fn new() -> io::Result<PrivateDir> {
-        let base = runtime_dir().unwrap_or_else(std::env::temp_dir);
-        remove_dead(&base, YOUNG);
-        PrivateDir::new_in(&base)
+        let mut refused = None;
+        for base in bases() {
+            match others_may_replace(&base) {
+                Ok(None) => {
+                    remove_dead(&base, YOUNG);
+                    return PrivateDir::new_in(&base);
+                }
+                Ok(Some(folder)) => _ = refused.get_or_insert(refusal(&folder)),
+                Err(error) => _ = refused.get_or_insert(error),
+            }
+        }
+        Err(refused.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
     }
 
     fn new_in(base: &Path) -> io::Result<PrivateDir> {
@@ -58,18 +68,44 @@ impl Drop for PrivateDir {
     }
 }
 
-/// The user's runtime directory, where the session has one.
-fn runtime_dir() -> Option<PathBuf> {
-    let dir = PathBuf::from(std::env::var_os("XDG_RUNTIME_DIR")?);
-    (dir.is_absolute() && dir.is_dir()).then_some(dir)
+/// The folders that may hold private directories, the preferred one first: the user's runtime directory, if the session
+/// has one, and temporary folders.
+fn bases() -> impl Iterator<Item = PathBuf> {
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let runtime = runtime.filter(|dir| dir.is_absolute() && dir.is_dir());
+    let temporary = [std::env::temp_dir(), PathBuf::from("/var/tmp")];
+    runtime.into_iter().chain(temporary)
+}
+
+/// The first folder on the path of `base` in which other users could replace an entry of ours. In a folder with the
+/// sticky bit only an entry's owner can (chmod(1), "Restricted deletion flag").
+fn others_may_replace(base: &Path) -> io::Result<Option<PathBuf>> {
+    let base = base.canonicalize()?;
+    for folder in base.ancestors() {
+        let about = folder.metadata()?;
+        let is_trusted = |owner: u32| owner == 0 || owner == geteuid().as_raw();
+        let is_shared_group = about.gid() != 0 && about.gid() != getegid().as_raw();
+        let others_write = if is_shared_group { 0o022 } else { 0o002 };
+        let is_open = about.mode() & others_write != 0 && about.mode() & 0o1000 == 0;
+        if is_open || !is_trusted(about.uid()) {
+            return Ok(Some(folder.to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+fn refusal(folder: &Path) -> io::Error {
+    io::Error::other(format!(
+        "other users could replace files in {}: set TMPDIR to a folder that only you can write, or set its sticky bit (chmod +t)",
+        folder.display()
+    ))
 }
 
 /// Directories of all recorders of this user, wherever they are: a recorder may have been started outside of the
 /// session.
 pub(crate) fn all() -> Vec<PathBuf> {
-    let bases = runtime_dir().into_iter().chain([std::env::temp_dir()]);
     let mut found = Vec::new();
-    for entry in bases
+    for entry in bases()
         .filter_map(|base| read_dir(base).ok())
         .flatten()
         .flatten()
@@ -128,6 +164,30 @@ pub(crate) fn random<const N: usize>() -> io::Result<[u8; N]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folders_in_which_others_can_replace_entries_are_found() {
+        use std::os::unix::fs::PermissionsExt;
+        let parent = tempfile::tempdir().unwrap();
+        let parent = parent.path().canonicalize().unwrap();
+        let base = parent.join("tmp");
+        std::fs::create_dir(&base).unwrap();
+        let set = |folder: &Path, mode| {
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(folder, mode).unwrap();
+        };
+        for (parents, mode, found) in [
+            (0o755, 0o700, None),
+            (0o755, 0o1777, None),
+            (0o755, 0o777, Some(&base)),
+            (0o777, 0o700, Some(&parent)),
+            (0o1777, 0o700, None),
+        ] {
+            set(&parent, parents);
+            set(&base, mode);
+            assert_eq!(others_may_replace(&base).unwrap().as_ref(), found);
+        }
+    }
 
     #[test]
     fn folders_of_the_dead_are_removed_and_no_others() {
