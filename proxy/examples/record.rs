@@ -12,24 +12,10 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let config = RecordConfig {
         output: Some(words.next().ok_or("usage: record TRACE COMMAND…")?.into()),
         target: Target::Private(ServerKind::Xvfb),
-        listen: None,
-        tcp: None,
-        any_user: false,
         command: words.collect(),
-        time: None,
-        full: false,
         queue_bytes: DEFAULT_QUEUE_BYTES,
-        link: false,
-        labels: Default::default(),
-        network: None,
-        rewrites: Vec::new(),
         recorder: "x11prof example".to_owned(),
-        watch: None,
-        filter: None,
-        mark_key: None,
-        collect: None,
-        stacks: Vec::new(),
-        keep_symbols: false,
+        ..RecordConfig::default()
     };
     let recorded = record(&config, |notice| eprintln!("{notice:?}"))?;
     eprintln!("{recorded:?}");

@@ -10,11 +10,12 @@ use x11prof_trace::{Block, ConnectionId, Direction, ExtensionOpcodes};
 
 use crate::display::authority::{self, Peer};
 use crate::display::setup_exchange::{self, Progress};
-use crate::recorder::connection_tap::ConnectionTap;
+use crate::recorder::client_processes::ClientProcesses;
+use crate::recorder::connection_recorder::ConnectionRecorder;
 use crate::recorder::images::ImageRequests;
 use crate::recorder::kept_bytes::KeptBytes;
 use crate::recorder::omission::{Level, Omission};
-use crate::recorder::tap::{self, DEFAULT_QUEUE_BYTES};
+use crate::recorder::record_queue::{DEFAULT_QUEUE_BYTES, memory, record_queue};
 
 /// Parses a client's setup, complete or not, and rewrites it.
 pub fn setup(bytes: &[u8]) {
@@ -95,23 +96,31 @@ const TAKEN: usize = 64;
 /// Takes whole reads as the relay does between its call to receive them and its call to send them on, and as the
 /// recorder's thread does, up to the file. Gives the memory that the queue held in all, in bytes.
 pub fn relayed(reads: impl Iterator<Item = Block>, extensions: &[ExtensionOpcodes]) -> usize {
-    let (tap, drain) = tap::tap(DEFAULT_QUEUE_BYTES, false);
-    let kept = Mutex::new(KeptBytes::default());
-    let mut connections: HashMap<ConnectionId, ConnectionTap<'_>> = HashMap::new();
+    let (sender, drain) = record_queue(DEFAULT_QUEUE_BYTES, false);
+    let (kept, processes) = (Mutex::new(KeptBytes::default()), ClientProcesses::default());
+    let mut connections: HashMap<ConnectionId, ConnectionRecorder<'_>> = HashMap::new();
     let (mut entries, mut held) = (Vec::new(), 0);
     let mut take = || {
         drain.take(&mut entries, Duration::ZERO);
         for entry in entries.drain(..) {
-            drain.release(entry.cost());
-            held += entry.cost();
+            drain.release(memory(&entry));
+            held += memory(&entry);
         }
     };
     for (number, read) in reads.enumerate() {
         let connection = connections.entry(read.connection).or_insert_with(|| {
-            ConnectionTap::new(read.connection, &tap, &kept, ImageRequests::of(extensions))
+            ConnectionRecorder::new(
+                read.connection,
+                &sender,
+                &kept,
+                ImageRequests::of(extensions),
+                &processes,
+                None,
+            )
         });
         let fds = usize::from(read.fds);
-        connection.crossed(read.time, read.direction, &read.bytes, fds, &(0..0));
+        let mut bytes = read.bytes.to_vec();
+        connection.crossed(read.time, read.direction, &mut bytes, fds, &(0..0));
         if number % TAKEN == TAKEN - 1 {
             take();
         }

@@ -1,8 +1,8 @@
 //! The proxy display between X11 clients and their server. It relays bytes and file descriptors both ways, and passes a
 //! copy to a recorder, with the kernel's records of the processes at both ends.
 //!
-//! Two types describe a recording: [`RecordConfig`] a recording by way of the proxy ([`record`]), and [`AttachConfig`] a
-//! recording of clients that already run ([`attach()`]).
+//! [`RecordConfig`] describes a recording: through the proxy, or of clients that already run. [`record()`] makes it, and
+//! returns what was [`Recorded`].
 //!
 //! The proxy does not decode the protocol: it reads the connection's setup, for the cookie, and walks the rest by
 //! message lengths. It computes nothing from its records.
@@ -18,13 +18,15 @@ mod marks;
 mod notice;
 mod private_dir;
 mod processes;
+mod record;
 mod recorder;
 mod recording;
 mod relay;
 mod servers;
+mod serving;
 mod sockets;
 
-pub use attach::{AttachConfig, WATCHDOG, attach, attach_watchdog, running_clients};
+pub use attach::{WATCHDOG, attach_watchdog, running_clients};
 pub use attach_cost::AttachCost;
 pub use capture::handler_times::become_timed;
 pub use display::authority::Cookie;
@@ -36,11 +38,12 @@ pub use display::server_link::{Connected, ServerLink};
 pub use display::setup_connection::{SetupConnection, SetupFailure};
 pub use marks::{MarkError, mark};
 pub use notice::Notice;
+pub use record::record;
 pub use recorder::record_filter::{MakeFilter, RecordFilter};
-pub use recorder::tap::DEFAULT_QUEUE_BYTES;
+pub use recorder::record_queue::DEFAULT_QUEUE_BYTES;
 pub use recorder::trace_file::is_being_recorded;
 pub use recorder::watch::{Watch, WatchEvent, Watched, watch};
-pub use recording::record::{RecordConfig, Recorded, Stacks, Target, record};
+pub use recording::config::{AttachOptions, RecordConfig, Recorded, Stacks, Target};
 pub use recording::record_error::RecordError;
 pub use relay::rewrites::Rewrite;
 pub use servers::private_server::PrivateServer;

@@ -26,10 +26,12 @@ pub enum Notice {
         /// The number of clients.
         clients: u32,
     },
-    /// The command has ended, and clients are still connected, which are recorded further.
+    /// The command has ended, and clients are still connected.
     StillConnected {
-        /// Their processes, and the names of these.
-        clients: Vec<(u32, Option<String>)>,
+        /// The clients' processes with their names.
+        clients: Vec<(u32, String)>,
+        /// True if no client has a window any more, and the recording ends without them.
+        over: bool,
     },
     /// A client connected.
     Connected {

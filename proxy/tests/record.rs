@@ -21,23 +21,10 @@ fn config(output: &Path, listen: u32, command: &[&str]) -> RecordConfig {
         output: Some(output.to_owned()),
         target: Target::Private(ServerKind::Xvfb),
         listen: Some(listen),
-        tcp: None,
-        any_user: false,
         command: command.iter().map(OsString::from).collect(),
-        time: None,
-        full: false,
         queue_bytes: DEFAULT_QUEUE_BYTES,
-        link: false,
-        labels: Default::default(),
-        network: None,
-        rewrites: Vec::new(),
         recorder: "test".to_owned(),
-        watch: None,
-        filter: None,
-        mark_key: None,
-        collect: None,
-        stacks: Vec::new(),
-        keep_symbols: false,
+        ..RecordConfig::default()
     }
 }
 

@@ -205,6 +205,10 @@ pub(crate) struct Record {
     /// End the recording after N seconds, and COMMAND with it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seconds: Option<u64>,
+    /// Record until all clients have disconnected. By default, the recording ends when COMMAND has ended and its windows
+    /// are closed, even if helper programs such as dbus-launch are still connected
+    #[arg(long, requires = "command")]
+    pub(crate) until_closed: bool,
     /// End the recording once it costs the server more than PERCENT of a processor, over five seconds
     #[arg(long, value_name = "PERCENT", requires = "attach", value_parser = values::percent)]
     pub(crate) max_overhead: Option<f64>,

@@ -5,13 +5,12 @@ mod consumer;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 use x11prof_cost_model::Network;
 use x11prof_proxy::{
-    AttachConfig, DEFAULT_QUEUE_BYTES, MakeFilter, Notice, RecordConfig, RecordError, Recorded,
-    Rewrite, Stacks, Target, attach, record,
+    AttachCost, AttachOptions, DEFAULT_QUEUE_BYTES, MakeFilter, Notice, RecordConfig, RecordError,
+    Recorded, Rewrite, Stacks, Target, record,
 };
 
 use x11prof_trace::EmulatedNetwork;
@@ -47,31 +46,16 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
     let filter = arguments
         .scrub
         .then_some(scrub::while_recording as MakeFilter);
-    if arguments.attach {
-        if arguments.stacks.iter().any(|of| *of != StacksOf::Cpu) {
-            return Err(CommandError::usage(
-                "waits and requests of programs that run already have no stacks: --attach takes --stacks=cpu",
-            ));
-        }
-        let config = AttachConfig {
-            output,
-            target,
-            time: arguments.seconds.map(Duration::from_secs),
-            stop: Arc::default(),
-            full: arguments.keep_images,
-            queue_bytes,
-            labels: arguments.labels.into_iter().collect(),
-            recorder: RECORDER.to_owned(),
-            watch,
-            filter,
-            takes_marks: true,
-            mark_key: arguments.mark_key,
-            run_stacks: !arguments.stacks.is_empty(),
-            keep_symbols: arguments.keep_symbols,
-            max_cost: arguments.max_overhead,
-        };
-        return attached(config, &path, consumer);
+    if arguments.attach && arguments.stacks.iter().any(|of| *of != StacksOf::Cpu) {
+        return Err(CommandError::usage(
+            "waits and requests of programs that run already have no stacks: --attach takes --stacks=cpu",
+        ));
     }
+    let attach = arguments.attach.then(|| AttachOptions {
+        takes_marks: true,
+        max_overhead: arguments.max_overhead,
+        ..AttachOptions::default()
+    });
     let network = arguments.net.map(emulated);
     let mut rewrites = arguments.rewrites;
     if network.is_some() && !rewrites.contains(&Rewrite::NoSharing) {
@@ -84,6 +68,8 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         tcp: arguments.tcp,
         any_user: arguments.all_users,
         command: arguments.command,
+        until_closed: arguments.until_closed,
+        attach,
         time: arguments.seconds.map(Duration::from_secs),
         full: arguments.keep_images,
         queue_bytes,
@@ -99,7 +85,18 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         stacks: arguments.stacks.iter().map(stacks).collect(),
         keep_symbols: arguments.keep_symbols,
     };
-    let recorded = record(&config, |notice| tell(consumer.view(), &notice, serves));
+    let is_attached = config.attach.is_some();
+    let mut cost = None;
+    let recorded = record(&config, |notice| {
+        if let Notice::Cost(now) = &notice {
+            cost = Some(*now);
+            consumer
+                .view()
+                .into_iter()
+                .for_each(|live| live.show_cost(now));
+        }
+        tell(consumer.view(), &notice, serves);
+    });
     config.watch = None;
     // Before anything is said: a view gives the terminal back.
     let wrote = consumer.finish(&path);
@@ -115,16 +112,23 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         mut trouble,
         ..
     } = recorded;
-    let (relayed, written) = (bytes(bytes_relayed), bytes(trace_bytes));
+    let (passed, written) = (bytes(bytes_relayed), bytes(trace_bytes));
     let path = shown(&path);
-    let clients = counted(u64::from(connections), "connection");
+    let (noun, verb) = match is_attached {
+        true => ("client", "heard"),
+        false => ("connection", "relayed"),
+    };
+    let clients = counted(u64::from(connections), noun);
     trouble.extend(wrote.trouble);
     match wrote.words {
-        Some(words) => say!("{clients}, {relayed} relayed; {words}"),
+        Some(words) => say!("{clients}, {passed} {verb}; {words}"),
         None if left_alone => {
             say!("{clients}; nothing to record, {path} is left as it was");
         }
-        None => say!("{clients}, {relayed} relayed, {written} in {path}"),
+        None => say!("{clients}, {passed} {verb}, {written} in {path}"),
+    }
+    if let Some(cost) = cost {
+        tell_cost(&cost);
     }
     if arguments.scrub && !left_alone {
         tell_scrubbed();
@@ -152,6 +156,21 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
     }
 }
 
+/// Prints the cost of an attached recorder to the server.
+fn tell_cost(cost: &AttachCost) {
+    let ms = |time: Duration| duration(time.as_secs_f64() * 1e3);
+    let held = cost.held.filter(|held| *held > 0);
+    let held = held.map_or_else(String::new, |held| {
+        format!(", up to {} of memory", bytes(held))
+    });
+    say!(
+        "the recorder used at least {} of the server's CPU time ({} of a processor), {} for each report{held}",
+        ms(cost.server),
+        share(cost.percent()[0]),
+        ms(cost.report)
+    );
+}
+
 /// The network that a user names, as the recorder emulates it.
 fn stacks(of: &StacksOf) -> Stacks {
     match of {
@@ -167,58 +186,6 @@ fn emulated(network: Network) -> EmulatedNetwork {
         bytes_per_second: network.bytes_per_second.map(|speed| speed * faster),
         round_trip_ns: (network.rtt.0 * 1e3) as u64,
     }
-}
-
-/// Records clients that already run.
-fn attached(mut config: AttachConfig, path: &Path, consumer: Consumer) -> Outcome {
-    let scrubs = config.filter.is_some();
-    let mut cost = None;
-    let recorded = attach(&config, |notice| {
-        if let Notice::Cost(now) = &notice {
-            cost = Some(*now);
-            consumer
-                .view()
-                .into_iter()
-                .for_each(|live| live.show_cost(now));
-        }
-        tell(consumer.view(), &notice, true);
-    });
-    config.watch = None;
-    let wrote = consumer.finish(path);
-    let mut recorded = recorded.map_err(why)?;
-    let wrote = wrote?;
-    let path = shown(path);
-    let (told, written) = (bytes(recorded.bytes_relayed), bytes(recorded.trace_bytes));
-    let clients = counted(u64::from(recorded.connections), "client");
-    recorded.trouble.extend(wrote.trouble);
-    match wrote.words {
-        Some(words) => say!("{clients}, {told} heard; {words}"),
-        None if recorded.left_alone => say!("no client sent anything; {path} is left as it was"),
-        None => say!("{clients}, {told} heard, {written} in {path}"),
-    }
-    if let Some(cost) = cost {
-        let ms = |time: Duration| duration(time.as_secs_f64() * 1e3);
-        let held = cost.held.filter(|held| *held > 0);
-        let held = held.map_or_else(String::new, |held| {
-            format!(", up to {} of memory", bytes(held))
-        });
-        say!(
-            "it cost the server at least {} ({} of a processor), {} for each report{held}",
-            ms(cost.server),
-            share(cost.percent()[0]),
-            ms(cost.report)
-        );
-    }
-    if scrubs && !recorded.left_alone {
-        tell_scrubbed();
-    }
-    if recorded.trouble.is_empty() {
-        return Ok(ExitCode::SUCCESS);
-    }
-    let trouble = recorded.trouble.join("; ");
-    Err(CommandError::failed(format_args!(
-        "{path}: the recording is not whole: {trouble}"
-    )))
 }
 
 fn tell_scrubbed() {
@@ -273,15 +240,19 @@ fn words(notice: &Notice, serves: bool) -> Option<String> {
             "recording the {} of display {display}; Ctrl-C ends it",
             counted(u64::from(*clients), "client")
         )),
-        Notice::StillConnected { clients } => {
-            let client = |(pid, name): &(u32, Option<String>)| {
-                format!("{} ({pid})", name.as_deref().unwrap_or("unknown"))
-            };
+        Notice::StillConnected { clients, over } => {
+            let client = |(pid, name): &(u32, String)| format!("{name} ({pid})");
             let clients: Vec<String> = clients.iter().map(client).collect();
-            Some(format!(
-                "the command has ended, others are still connected and recorded: {}; Ctrl-C ends the recording",
-                clients.join(", ")
-            ))
+            let clients = clients.join(", ");
+            Some(match over {
+                true => format!(
+                    "the command has ended and no window is open; the recording ended without {clients} \
+                     (--until-closed waits for them)"
+                ),
+                false => format!(
+                    "the command has ended, other clients are still recorded: {clients}; Ctrl-C ends the recording"
+                ),
+            })
         }
         Notice::Connected {
             connection,

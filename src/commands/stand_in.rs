@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use x11prof_proxy::{
-    AttachConfig, DEFAULT_QUEUE_BYTES, Notice, RecordConfig, RecordFilter, Recorded, Target,
-    attach, record,
+    AttachOptions, DEFAULT_QUEUE_BYTES, Notice, RecordConfig, RecordFilter, Recorded, Target,
+    record,
 };
 use x11prof_trace::{ConnectionId, Control, Record, Started, Timestamp};
 
@@ -73,18 +73,21 @@ impl StandIn<'_> {
             command.env("DISPLAY", display);
         }
         let stop = Arc::new(AtomicBool::new(false));
-        let config = AttachConfig {
+        let config = RecordConfig {
             output: Some(trace.to_owned()),
             target,
-            stop: Arc::clone(&stop),
+            attach: Some(AttachOptions {
+                stop: Arc::clone(&stop),
+                takes_marks: true,
+                max_overhead: None,
+            }),
             queue_bytes: DEFAULT_QUEUE_BYTES,
             labels: self.labels(),
             recorder: RECORDER.to_owned(),
-            takes_marks: true,
-            ..AttachConfig::default()
+            ..RecordConfig::default()
         };
         let mut command = Some(command);
-        let recorded = attach(&config, |notice| {
+        let recorded = record(&config, |notice| {
             let begins = matches!(notice, Notice::Attached { .. });
             if let Some(mut command) = command.take_if(|_| begins) {
                 let stop = Arc::clone(&stop);

@@ -8,7 +8,8 @@ use std::time::Duration;
 use x11prof_analyzer::{BasisOption, ClientsNow, FRAME_MS, NowOptions, NowReport};
 use x11prof_cost_model::Substitutions;
 use x11prof_proxy::{
-    AttachConfig, DEFAULT_QUEUE_BYTES, Notice, Recorded, Target, Watch, attach, watch,
+    AttachOptions, DEFAULT_QUEUE_BYTES, Notice, RecordConfig, Recorded, Target, Watch, record,
+    watch,
 };
 use x11prof_views::clients_now::{self as views, Order};
 
@@ -46,8 +47,8 @@ pub(crate) fn run(arguments: &Top) -> Outcome {
 }
 
 /// The parameters of attaching to the display.
-fn attaching(arguments: &Top, watch: Watch, time: Option<Duration>) -> AttachConfig {
-    AttachConfig {
+fn attaching(arguments: &Top, watch: Watch, time: Option<Duration>) -> RecordConfig {
+    RecordConfig {
         target: match &arguments.display {
             Some(display) => Target::Display(display.clone()),
             None => Target::Environment,
@@ -56,8 +57,11 @@ fn attaching(arguments: &Top, watch: Watch, time: Option<Duration>) -> AttachCon
         queue_bytes: QUEUE,
         recorder: RECORDER.to_owned(),
         watch: Some(watch),
-        max_cost: arguments.max_overhead,
-        ..AttachConfig::default()
+        attach: Some(AttachOptions {
+            max_overhead: arguments.max_overhead,
+            ..AttachOptions::default()
+        }),
+        ..RecordConfig::default()
     }
 }
 
@@ -72,7 +76,7 @@ fn display(arguments: &Top) -> String {
 fn watch_display(arguments: &Top) -> Outcome {
     let (live, watch) = Live::start(view_options(arguments, display(arguments)))?;
     let mut config = attaching(arguments, watch, None);
-    let attached = attach(&config, |notice| match notice {
+    let attached = record(&config, |notice| match notice {
         Notice::Trouble(what) => live.tell(what),
         Notice::Cost(cost) => live.show_cost(&cost),
         _ => {}
@@ -103,7 +107,7 @@ fn look_at_display(arguments: &Top) -> Outcome {
     let time = Duration::from_secs_f64(arguments.seconds);
     let mut config = attaching(arguments, watch, Some(time));
     let mut cost = None;
-    let attached = attach(&config, |notice| match notice {
+    let attached = record(&config, |notice| match notice {
         Notice::Trouble(what) => say!("{what}"),
         Notice::Cost(now) => cost = Some(live::watching(&now)),
         _ => {}

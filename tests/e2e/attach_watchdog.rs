@@ -225,9 +225,9 @@ fn a_server_that_tells_no_end_is_said_to() {
     let status = wait(&mut recorder.child, "x11prof record --attach");
     kill_process(pid, Signal::CONT).expect("a signal is sent");
     assert_eq!(status.code(), Some(1));
-    recorder.says("did not tell in time what it still held");
+    recorder.says("did not deliver its remaining data in time");
     let report = place.ok(["report", "unfinished.mcap"]);
-    assert!(report.contains("did not tell in time"), "{report}");
+    assert!(report.contains("the server did not deliver"), "{report}");
 }
 
 #[test]

@@ -1,7 +1,14 @@
 //! `record`: a program cannot tell the proxy from its server, and nothing of it is lost.
 
-use crate::harness::{Finished, Place, Recording, Server, needs, until};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use crate::harness::{Finished, Place, Recording, Server, needs, raw, until, wait};
 use rustix::process::Signal;
+use x11rb::connection::Connection as _;
+use x11rb::protocol::res::{self, ConnectionExt as _};
+use x11rb::rust_connection::{DefaultStream, RustConnection};
 
 #[test]
 fn the_commands_exit_status_is_passed_on() {
@@ -43,13 +50,222 @@ fn clients_that_outlive_the_command_are_recorded_and_named() {
     let said = line.stderr();
     line.succeeded();
     assert!(
-        said.contains("the command has ended, others are still connected and recorded: xterm ("),
+        said.contains("the command has ended, other clients are still recorded: xterm ("),
         "{said}"
     );
     assert_eq!(
         place.json(["report", "--format", "json"])["trace"]["complete"],
         true
     );
+}
+
+#[test]
+fn a_helper_without_a_window_does_not_hold_the_recording() {
+    needs("xprop", "x11-utils");
+    needs("xclock", "x11-apps");
+    let place = Place::new();
+    // As dbus-launch does: it stays connected, and has no window.
+    let helper = "exec xprop -root -spy >/dev/null";
+    let script = format!("sh -c '{helper}' & exec timeout 1 xclock");
+    let begun = Instant::now();
+    let line = place.run(["record", "--server", "xvfb", "--", "sh", "-c", &script]);
+    assert!(begun.elapsed() < Duration::from_secs(20), "{line}");
+    assert_eq!(line.status(), Some(124), "{line}");
+    assert!(
+        line.stderr()
+            .contains("the recording ended without xprop ("),
+        "{line}"
+    );
+    assert_eq!(
+        place.json(["report", "--format", "json"])["trace"]["complete"],
+        true
+    );
+    // The user may wait for it: it ends by itself after a while.
+    let script = format!("timeout 4 sh -c '{helper}' & sleep 1");
+    let words = [
+        "record",
+        "--server",
+        "xvfb",
+        "--until-closed",
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ];
+    let line = place.run(words);
+    let said = line.stderr();
+    line.succeeded();
+    assert!(!said.contains("ended without"), "{said}");
+}
+
+#[test]
+fn a_program_in_the_background_is_followed_while_it_has_a_window() {
+    needs("xclock", "x11-apps");
+    let place = Place::new();
+    let (server, ended) = (Server::xvfb(&[]), place.path("ended"));
+    // The command ends once the window is there, and the window stays open for much longer than a helper may stay.
+    let script = "(timeout 5 xclock; touch ended) & until xwininfo -name xclock >/dev/null 2>&1; do sleep 0.1; done";
+    let words = [
+        "record",
+        "--display",
+        &server.display,
+        "--",
+        "sh",
+        "-c",
+        script,
+    ];
+    place.run(words).succeeded();
+    until("the window's end", || ended.exists().then_some(()));
+    let closed = place.ok(["dump", "--format", "json"]);
+    let xclock = closed
+        .lines()
+        .filter(|line| line.contains("the recording ended"));
+    assert_eq!(xclock.count(), 0, "no connection was cut off");
+}
+
+#[test]
+fn the_address_of_a_dead_accessibility_bus_is_removed_from_the_display() {
+    needs("xprop", "x11-utils");
+    let (place, server) = (Place::new(), Server::xvfb(&[]));
+    let record = |address: &str| {
+        let set = format!("xprop -root -f AT_SPI_BUS 8s -set AT_SPI_BUS unix:path={address}");
+        // The session's helper stays connected.
+        let set = format!("xprop -root -spy >/dev/null & {set}");
+        let words = [
+            "record",
+            "--display",
+            &server.display,
+            "--",
+            "sh",
+            "-c",
+            &set,
+        ];
+        place.run(words).succeeded();
+        Finished::of(server.client("xprop").args(["-root", "AT_SPI_BUS"])).succeeded()
+    };
+    let kept = record("/nonexistent/bus");
+    assert!(
+        kept.contains("no such atom") || kept.contains("not found"),
+        "{kept}"
+    );
+    // A bus that is alive and belongs to another session.
+    let bus = place.path("bus");
+    let _listening = std::os::unix::net::UnixListener::bind(&bus).expect("a socket");
+    let kept = record(bus.to_str().expect("a plain path"));
+    assert!(kept.contains("/bus"), "{kept}");
+}
+
+#[test]
+fn the_server_reports_the_processes_of_clients_and_not_the_recorders() {
+    needs("xclock", "x11-apps");
+    let place = Place::new();
+    let mut recording = Recording::start(&place, &[]);
+    let mut clock = recording.client("xclock").spawn().expect("xclock starts");
+    let asked = |masked: bool| -> Vec<(u32, u32)> {
+        let socket = UnixStream::connect(recording.socket()).expect("the display is there");
+        let (stream, _) = DefaultStream::from_unix_stream(socket).expect("a stream");
+        let (name, cookie) = (
+            b"MIT-MAGIC-COOKIE-1".to_vec(),
+            raw::cookie(&recording.authority),
+        );
+        let client = RustConnection::connect_to_stream_with_auth_info(stream, 0, name, cookie);
+        let client = client.expect("a connection");
+        let own = client.setup().resource_id_base;
+        let mask = res::ClientIdMask::LOCAL_CLIENT_PID;
+        client
+            .res_query_version(1, 2)
+            .expect("X-Resource")
+            .reply()
+            .expect("a version");
+        let spec = res::ClientIdSpec {
+            client: if masked { own } else { 0 },
+            mask,
+        };
+        let ids = client
+            .res_query_client_ids(&[spec])
+            .expect("a request")
+            .reply();
+        let ids = ids.expect("a reply").ids.into_iter();
+        ids.filter_map(|id| Some((id.spec.client, *id.value.first()?)))
+            .collect()
+    };
+    let own = asked(true);
+    assert_eq!(own.len(), 1);
+    assert_eq!(own[0].1, std::process::id());
+    let pids = || {
+        asked(false)
+            .into_iter()
+            .map(|(_, pid)| pid)
+            .collect::<Vec<_>>()
+    };
+    until("xclock's process", || {
+        pids().contains(&clock.id()).then_some(())
+    });
+    assert!(
+        !pids().contains(&recording.child.id()),
+        "no client is the recorder"
+    );
+    clock.kill().expect("xclock is ended");
+    wait(&mut clock, "xclock");
+    assert!(recording.signal(Signal::INT).success());
+}
+
+#[test]
+fn an_attached_recorder_knows_the_clients_of_another_recorder() {
+    needs("xclock", "x11-apps");
+    needs("xwininfo", "x11-utils");
+    let (place, server) = (Place::new(), Server::xvfb(&[]));
+    let trace = place.path("trace.mcap");
+    let recording = Recording::at(&place, &trace, &["--display", &server.display]);
+    let mut clock = recording.client("xclock").spawn().expect("xclock starts");
+    until("xclock's window", || {
+        let mut info = server.client("xwininfo");
+        let found = Finished::of(info.args(["-name", "xclock"]));
+        (found.status() == Some(0)).then_some(())
+    });
+    let attach = [
+        "record",
+        "--attach",
+        "--seconds",
+        "1",
+        "-o",
+        "attached.mcap",
+    ];
+    place.ok(attach.iter().chain(&["--display", &server.display]));
+    let dump = place.ok(["dump", "--format", "json", "attached.mcap"]);
+    let lines = dump
+        .lines()
+        .map(|line| -> serde_json::Value { serde_json::from_str(line).expect("JSON") });
+    let opened = lines.filter(|line| line["control"]["kind"] == "opened");
+    let pids: Vec<u64> = opened
+        .filter_map(|one| one["control"]["pid"].as_u64())
+        .collect();
+    assert!(pids.contains(&u64::from(clock.id())), "{pids:?}");
+    assert!(!pids.contains(&u64::from(recording.child.id())), "{pids:?}");
+    clock.kill().expect("xclock is ended");
+    wait(&mut clock, "xclock");
+}
+
+#[test]
+fn a_folder_in_which_others_could_replace_our_files_is_not_used() {
+    let place = Place::new();
+    let open = place.path("open");
+    std::fs::create_dir(&open).expect("a folder");
+    let anybody = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(&open, anybody).expect("permissions");
+    let mut command = place.x11prof([
+        "record",
+        "--server",
+        "xvfb",
+        "--",
+        "sh",
+        "-c",
+        "echo $XAUTHORITY",
+    ]);
+    let line = Finished::of(command.env("XDG_RUNTIME_DIR", &open).env("TMPDIR", &open));
+    let used = line.stdout();
+    line.succeeded();
+    assert!(!used.contains("open"), "{used}");
 }
 
 #[test]

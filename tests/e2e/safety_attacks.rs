@@ -224,7 +224,7 @@ fn replies_of_absurd_length_are_refused() {
         .run(["record", "--display", &server.display, "--", "true"])
         .failed_with_one_line(1);
     assert!(
-        line.contains("announced an answer of 17179869180 bytes"),
+        line.contains("announced a reply of 17179869180 bytes"),
         "{line}"
     );
     let line = place

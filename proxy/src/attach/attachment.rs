@@ -5,14 +5,14 @@ use std::time::Duration;
 use x11prof_trace::{Existing, ExtensionOpcodes, Timestamp};
 
 use super::context;
-use super::conversation::Conversation;
-use super::cost::ReportPrices;
+use super::cost::ReportCosts;
 use super::existing::{self, FoundClient};
 use super::flush_guard::{self, FlushGuard};
 use super::others;
 use super::reader::{Garbled, Reader, ReaderItem};
 use super::watchdog::{Reason, Watchdog};
 use crate::clock;
+use crate::display::conversation::Conversation;
 use crate::display::server_link::ServerLink;
 use crate::sockets::socket::Socket;
 
@@ -25,7 +25,7 @@ const REST: Duration = Duration::from_secs(1);
 
 /// The connections to one server.
 pub(super) struct Attachment {
-    link: ServerLink,
+    pub(super) link: ServerLink,
     server: Option<u32>,
     queue_bytes: usize,
     pub(super) conversation: Conversation,
@@ -35,8 +35,8 @@ pub(super) struct Attachment {
     watchdog: Option<Watchdog>,
     since: Timestamp,
     last_heard: Timestamp,
-    /// The server's prices of reports, where they are known.
-    pub(super) prices: Option<ReportPrices>,
+    /// The server's costs of reports, where they are known.
+    pub(super) costs: Option<ReportCosts>,
     /// Losses of the readers before this one.
     left_out: u64,
     garbled: u64,
@@ -70,22 +70,22 @@ impl Attachment {
         queue_bytes: usize,
     ) -> Result<(Attachment, ReportStart), String> {
         let begin = || Conversation::begin(&link, PATIENCE, extensions.to_vec());
-        let begin_apart = || -> Result<Conversation, String> {
+        let begin_outside_recorders = || -> Result<Conversation, String> {
             let mut conversation = begin()?;
             let ours = conversation.setup().resource_id_base;
             others::leave(&mut conversation, ours, &[ours])?;
             Ok(conversation)
         };
-        let mut conversation = begin_apart()?;
+        let mut conversation = begin_outside_recorders()?;
         conversation.set_patience(PROBE_PATIENCE);
-        let prices = match ReportPrices::probe(&mut conversation, &link, server) {
-            Ok(prices) => {
+        let costs = match ReportCosts::probe(&mut conversation, &link, server) {
+            Ok(costs) => {
                 conversation.set_patience(PATIENCE);
-                prices
+                costs
             }
             // A busy or grabbed server, or one with few connections: its cost stays unknown.
             Err(_) => {
-                conversation = begin_apart()?;
+                conversation = begin_outside_recorders()?;
                 None
             }
         };
@@ -93,7 +93,7 @@ impl Attachment {
             Ok(guards) => guards,
             // A relay of one thread waits until the guard reads: the recorder goes on without guards.
             Err(_) => {
-                conversation = begin_apart()?;
+                conversation = begin_outside_recorders()?;
                 Vec::new()
             }
         };
@@ -113,7 +113,7 @@ impl Attachment {
             watchdog,
             since: now,
             last_heard: now,
-            prices,
+            costs,
             left_out: 0,
             garbled: 0,
             marked: 0,
@@ -127,7 +127,7 @@ impl Attachment {
     pub(super) fn again(&mut self) -> Result<(Hole, ReportStart), String> {
         let verdict = self.watchdog.as_mut().and_then(Watchdog::verdict);
         let otherwise = match self.reader.gave_up() {
-            true => "nothing that the server's RECORD told could be read",
+            true => "no report of the server's RECORD extension could be read",
             false => "another client ended RECORD's context",
         };
         let hole = Hole {
@@ -157,12 +157,18 @@ impl Attachment {
     fn look(&mut self, ours: Vec<u32>, apart: Vec<u32>) -> Result<ReportStart, String> {
         let found = existing::clients(&mut self.conversation)?;
         let resources = existing::resources(&mut self.conversation, &found)?;
+        let own = |client: FoundClient| FoundClient {
+            pid: client
+                .pid
+                .map(|pid| existing::own_process(self.link.name(), client.first, pid)),
+            ..client
+        };
         let is_other = |client: &u32| !ours.contains(client);
         let others = apart.into_iter().filter(is_other).collect();
         Ok(ReportStart {
             ours,
             others,
-            found,
+            found: found.into_iter().map(own).collect(),
             resources,
         })
     }
@@ -207,7 +213,7 @@ impl Attachment {
         self.marked += garbled.bytes;
         Hole {
             since: garbled.since,
-            why: "the server's RECORD lost a part of what it told",
+            why: "the server's RECORD extension lost a part of a report",
         }
     }
 

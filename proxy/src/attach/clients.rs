@@ -15,10 +15,11 @@ use super::server_clock::ServerClock;
 use crate::capture::scheduling::Scheduling;
 use crate::clock;
 use crate::processes::process_info::ProcessInfo;
-use crate::recorder::connection_tap::ConnectionTap;
+use crate::recorder::client_processes::ClientProcesses;
+use crate::recorder::connection_recorder::ConnectionRecorder;
 use crate::recorder::images::ImageRequests;
 use crate::recorder::kept_bytes::KeptBytes;
-use crate::recorder::tap::Tap;
+use crate::recorder::record_queue::RecordSender;
 
 /// The transport that the trace names for these clients: RECORD does not report it.
 const TRANSPORT: &str = "unknown";
@@ -45,14 +46,15 @@ pub(super) struct Clients<'a> {
 /// The destination of all records.
 #[derive(Clone, Copy)]
 pub(super) struct Recording<'a> {
-    pub(super) tap: &'a Tap,
+    pub(super) sender: &'a RecordSender,
     pub(super) kept: &'a Mutex<KeptBytes>,
+    pub(super) processes: &'a ClientProcesses,
     pub(super) images: ImageRequests,
     pub(super) scheduling: &'a Scheduling,
 }
 
 struct RecordedClient<'a> {
-    tap: ConnectionTap<'a>,
+    sender: ConnectionRecorder<'a>,
     pid: Option<u32>,
     /// The number of the client's last request in the trace; `None` before the client was joined.
     last_request: Option<u64>,
@@ -60,8 +62,8 @@ struct RecordedClient<'a> {
 
 impl<'a> Clients<'a> {
     /// The records' destination.
-    pub(super) fn tap(&self) -> &'a Tap {
-        self.to.tap
+    pub(super) fn sender(&self) -> &'a RecordSender {
+        self.to.sender
     }
 
     /// A table of no clients yet.
@@ -94,12 +96,12 @@ impl<'a> Clients<'a> {
         gone.retain(|client| found.iter().all(|one| one.first != *client));
         gone.into_iter().for_each(|client| self.close(now, client));
         for client in found {
-            if self.is_apart(client.first) {
+            if self.is_excluded(client.first) {
                 continue;
             }
             let known = self.known.get(&client.first);
             let connection = match known.filter(|known| known.pid == client.pid) {
-                Some(known) => known.tap.connection(),
+                Some(known) => known.sender.connection(),
                 None => self.open(now, client.first, client.pid),
             };
             existing.clients.push(ExistingClient {
@@ -116,7 +118,7 @@ impl<'a> Clients<'a> {
         self.ours.push(client);
     }
 
-    fn is_apart(&self, client: u32) -> bool {
+    fn is_excluded(&self, client: u32) -> bool {
         self.ours.contains(&client) || self.others.contains(&client)
     }
 
@@ -127,12 +129,13 @@ impl<'a> Clients<'a> {
         let connection = ConnectionId(self.count);
         let process = pid.map(ProcessInfo::of).unwrap_or_default();
         let Recording {
-            tap,
+            sender,
             kept,
+            processes,
             images,
             scheduling,
         } = self.to;
-        tap.control(
+        sender.control(
             time,
             Control::Opened(Opened {
                 connection,
@@ -147,7 +150,7 @@ impl<'a> Clients<'a> {
             scheduling.watch(pid);
         }
         let known = RecordedClient {
-            tap: ConnectionTap::new(connection, tap, kept, images),
+            sender: ConnectionRecorder::new(connection, sender, kept, images, processes, pid),
             pid,
             last_request: None,
         };
@@ -161,18 +164,18 @@ impl<'a> Clients<'a> {
             return;
         };
         let Recording {
-            tap, scheduling, ..
+            sender, scheduling, ..
         } = self.to;
         if let Some(pid) = known.pid {
             scheduling.note_cpu_time(pid);
             scheduling.leave(pid);
         }
         let closed = Control::Closed {
-            connection: known.tap.connection(),
+            connection: known.sender.connection(),
             by: "client".to_owned(),
             why: None,
         };
-        tap.control(time, closed);
+        sender.control(time, closed);
     }
 
     /// Notes that the trace is complete up to `time`: all later reports follow it.
@@ -202,7 +205,7 @@ impl<'a> Clients<'a> {
             // Another recorder has ended, and the server gives its ids to this client.
             self.others.retain(|other| *other != client);
         }
-        if client == 0 || self.is_apart(client) {
+        if client == 0 || self.is_excluded(client) {
             return;
         }
         let time = self.clock.time(head.millis, read, Direction::ToClient);
@@ -231,7 +234,7 @@ impl<'a> Clients<'a> {
                     known.join(time, head.order, last, starts, self.to);
                 }
                 match starts {
-                    true => known.tap.told(time, Direction::ToClient, data, 0),
+                    true => known.sender.told(time, Direction::ToClient, data, 0),
                     false => {
                         let clock = |millis| self.clock.time(millis, read, Direction::ToClient);
                         let messages = known.messages(clock, head.order, data, &mut self.room);
@@ -264,7 +267,7 @@ impl RecordedClient<'_> {
         to: Recording<'_>,
     ) {
         let joined = Joined {
-            connection: self.tap.connection(),
+            connection: self.sender.connection(),
             byte_order: match order {
                 ByteOrder::Little => Endian::Little,
                 ByteOrder::Big => Endian::Big,
@@ -273,8 +276,8 @@ impl RecordedClient<'_> {
             setup,
             ..Joined::default()
         };
-        self.tap.join(to.images, &joined);
-        to.tap.control(time, Control::Joined(joined));
+        self.sender.join(to.images, &joined);
+        to.sender.control(time, Control::Joined(joined));
         self.last_request = Some(last_request);
     }
 
@@ -333,7 +336,7 @@ impl RecordedClient<'_> {
             }
             room.extend_from_slice(message);
             if missing > 0 {
-                self.tap.told(time, Direction::ToClient, room, missing);
+                self.sender.told(time, Direction::ToClient, room, missing);
                 room.clear();
             }
         }
@@ -343,7 +346,7 @@ impl RecordedClient<'_> {
 
     fn flush(&self, time: Timestamp, direction: Direction, room: &mut Vec<u8>) {
         if !room.is_empty() {
-            self.tap.told(time, direction, room, 0);
+            self.sender.told(time, direction, room, 0);
             room.clear();
         }
     }

@@ -10,8 +10,8 @@ use x11rb_protocol::protocol::record::{
 };
 use x11rb_protocol::x11_utils::Request;
 
-use super::conversation::{self, Conversation};
 use super::others;
+use crate::display::conversation::{self, Conversation};
 use crate::display::server_link::ServerLink;
 use crate::display::setup_connection::SetupConnection;
 use crate::sockets::socket::Socket;
@@ -35,10 +35,10 @@ pub(crate) fn enable(
     };
     conversation
         .ask_one(version)?
-        .ok_or("it does not answer RECORD QueryVersion")?;
+        .ok_or("it does not reply to RECORD QueryVersion")?;
     create(conversation, id, CS::ALL_CLIENTS.into())?;
     let (talk, first) = connect(link)?;
-    let apart = others::keep_apart(conversation, id, ours, first)?;
+    let apart = others::exclude_recorders(conversation, id, ours, first)?;
     begin(conversation, id, talk).map(|socket| (socket, apart))
 }
 

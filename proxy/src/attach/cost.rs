@@ -1,8 +1,9 @@
-//! The recorder's cost to the server: RECORD's reports, at prices that a probe of the same server found.
+//! The recorder's cost to the server: RECORD's reports, at costs that a probe of the same server found.
 //!
 //! X.Org's server copies each message into a report, with a head, and writes reports at the end of a client's turn
-//! (record.c). So reports, messages and bytes each have a price. The probe sends requests on our own connection, without
-//! RECORD and with a context for that connection alone, and reads the kernel's clock of the server.
+//! (record.c). So reports, messages and bytes each have a cost. The probe sends requests on our own connection, without
+//! RECORD and with a context for that connection alone, and reads the kernel's clock of the server. The estimate never
+//! exceeds the CPU time that the server really used meanwhile.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -10,14 +11,14 @@ use std::time::Duration;
 use x11prof_trace::Timestamp;
 
 use super::context;
-use super::conversation::Conversation;
 use super::elements::{self, Category, HEADER};
 use crate::attach_cost::{AttachCost, INTERVAL};
+use crate::display::conversation::Conversation;
 use crate::display::server_link::ServerLink;
 use crate::processes::cpu_clock;
 use crate::sockets::socket::{Socket, Wait};
 
-/// Rounds of each load. The median counts: other clients are at work meanwhile.
+/// Rounds of each load. The shortest counts: requests of other clients only add to the others.
 const ROUNDS: usize = 5;
 /// The server sleeps after this time without requests: while a process runs, the kernel's clock of it moves in ticks.
 const ASLEEP: Duration = Duration::from_millis(1);
@@ -26,6 +27,8 @@ const QUESTIONS: usize = 40;
 /// The length of a NoOperation in units of 4 bytes, and the number: small ones for messages, long ones for bytes.
 const NO_OPERATIONS: [(u16, u16); 2] = [(1, 4096), (4096, 4)];
 const LOADS: usize = 1 + NO_OPERATIONS.len();
+/// Steps to the costs of reports, messages and bytes: each load shows one of them best.
+const ITERATIONS: usize = 20;
 /// The time between two looks at the cost.
 const BEAT: Duration = Duration::from_secs(1);
 
@@ -78,15 +81,15 @@ impl Reported {
 
 /// The server's nanoseconds for a report, for a message and for a byte in it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct ReportPrices([f64; 3]);
+pub(super) struct ReportCosts([f64; 3]);
 
-impl ReportPrices {
-    /// The prices of the server with this process; `None` where the kernel does not tell its time.
+impl ReportCosts {
+    /// The costs of the server with this process; `None` where the kernel does not tell its time.
     pub(super) fn probe(
         conversation: &mut Conversation,
         link: &ServerLink,
         server: Option<u32>,
-    ) -> Result<Option<ReportPrices>, String> {
+    ) -> Result<Option<ReportCosts>, String> {
         let Some(server) = server.filter(|pid| cpu_clock::read(*pid).is_some()) else {
             return Ok(None);
         };
@@ -109,10 +112,10 @@ impl ReportPrices {
             load.0 = reported.map(|part| part / ROUNDS as f64);
             load.1 = with[number] - without[number];
         }
-        let prices = solved(loads).map(|prices| prices.map(|price| price.max(0.0)));
+        let costs = solved(loads);
         // Other clients' work may hide the difference: then nothing is known.
-        let prices = prices.filter(|prices| prices.iter().any(|price| *price > 0.0));
-        Ok(prices.map(ReportPrices))
+        let is_known = costs.iter().any(|cost| *cost > 0.0);
+        Ok(is_known.then_some(ReportCosts(costs)))
     }
 
     fn cost(&self, reported: Reported) -> f64 {
@@ -121,7 +124,7 @@ impl ReportPrices {
     }
 }
 
-/// The server's nanoseconds for each load, the median of the rounds. `read` is called after each load, with its number.
+/// The server's nanoseconds for each load, in the shortest round. `read` is called after each load, with its number.
 fn rounds(
     conversation: &mut Conversation,
     server: u32,
@@ -153,10 +156,7 @@ fn rounds(
             read(load)?;
         }
     }
-    Ok(took.map(|mut took| {
-        took.sort_by(f64::total_cmp);
-        took[ROUNDS / 2]
-    }))
+    Ok(took.map(|took| took.into_iter().fold(f64::INFINITY, f64::min)))
 }
 
 /// The core request without effect (protocol, section "NoOperation").
@@ -175,61 +175,68 @@ fn drain(socket: &Socket, into: &mut Vec<u8>) -> Result<(), String> {
     }
 }
 
-/// The prices with which the loads' parts make up their times (Gauss and Jordan); `None` where the loads do not tell.
-fn solved(mut loads: [([f64; 3], f64); LOADS]) -> Option<[f64; 3]> {
-    for column in 0..3 {
-        let pivot = (column..LOADS).max_by(|a, b| {
-            let size = |row: &usize| loads[*row].0[column].abs();
-            size(a).total_cmp(&size(b))
-        });
-        let pivot = pivot.filter(|row| loads[*row].0[column].abs() > 1e-9)?;
-        loads.swap(column, pivot);
-        let (parts, time) = loads[column];
-        for (row, (others, of)) in loads.iter_mut().enumerate() {
-            if row != column {
-                let factor = others[column] / parts[column];
-                for (other, part) in others.iter_mut().zip(parts) {
-                    *other -= factor * part;
-                }
-                *of -= factor * time;
-            }
+/// The costs of a report, a message and a byte that make up the loads' times, none of them negative (Gauss and Seidel).
+fn solved(loads: [([f64; 3], f64); LOADS]) -> [f64; 3] {
+    let mut costs = [0.0; 3];
+    for _ in 0..ITERATIONS {
+        for (own, (parts, time)) in loads.iter().enumerate() {
+            let all: f64 = parts
+                .iter()
+                .zip(costs)
+                .map(|(part, cost)| part * cost)
+                .sum();
+            let others = all - parts[own] * costs[own];
+            costs[own] = ((time - others) / parts[own].max(1.0)).max(0.0);
         }
     }
-    Some([0, 1, 2].map(|row| loads[row].1 / loads[row].0[row]))
+    costs
 }
 
 /// The cost of a recording so far.
 #[derive(Debug)]
 pub(super) struct CostMeter {
-    prices: ReportPrices,
+    costs: ReportCosts,
     since: Timestamp,
-    /// The server's nanoseconds by then, the oldest first.
+    /// The server's nanoseconds for reports by then, the oldest first.
     earlier: VecDeque<(Timestamp, f64)>,
+    /// The estimate and the server's CPU time at the last reading, both in nanoseconds.
+    last: (f64, u64),
 }
 
 impl CostMeter {
-    pub(super) fn new(prices: ReportPrices, now: Timestamp) -> CostMeter {
+    /// A meter from `now` on, when the server's process has used `server_ns` of CPU time.
+    pub(super) fn new(costs: ReportCosts, now: Timestamp, server_ns: u64) -> CostMeter {
         CostMeter {
-            prices,
+            costs,
             since: now,
             earlier: VecDeque::from([(now, 0.0)]),
+            last: (0.0, server_ns),
         }
     }
 
     /// The cost of all that was `reported`, once in a second.
-    pub(super) fn look(&mut self, now: Timestamp, reported: Reported) -> Option<AttachCost> {
+    pub(super) fn look(
+        &mut self,
+        now: Timestamp,
+        reported: Reported,
+        server_ns: impl FnOnce() -> u64,
+    ) -> Option<AttachCost> {
         let (last, _) = self.earlier.back()?;
-        (now.since(*last) >= BEAT).then(|| self.at(now, reported))
+        (now.since(*last) >= BEAT).then(|| self.at(now, reported, server_ns()))
     }
 
-    /// The cost at `now` of all that was `reported`.
-    pub(super) fn at(&mut self, now: Timestamp, reported: Reported) -> AttachCost {
+    /// The cost at `now` of all that was `reported`. The server's process has used `server_ns` of CPU time.
+    pub(super) fn at(&mut self, now: Timestamp, reported: Reported, server_ns: u64) -> AttachCost {
         let old = |(time, _): &(Timestamp, f64)| now.since(*time) >= INTERVAL;
         while self.earlier.get(1).is_some_and(old) {
             self.earlier.pop_front();
         }
         let before = self.earlier.front().filter(|first| old(first)).copied();
-        let server = self.prices.cost(reported);
+        let estimate = self.costs.cost(reported);
+        let used = server_ns.saturating_sub(self.last.1) as f64;
+        let total = self.earlier.back().map_or(0.0, |(_, server)| *server);
+        let server = total + (estimate - self.last.0).clamp(0.0, used);
+        self.last = (estimate, server_ns);
         self.earlier.push_back((now, server));
         let nanos = |nanos: f64| Duration::from_nanos(nanos as u64);
         AttachCost {
@@ -237,7 +244,7 @@ impl CostMeter {
             of: now.since(self.since),
             recent: nanos(server - before.map_or(0.0, |(_, server)| server)),
             recent_of: now.since(before.map_or(self.since, |(time, _)| time)),
-            report: nanos(self.prices.0[0] + self.prices.0[1]),
+            report: nanos(self.costs.0[0] + self.costs.0[1]),
             held: None,
         }
     }
@@ -249,10 +256,10 @@ mod tests {
 
     use x11prof_trace::Timestamp;
 
-    use super::{CostMeter, ReportPrices, Reported, solved};
+    use super::{CostMeter, ReportCosts, Reported, solved};
 
     #[test]
-    fn prices_are_found_from_loads_of_known_cost() {
+    fn costs_are_found_from_loads_of_known_cost() {
         let price = [800.0, 90.0, 0.25];
         let of = |parts: [f64; 3]| {
             let time = parts.iter().zip(price).map(|(part, price)| part * price);
@@ -263,30 +270,33 @@ mod tests {
             [49.0, 4097.0, 49_200.0],
             [6.0, 6.0, 65_700.0],
         ];
-        let found = solved(loads.map(of)).unwrap();
+        let found = solved(loads.map(of));
         for (found, price) in found.iter().zip(price) {
-            assert!((found / price - 1.0).abs() < 1e-9, "{found} {price}");
+            assert!((found / price - 1.0).abs() < 1e-3, "{found} {price}");
         }
-        assert_eq!(solved([([1.0, 1.0, 1.0], 5.0); 3]), None);
+        // Noise made the first load cheaper than its messages alone.
+        let [(first, _), ..] = loads.map(of);
+        let cheap = [(first, 10.0), of(loads[1]), of(loads[2])];
+        assert_eq!(solved(cheap)[0], 0.0);
     }
 
     #[test]
     fn the_cost_now_is_of_the_last_seconds() {
         let at = |seconds: u64| Timestamp::from_nanos(seconds * 1_000_000_000);
-        let mut meter = CostMeter::new(ReportPrices([1e6, 0.0, 0.0]), at(0));
+        let mut meter = CostMeter::new(ReportCosts([1e6, 0.0, 0.0]), at(0), 0);
         let reports = |reports| Reported {
             reports,
             ..Reported::default()
         };
         assert_eq!(
-            meter.look(Timestamp::from_nanos(999_999_999), reports(100)),
+            meter.look(Timestamp::from_nanos(999_999_999), reports(100), || 0),
             None
         );
-        let first = meter.look(at(1), reports(100)).unwrap();
+        let first = meter.look(at(1), reports(100), || 500_000_000).unwrap();
         assert_eq!(first.percent(), [10.0, 10.0]);
         assert!(!first.is_over(Some(5.0)));
-        (2..=8).for_each(|second| _ = meter.look(at(second), reports(100)));
-        let cost = meter.look(at(10), reports(160)).unwrap();
+        (2..=8).for_each(|second| _ = meter.look(at(second), reports(100), || 500_000_000));
+        let cost = meter.look(at(10), reports(160), || 900_000_000).unwrap();
         assert_eq!(cost.server, Duration::from_millis(160));
         assert_eq!(
             (cost.recent, cost.recent_of),
@@ -294,5 +304,8 @@ mod tests {
         );
         assert_eq!(cost.percent(), [1.6, 1.2]);
         assert!(cost.is_over(Some(1.0)) && !cost.is_over(Some(1.5)) && !cost.is_over(None));
+        // The server ran for 30 ms since, so reports took no more than that.
+        let cost = meter.at(at(11), reports(5160), 930_000_000);
+        assert_eq!(cost.server, Duration::from_millis(190));
     }
 }

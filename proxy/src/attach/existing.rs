@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::fs;
+use std::path::PathBuf;
 
 use x11prof_trace::{Existing, ExistingAtom, ExistingDrawable, ExistingFormat, ExistingWindow};
 use x11rb_protocol::protocol::res::{
@@ -14,7 +16,9 @@ use x11rb_protocol::protocol::xproto::{
     GetWindowAttributesRequest, InternAtomRequest, MapState, QueryTreeRequest, WindowClass,
 };
 
-use super::conversation::Conversation;
+use crate::display::conversation::Conversation;
+use crate::display::display_name::DisplayName;
+use crate::marks::client_process;
 
 /// Windows, pixmaps and atoms asked for at most: more would hold up who starts the recording.
 const WINDOWS: usize = 20_000;
@@ -73,6 +77,19 @@ pub(super) fn process(conversation: &mut Conversation, client: u32) -> Result<Op
     };
     let mut pids = reply.ids.iter().filter_map(|one| one.value.first());
     Ok(pids.next().copied().filter(|pid| *pid != 0))
+}
+
+/// The process of a client of `display` that the server sees as `pid`. If that is another recorder, the recorder knows the
+/// client's own.
+pub(super) fn own_process(display: &DisplayName, client: u32, pid: u32) -> u32 {
+    let is_recorder = executable(pid).is_some_and(|of| Some(of) == executable(std::process::id()));
+    let own = is_recorder.then(|| client_process(display, client));
+    own.flatten().unwrap_or(pid)
+}
+
+/// The file that a process runs, if it may be read.
+fn executable(pid: u32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/exe")).ok()
 }
 
 /// Asks for all resources, but not for the clients. Pixmaps are asked for of the clients in `owners`.

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use rustix::io::ioctl_fionread;
 use x11rb_protocol::protocol::xproto::GetKeyboardMappingRequest;
 
-use super::conversation::Conversation;
 use super::others;
+use crate::display::conversation::Conversation;
 
 /// Questions at a time: some 7 kB of answers each.
 const AT_A_TIME: u64 = 16;

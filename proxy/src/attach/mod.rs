@@ -4,51 +4,42 @@
 mod attachment;
 mod clients;
 mod context;
-mod conversation;
 mod cost;
 mod elements;
 mod existing;
 mod flush_guard;
+mod flush_probe;
 mod last_client;
 mod others;
-mod poke;
 mod reader;
 mod running;
 mod server_clock;
 mod watchdog;
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use x11prof_protocol::Chord;
 use x11prof_trace::{Control, Existing, Timestamp};
 
 use crate::attach_cost::AttachCost;
 use crate::capture::handler_times::HandlerTimes;
-use crate::capture::scheduling::Scheduling;
-use crate::capture::stack_numbers::StackNumbers;
-use crate::capture::stack_unwinding::StackUnwinding;
 use crate::clock;
 use crate::display::server_info::{self, DisplayError};
-use crate::marks::Marks;
 use crate::notice::Notice;
-use crate::private_dir::PrivateDir;
+use crate::processes::cpu_clock;
 use crate::recorder::images::ImageRequests;
 use crate::recorder::kept_bytes::KeptBytes;
-use crate::recorder::record_filter::MakeFilter;
-use crate::recorder::tap::{Tap, tap};
-use crate::recorder::watch::Watch;
-use crate::recording::record::{self, Recorded, RecorderConfig, TapCloser, Target};
+use crate::recorder::record_queue::RecordSender;
+use crate::recording::config::{self, AttachOptions, RecordConfig, Recorded};
 use crate::recording::record_error::RecordError;
+use crate::recording::session::{RecordedServer, RecordingSession, SourceOutcome};
 use attachment::{Attachment, Hole};
 use clients::{Clients, Recording};
 use cost::CostMeter;
 use elements::{Category, HEADER};
-use poke::Poke;
+use flush_probe::FlushProbe;
 use reader::ReaderItem;
 pub use running::running_clients;
 pub use watchdog::{WATCHDOG, attach_watchdog};
@@ -64,50 +55,15 @@ const END_LIMIT: Duration = Duration::from_secs(10);
 /// Attachments in a row of which nothing is heard.
 const DEAF: usize = 3;
 /// The user reads this sentence if the server had more to report.
-const UNFINISHED: &str = "the server did not tell in time what it still held for the recorder: the last messages are not in the trace";
+const UNFINISHED: &str = "the server did not deliver its remaining data in time: the last messages are missing from the trace";
 
-/// The server to attach to, and the destination of the records.
-#[derive(Debug, Clone, Default)]
-pub struct AttachConfig {
-    /// The display server.
-    pub target: Target,
-    /// The trace file; without one only `watch` has the records.
-    pub output: Option<PathBuf>,
-    /// The duration of the recording. With `None` it lasts until SIGINT, SIGTERM or `stop`.
-    pub time: Option<Duration>,
-    /// The recording ends once `stop` is true.
-    pub stop: Arc<AtomicBool>,
-    /// Keep the bodies of images.
-    pub full: bool,
-    /// The most bytes that may wait, both those read and those for the disk.
-    pub queue_bytes: usize,
-    /// The user's labels of this session, such as a version.
-    pub labels: BTreeMap<String, String>,
-    /// The recording program with its version, for the trace.
-    pub recorder: String,
-    /// A second consumer of the records.
-    pub watch: Option<Watch>,
-    /// A filter that changes the records before they are written.
-    pub filter: Option<MakeFilter>,
-    /// True if `x11prof mark` may find this recording. A recorder without a file takes no marks.
-    pub takes_marks: bool,
-    /// A key of the server's keyboard that puts a mark into the recording.
-    pub mark_key: Option<Chord>,
-    /// True if the stacks on which clients run are recorded.
-    pub run_stacks: bool,
-    /// True if the trace gets the names of the stacks' functions.
-    pub keep_symbols: bool,
-    /// The recording ends once the server spends more than this percentage of a processor on reports.
-    pub max_cost: Option<f64>,
-}
-
-/// Records the clients of a display, present and future, as `config` says. The calling thread blocks, and calls `on`.
-///
-/// # Errors
-/// Fails if nothing could be recorded, for example if the server has no RECORD extension. A recording that began and
-/// then failed is `Ok`; [`Recorded::trouble`] says why.
-pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recorded, RecordError> {
-    let (link, _server) = record::target(&config.target)?;
+/// Records the clients of a display, present and future.
+pub(crate) fn record(
+    config: &RecordConfig,
+    options: &AttachOptions,
+    mut on: impl FnMut(Notice),
+) -> Result<Recorded, RecordError> {
+    let (link, _server) = config::target(&config.target)?;
     let display = link.name().to_string();
     if last_client::would_end(link.name()) {
         return Err(RecordError::WouldEnd { display });
@@ -122,102 +78,68 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
             reason,
         })
     };
-    let dir = PrivateDir::new().map_err(|source| {
-        let what = "a directory for marks";
-        RecordError::System { what, source }
-    })?;
     let begun = Attachment::begin(link.clone(), about.pid, &extensions, config.queue_bytes);
     let (mut attachment, there) = begun.map_err(failed)?;
-    if config.max_cost.is_some() && attachment.prices.is_none() {
+    if options.max_overhead.is_some() && attachment.costs.is_none() {
         return Err(failed(
             "the server's processor time is not known here, so its cost is not".to_owned(),
         ));
     }
     let mask = attachment.conversation.setup().resource_id_mask;
-
-    let (tap, drain) = tap(config.queue_bytes, config.full);
-    let beginning = RecorderConfig {
-        output: config.output.as_deref(),
-        recorder: &config.recorder,
-        command: &[],
-        full: config.full,
-        watch: config.watch.clone(),
-        filter: config.filter,
-    };
+    let images = ImageRequests::of(&extensions);
     let (tell, trouble) = std::sync::mpsc::channel();
-    let recorder = record::begin(&beginning, drain, move |what| {
+    let tell = move |what| {
         // Nobody listens any more while the recording is being closed.
         let _ = tell.send(what);
-    })?;
-    // The recorder's thread runs from here on, so the queue must be closed on every way out.
-    let closing = TapCloser(tap.clone());
-    let key = config.mark_key.as_ref().map(|key| (key, &link));
-    let names = config.takes_marks.then(|| link.name());
-    let marks = match Marks::start(dir.path(), names.as_slice(), key, &tap) {
-        Ok(marks) => marks,
-        Err(reason) => {
-            drop(closing);
-            recorder.join(|| false);
-            return Err(RecordError::MarkKey { display, reason });
-        }
     };
-    if let Some(what) = &marks.trouble {
-        on(Notice::Trouble(what.clone()));
-    }
-    let server_pid = about.pid;
-    tap.control(clock::now(), Control::Server(about));
-    tap.control(clock::now(), Control::Attached {});
-    if !config.labels.is_empty() {
-        let labels = config.labels.clone();
-        tap.control(clock::now(), Control::Labels { labels });
-    }
-    let images = ImageRequests::of(&extensions);
-    tap.control(clock::now(), Control::Extensions { extensions });
-    let timer = server_pid.and_then(HandlerTimes::of_server);
-    let timer = timer.and_then(|timer| record::told_timer(&tap, server_pid, timer));
-    let numbers = Arc::new(StackNumbers::new(tap.clone()));
-    let unwinding = config
-        .run_stacks
-        .then(|| StackUnwinding::start(Arc::clone(&numbers), tap.clone()));
-    let unwinding = unwinding
-        .transpose()
-        .map_err(|source| RecordError::System {
-            what: "a thread",
-            source,
-        })?;
-    let samples = unwinding.as_ref().map(|unwinding| unwinding.queue.clone());
-    let scheduling = Scheduling::start(tap.clone(), timer, samples);
-    if let Some(pid) = server_pid {
-        scheduling.watch_server(pid);
-    }
-    let kept = Mutex::new(KeptBytes::default());
+    let names = options.takes_marks.then(|| link.name());
+    let server = RecordedServer {
+        link: &link,
+        timer: about.pid.and_then(HandlerTimes::of_server),
+        about,
+        extensions,
+    };
+    let first = vec![Control::Attached {}];
+    let mut session =
+        RecordingSession::start(config, server, names.as_slice(), first, tell, &mut on)?;
+    let (sender, scheduling) = (session.sender.clone(), Arc::clone(&session.scheduling));
+    let (kept, processes) = (
+        Mutex::new(KeptBytes::default()),
+        Arc::clone(&session.clients),
+    );
     let recording = Recording {
-        tap: &tap,
+        sender: &sender,
         kept: &kept,
+        processes: &processes,
         images,
         scheduling: &scheduling,
     };
     let mut clients = Clients::new(recording);
     let existing = clients.begin(there, mask);
-    marks
-        .connection()
+    session
+        .mark_connection()
         .into_iter()
         .for_each(|one| clients.leave_out(one));
-    tell_existing(&mut clients, &tap, existing);
-    // Who is told may end the recording at once.
-    let ending = Ending::new(config);
+    write_existing(&mut clients, &sender, existing);
+    // The caller may end the recording at this notice.
+    let ending = Ending::new(config, options);
     on(Notice::Attached {
         display: display.clone(),
         clients: clients.count,
     });
 
+    let server_pid = session.server;
+    let server_ns = || {
+        let time = server_pid.and_then(cpu_clock::read);
+        time.map_or(0, |time| time.cpu_ns)
+    };
     let mut meter = attachment
-        .prices
-        .map(|prices| CostMeter::new(prices, clock::now()));
-    let mut poke = Poke::new();
-    tell_until(&tap, clock::now());
+        .costs
+        .map(|costs| CostMeter::new(costs, clock::now(), server_ns()));
+    let mut probe = FlushProbe::new();
+    note_complete_until(&sender, clock::now());
     let mut said_behind = false;
-    let mut dear = None;
+    let mut exceeded = None;
     let mut deaf = 0;
     let ended = loop {
         let behind = attachment.left_out() > 0;
@@ -230,24 +152,25 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         let goes_on = match attachment.next(BEAT) {
             ReaderItem::Heard(heard) => {
                 deaf = 0;
-                poke.heard();
+                probe.heard();
                 take(&heard, &mut clients, &mut attachment, &mut on)
             }
             ReaderItem::Nothing => {
-                if let Some(until) = poke.quiet(&mut attachment.conversation) {
-                    tell_until(&tap, until);
+                if let Some(until) = probe.quiet(&mut attachment.conversation) {
+                    note_complete_until(&sender, until);
                 }
                 true
             }
             ReaderItem::End => false,
         };
         let meter = meter.as_mut();
-        if let Some(mut cost) = meter.and_then(|meter| meter.look(clock::now(), clients.reported)) {
+        let look = |meter: &mut CostMeter| meter.look(clock::now(), clients.reported, server_ns);
+        if let Some(mut cost) = meter.and_then(look) {
             cost.held = attachment.held();
             on(Notice::Cost(cost));
-            dear = Some(cost).filter(|cost| cost.is_over(config.max_cost));
+            exceeded = Some(cost).filter(|cost| cost.is_over(options.max_overhead));
         }
-        if ending.has_come() || dear.is_some() {
+        if ending.has_come() || exceeded.is_some() {
             break None;
         }
         if goes_on {
@@ -255,100 +178,78 @@ pub fn attach(config: &AttachConfig, mut on: impl FnMut(Notice)) -> Result<Recor
         }
         deaf += 1;
         if deaf > DEAF {
-            break Some(format!("display {display} told nothing that could be read"));
+            break Some(format!(
+                "nothing that display {display} reported could be read"
+            ));
         }
         let (hole, there) = match attachment.again() {
             Ok(again) => again,
             Err(why) => break Some(format!("display {display} closed the connection ({why})")),
         };
-        on(Notice::Trouble(tell_hole(&tap, &hole, clock::now())));
+        on(Notice::Trouble(note_hole(&sender, &hole, clock::now())));
         let existing = clients.begin(there, mask);
-        marks
-            .connection()
+        session
+            .mark_connection()
             .into_iter()
             .for_each(|one| clients.leave_out(one));
-        tell_existing(&mut clients, &tap, existing);
+        write_existing(&mut clients, &sender, existing);
     };
     let unfinished = match ended {
         None => finish(&mut attachment, &mut clients, &mut on),
         Some(_) => None,
     };
-    drop(marks);
     clients.end();
-    if let Some(pid) = server_pid {
-        scheduling.note_cpu_time(pid);
-    }
-    scheduling.end();
-    if let Some(what) = unwinding.and_then(StackUnwinding::end) {
-        on(Notice::Trouble(what));
-    }
-    if config.keep_symbols {
-        numbers.keep_symbols(&mut on);
-    }
+    session.end_capture(&mut on);
     let garbled = Some(attachment.unmarked()).filter(|bytes| *bytes > 0);
     let behind = Some(attachment.left_out()).filter(|bytes| *bytes > 0);
     if let Some(meter) = &mut meter {
-        let mut cost = meter.at(clock::now(), clients.reported);
+        let mut cost = meter.at(clock::now(), clients.reported, server_ns());
         cost.held = attachment.held();
         on(Notice::Cost(cost));
     }
-    let loss_summary = [
+    let trouble = [
         ended,
-        dear.map(too_dear),
+        exceeded.map(cost_exceeded),
         unfinished,
         garbled.map(lost_by_server),
         behind.map(fell_behind),
-        tap.loss_summary(),
     ];
-    let loss_summary: Vec<String> = loss_summary.into_iter().flatten().collect();
-    for what in &loss_summary {
-        tap.control(clock::now(), Control::Trouble { what: what.clone() });
-    }
-    tap.control(clock::now(), Control::Ended { exit_status: None });
-    drop(closing);
-    let written = recorder.join(|| false);
-    Ok(Recorded {
-        exit_status: None,
-        records: written.records,
-        bytes_relayed: clients.bytes,
+    let outcome = SourceOutcome {
+        bytes: clients.bytes,
         connections: clients.count,
-        trace_bytes: written.file.len,
-        left_alone: written.file.left_alone,
-        tried: Vec::new(),
-        trouble: [written.trouble, written.file.trouble]
-            .into_iter()
-            .flatten()
-            .chain(loss_summary)
-            .collect(),
-    })
+        trouble: trouble.into_iter().flatten().collect(),
+        ..SourceOutcome::default()
+    };
+    drop(clients);
+    Ok(session.finish(outcome, &mut on))
 }
 
-/// Writes the existing resources into the trace.
-fn tell_existing(clients: &mut Clients<'_>, tap: &Tap, existing: Existing) {
+/// Writes the existing resources to the trace.
+fn write_existing(clients: &mut Clients<'_>, sender: &RecordSender, existing: Existing) {
     for part in existing.split() {
-        tap.control(clock::now(), Control::Existing(part));
+        sender.control(clock::now(), Control::Existing(part));
     }
     clients.passed(clock::now());
 }
 
-/// The server has told all that clients said until then.
-fn tell_until(tap: &Tap, until: Timestamp) {
+/// Notes that the server has reported all messages until then.
+fn note_complete_until(sender: &RecordSender, until: Timestamp) {
     let until_ns = until.as_nanos();
-    tap.control(clock::now(), Control::Told { until_ns });
+    sender.control(clock::now(), Control::Told { until_ns });
 }
 
-/// Marks the hole in the recording. Returns a sentence for the user.
-fn tell_hole(tap: &Tap, hole: &Hole, until: Timestamp) -> String {
+/// Notes a hole in the recording. Returns a sentence for the user.
+fn note_hole(sender: &RecordSender, hole: &Hole, until: Timestamp) -> String {
     let (since_ns, why) = (hole.since.as_nanos(), hole.why.to_owned());
-    tap.control(until, Control::Hole { since_ns, why });
+    sender.control(until, Control::Hole { since_ns, why });
     format!(
-        "{}: {:.1} s of what clients said are not in the recording",
+        "{}: the messages of {:.1} s are missing from the trace",
         hole.why,
         until.since(hole.since).as_secs_f64()
     )
 }
 
-/// Takes the answers that were read. False if the server confirms the end of its reports.
+/// Records the reports that were read. False if the server confirms the end of its reports.
 fn take(
     heard: &reader::Heard,
     clients: &mut Clients<'_>,
@@ -357,8 +258,13 @@ fn take(
 ) -> bool {
     if let Some(garbled) = heard.garbled {
         let hole = attachment.garbled(garbled);
-        on(Notice::Trouble(tell_hole(clients.tap(), &hole, heard.time)));
+        on(Notice::Trouble(note_hole(
+            clients.sender(),
+            &hole,
+            heard.time,
+        )));
     }
+    let display = attachment.link.name();
     let conversation = &mut attachment.conversation;
     let mut rest = &heard.answers[..];
     while let Some(len) = elements::length(rest) {
@@ -376,7 +282,8 @@ fn take(
         clients.told(heard.time, &head, data, |client| {
             conversation.set_patience(CLIENT_PATIENCE);
             // A server that is grabbed answers nobody else.
-            existing::process(conversation, client).ok().flatten()
+            let pid = existing::process(conversation, client).ok().flatten()?;
+            Some(existing::own_process(display, client, pid))
         });
     }
     true
@@ -407,7 +314,7 @@ fn finish(
     }
 }
 
-fn too_dear(cost: AttachCost) -> String {
+fn cost_exceeded(cost: AttachCost) -> String {
     format!(
         "the recording was ended by --max-overhead: it cost the server {:.1} % of a processor",
         cost.percent()[1]
@@ -416,14 +323,14 @@ fn too_dear(cost: AttachCost) -> String {
 
 fn lost_by_server(bytes: u64) -> String {
     format!(
-        "the server's RECORD lost a part of what it told, and {:.1} kB after it: some messages are not in the trace",
+        "the server's RECORD extension lost a part of a report, and the recorder dropped {:.1} kB after it: some messages are missing from the trace",
         bytes as f64 / 1e3
     )
 }
 
 fn fell_behind(bytes: u64) -> String {
     format!(
-        "the recorder fell behind: {:.1} MB of what clients said are not in the trace",
+        "the recorder fell behind: {:.1} MB of messages are missing from the trace",
         bytes as f64 / 1e6
     )
 }
@@ -436,7 +343,7 @@ struct Ending {
 }
 
 impl Ending {
-    fn new(config: &AttachConfig) -> Ending {
+    fn new(config: &RecordConfig, options: &AttachOptions) -> Ending {
         let signalled = Arc::new(AtomicBool::new(false));
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             // If this fails, the signal ends the process as usual, and the trace is whole up to its last flush.
@@ -444,7 +351,7 @@ impl Ending {
         }
         Ending {
             until: config.time.map(|time| Instant::now() + time),
-            stop: Arc::clone(&config.stop),
+            stop: Arc::clone(&options.stop),
             signalled,
         }
     }

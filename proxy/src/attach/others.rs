@@ -8,8 +8,8 @@ use x11rb_protocol::protocol::record::{
     GetContextReply, GetContextRequest, Range, Range8, UnregisterClientsRequest,
 };
 
-use super::conversation::Conversation;
 use super::existing;
+use crate::display::conversation::Conversation;
 
 /// The server's name for the type of RECORD's contexts (record.c, RecordExtensionInit).
 const CONTEXT: &[u8] = b"RecordContext";
@@ -17,7 +17,7 @@ const CONTEXT: &[u8] = b"RecordContext";
 /// Removes our connections from all other recorders' contexts, and theirs and `ours` from `context`.
 /// Returns the ids removed from `context`; `recording` never was in it. A server without X-Resource 1.2
 /// does not name other recorders' connections.
-pub(super) fn keep_apart(
+pub(super) fn exclude_recorders(
     conversation: &mut Conversation,
     context: u32,
     ours: &[u32],

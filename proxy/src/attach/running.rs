@@ -1,11 +1,11 @@
 //! The clients that run on a display, counted before anything is recorded.
 
-use super::conversation::Conversation;
 use super::existing;
 use super::last_client;
+use crate::display::conversation::Conversation;
 use crate::display::server_info::{self, DisplayError};
 use crate::display::setup_connection::PATIENCE;
-use crate::recording::record::{self, Target};
+use crate::recording::config::{self, Target};
 use crate::recording::record_error::RecordError;
 
 /// The number of clients that run on a display; 0 where the server has no X-Resource, and cannot tell.
@@ -13,7 +13,7 @@ use crate::recording::record_error::RecordError;
 /// # Errors
 /// Fails if the display cannot be used.
 pub fn running_clients(target: &Target) -> Result<usize, RecordError> {
-    let (link, _server) = record::target(target)?;
+    let (link, _server) = config::target(target)?;
     if last_client::would_end(link.name()) {
         return Ok(0);
     }

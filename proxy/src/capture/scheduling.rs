@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use x11prof_trace::{Control, Switch, SwitchKind, Timestamp, Waiting};
+use x11prof_trace::{Control, Record, Switch, SwitchKind, Timestamp, Waiting};
 
 use crate::capture::handler_times::HandlerTimes;
 use crate::capture::perf::{Drained, Outputs, Rings, Wanted, may_sample_kernel};
@@ -21,7 +21,7 @@ use crate::capture::stack_unwinding::{Copied, Reason, StackQueue};
 use crate::clock;
 use crate::processes::cpu_clock;
 use crate::processes::process_info;
-use crate::recorder::tap::{RecorderInput, Tap};
+use crate::recorder::record_queue::RecordSender;
 
 /// The interval between two drains of the rings while clients are watched.
 const BEAT: Duration = Duration::from_millis(2);
@@ -34,7 +34,7 @@ const ARGUMENTS: usize = 4;
 /// The interval between two notes of CPU clocks.
 const CPU_TIME_EVERY: Duration = Duration::from_secs(1);
 
-/// The capture. All its records go to the tap before its end.
+/// The capture. All its records go to the sender before its end.
 #[derive(Debug)]
 pub(crate) struct Scheduling {
     /// The events' destination, or the reason why there is no capture.
@@ -43,7 +43,7 @@ pub(crate) struct Scheduling {
     samples: Option<Result<Outputs, String>>,
     shared: Arc<WatchedProcesses>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    tap: Tap,
+    sender: RecordSender,
 }
 
 #[derive(Debug, Default)]
@@ -73,7 +73,7 @@ impl Scheduling {
     /// Starts the capture, which watches nothing yet. With a `timer` it also takes the times of the server's handlers, and
     /// the stacks of running clients for `run_stacks`.
     pub(crate) fn start(
-        tap: Tap,
+        sender: RecordSender,
         timer: Option<HandlerTimes>,
         run_stacks: Option<StackQueue>,
     ) -> Scheduling {
@@ -89,7 +89,7 @@ impl Scheduling {
             sample_rings: sample_rings.flatten().zip(run_stacks),
             kernel,
             shared: Arc::clone(&shared),
-            tap: tap.clone(),
+            sender: sender.clone(),
             timer,
             threads: HashMap::new(),
             last: 0,
@@ -111,7 +111,7 @@ impl Scheduling {
             samples,
             shared,
             thread: Mutex::new(thread),
-            tap,
+            sender,
         }
     }
 
@@ -137,7 +137,7 @@ impl Scheduling {
                     Err(_) if !Path::new(&format!("/proc/{pid}")).exists() => {}
                     Err(why) => {
                         let what = format!("no stacks of where process {pid} runs: {why}");
-                        self.tap.control(clock::now(), Control::Trouble { what });
+                        self.sender.control(clock::now(), Control::Trouble { what });
                     }
                 }
             }
@@ -149,7 +149,7 @@ impl Scheduling {
                 Err(why) => ("none", Some(why)),
             };
             let capture = capture.to_owned();
-            self.tap
+            self.sender
                 .control(clock::now(), Control::Capture { pid, capture, why });
         }
         drop(processes);
@@ -165,7 +165,7 @@ impl Scheduling {
 
     /// Notes a process's CPU time, if it can be read.
     pub(crate) fn note_cpu_time(&self, pid: u32) {
-        note_cpu_time(&self.tap, pid);
+        note_cpu_time(&self.sender, pid);
     }
 
     /// Ends the capture after it has handed over its records.
@@ -203,10 +203,10 @@ fn attach(outputs: &Result<Outputs, String>, pid: u32) -> Result<Vec<OwnedFd>, S
     }
 }
 
-fn note_cpu_time(tap: &Tap, pid: u32) {
+fn note_cpu_time(sender: &RecordSender, pid: u32) {
     let time = clock::now();
     if let Some(figures) = cpu_clock::read(pid) {
-        tap.control(time, Control::CpuTime(figures));
+        sender.control(time, Control::CpuTime(figures));
     }
 }
 
@@ -233,7 +233,7 @@ struct Watcher {
     /// True where threads are sampled inside of the kernel as well.
     kernel: bool,
     shared: Arc<WatchedProcesses>,
-    tap: Tap,
+    sender: RecordSender,
     timer: Option<HandlerTimes>,
     threads: HashMap<u32, Thread>,
     /// Switches of the last drain: as many will come.
@@ -286,7 +286,8 @@ impl Watcher {
             if cpu_times.elapsed() >= CPU_TIME_EVERY && !self.full {
                 cpu_times = Instant::now();
                 let pids: Vec<u32> = self.shared.processes().keys().copied().collect();
-                pids.iter().for_each(|&pid| note_cpu_time(&self.tap, pid));
+                pids.iter()
+                    .for_each(|&pid| note_cpu_time(&self.sender, pid));
             }
             thread::park_timeout(BEAT);
         }
@@ -307,7 +308,7 @@ impl Watcher {
         ] {
             if count > 0 {
                 let what = format!("{count} {what}");
-                self.tap.control(clock::now(), Control::Trouble { what });
+                self.sender.control(clock::now(), Control::Trouble { what });
             }
         }
     }
@@ -335,18 +336,18 @@ impl Watcher {
         }
         // The kernel's rings must be emptied in any case, and this thread waits for nobody. Nor may switches take the
         // room of headers, for which the relay waits.
-        let full = self.tap.is_for_headers();
+        let full = self.sender.is_for_headers();
         if full {
             self.left_out += switches.len() as u64;
         }
         if full && !self.full {
             let what =
                 "context switches are left out from here on: the queue is filling".to_owned();
-            self.tap.control(clock::now(), Control::Trouble { what });
+            self.sender.control(clock::now(), Control::Trouble { what });
         }
         self.full = full;
         if !full && !switches.is_empty() {
-            self.tap.push(RecorderInput::Schedule(switches));
+            self.sender.push(Record::Schedule(switches));
         }
     }
 
@@ -380,14 +381,14 @@ impl Watcher {
             Ok(lost) => self.untimed += lost,
             Err(error) => {
                 let what = format!("the times of the server's handlers cannot be read: {error}");
-                self.tap.control(clock::now(), Control::Trouble { what });
+                self.sender.control(clock::now(), Control::Trouble { what });
                 self.timer = None;
             }
         }
         if self.full {
             self.untimed += times.iter().map(|time| u64::from(time.count)).sum::<u64>();
         } else if !times.is_empty() {
-            self.tap.push(RecorderInput::HandlerTimes(times));
+            self.sender.push(Record::HandlerTimes(times));
         }
     }
 
@@ -420,7 +421,7 @@ impl Watcher {
                 .get(&waiting.tid)
                 .is_some_and(|thread| thread.since.as_nanos() == waiting.since_ns);
             if same {
-                self.tap.control(time, Control::Waiting(waiting));
+                self.sender.control(time, Control::Waiting(waiting));
             }
         }
     }

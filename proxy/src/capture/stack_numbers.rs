@@ -8,7 +8,7 @@ use x11prof_trace::{Control, StackFrame, SymbolFunction, Timestamp};
 
 use crate::clock;
 use crate::notice::Notice;
-use crate::recorder::tap::Tap;
+use crate::recorder::record_queue::RecordSender;
 
 /// The library that programs load for stacks of requests.
 pub(crate) const OWN_LIBRARY: &str = "x11prof-stacks.so";
@@ -21,14 +21,14 @@ type Stack = (Vec<StackFrame>, bool);
 /// Numbers stacks, whoever tells of them.
 #[derive(Debug)]
 pub(crate) struct StackNumbers {
-    tap: Tap,
+    sender: RecordSender,
     known: Mutex<HashMap<Stack, u32>>,
 }
 
 impl StackNumbers {
-    pub(crate) fn new(tap: Tap) -> StackNumbers {
+    pub(crate) fn new(sender: RecordSender) -> StackNumbers {
         StackNumbers {
-            tap,
+            sender,
             known: Mutex::default(),
         }
     }
@@ -52,7 +52,7 @@ impl StackNumbers {
             frames,
             whole,
         };
-        self.tap.control(at, new);
+        self.sender.control(at, new);
         known.insert(stack, number);
         Some(number)
     }
@@ -92,7 +92,7 @@ impl StackNumbers {
                 functions: functions.collect(),
                 start,
             };
-            self.tap.control(clock::now(), symbol);
+            self.sender.control(clock::now(), symbol);
         }
     }
 }

@@ -14,7 +14,7 @@ use x11prof_trace::{ConnectionId, Control, StackFrame, Timestamp};
 use crate::capture::perf::SAMPLE_PERIOD;
 use crate::capture::stack_numbers::{OWN_LIBRARY, StackNumbers};
 use crate::clock;
-use crate::recorder::tap::Tap;
+use crate::recorder::record_queue::RecordSender;
 
 /// Copies that wait to be unwound, at most.
 const WAITING: usize = 256;
@@ -72,14 +72,17 @@ pub(crate) struct StackUnwinding {
 }
 
 impl StackUnwinding {
-    /// Starts the thread, which writes to `tap`.
-    pub(crate) fn start(numbers: Arc<StackNumbers>, tap: Tap) -> std::io::Result<StackUnwinding> {
-        let (sender, copies) = sync_channel(WAITING);
+    /// Starts the thread, which writes to `sender`.
+    pub(crate) fn start(
+        numbers: Arc<StackNumbers>,
+        sender: RecordSender,
+    ) -> std::io::Result<StackUnwinding> {
+        let (queue, copies) = sync_channel(WAITING);
         let thread = std::thread::Builder::new()
             .name("x11prof-stacks".to_owned())
-            .spawn(move || unwind(&copies, &numbers, &tap))?;
+            .spawn(move || unwind(&copies, &numbers, &sender))?;
         let queue = StackQueue {
-            copies: Arc::new(Mutex::new(Some(sender))),
+            copies: Arc::new(Mutex::new(Some(queue))),
             lost: Arc::default(),
         };
         Ok(StackUnwinding { queue, thread })
@@ -100,7 +103,7 @@ impl StackUnwinding {
     }
 }
 
-fn unwind(copies: &Receiver<Copied>, numbers: &StackNumbers, tap: &Tap) {
+fn unwind(copies: &Receiver<Copied>, numbers: &StackNumbers, sender: &RecordSender) {
     let mut unwinders: HashMap<u32, Unwinder> = HashMap::new();
     while let Ok(Copied { at, copy, reason }) = copies.recv() {
         let pid = copy.pid;
@@ -149,6 +152,6 @@ fn unwind(copies: &Receiver<Copied>, numbers: &StackNumbers, tap: &Tap) {
                 kernel,
             },
         };
-        tap.control(now, control);
+        sender.control(now, control);
     }
 }

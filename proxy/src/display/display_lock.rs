@@ -79,7 +79,7 @@ fn holder(lock: &Path) -> Holder {
     let text = match lock_text(lock) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Holder::Gone,
-        Err(_) => return Holder::Alive(format!("whoever made {}", lock.display())),
+        Err(_) => return Holder::Alive(format!("the owner of {}", lock.display())),
     };
     let text = String::from_utf8_lossy(&text);
     match text.trim().parse().ok().and_then(Pid::from_raw) {

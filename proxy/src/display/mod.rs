@@ -1,6 +1,7 @@
 //! Displays by name: their sockets, their authority and the setup of a connection to them.
 
 pub(crate) mod authority;
+pub(crate) mod conversation;
 pub(crate) mod display_lock;
 pub(crate) mod display_name;
 pub(crate) mod link;

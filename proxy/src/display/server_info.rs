@@ -53,7 +53,7 @@ pub enum DisplayError {
         reason: String,
     },
     /// The server closed the connection, or spoke another protocol.
-    #[error("display {display} does not answer as an X server: {reason}")]
+    #[error("display {display} does not reply like an X server: {reason}")]
     Failed {
         /// The display.
         display: String,
@@ -155,7 +155,7 @@ fn server_pid(connected: &Connected) -> Option<u32> {
 
 /// The server's extensions. All questions are sent before the first answer is read.
 fn extensions(talk: &mut SetupConnection) -> Result<Vec<ExtensionOpcodes>, String> {
-    let unreadable = |_| "it sent an answer that cannot be read".to_owned();
+    let unreadable = |_| "it sent a reply that cannot be read".to_owned();
     talk.send(ListExtensionsRequest, 0)?;
     let names = talk.reply()?;
     let names = ListExtensionsReply::try_parse(&names)

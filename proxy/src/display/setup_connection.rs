@@ -92,7 +92,7 @@ impl SetupConnection {
         loop {
             let message = self.message()?;
             match message.first() {
-                Some(0) => return Err("it answered with an error".to_owned()),
+                Some(0) => return Err("it replied with an error".to_owned()),
                 Some(1) => return Ok(message),
                 _ => {}
             }
@@ -165,7 +165,7 @@ impl SetupConnection {
     /// Reads `len` bytes. Memory grows with the bytes that come, not with the length announced.
     fn hear(&self, len: usize) -> Result<Vec<u8>, String> {
         if len > LONGEST {
-            return Err(format!("it announced an answer of {len} bytes"));
+            return Err(format!("it announced a reply of {len} bytes"));
         }
         let mut bytes = Vec::new();
         let mut room = [0; 16 << 10];
@@ -215,7 +215,7 @@ mod tests {
         let (mut talk, _server) = talk(&reply, PATIENCE);
         assert_eq!(
             talk.reply().unwrap_err(),
-            "it announced an answer of 17179869180 bytes"
+            "it announced a reply of 17179869180 bytes"
         );
     }
 

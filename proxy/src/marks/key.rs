@@ -16,7 +16,7 @@ use x11rb_protocol::x11_utils::{Request, TryParse};
 use crate::clock;
 use crate::display::server_link::ServerLink;
 use crate::display::setup_connection::{SetupConnection, SetupFailure};
-use crate::recorder::tap::Tap;
+use crate::recorder::record_queue::RecordSender;
 
 /// The server must answer within this time.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -37,7 +37,11 @@ pub(super) struct Grabbed {
 
 impl Grabbed {
     /// Grabs `key` and marks at each press. The error says why that cannot be.
-    pub(super) fn grab(key: &Chord, link: &ServerLink, tap: Tap) -> Result<Grabbed, String> {
+    pub(super) fn grab(
+        key: &Chord,
+        link: &ServerLink,
+        sender: RecordSender,
+    ) -> Result<Grabbed, String> {
         let talk = SetupConnection::begin(link, PATIENCE);
         let (mut talk, cookie) = talk.map_err(|error| error.to_string())?;
         let setup = talk.set_up(cookie.as_ref()).map_err(|no| match no {
@@ -74,7 +78,7 @@ impl Grabbed {
                             if event.first().map(|kind| kind & 0x7f) == Some(KEY_PRESS) =>
                         {
                             let text = text.clone();
-                            tap.control(clock::now(), Control::Mark { text });
+                            sender.control(clock::now(), Control::Mark { text });
                         }
                         Ok(_) => {}
                         // The server has gone.
@@ -114,7 +118,7 @@ fn key_code(talk: &mut SetupConnection, setup: &Setup, keysym: u32) -> Result<Op
     talk.say(&Request::serialize(ask, 0).0)?;
     let reply = talk.reply()?;
     let (map, _) = GetKeyboardMappingReply::try_parse(&reply)
-        .map_err(|_| "it sent an answer that cannot be read".to_owned())?;
+        .map_err(|_| "it sent a reply that cannot be read".to_owned())?;
     let width = usize::from(map.keysyms_per_keycode).max(1);
     let mut keys = map.keysyms.chunks(width);
     let at = keys.position(|of| of.contains(&keysym));

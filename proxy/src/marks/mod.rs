@@ -4,15 +4,18 @@
 mod key;
 mod socket;
 
+pub(crate) use socket::client_process;
 pub use socket::{MarkError, mark};
 
 use std::path::Path;
+use std::sync::Arc;
 
 use x11prof_protocol::Chord;
 
 use crate::display::display_name::DisplayName;
 use crate::display::server_link::ServerLink;
-use crate::recorder::tap::Tap;
+use crate::recorder::client_processes::ClientProcesses;
+use crate::recorder::record_queue::RecordSender;
 use key::Grabbed;
 use socket::Listening;
 
@@ -26,20 +29,21 @@ pub(crate) struct Marks {
 
 impl Marks {
     /// Takes marks for the displays `names` by a socket in `dir` where there are any, and by `key` on the server of
-    /// `ping` where there is one.
+    /// `link` where there is one.
     /// The error says why the key cannot be had.
     pub(crate) fn start(
         dir: &Path,
         names: &[&DisplayName],
         key: Option<(&Chord, &ServerLink)>,
-        tap: &Tap,
+        sender: &RecordSender,
+        clients: &Arc<ClientProcesses>,
     ) -> Result<Marks, String> {
         let key = key
-            .map(|(key, link)| Grabbed::grab(key, link, tap.clone()))
+            .map(|(key, link)| Grabbed::grab(key, link, sender.clone()))
             .transpose()?;
         let listening = match names {
             [] => Ok(None),
-            names => Listening::start(dir, names, tap.clone()).map(Some),
+            names => Listening::start(dir, names, sender.clone(), Arc::clone(clients)).map(Some),
         };
         let (listening, trouble) = match listening {
             Ok(listening) => (listening, None),

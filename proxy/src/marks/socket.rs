@@ -15,13 +15,18 @@ use x11prof_trace::Control;
 use crate::clock;
 use crate::display::display_name::{DisplayName, DisplayNameError, Endpoint};
 use crate::private_dir;
-use crate::recorder::tap::Tap;
+use crate::recorder::client_processes::ClientProcesses;
+use crate::recorder::record_queue::RecordSender;
 
 /// Bytes of a mark's text.
 const TEXT: u64 = 4096;
 /// The time that each side waits for the other.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The recorder's answer.
+/// The request of another recorder for the clients' processes. No mark has this text: an argument has no NUL.
+const CLIENTS: &str = "\0clients";
+/// The longest list of clients that is read.
+const MOST_CLIENTS: u64 = 1 << 20;
+/// The recorder's reply to a mark.
 const TAKEN: &[u8] = b"taken\n";
 /// The rest after a failure to accept.
 const REST: Duration = Duration::from_millis(100);
@@ -60,18 +65,31 @@ pub fn mark(display: &str, text: &str) -> Result<usize, MarkError> {
     }
 }
 
+/// The process of a client of `display` that another recorder of this user relays. The server knows only the recorder.
+pub(crate) fn client_process(display: &DisplayName, first_id: u32) -> Option<u32> {
+    let file = file_name(display);
+    let dirs = private_dir::all().into_iter();
+    let mut replies = dirs.filter_map(|dir| request(&dir.join(&file), CLIENTS, MOST_CLIENTS).ok());
+    replies.find_map(|text| ClientProcesses::find(&String::from_utf8_lossy(&text), first_id))
+}
+
 fn put(socket: &Path, text: &str) -> io::Result<()> {
+    match request(socket, text, TAKEN.len() as u64)? == TAKEN {
+        true => Ok(()),
+        false => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+/// Sends `text` to a recorder, and returns its reply of at most `longest` bytes.
+fn request(socket: &Path, text: &str, longest: u64) -> io::Result<Vec<u8>> {
     let mut stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     stream.write_all(text.as_bytes())?;
     stream.shutdown(std::net::Shutdown::Write)?;
-    let mut answer = Vec::new();
-    stream.take(TAKEN.len() as u64).read_to_end(&mut answer)?;
-    match answer == TAKEN {
-        true => Ok(()),
-        false => Err(io::ErrorKind::UnexpectedEof.into()),
-    }
+    let mut reply = Vec::new();
+    stream.take(longest).read_to_end(&mut reply)?;
+    Ok(reply)
 }
 
 /// The name of a display's socket.
@@ -94,7 +112,12 @@ pub(super) struct Listening {
 
 impl Listening {
     /// Listens in `dir`, which only this user can look into, for marks on displays of these names.
-    pub(super) fn start(dir: &Path, names: &[&DisplayName], tap: Tap) -> io::Result<Listening> {
+    pub(super) fn start(
+        dir: &Path,
+        names: &[&DisplayName],
+        sender: RecordSender,
+        clients: Arc<ClientProcesses>,
+    ) -> io::Result<Listening> {
         let mut files: Vec<String> = names.iter().map(|name| file_name(name)).collect();
         files.dedup();
         let (first, others) = files.split_first().ok_or(io::ErrorKind::InvalidInput)?;
@@ -114,12 +137,13 @@ impl Listening {
                         return;
                     }
                     let room = Arc::strong_count(&told) < AT_A_TIME;
-                    let (tap, here) = (tap.clone(), Arc::clone(&told));
+                    let (sender, clients) = (sender.clone(), Arc::clone(&clients));
+                    let here = Arc::clone(&told);
                     let begun = stream.and_then(|stream| {
                         let one = std::thread::Builder::new().name("x11prof-mark".to_owned());
                         let taking = move || {
                             // A peer that sends no text sets no mark.
-                            let _ = take(&stream, &tap);
+                            let _ = take(&stream, &sender, &clients);
                             drop(here);
                         };
                         if room {
@@ -154,41 +178,54 @@ impl Drop for Listening {
     }
 }
 
-/// Takes a mark, with the time at which it arrived.
-fn take(mut stream: &UnixStream, tap: &Tap) -> io::Result<()> {
+/// Takes a mark, with the time at which it arrived, or another recorder's request.
+fn take(
+    mut stream: &UnixStream,
+    sender: &RecordSender,
+    clients: &ClientProcesses,
+) -> io::Result<()> {
     let now = clock::now();
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut text = Vec::new();
     stream.take(TEXT).read_to_end(&mut text)?;
     let text = String::from_utf8_lossy(&text).into_owned();
-    tap.control(now, Control::Mark { text });
+    if text == CLIENTS {
+        return stream.write_all(clients.to_text().as_bytes());
+    }
+    sender.control(now, Control::Mark { text });
     stream.write_all(TAKEN)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorder::tap::{RecorderInput, tap};
+    use crate::recorder::record_queue::record_queue;
+    use x11prof_trace::Record;
 
     #[test]
     fn a_mark_comes_by_each_name_and_ends_with_the_recording() {
         let dir = tempfile::tempdir().unwrap();
-        let (tap, drain) = tap(1 << 20, false);
+        let (sender, drain) = record_queue(1 << 20, false);
+        let clients = Arc::new(ClientProcesses::default());
+        clients.insert(5, Some(50));
         let names = [":7", "far:0"].map(|name| DisplayName::parse(name).unwrap());
-        let listening = Listening::start(dir.path(), &names.each_ref(), tap.clone()).unwrap();
+        let listening =
+            Listening::start(dir.path(), &names.each_ref(), sender.clone(), clients).unwrap();
         let socket = |name: &DisplayName| dir.path().join(file_name(name));
         let mode = std::fs::metadata(socket(&names[0])).unwrap().permissions();
         assert_eq!(mode.mode() & 0o777, 0o600);
+        let reply = request(&socket(&names[1]), CLIENTS, MOST_CLIENTS).unwrap();
+        assert_eq!(reply, b"5 50\n");
         put(&socket(&names[0]), "slow").unwrap();
         put(&socket(&names[1]), "again").unwrap();
         drop(listening);
         assert!(put(&socket(&names[0]), "too late").is_err());
-        tap.close();
+        sender.close();
         let (mut entries, mut texts) = (Vec::new(), Vec::new());
         while drain.take(&mut entries, Duration::ZERO) {
             texts.extend(entries.drain(..).filter_map(|entry| match entry {
-                RecorderInput::Control(_, Control::Mark { text }) => Some(text),
+                Record::Control(_, Control::Mark { text }) => Some(text),
                 _ => None,
             }));
         }
@@ -198,9 +235,9 @@ mod tests {
     #[test]
     fn a_silent_connection_holds_nothing_up_for_long() {
         let dir = tempfile::tempdir().unwrap();
-        let (tap, _drain) = tap(1 << 20, false);
+        let (sender, _drain) = record_queue(1 << 20, false);
         let name = DisplayName::local(7);
-        let _listening = Listening::start(dir.path(), &[&name], tap).unwrap();
+        let _listening = Listening::start(dir.path(), &[&name], sender, Arc::default()).unwrap();
         let socket = dir.path().join(file_name(&name));
         drop(UnixStream::connect(&socket).unwrap());
         let _silent: Vec<_> = (0..20).map(|_| UnixStream::connect(&socket)).collect();

@@ -101,6 +101,6 @@ pub(crate) fn last_words(said: &str) -> String {
         .unwrap_or_default();
     match last.is_empty() {
         true => String::new(),
-        false => format!("; it said: {}", last.join(" / ")),
+        false => format!("; its output: {}", last.join(" / ")),
     }
 }

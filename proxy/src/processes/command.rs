@@ -20,6 +20,8 @@ pub(crate) struct CommandLine<'a> {
     pub(crate) words: &'a [OsString],
     /// The longest duration of the recording, with or without a command.
     pub(crate) time: Option<Duration>,
+    /// After the command's end the recording waits for the end of all connections, not only for the windows'.
+    pub(crate) until_closed: bool,
     /// Variables of its environment.
     pub(crate) environment: &'a [(&'static str, OsString)],
     /// A copy of the command's terminal output. The command then reads nothing from the terminal.

@@ -19,12 +19,16 @@ const XFIXES_GET_CURSOR_IMAGE: u8 = 4;
 const XFIXES_GET_CURSOR_IMAGE_AND_NAME: u8 = 25;
 /// SecurityGenerateAuthorization, whose reply is a cookie (SECURITY extension).
 const SECURITY_GENERATE_AUTHORIZATION: u8 = 1;
+/// Minor opcode of X-Resource 1.2.
+const RES_QUERY_CLIENT_IDS: u8 = 4;
 
-/// The content of an answer that stays out of the trace.
+/// The content of a reply that the recorder treats apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Body {
     Image,
     Secret,
+    /// The processes of clients. They stay in the trace, as the client receives them.
+    ClientIds,
 }
 
 /// A server's requests that carry images, or whose answers do. An extension that is missing has opcode 0, which no
@@ -35,6 +39,7 @@ pub(crate) struct ImageRequests {
     xvideo: u8,
     xfixes: u8,
     security: u8,
+    resource: u8,
 }
 
 impl ImageRequests {
@@ -49,15 +54,11 @@ impl ImageRequests {
             xvideo: major("XVideo"),
             xfixes: major("XFIXES"),
             security: major("SECURITY"),
+            resource: major("X-Resource"),
         }
     }
 
-    /// True if the server has requests whose answers are secrets.
-    pub(crate) fn have_secrets(&self) -> bool {
-        self.security != 0
-    }
-
-    /// The content of a request's answer that stays out of a trace.
+    /// The content of a request's reply, if the recorder treats it apart.
     #[inline]
     pub(crate) fn answer(&self, major: u8, minor: u8) -> Option<Body> {
         const CURSORS: [u8; 2] = [XFIXES_GET_CURSOR_IMAGE, XFIXES_GET_CURSOR_IMAGE_AND_NAME];
@@ -65,6 +66,8 @@ impl ImageRequests {
             Some(Body::Image)
         } else if major == self.security && major != 0 && minor == SECURITY_GENERATE_AUTHORIZATION {
             Some(Body::Secret)
+        } else if major == self.resource && major != 0 && minor == RES_QUERY_CLIENT_IDS {
+            Some(Body::ClientIds)
         } else {
             None
         }

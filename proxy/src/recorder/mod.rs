@@ -1,11 +1,12 @@
 //! The recorder's thread: takes the relayed bytes from the queue and writes the trace.
 
-pub(crate) mod connection_tap;
+pub(crate) mod client_processes;
+pub(crate) mod connection_recorder;
 pub(crate) mod images;
 pub(crate) mod kept_bytes;
 pub(crate) mod omission;
 pub(crate) mod record_filter;
-pub(crate) mod tap;
+pub(crate) mod record_queue;
 pub(crate) mod trace_file;
 pub(crate) mod watch;
 
@@ -22,7 +23,7 @@ use x11prof_trace::{Control, Record, Started, TraceError, Writer, last_words};
 
 use crate::clock;
 use crate::recorder::record_filter::RecordFilter;
-use crate::recorder::tap::{Drain, RecorderInput};
+use crate::recorder::record_queue::{RecordReceiver, memory};
 use crate::recorder::trace_file::{FileOutcome, TraceFile};
 use crate::recorder::watch::Watch;
 
@@ -86,7 +87,7 @@ impl Recorder {
         place: Option<TraceFile>,
         path: PathBuf,
         started: Started,
-        drain: Drain,
+        drain: RecordReceiver,
         watch: Option<Watch>,
         mut filter: Option<Box<dyn RecordFilter>>,
         tell: impl Fn(String) + Send + 'static,
@@ -194,7 +195,7 @@ struct Trace<W: Write, F: Fn(String)> {
 }
 
 impl<W: Write, F: Fn(String)> Trace<W, F> {
-    fn run(mut self, drain: &Drain) -> TraceOutcome {
+    fn run(mut self, drain: &RecordReceiver) -> TraceOutcome {
         let mut entries = Vec::new();
         let mut flushed = Instant::now();
         let mut dirty = false;
@@ -202,7 +203,7 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
             dirty |= !entries.is_empty();
             let mut cost = 0;
             for (n, entry) in entries.drain(..).enumerate() {
-                cost += entry.cost();
+                cost += memory(&entry);
                 self.entry(entry);
                 if n % RELEASE_EVERY == RELEASE_EVERY - 1 {
                     drain.release(std::mem::take(&mut cost));
@@ -231,28 +232,22 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
         self.written
     }
 
-    fn entry(&mut self, entry: RecorderInput) {
+    fn entry(&mut self, entry: Record) {
         if let Some(watch) = &self.watch {
-            let is_control = matches!(entry, RecorderInput::Control(..));
-            watch.offer(entry.cost(), is_control, || record(&entry));
+            let is_control = matches!(entry, Record::Control(..));
+            // A block's bytes are shared.
+            watch.offer(memory(&entry), is_control, || entry.clone());
         }
         match &entry {
-            RecorderInput::Block(_) => self.take_name(),
-            RecorderInput::Control(_, control) => {
-                self.began |= matches!(control, Control::Ended { .. })
-            }
-            RecorderInput::Schedule(_) | RecorderInput::HandlerTimes(_) => {}
+            Record::Block(_) => self.take_name(),
+            Record::Control(_, control) => self.began |= matches!(control, Control::Ended { .. }),
+            Record::Schedule(_) | Record::HandlerTimes(_) => {}
         }
         self.written.records += 1;
         if self.filter.is_some() {
-            return self.filter(|filter| filter.feed(record(&entry)));
+            return self.filter(|filter| filter.feed(entry));
         }
-        self.attempt(|writer| match &entry {
-            RecorderInput::Block(block) => writer.write_block(&block.head(), block.parts()),
-            RecorderInput::Control(time, control) => writer.write_control(*time, control),
-            RecorderInput::Schedule(switches) => writer.write_schedule(switches),
-            RecorderInput::HandlerTimes(times) => writer.write_handler_times(times),
-        });
+        self.attempt(|writer| writer.write(&entry));
     }
 
     /// Gives the filter an input, and writes its ready records.
@@ -264,7 +259,7 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
         if record_filter::pass(&mut *filter, give, write) {
             self.filter = Some(filter);
         } else if self.writer.take().is_some() {
-            self.failed(&"the records could not be changed as was asked");
+            self.failed(&"the filter of the records failed");
         }
     }
 
@@ -371,17 +366,6 @@ impl Write for UntilFailure {
 
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
-    }
-}
-
-/// The record that an entry is written as.
-fn record(entry: &RecorderInput) -> Record {
-    match entry {
-        // Its bytes are shared.
-        RecorderInput::Block(block) => Record::Block(block.clone()),
-        RecorderInput::Control(time, control) => Record::Control(*time, control.clone()),
-        RecorderInput::Schedule(switches) => Record::Schedule(switches.clone()),
-        RecorderInput::HandlerTimes(times) => Record::HandlerTimes(times.clone()),
     }
 }
 

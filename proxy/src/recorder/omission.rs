@@ -17,6 +17,10 @@ const KEPT_OF_LONG: u64 = 64;
 const SHORT: usize = 64;
 /// The event that has no sequence number (protocol, "KeymapNotify").
 const KEYMAP_NOTIFY: u8 = 11;
+/// The server's answer to a setup that it accepts, and where it has the client's first resource ID (protocol encoding,
+/// "Connection Setup").
+const ACCEPTED: u8 = 1;
+const FIRST_ID_AT: usize = 12;
 /// The kinds of bodies that stay out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
@@ -38,6 +42,10 @@ pub(crate) struct Omission {
     to_client: DirectionWalk,
     requests: ImageRequests,
     replies: ImageReplies,
+    /// The client's first resource ID, once the server has accepted its setup.
+    pub(crate) first_id: Option<u32>,
+    /// The parts of QueryClientIds replies in the last block: each one's offset in its reply, and its position.
+    pub(crate) client_ids: Vec<(u64, Range<usize>)>,
 }
 
 /// A direction of the connection.
@@ -61,7 +69,14 @@ impl Omission {
             to_client: way(Side::Server),
             requests,
             replies: ImageReplies::default(),
+            first_id: None,
+            client_ids: Vec::new(),
         }
+    }
+
+    /// The connection's byte order, once the client has sent its setup.
+    pub(crate) fn order(&self) -> Option<ByteOrder> {
+        self.to_server.walker.order()
     }
 
     /// Begins in the middle of a connection of this byte order, after the request `request`. With `setup`, the server's
@@ -99,10 +114,7 @@ impl Omission {
         gaps: &mut Vec<Gap>,
     ) -> bool {
         gaps.clear();
-        if level == Level::Secrets && self.is_settled() && !self.requests.have_secrets() {
-            // Nothing to find any more.
-            return false;
-        }
+        self.client_ids.clear();
         match direction {
             Direction::ToServer if !secret.is_empty() => {
                 let before = bytes.get(..secret.start).unwrap_or_default();
@@ -115,11 +127,6 @@ impl Omission {
             Direction::ToServer => self.walk_requests(bytes, 0, level, gaps),
             Direction::ToClient => self.walk_answers(bytes, level, gaps),
         }
-    }
-
-    /// The byte order is known, which needs the setup's walk.
-    fn is_settled(&self) -> bool {
-        self.to_server.walker.order().is_some()
     }
 
     fn walk_requests(
@@ -180,21 +187,30 @@ impl Omission {
             start,
         } = &mut self.to_client;
         walker.set_order(order);
-        let replies = &mut self.replies;
+        let (replies, first_id) = (&mut self.replies, &mut self.first_id);
+        let client_ids = &mut self.client_ids;
         let mut pressed = false;
         walker.feed(bytes, |piece| {
             note(start, &piece);
             let Some(head) = piece.head else { return };
+            let come = piece.offset + piece.bytes.len() as u64;
             let numbered = match head.kind {
+                HeadKind::ServerSetup if head.code == ACCEPTED && come >= START as u64 => {
+                    *first_id = order.u32(start, FIRST_ID_AT);
+                    return;
+                }
                 HeadKind::Reply | HeadKind::Error => true,
                 HeadKind::Event => head.code & 0x7F != KEYMAP_NOTIFY,
                 _ => return,
             };
             // Its number has come with these bytes or before.
-            let come = piece.offset + piece.bytes.len() as u64 >= 4;
-            let number = order.u16(start, 2).filter(|_| numbered && come);
+            let number = order.u16(start, 2).filter(|_| numbered && come >= 4);
             let body = number.and_then(|number| replies.answered(number));
             let body = body.filter(|_| head.kind == HeadKind::Reply);
+            if body == Some(Body::ClientIds) {
+                let end = piece.at + piece.bytes.len();
+                client_ids.push((piece.offset, piece.at..end));
+            }
             let kept = match body {
                 Some(Body::Secret) => u64::from(head.header_len),
                 _ => KEPT_OF_LONG,
@@ -220,7 +236,7 @@ fn rule(level: Level, head: Head, body: Option<Body>) -> Rule {
     let left_out = match body {
         Some(Body::Secret) => true,
         Some(Body::Image) => long && level >= Level::Images || level >= Level::AllImages,
-        None => false,
+        Some(Body::ClientIds) | None => false,
     };
     if left_out {
         Rule::Image

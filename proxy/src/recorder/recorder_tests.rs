@@ -7,9 +7,10 @@ use std::sync::Mutex;
 use x11prof_trace::{Block, ConnectionId, Control, Direction, Gap, Reader, Record, Timestamp};
 
 use super::*;
-use crate::recorder::connection_tap::ConnectionTap;
+use crate::recorder::client_processes::ClientProcesses;
+use crate::recorder::connection_recorder::ConnectionRecorder;
 use crate::recorder::images::ImageRequests;
-use crate::recorder::tap::{Tap, tap};
+use crate::recorder::record_queue::{RecordSender, record_queue};
 use std::ops::Range;
 
 const SETUP: [u8; 32] = *b"l\0\x0b\0\0\0\x04\0\x10\0\0\0NAME0123456789abcdef";
@@ -28,7 +29,7 @@ fn started(full: bool) -> Started {
 }
 
 /// The only connection of a session.
-struct Client<'a>(ConnectionTap<'a>);
+struct Client<'a>(ConnectionRecorder<'a>);
 
 impl Client<'_> {
     fn sends(&self, time: u64, bytes: &[u8]) {
@@ -37,7 +38,9 @@ impl Client<'_> {
 
     fn sends_secret(&self, time: u64, bytes: &[u8], secret: &Range<usize>) {
         let time = Timestamp::from_nanos(time);
-        self.0.crossed(time, Direction::ToServer, bytes, 0, secret);
+        let mut bytes = bytes.to_vec();
+        self.0
+            .crossed(time, Direction::ToServer, &mut bytes, 0, secret);
     }
 
     fn sets_up(&self) {
@@ -46,14 +49,16 @@ impl Client<'_> {
 }
 
 /// Runs a session over a queue.
-fn session(tap: &Tap, say: impl FnOnce(&Client<'_>)) {
+fn session(sender: &RecordSender, say: impl FnOnce(&Client<'_>)) {
     let kept = Mutex::default();
-    let images = ImageRequests::default();
-    say(&Client(ConnectionTap::new(
+    let (images, processes) = (ImageRequests::default(), ClientProcesses::default());
+    say(&Client(ConnectionRecorder::new(
         ConnectionId(1),
-        tap,
+        sender,
         &kept,
         images,
+        &processes,
+        None,
     )));
 }
 
@@ -66,8 +71,8 @@ fn put_image(len: usize) -> Vec<u8> {
 }
 
 /// Records the entries into `path`, and returns the outcome.
-fn recorded(path: &Path, full: bool, say: impl FnOnce(&Tap, &Client<'_>)) -> TraceOutcome {
-    let (tap, drain) = tap(1 << 20, full);
+fn recorded(path: &Path, full: bool, say: impl FnOnce(&RecordSender, &Client<'_>)) -> TraceOutcome {
+    let (sender, drain) = record_queue(1 << 20, full);
     let file = TraceFile::open(path).unwrap();
     let recorder = Recorder::start(
         Some(file),
@@ -79,8 +84,8 @@ fn recorded(path: &Path, full: bool, say: impl FnOnce(&Tap, &Client<'_>)) -> Tra
         |_| (),
     )
     .unwrap();
-    session(&tap, |client| say(&tap, client));
-    tap.close();
+    session(&sender, |client| say(&sender, client));
+    sender.close();
     recorder.join(|| false)
 }
 
@@ -103,12 +108,12 @@ fn cookie_and_long_images_are_gaps_and_offsets_go_on_across_them() {
     // A file that others could read before is not left so.
     std::fs::write(&path, "old").unwrap();
     let image = put_image(10_000);
-    let written = recorded(&path, false, |tap, client| {
+    let written = recorded(&path, false, |sender, client| {
         client.sets_up();
         client.sends(2, &image[..100]);
         client.sends(3, &image[100..]);
         client.sends(4, &[127, 0, 1, 0]);
-        tap.control(
+        sender.control(
             Timestamp::from_nanos(5),
             Control::Ended { exit_status: None },
         );
@@ -152,7 +157,7 @@ fn a_full_trace_keeps_all_but_the_cookie() {
 #[test]
 fn a_trace_that_cannot_be_begun_is_an_error_at_once() {
     let path = PathBuf::from("/dev/full");
-    let (_tap, drain) = tap(1 << 20, false);
+    let (_tap, drain) = record_queue(1 << 20, false);
     let file = TraceFile::open(&path).unwrap();
     let begun = Recorder::start(Some(file), path, started(false), drain, None, None, |_| ());
     assert!(matches!(begun, Err(TraceError::Write(_))));
@@ -192,10 +197,10 @@ fn a_disk_that_fills_up_is_told_once_and_the_queue_is_emptied() {
         filter: None,
         tell: |what| told.lock().unwrap().push(what),
     };
-    let (tap, drain) = tap(1 << 30, true);
+    let (sender, drain) = record_queue(1 << 30, true);
     // The bytes do not compress, so that the disk fills up.
     let mut state = 1_u64;
-    session(&tap, |client| {
+    session(&sender, |client| {
         client.sets_up();
         for n in 0..200 {
             let noise = (0..8192).map(|_| {
@@ -207,7 +212,7 @@ fn a_disk_that_fills_up_is_told_once_and_the_queue_is_emptied() {
             client.sends(n, &noise.collect::<Vec<u8>>());
         }
     });
-    tap.close();
+    sender.close();
     let written = trace.run(&drain);
     assert_eq!(
         written.trouble.as_deref(),
@@ -248,7 +253,7 @@ fn a_filter_changes_what_is_written_and_its_failure_ends_the_trace_alone() {
     for (blocks, kept, failed) in [(3, 2, false), (6, 2, true)] {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("trace");
-        let (tap, drain) = tap(1 << 20, false);
+        let (sender, drain) = record_queue(1 << 20, false);
         let file = TraceFile::open(&path).unwrap();
         let filter: Option<Box<dyn RecordFilter>> = Some(Box::new(EveryOther::default()));
         let recorder = Recorder::start(
@@ -260,11 +265,11 @@ fn a_filter_changes_what_is_written_and_its_failure_ends_the_trace_alone() {
             filter,
             |_| (),
         );
-        session(&tap, |client| {
+        session(&sender, |client| {
             client.sets_up();
             (1..blocks).for_each(|n| client.sends(n + 1, &[127, 0, 1, 0]));
         });
-        tap.close();
+        sender.close();
         let written = recorder.unwrap().join(|| false);
         assert_eq!(written.trouble.is_some(), failed, "{written:?}");
         let mut reader = Reader::new(File::open(&path).unwrap()).unwrap();
@@ -297,7 +302,7 @@ fn a_disk_that_hung_before_the_end_has_its_patience_at_the_end() {
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
     rustix::fs::mkfifoat(rustix::fs::CWD, &path, mode).unwrap();
     let both = File::options().read(true).write(true).open(&path).unwrap();
-    let (tap, drain) = tap(1 << 24, true);
+    let (sender, drain) = record_queue(1 << 24, true);
     let place = TraceFile::open(&path).unwrap();
     let recorder = Recorder::start(
         Some(place),
@@ -310,7 +315,7 @@ fn a_disk_that_hung_before_the_end_has_its_patience_at_the_end() {
     )
     .unwrap();
     let mut state = 1_u64;
-    session(&tap, |client| {
+    session(&sender, |client| {
         client.sets_up();
         (2..40).for_each(|time| {
             let mut image = put_image(64 << 10);
@@ -328,7 +333,7 @@ fn a_disk_that_hung_before_the_end_has_its_patience_at_the_end() {
     std::thread::sleep(LOOK_EVERY);
     let long_ago = clock::now().as_nanos() - 2 * HANG_PATIENCE.as_nanos() as u64;
     recorder.disk.0.store(long_ago, Ordering::Relaxed);
-    tap.close();
+    sender.close();
     let mut looks = 0;
     let written = recorder.join(|| {
         looks += 1;

@@ -1,5 +1,5 @@
-//! A recording from its beginning to its end.
+//! A recording from its beginning to its end, whatever the source of its messages.
 
-pub(crate) mod record;
+pub(crate) mod config;
 pub(crate) mod record_error;
-pub(crate) mod serve;
+pub(crate) mod session;

@@ -23,15 +23,15 @@ use crate::processes::peer::Peer;
 use crate::processes::process_info::ProcessInfo;
 use crate::processes::tcp_peer;
 use crate::recorder::Disk;
-use crate::recorder::connection_tap::ConnectionTap;
+use crate::recorder::client_processes::ClientProcesses;
+use crate::recorder::connection_recorder::ConnectionRecorder;
 use crate::recorder::images::ImageRequests;
 use crate::recorder::kept_bytes::KeptBytes;
-use crate::recorder::tap::Tap;
+use crate::recorder::record_queue::RecordSender;
 use crate::relay::connections::Connections;
-use crate::relay::introduction::{Early, Introduced, Introducer};
+use crate::relay::network_emulator::{NetworkEmulator, SharedLink};
 use crate::relay::rewrites::TriedRewrites;
-use crate::relay::rewrites::relay::RewritingRelay;
-use crate::relay::slow_link::{Lines, SlowLink};
+use crate::relay::setup_handshake::{SetUpClient, SetupEnd, SetupHandshake};
 use crate::relay::{EndedBy, Relay};
 use crate::sockets::buffer::LargeBuffers;
 use crate::sockets::socket::{Socket, Wait};
@@ -52,16 +52,17 @@ pub(crate) struct Display {
     /// True where clients of other users are taken as well.
     pub(crate) any_user: bool,
     /// True once the user has been told of a refused client.
-    pub(crate) turned_away: AtomicBool,
+    pub(crate) refused_other_user: AtomicBool,
     pub(crate) disk: Disk,
-    pub(crate) tap: Tap,
-    pub(crate) scheduling: Scheduling,
+    pub(crate) sender: RecordSender,
+    pub(crate) scheduling: Arc<Scheduling>,
     pub(crate) buffers: LargeBuffers,
     pub(crate) kept: Mutex<KeptBytes>,
+    pub(crate) processes: Arc<ClientProcesses>,
     /// The server's requests that carry images.
     pub(crate) images: ImageRequests,
     /// The network that is put between us and the server; mostly none.
-    pub(crate) lines: Option<Lines>,
+    pub(crate) lines: Option<SharedLink>,
     /// The rewrites that are tried; usually none.
     pub(crate) tried: TriedRewrites,
     pub(crate) notices: mpsc::UnboundedSender<Notice>,
@@ -73,8 +74,8 @@ pub(crate) struct Display {
 }
 
 /// The user reads this sentence once when clients are refused.
-const TURNED_AWAY: &str =
-    "a client of another user was turned away; --all-users takes those that have the cookie";
+const REFUSED_OTHER_USER: &str =
+    "refused a client of another user; --all-users accepts such clients if they have the cookie";
 
 /// The reason for the end of connections that are open at the end.
 const CUT_OFF: &str = "the recording ended";
@@ -111,8 +112,8 @@ impl Display {
     ) -> io::Result<()> {
         if !self.takes(&stream, transport) {
             // The refusal comes before the client costs a thread or a record: any process can connect.
-            if !self.turned_away.swap(true, Ordering::Relaxed) {
-                self.tell(Notice::Trouble(TURNED_AWAY.to_owned()));
+            if !self.refused_other_user.swap(true, Ordering::Relaxed) {
+                self.tell(Notice::Trouble(REFUSED_OTHER_USER.to_owned()));
             }
             return Ok(());
         }
@@ -136,11 +137,11 @@ impl Display {
             transport,
             pid: peer.and_then(|peer| peer.pid),
         };
-        let mut slow_link = None;
+        let mut emulator = None;
         let (by, why) = match Socket::new(stream) {
             Ok(client) => {
                 let client = self.connections.share(connection, client);
-                self.converse(&mut arrival, &client, &mut slow_link)
+                self.converse(&mut arrival, &client, &mut emulator)
             }
             Err(error) => {
                 self.note_arrival(&arrival);
@@ -155,8 +156,8 @@ impl Display {
             false => (by, why),
         };
         self.note_closed(connection, by, why.clone());
-        if let Some(slow_link) = slow_link {
-            slow_link.finish();
+        if let Some(emulator) = emulator {
+            emulator.finish();
         }
         let by = by.to_owned();
         self.tell(Notice::Disconnected {
@@ -175,9 +176,9 @@ impl Display {
         } = arrival;
         self.connections.note_process(connection, pid);
         // A command line may be long, and connections many.
-        self.tap.await_room();
+        self.sender.await_room();
         let process = pid.map(ProcessInfo::of).unwrap_or_default();
-        self.tap.control(
+        self.sender.control(
             clock::now(),
             Control::Opened(Opened {
                 connection,
@@ -201,7 +202,7 @@ impl Display {
     /// Ends the connections that are still open, and notes their ends.
     pub(crate) fn end(&self) {
         self.connections.cut_off();
-        self.tap.hurry();
+        self.sender.hurry();
         for (connection, pid) in self.connections.await_none(CUT_OFF_PATIENCE) {
             self.note_end(pid);
             self.note_closed(connection, "error", Some(CUT_OFF.to_owned()));
@@ -231,13 +232,13 @@ impl Display {
             by,
             why,
         };
-        self.tap.control(clock::now(), closed);
+        self.sender.control(clock::now(), closed);
     }
 
     /// Notes trouble with the recording, in the trace and to the user.
     pub(crate) fn trouble(&self, what: String) {
         let noted = Control::Trouble { what: what.clone() };
-        self.tap.control(clock::now(), noted);
+        self.sender.control(clock::now(), noted);
         self.tell(Notice::Trouble(what));
     }
 
@@ -251,15 +252,15 @@ impl Display {
         &self,
         arrival: &mut Arrival,
         client: &Socket,
-        slow_link: &mut Option<SlowLink>,
+        emulator: &mut Option<NetworkEmulator>,
     ) -> (&'static str, Option<String>) {
-        let introducer = Introducer {
+        let handshake = SetupHandshake {
             link: &self.link,
             cookie: &self.cookie,
             lines: self.lines.clone(),
             connections: &self.connections,
         };
-        let introduced = introducer.introduce(arrival.connection, client, slow_link);
+        let introduced = handshake.run(arrival.connection, client, emulator);
         self.connections.introduced(arrival.connection);
         // The process of an unauthorized client is not looked up: the search takes milliseconds.
         if arrival.transport == Transport::Tcp && introduced.is_ok() {
@@ -269,19 +270,19 @@ impl Display {
         // yet.
         self.note_arrival(arrival);
         let pid = arrival.pid;
-        let Introduced {
+        let SetUpClient {
             server,
-            setup,
+            mut setup,
             cookie,
             order,
             time,
         } = match introduced {
             Ok(introduced) => introduced,
-            Err(Early::Gone(why)) => {
+            Err(SetupEnd::Gone(why)) => {
                 self.note_end(pid);
                 return ("client", Some(why));
             }
-            Err(Early::Refused(order, why)) => {
+            Err(SetupEnd::Refused(order, why)) => {
                 // A peer that sends no byte order is no X client; the X server would just close the connection.
                 if let Some(order) = order {
                     let reply = setup_exchange::failure(order, &format!("x11prof: {why}\n"));
@@ -291,26 +292,25 @@ impl Display {
                 return ("refused", Some(why));
             }
         };
-        let tap = ConnectionTap::new(arrival.connection, &self.tap, &self.kept, self.images);
-        tap.crossed(time, Direction::ToServer, &setup, 0, &cookie);
+        let recorder = ConnectionRecorder::new(
+            arrival.connection,
+            &self.sender,
+            &self.kept,
+            self.images,
+            &self.processes,
+            pid,
+        );
+        recorder.crossed(time, Direction::ToServer, &mut setup, 0, &cookie);
         let relay = Relay {
             client,
             server: &server,
-            tap: &tap,
+            recorder: &recorder,
             buffers: &self.buffers,
             connections: &self.connections,
             stacks: self.stacks_of(arrival),
+            rewrites: (!self.tried.is_none()).then_some((&self.tried, order)),
         };
-        let tried = &self.tried;
-        let end = match tried.is_none() {
-            true => relay.run(|| self.note_end(pid)),
-            false => RewritingRelay {
-                relay,
-                tried,
-                order,
-            }
-            .run(|| self.note_end(pid)),
-        };
+        let end = relay.run(|| self.note_end(pid));
         let by = match end.by {
             EndedBy::Client => "client",
             EndedBy::Server => "server",

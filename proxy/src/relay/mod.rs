@@ -1,25 +1,32 @@
-//! The relay of one connection: bytes and descriptors, both ways, as they come.
+//! The relay of one connection: bytes and descriptors, both ways, as they arrive.
 //!
-//! The relay decodes nothing (`wait_stacks` looks for a reply's first byte) and never waits for the disk. One thread carries both directions, and neither waits for
-//! the other. Bytes that a peer does not take are kept until it does; only then is more read for it.
+//! The relay decodes nothing (`wait_stacks` looks for a reply's first byte) and never waits for the disk. One thread
+//! carries both directions, and neither waits for the other. The relay keeps the bytes that a peer does not take, and
+//! reads more only once the peer has taken them. With rewrites ([`rewrites`]) the relay sends the rewriter's output
+//! instead; the trace has the bytes that the client sent and received.
 
 pub(crate) mod client;
 pub(crate) mod connections;
-pub(crate) mod introduction;
+pub(crate) mod network_emulator;
 pub(crate) mod rewrites;
-pub(crate) mod slow_link;
+pub(crate) mod setup_handshake;
 
+use std::collections::VecDeque;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use rustix::event::PollFlags;
 use rustix::io::Errno;
+use x11prof_protocol::ByteOrder;
 use x11prof_trace::{Control, Direction, Timestamp};
 
 use crate::capture::wait_stacks::ClientStacks;
 use crate::clock;
-use crate::recorder::connection_tap::ConnectionTap;
+use crate::recorder::connection_recorder::ConnectionRecorder;
 use crate::relay::connections::Connections;
+use crate::relay::rewrites::TriedRewrites;
+use crate::relay::rewrites::rewriter::Rewriter;
 use crate::sockets::buffer::{Intake, LargeBuffers, Received};
 use crate::sockets::socket::{Socket, Wait};
 use crate::sockets::spin_wait::SpinWait;
@@ -27,17 +34,21 @@ use crate::sockets::spin_wait::SpinWait;
 /// A peer that does not take bytes for this long is noted; below, a full socket buffer is
 /// how every fast sender is slowed down.
 const NOTED_STALL: Duration = Duration::from_millis(5);
+/// With this many bytes that a client has not taken, its requests are not read: a rewriter may reply to them.
+const UNREAD: usize = 1 << 20;
 
 /// A connection on its way through the recorder.
 pub(crate) struct Relay<'a> {
     pub(crate) client: &'a Socket,
     pub(crate) server: &'a Socket,
-    pub(crate) tap: &'a ConnectionTap<'a>,
+    pub(crate) recorder: &'a ConnectionRecorder<'a>,
     pub(crate) buffers: &'a LargeBuffers,
     /// The connections' counts of relayed bytes.
     pub(crate) connections: &'a Connections,
-    /// The stacks on which the client waits, where they are wanted.
+    /// The stacks on which the client waits, if they are recorded.
     pub(crate) stacks: Option<ClientStacks>,
+    /// The rewrites to try, if any, and the connection's byte order.
+    pub(crate) rewrites: Option<(&'a TriedRewrites, ByteOrder)>,
 }
 
 /// The side that ended a connection.
@@ -63,18 +74,20 @@ struct RelayDirection<'a> {
     sender: EndedBy,
     receiver: EndedBy,
     intake: Intake<'a>,
-    /// The bytes that the receiver has not taken, with the time of their read.
-    rest: Option<(Timestamp, Received<'a, 'a>)>,
+    /// The bytes that the receiver has not taken, with the times of their reads.
+    waiting: VecDeque<(Timestamp, Received<'a, 'a>)>,
+    /// Descriptors that arrived with bytes which the rewriter holds back.
+    held_fds: Vec<OwnedFd>,
     /// Bytes relayed so far.
     bytes: u64,
     over: bool,
 }
 
 /// The end of one direction.
-pub(crate) struct DirectionEnd {
-    /// True once both directions are over.
-    pub(crate) all: bool,
-    pub(crate) end: ConnectionEnd,
+struct DirectionEnd {
+    /// True if both directions are over.
+    all: bool,
+    end: ConnectionEnd,
 }
 
 impl Relay<'_> {
@@ -84,17 +97,19 @@ impl Relay<'_> {
     pub(crate) fn run(&self, at_end: impl FnOnce()) -> ConnectionEnd {
         // After a request the next message is usually the server's.
         let mut ways = [self.way(Direction::ToClient), self.way(Direction::ToServer)];
+        let rewrites = self.rewrites;
+        let mut rewriter =
+            rewrites.map(|(tried, order)| Rewriter::new(&tried.rewrites, tried.opcodes, order));
         let mut spin_wait = SpinWait::new(&self.connections.looking);
         let mut at_end = Some(at_end);
         let mut first = None;
         while ways.iter().any(|way| !way.over) {
             let mut any = false;
             for at in 0..ways.len() {
-                let way = &mut ways[at];
-                if way.over {
+                if ways[at].over {
                     continue;
                 }
-                let DirectionEnd { all, end } = match self.pass(way) {
+                let DirectionEnd { all, end } = match self.pass(&mut ways, at, rewriter.as_mut()) {
                     Ok(passed) => {
                         any |= passed;
                         continue;
@@ -103,11 +118,11 @@ impl Relay<'_> {
                 };
                 any = true;
                 first.get_or_insert(end);
-                way.over = true;
+                ways[at].over = true;
                 if all {
                     ways.iter_mut().for_each(|way| way.over = true);
                 } else {
-                    way.to.shut_down_writing();
+                    ways[at].to.shut_down_writing();
                 }
                 let [_, requests] = &ways;
                 if requests.over
@@ -121,11 +136,11 @@ impl Relay<'_> {
                     spin_wait.seen();
                     Ok(())
                 }
-                false => spin_wait.wait(
-                    ways.iter()
-                        .filter(|way| !way.over)
-                        .map(RelayDirection::awaits),
-                ),
+                false => {
+                    let [to_client, to_server] = &ways;
+                    let conditions = [to_client.awaits(to_server), to_server.awaits(to_client)];
+                    spin_wait.wait(conditions.into_iter().flatten())
+                }
             };
             if let Err(error) = waited {
                 let by = EndedBy::Client;
@@ -138,6 +153,9 @@ impl Relay<'_> {
         }
         self.connections
             .relayed(ways.iter().map(|way| way.bytes).sum());
+        if let (Some((tried, _)), Some(rewriter)) = (rewrites, rewriter) {
+            tried.add(rewriter.counts);
+        }
         first.unwrap_or(ConnectionEnd {
             by: EndedBy::Client,
             error: None,
@@ -156,78 +174,126 @@ impl Relay<'_> {
             sender,
             receiver,
             intake: Intake::new(self.buffers),
-            rest: None,
+            waiting: VecDeque::new(),
+            held_fds: Vec::new(),
             bytes: 0,
             over: false,
         }
     }
 
-    /// Relays the bytes that are there, without waiting. True if there were any.
-    fn pass(&self, way: &mut RelayDirection<'_>) -> Result<bool, DirectionEnd> {
-        let &mut RelayDirection {
-            direction,
-            from,
-            to,
-            sender,
-            receiver,
-            ref mut intake,
-            ref mut rest,
-            ref mut bytes,
-            ..
-        } = way;
-        if let Some((time, received)) = rest.take() {
-            let sent =
-                send(to, &received).map_err(|error| DirectionEnd::broken(receiver, error))?;
+    /// Relays the bytes of the direction `at` that are there, without waiting. True if there were any.
+    fn pass(
+        &self,
+        ways: &mut [RelayDirection<'_>; 2],
+        at: usize,
+        rewriter: Option<&mut Rewriter<'_>>,
+    ) -> Result<bool, DirectionEnd> {
+        let [to_client, to_server] = ways;
+        let (way, other) = match at {
+            0 => (to_client, to_server),
+            _ => (to_server, to_client),
+        };
+        if let Some((time, received)) = way.waiting.pop_front() {
+            let sent = way.send(&received)?;
             if sent < received.bytes().len() {
-                *rest = Some((time, received.after(sent)));
-            } else if clock::now().since(time) >= NOTED_STALL {
+                way.waiting.push_front((time, received.after(sent)));
+            } else if rewriter.is_none() && clock::now().since(time) >= NOTED_STALL {
                 self.note_stall(time, "peer");
             }
             return Ok(sent > 0);
         }
-        let received = match intake.receive(from) {
+        if !way.may_read(other) {
+            return Ok(false);
+        }
+        let (direction, sender) = (way.direction, way.sender);
+        let mut received = match way.intake.receive(way.from) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
             received => received.map_err(|error| DirectionEnd::broken(sender, error))?,
         };
         let time = clock::now();
         let len = received.bytes().len();
         if len == 0 {
+            if let Some(rewriter) = rewriter {
+                self.send_held(direction, way.to, rewriter);
+            }
             return Err(DirectionEnd {
                 // Only half is over where the peer merely ended its own direction.
-                all: from.is_hung_up(),
+                all: way.from.is_hung_up(),
                 end: ConnectionEnd {
                     by: sender,
                     error: None,
                 },
             });
         }
-        *bytes += len as u64;
-        self.look(time, direction, received.bytes());
-        // The block goes to the trace before it is sent, so that no answer can precede it.
-        let fds = received.fds.len();
-        self.tap
-            .crossed(time, direction, received.bytes(), fds, &(0..0));
-        let sent = send(to, &received).map_err(|error| DirectionEnd::broken(receiver, error))?;
-        if sent < len {
-            *rest = Some((time, received.after(sent)));
+        way.bytes += len as u64;
+        match rewriter {
+            None => {
+                self.record(time, direction, &mut received);
+                deliver(way.to, way.receiver, &mut way.waiting, time, received)?;
+            }
+            Some(rewriter) => {
+                let (mut for_server, mut for_client) = (Vec::new(), Vec::new());
+                match direction {
+                    Direction::ToServer => {
+                        self.record(time, direction, &mut received);
+                        rewriter.take_from_client(
+                            received.bytes(),
+                            &mut for_server,
+                            &mut for_client,
+                        );
+                    }
+                    Direction::ToClient => {
+                        rewriter.take_from_server(received.bytes(), &mut for_client)
+                    }
+                }
+                way.held_fds.append(&mut received.fds);
+                drop(received);
+                for (way, bytes) in ways.iter_mut().zip([for_client, for_server]) {
+                    if bytes.is_empty() || way.over {
+                        continue;
+                    }
+                    let mut output = Received::copied(bytes, std::mem::take(&mut way.held_fds));
+                    if way.direction == Direction::ToClient {
+                        self.record(time, way.direction, &mut output);
+                    }
+                    deliver(way.to, way.receiver, &mut way.waiting, time, output)?;
+                }
+            }
         }
         self.await_queue();
         Ok(true)
     }
 
-    /// Looks at the client's stack before an answer is sent, where stacks are wanted.
-    pub(crate) fn look(&self, time: Timestamp, direction: Direction, bytes: &[u8]) {
+    /// Writes bytes to the trace. This comes before they are sent, so that no reply can precede its request.
+    fn record(&self, time: Timestamp, direction: Direction, received: &mut Received<'_, '_>) {
         if let Some(stacks) = &self.stacks {
             match direction {
                 Direction::ToServer => stacks.asks(time),
-                Direction::ToClient => stacks.answered(time, bytes),
+                Direction::ToClient => stacks.answered(time, received.bytes()),
             }
         }
+        let fds = received.fds.len();
+        self.recorder
+            .crossed(time, direction, received.bytes_mut(), fds, &(0..0));
+    }
+
+    /// Sends what the rewriter holds back of a sender that has ended. An incomplete message is of no use, but the sender
+    /// sent it.
+    fn send_held(&self, direction: Direction, to: &Socket, rewriter: &mut Rewriter<'_>) {
+        let mut held = Received::copied(rewriter.end(direction), Vec::new());
+        if held.bytes().is_empty() {
+            return;
+        }
+        if direction == Direction::ToClient {
+            self.record(clock::now(), direction, &mut held);
+        }
+        // The receiver may be gone.
+        let _ = to.send(held.bytes(), &[], Wait::No);
     }
 
     /// Waits while the recorder's queue is full.
-    pub(crate) fn await_queue(&self) {
-        let queue = self.tap.tap();
+    fn await_queue(&self) {
+        let queue = self.recorder.sender();
         if queue.is_full() {
             let since = clock::now();
             queue.await_room();
@@ -238,10 +304,10 @@ impl Relay<'_> {
     }
 
     fn note_stall(&self, since: Timestamp, cause: &str) {
-        self.tap.tap().control(
+        self.recorder.sender().control(
             clock::now(),
             Control::Stalled {
-                connection: self.tap.connection(),
+                connection: self.recorder.connection(),
                 since_ns: since.as_nanos(),
                 cause: cause.to_owned(),
             },
@@ -250,25 +316,61 @@ impl Relay<'_> {
 }
 
 impl<'a> RelayDirection<'a> {
-    /// The condition for more work: room for the rest, or else input.
-    fn awaits(&self) -> (&'a Socket, PollFlags) {
-        match &self.rest {
-            Some(_) => (self.to, PollFlags::OUT),
-            None => (self.from, PollFlags::IN),
+    /// True if more may be read. `other` is the other direction, in which a rewriter may reply.
+    fn may_read(&self, other: &RelayDirection<'_>) -> bool {
+        let unread = |(_, received): &(Timestamp, Received<'_, '_>)| received.bytes().len();
+        self.waiting.is_empty()
+            && (self.direction == Direction::ToClient
+                || other.over
+                || other.waiting.iter().map(unread).sum::<usize>() < UNREAD)
+    }
+
+    /// The condition for more work, if there can be any: room for the waiting bytes, or else input.
+    fn awaits(&self, other: &RelayDirection<'_>) -> Option<(&'a Socket, PollFlags)> {
+        match (self.over, self.waiting.is_empty()) {
+            (true, _) => None,
+            (false, false) => Some((self.to, PollFlags::OUT)),
+            (false, true) => self.may_read(other).then_some((self.from, PollFlags::IN)),
         }
+    }
+
+    fn send(&self, received: &Received<'_, '_>) -> Result<usize, DirectionEnd> {
+        send(self.to, self.receiver, received)
     }
 }
 
 /// Sends the bytes that the receiver takes now.
-fn send(to: &Socket, received: &Received<'_, '_>) -> io::Result<usize> {
+fn send(
+    to: &Socket,
+    receiver: EndedBy,
+    received: &Received<'_, '_>,
+) -> Result<usize, DirectionEnd> {
     match to.send(received.bytes(), &received.fds, Wait::No) {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
-        sent => sent,
+        sent => sent.map_err(|error| DirectionEnd::broken(receiver, error)),
     }
 }
 
+/// Sends the bytes that the receiver takes now, after all that wait; the rest waits.
+fn deliver<'a>(
+    to: &Socket,
+    receiver: EndedBy,
+    waiting: &mut VecDeque<(Timestamp, Received<'a, 'a>)>,
+    time: Timestamp,
+    received: Received<'_, 'a>,
+) -> Result<(), DirectionEnd> {
+    let sent = match waiting.is_empty() {
+        true => send(to, receiver, &received)?,
+        false => 0,
+    };
+    if sent < received.bytes().len() {
+        waiting.push_back((time, received.after(sent)));
+    }
+    Ok(())
+}
+
 impl DirectionEnd {
-    pub(crate) fn broken(by: EndedBy, error: io::Error) -> DirectionEnd {
+    fn broken(by: EndedBy, error: io::Error) -> DirectionEnd {
         // These are how the end of a killed process looks from a socket.
         let killed = [Errno::PIPE, Errno::CONNRESET, Errno::NOTCONN];
         let orderly = Errno::from_io_error(&error).is_some_and(|e| killed.contains(&e));

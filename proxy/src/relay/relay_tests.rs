@@ -18,9 +18,10 @@ use rustix::net::{
 };
 
 use super::*;
+use crate::recorder::client_processes::ClientProcesses;
 use crate::recorder::images::ImageRequests;
-use crate::recorder::tap::{DEFAULT_QUEUE_BYTES, Drain, RecorderInput, tap};
-use x11prof_trace::ConnectionId;
+use crate::recorder::record_queue::{DEFAULT_QUEUE_BYTES, RecordReceiver, memory, record_queue};
+use x11prof_trace::{ConnectionId, Record};
 
 /// A message of an application: its number of bytes, and of descriptors at the first byte.
 #[derive(Debug, Clone)]
@@ -122,40 +123,43 @@ fn check(messages: &[Sent], seed: u8, (bytes, fds): &Got) {
     }
 }
 
-/// Runs a relay between two sockets. Returns the tap's entries and the relay's end.
+/// Runs a relay between two sockets. Returns the recorder's entries and the relay's end.
 pub(super) fn relay(
     client: UnixStream,
     server: UnixStream,
     limit: usize,
     full: bool,
-) -> (Drain, JoinHandle<(ConnectionEnd, u64)>) {
-    let (tap, drain) = tap(limit, full);
+) -> (RecordReceiver, JoinHandle<(ConnectionEnd, u64)>) {
+    let (recorder, drain) = record_queue(limit, full);
     let run = thread::spawn(move || {
         let (connections, kept) = (Connections::default(), std::sync::Mutex::default());
         let images = ImageRequests::default();
-        let connection = ConnectionTap::new(ConnectionId(1), &tap, &kept, images);
+        let processes = ClientProcesses::default();
+        let id = ConnectionId(1);
+        let connection = ConnectionRecorder::new(id, &recorder, &kept, images, &processes, None);
         let relay = Relay {
             client: &Socket::new(client).unwrap(),
             server: &Socket::new(server).unwrap(),
-            tap: &connection,
+            recorder: &connection,
             buffers: &LargeBuffers::default(),
             connections: &connections,
             stacks: None,
+            rewrites: None,
         };
         let end = relay.run(|| ());
-        tap.close();
+        recorder.close();
         (end, connections.bytes.into_inner())
     });
     (drain, run)
 }
 
-/// The bytes that the tap got, by direction.
-fn tapped(drain: &Drain) -> [Vec<u8>; 2] {
+/// The bytes that the recorder got, by direction.
+fn tapped(drain: &RecordReceiver) -> [Vec<u8>; 2] {
     let (mut entries, mut streams) = (Vec::new(), [Vec::new(), Vec::new()]);
     while drain.take(&mut entries, Duration::from_millis(10)) {
         for entry in &entries {
-            drain.release(entry.cost());
-            if let RecorderInput::Block(block) = entry {
+            drain.release(memory(entry));
+            if let Record::Block(block) = entry {
                 let [to_server, to_client] = &mut streams;
                 match block.direction {
                     Direction::ToServer => to_server.extend_from_slice(&block.bytes),

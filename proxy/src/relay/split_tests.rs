@@ -14,10 +14,10 @@ use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
-use x11prof_trace::{Block, Direction, Part};
+use x11prof_trace::{Block, Direction, Part, Record};
 
 use super::tests::{number, numbered, relay};
-use crate::recorder::tap::{DEFAULT_QUEUE_BYTES, RecorderInput};
+use crate::recorder::record_queue::{DEFAULT_QUEUE_BYTES, memory};
 
 /// A little-endian client's setup without authorization, and the shortest success.
 const SETUPS: [&[u8]; 2] = [b"l\0\x0b\0\0\0\0\0\0\0\0\0", b"\x01\0\x0b\0\0\0\0\0"];
@@ -147,8 +147,8 @@ fn check(direction: Direction, stream: &Stream, splits: &[usize], small_buffers:
         let (mut entries, mut blocks) = (Vec::new(), Vec::new());
         while drain.take(&mut entries, Duration::from_millis(10)) {
             for entry in entries.drain(..) {
-                drain.release(entry.cost());
-                if let RecorderInput::Block(block) = entry
+                drain.release(memory(&entry));
+                if let Record::Block(block) = entry
                     && block.direction == direction
                 {
                     blocks.push(block);

@@ -99,7 +99,7 @@ pub(crate) struct Received<'own, 'large> {
 
 #[derive(Debug)]
 enum Room<'own, 'large> {
-    Own(&'own [u8]),
+    Own(&'own mut [u8]),
     Large(Lease<'large>),
     Copy(Vec<u8>),
 }
@@ -123,7 +123,7 @@ impl<'large> Intake<'large> {
         }
         let (len, fds) = from.receive(&mut self.own, Wait::No)?;
         self.much = len == OWN;
-        Ok(Received::new(Room::Own(&self.own), len, fds))
+        Ok(Received::new(Room::Own(&mut self.own), len, fds))
     }
 }
 
@@ -136,6 +136,12 @@ impl<'own, 'large> Received<'own, 'large> {
         }
     }
 
+    /// Bytes in memory of their own.
+    pub(crate) fn copied(bytes: Vec<u8>, fds: Vec<OwnedFd>) -> Received<'own, 'large> {
+        let len = bytes.len();
+        Received::new(Room::Copy(bytes), len, fds)
+    }
+
     /// The bytes, none at the end of the stream.
     pub(crate) fn bytes(&self) -> &[u8] {
         let room = match &self.room {
@@ -144,6 +150,15 @@ impl<'own, 'large> Received<'own, 'large> {
             Room::Copy(copy) => copy,
         };
         room.get(self.range.clone()).unwrap_or_default()
+    }
+
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        let room = match &mut self.room {
+            Room::Own(own) => own,
+            Room::Large(lease) => &mut lease[..],
+            Room::Copy(copy) => copy,
+        };
+        room.get_mut(self.range.clone()).unwrap_or_default()
     }
 
     /// The rest after `sent` bytes were sent; the descriptors went with the first byte. The rest moves out of a scarce

@@ -68,13 +68,13 @@ fn shared_in_memory(command: &mut Command) -> Result<[File; 2], String> {
 /// Succeeds where handlers can be timed on this machine; else fails with a reason for people.
 fn possible() -> Result<(), String> {
     if LIBRARY.is_empty() {
-        return Err("x11prof times handlers on x86_64 only".to_owned());
+        return Err("handlers can be timed on x86_64 only".to_owned());
     }
     let clock = fs::read_to_string(CLOCK_SOURCE).unwrap_or_default();
     match clock.trim() {
         "tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page" => Ok(()),
         other => Err(format!(
-            "the processor's counter does not tell the time here (the kernel uses {other})"
+            "the processor's time stamp counter is not usable as a clock here (the kernel uses {other})"
         )),
     }
 }
@@ -136,7 +136,7 @@ impl HandlerTimes {
             State::Starting => Err(
                 "the server loads no library, or does not export its table of handlers".to_owned(),
             ),
-            State::Learning => Err("the server has told too little of itself".to_owned()),
+            State::Learning => Err("the server has handled too few requests".to_owned()),
             State::GaveUp => Err("the server's record of a client is an unknown one".to_owned()),
         }
     }

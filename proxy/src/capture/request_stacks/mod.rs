@@ -19,7 +19,7 @@ use x11prof_trace::{Control, RequestRun, StackFrame, Timestamp};
 use crate::capture::preload::preloaded;
 use crate::capture::stack_numbers::{OWN_LIBRARY, StackNumbers};
 use crate::clock;
-use crate::recorder::tap::Tap;
+use crate::recorder::record_queue::RecordSender;
 use ring::{Definition, Request, Ring};
 
 /// The library as the build made it; empty where it is not for this processor.
@@ -55,10 +55,10 @@ impl RequestStacks {
     pub(crate) fn start(
         dir: &Path,
         stacks: Arc<StackNumbers>,
-        tap: Tap,
+        sender: RecordSender,
     ) -> Result<RequestStacks, String> {
         if LIBRARY.is_empty() {
-            return Err("x11prof tells the stacks of requests on x86_64 only".to_owned());
+            return Err("the call stacks of requests can be recorded on x86_64 only".to_owned());
         }
         let library = dir.join(OWN_LIBRARY);
         let failed = |error| format!("{}: {error}", dir.display());
@@ -72,10 +72,10 @@ impl RequestStacks {
             runs: Vec::new(),
             took_ns: 0,
         };
-        tap.control(since, none);
+        sender.control(since, none);
         let mut reader = Reader {
             ring,
-            tap,
+            sender,
             since,
             learned: 0,
             places: HashMap::new(),
@@ -143,7 +143,7 @@ pub(crate) fn tell(read: Result<ReadStacks, String>, connections: u32) -> Option
 /// The thread's own state.
 struct Reader {
     ring: Ring,
-    tap: Tap,
+    sender: RecordSender,
     /// The time of the last reading: what comes now was made later, and was not sent before.
     since: Timestamp,
     /// The clients' time for unwinding that is told.
@@ -172,7 +172,7 @@ impl Reader {
         }
         let made = requests.len() as u64;
         // The relay waits for a full queue.
-        if self.tap.is_for_headers() {
+        if self.sender.is_for_headers() {
             requests.clear();
         }
         let runs = runs(requests, &self.numbers);
@@ -197,7 +197,7 @@ impl Reader {
                 took_ns: learned.saturating_sub(self.learned),
             };
             self.learned = learned;
-            self.tap.control(self.since, told);
+            self.sender.control(self.since, told);
             if parts.peek().is_none() {
                 break;
             }

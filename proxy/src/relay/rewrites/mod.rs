@@ -1,14 +1,12 @@
 //! Rewrites (`record --try FIX`): the recorder changes a program's requests as a change of the program would. The gain
 //! can so be measured before the program is changed.
 //!
-//! The ordinary relay never looks into a message and has no part in rewrites. [`rewriter`] turns bytes into bytes
-//! (pure); [`relay`] reads and writes the sockets.
+//! [`rewriter`] turns bytes into bytes (pure); the relay reads and writes the sockets.
 
 mod answers;
 mod memory;
-pub(crate) mod relay;
 mod requests;
-mod rewriter;
+pub(crate) mod rewriter;
 #[cfg(test)]
 mod tests;
 
@@ -71,8 +69,8 @@ pub(crate) type Counts = [u64; Rewrite::ALL.len()];
 /// The rewrites of a recording, with the number of requests that each changed.
 #[derive(Debug, Default)]
 pub(crate) struct TriedRewrites {
-    rewrites: Vec<Rewrite>,
-    opcodes: Opcodes,
+    pub(crate) rewrites: Vec<Rewrite>,
+    pub(crate) opcodes: Opcodes,
     counts: [AtomicU64; Rewrite::ALL.len()],
 }
 
@@ -110,12 +108,12 @@ impl TriedRewrites {
         }
     }
 
-    /// True where the relay is the ordinary one.
+    /// True if no rewrite is tried.
     pub(crate) fn is_none(&self) -> bool {
         self.rewrites.is_empty()
     }
 
-    fn add(&self, counts: Counts) {
+    pub(super) fn add(&self, counts: Counts) {
         for (total, count) in self.counts.iter().zip(counts) {
             total.fetch_add(count, Ordering::Relaxed);
         }

@@ -7,6 +7,7 @@
 //! number, the last request handled, since a client's numbers never go back.
 
 use x11prof_protocol::ByteOrder;
+use x11prof_trace::Direction;
 
 use super::answers::{self, AnswerSplitter, MessageKind};
 use super::memory::{Memory, NAME_AT, REPLY, RepeatableQuestion};
@@ -29,7 +30,7 @@ const GET_SCREEN_RESOURCES_CURRENT: u8 = 25;
 const FAR: u64 = 1 << 15;
 
 /// A connection with rewrites.
-pub(super) struct Rewriter<'a> {
+pub(crate) struct Rewriter<'a> {
     rewrites: &'a [Rewrite],
     opcodes: Opcodes,
     order: ByteOrder,
@@ -54,12 +55,12 @@ pub(super) struct Rewriter<'a> {
     many_replies: u64,
     /// The client has begun to record others, which has replies for ever.
     answers_no_more: bool,
-    pub(super) counts: Counts,
+    pub(crate) counts: Counts,
 }
 
 impl<'a> Rewriter<'a> {
     /// Begins after the client's setup, before any other message.
-    pub(super) fn new(rewrites: &'a [Rewrite], opcodes: Opcodes, order: ByteOrder) -> Rewriter<'a> {
+    pub(crate) fn new(rewrites: &'a [Rewrite], opcodes: Opcodes, order: ByteOrder) -> Rewriter<'a> {
         Rewriter {
             rewrites,
             opcodes,
@@ -93,7 +94,12 @@ impl<'a> Rewriter<'a> {
     }
 
     /// Takes bytes from the client. Writes the server's bytes to `server`, and any answers to `client`.
-    pub(super) fn client_says(&mut self, bytes: &[u8], server: &mut Vec<u8>, client: &mut Vec<u8>) {
+    pub(crate) fn take_from_client(
+        &mut self,
+        bytes: &[u8],
+        server: &mut Vec<u8>,
+        client: &mut Vec<u8>,
+    ) {
         let mut held = std::mem::take(&mut self.held[0]);
         held.extend_from_slice(bytes);
         let mut rest = held.as_slice();
@@ -179,7 +185,7 @@ impl<'a> Rewriter<'a> {
     }
 
     /// Takes bytes from the server, and writes the client's bytes to `client`.
-    pub(super) fn server_says(&mut self, bytes: &[u8], client: &mut Vec<u8>) {
+    pub(crate) fn take_from_server(&mut self, bytes: &[u8], client: &mut Vec<u8>) {
         let mut held = std::mem::take(&mut self.held[1]);
         held.extend_from_slice(bytes);
         let mut rest = held.as_slice();
@@ -246,14 +252,12 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// The bytes held back from the client, at the end of its stream.
-    pub(super) fn end_of_client(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.held[0])
-    }
-
-    /// The bytes held back from the server, at the end of its stream.
-    pub(super) fn end_of_server(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.held[1])
+    /// The bytes held back in a direction, at the end of its stream.
+    pub(crate) fn end(&mut self, direction: Direction) -> Vec<u8> {
+        match direction {
+            Direction::ToServer => std::mem::take(&mut self.held[0]),
+            Direction::ToClient => std::mem::take(&mut self.held[1]),
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use x11prof_protocol::ByteOrder;
+use x11prof_trace::Direction;
 
 use super::rewriter::Rewriter;
 use super::{Opcodes, Rewrite};
@@ -109,7 +110,7 @@ proptest! {
         let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
         // BIG-REQUESTS is on from the start; the server here knows nothing else.
         let enable = order.request(133, 0, &[]);
-        rewriter.client_says(&enable, &mut to_server, &mut to_client);
+        rewriter.take_from_client(&enable, &mut to_server, &mut to_client);
         to_server.clear();
         let mut client: VecDeque<u8> = asked.iter().flat_map(|asked| order.bytes(*asked)).collect();
         let mut events = 0;
@@ -119,7 +120,7 @@ proptest! {
                 Step::Sends(bytes) => {
                     let count = usize::from(bytes).min(client.len());
                     let bytes: Vec<u8> = client.drain(..count).collect();
-                    rewriter.client_says(&bytes, &mut to_server, &mut to_client);
+                    rewriter.take_from_client(&bytes, &mut to_server, &mut to_client);
                 }
                 Step::Arrive(bytes) => {
                     let bytes = take(&mut to_server, usize::from(bytes));
@@ -136,12 +137,12 @@ proptest! {
                 }
                 Step::Return(bytes) => {
                     let bytes = take(&mut server.said, usize::from(bytes));
-                    rewriter.server_says(&bytes, &mut to_client);
+                    rewriter.take_from_server(&bytes, &mut to_client);
                 }
             }
         }
         prop_assert!(client.is_empty() && to_server.is_empty() && server.said.is_empty());
-        prop_assert!(rewriter.end_of_client().is_empty() && rewriter.end_of_server().is_empty());
+        prop_assert!(rewriter.end(Direction::ToServer).is_empty() && rewriter.end(Direction::ToClient).is_empty());
 
         // The server has got the same requests with the same lengths, except for those that were answered here.
         prop_assert_eq!(server.got.len(), plain.got.len());
@@ -178,14 +179,14 @@ fn serially(rewrites: &[Rewrite], asked: &[Question]) -> (Vec<u8>, super::Counts
         Server::after(order, 0),
     );
     let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
-    rewriter.server_says(&take(&mut server.said, 1000), &mut to_client);
+    rewriter.take_from_server(&take(&mut server.said, 1000), &mut to_client);
     let mut told = Vec::new();
     for asked in asked {
-        rewriter.client_says(&order.bytes(*asked), &mut to_server, &mut to_client);
+        rewriter.take_from_client(&order.bytes(*asked), &mut to_server, &mut to_client);
         told.push(to_client.len() > 28);
         server.come.append(&mut to_server);
         server.step();
-        rewriter.server_says(&take(&mut server.said, 1000), &mut to_client);
+        rewriter.take_from_server(&take(&mut server.said, 1000), &mut to_client);
         to_client.truncate(28);
     }
     // The messages to the client before the server's own.
@@ -248,21 +249,21 @@ fn an_event_that_was_on_its_way_takes_the_answers_number() {
         Server::after(order, 0),
     );
     let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
-    rewriter.client_says(
+    rewriter.take_from_client(
         &order.bytes(Question::Atom(1, false)),
         &mut to_server,
         &mut to_client,
     );
     server.come.append(&mut to_server);
     server.step();
-    rewriter.server_says(&take(&mut server.said, 1000), &mut to_client);
+    rewriter.take_from_server(&take(&mut server.said, 1000), &mut to_client);
     server.event(false);
-    rewriter.client_says(
+    rewriter.take_from_client(
         &order.bytes(Question::Atom(1, false)),
         &mut to_server,
         &mut to_client,
     );
-    rewriter.server_says(&take(&mut server.said, 1000), &mut to_client);
+    rewriter.take_from_server(&take(&mut server.said, 1000), &mut to_client);
     let told = messages(order, 0, &to_client);
     let told: Vec<_> = told
         .iter()
@@ -295,7 +296,7 @@ fn extensions_that_share_memory_are_not_found() {
         said.extend(query("DRI3"));
         // In pieces, as they may come.
         for piece in said.chunks(5) {
-            rewriter.client_says(piece, &mut to_server, &mut to_client);
+            rewriter.take_from_client(piece, &mut to_server, &mut to_client);
         }
         let mut expected = query("???????");
         expected.extend(query("RENDER"));

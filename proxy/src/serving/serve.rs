@@ -9,6 +9,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval, sleep, sleep_until};
 
 use x11prof_trace::Control;
@@ -22,6 +23,7 @@ use crate::processes::process_info::ProcessInfo;
 use crate::recorder::HANG_PATIENCE;
 use crate::recording::record_error::RecordError;
 use crate::relay::client::{Display, Transport};
+use crate::serving::open_windows::OpenWindows;
 
 /// An interrupted command may take this long to end before we ask it to.
 const INTERRUPT_PATIENCE: Duration = Duration::from_secs(1);
@@ -29,7 +31,7 @@ const INTERRUPT_PATIENCE: Duration = Duration::from_secs(1);
 const TERMINATE_PATIENCE: Duration = Duration::from_secs(2);
 /// Connections of a command whose time was over and that has ended may stay so long.
 const LAST_PATIENCE: Duration = Duration::from_millis(250);
-/// Clients that are connected this long after the command's end are told of.
+/// Clients that are connected this long after the command's end are reported.
 const LEFT_PATIENCE: Duration = Duration::from_secs(2);
 /// The interval between two looks at the disk.
 const BEAT: Duration = Duration::from_secs(1);
@@ -40,12 +42,6 @@ const ACCEPT_REST: Duration = Duration::from_millis(100);
 
 /// Accepting rests for this long while too many clients wait for their setups.
 const FULL_REST: Duration = Duration::from_millis(10);
-
-/// The end of serving.
-#[derive(Debug)]
-pub(crate) struct ServeOutcome {
-    pub(crate) exit_status: Option<i32>,
-}
 
 /// The steps to the end of a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +54,7 @@ enum Ending {
     Now,
 }
 
-/// Serves until the recording ends. To be run in a `LocalSet`.
+/// Serves until the recording ends. To be run in a `LocalSet`. Returns the command's exit status.
 pub(crate) async fn serve(
     display: &Arc<Display>,
     claimed: &Claimed,
@@ -67,7 +63,7 @@ pub(crate) async fn serve(
     authority: &Path,
     mut heard: UnboundedReceiver<Notice>,
     on: &mut impl FnMut(Notice),
-) -> Result<ServeOutcome, RecordError> {
+) -> Result<Option<i32>, RecordError> {
     let system = |what| move |source| RecordError::System { what, source };
     let words = command_line.words;
     let open_files = OpenFiles::raise();
@@ -106,6 +102,7 @@ pub(crate) async fn serve(
     let mut beat = interval(BEAT);
     let mut hangs = false;
     let mut tell_left: Option<Instant> = None;
+    let mut windows: Option<JoinHandle<()>> = None;
     loop {
         let over = match (ending, &command) {
             (Ending::Now, _) => true,
@@ -123,6 +120,10 @@ pub(crate) async fn serve(
                 command = None;
                 exit_status = Some(status.map_err(system("to wait for the command"))?);
                 tell_left = Some(Instant::now() + LEFT_PATIENCE);
+                if !command_line.until_closed {
+                    let open = OpenWindows::new(display.link.clone(), Arc::clone(&display.processes));
+                    windows = Some(tokio::task::spawn_local(open.closed()));
+                }
                 // Its time is over: the last bytes of its connections come at once, and daemons are not waited for.
                 if timed_out {
                     ending = Ending::Terminated(Instant::now() + LAST_PATIENCE);
@@ -162,11 +163,12 @@ pub(crate) async fn serve(
             }
             () = reached(tell_left) => {
                 tell_left = None;
-                let left = display.connections.open_processes().into_iter();
-                let clients: Vec<_> = left.map(|pid| (pid, ProcessInfo::of(pid).name)).collect();
-                if !clients.is_empty() {
-                    on(Notice::StillConnected { clients });
-                }
+                tell_connected(display, false, on);
+            }
+            () = ended(&mut windows) => {
+                windows = None;
+                tell_connected(display, true, on);
+                ending = Ending::Now;
             }
             () = display.connections.ended.notified() => {}
             _ = beat.tick() => {
@@ -187,12 +189,22 @@ pub(crate) async fn serve(
         on(notice);
     }
     // A command that timed out was still running at the end.
-    let exit_status = exit_status.filter(|_| !timed_out);
-    Ok(ServeOutcome { exit_status })
+    Ok(exit_status.filter(|_| !timed_out))
+}
+
+/// Reports the clients that are connected after the command's end.
+fn tell_connected(display: &Display, over: bool, on: &mut impl FnMut(Notice)) {
+    let left = display.connections.open_processes().into_iter();
+    // A process that has left its connection to a child is gone.
+    let named = left.filter_map(|pid| Some((pid, ProcessInfo::of(pid).name?)));
+    let clients: Vec<_> = named.collect();
+    if !clients.is_empty() {
+        on(Notice::StillConnected { clients, over });
+    }
 }
 
 fn end(command: &Command, display: &Display) {
-    display.tap.control(clock::now(), Control::Ending {});
+    display.sender.control(clock::now(), Control::Ending {});
     command.terminate();
 }
 
@@ -283,6 +295,15 @@ async fn end_of(command: &mut Option<Command>, display: &Display) -> io::Result<
                 .ended(|pid| display.scheduling.note_cpu_time(pid))
                 .await
         }
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits for a task's end; for ever if there is none.
+async fn ended(task: &mut Option<JoinHandle<()>>) {
+    match task {
+        // A task that panicked has ended too.
+        Some(task) => _ = task.await,
         None => std::future::pending().await,
     }
 }

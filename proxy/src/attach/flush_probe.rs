@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use x11prof_trace::Timestamp;
 
-use super::conversation::Conversation;
 use crate::clock;
+use crate::display::conversation::Conversation;
 
 /// The interval between two questions to a server of which nothing is heard: it may hold a few requests.
 const SELDOM: Duration = Duration::from_secs(1);
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_millis(250);
 
 /// The questions, and what follows from their answers.
 #[derive(Debug)]
-pub(super) struct Poke {
+pub(super) struct FlushProbe {
     /// The time of the last question.
     asked: Timestamp,
     /// The time of the last question, where the server has answered and not all that came before the answer may be taken.
@@ -26,9 +26,9 @@ pub(super) struct Poke {
     heard: bool,
 }
 
-impl Poke {
-    pub(super) fn new() -> Poke {
-        Poke {
+impl FlushProbe {
+    pub(super) fn new() -> FlushProbe {
+        FlushProbe {
             asked: clock::now(),
             answered: None,
             heard: false,

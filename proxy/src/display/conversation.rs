@@ -17,7 +17,7 @@ const CONNECTIONS: usize = 4;
 const AT_A_TIME: usize = 256;
 
 /// Why there is no connection.
-pub(super) fn refused(no: SetupFailure) -> String {
+pub(crate) fn refused(no: SetupFailure) -> String {
     match no {
         SetupFailure::Refused(why) => {
             format!("{why}; the recorder needs {CONNECTIONS} connections")
@@ -84,7 +84,7 @@ impl Conversation {
     }
 
     /// Sends so many requests, which are encoded already.
-    pub(super) fn send_bytes(&mut self, bytes: &[u8], requests: u16) -> Result<(), String> {
+    pub(crate) fn send_bytes(&mut self, bytes: &[u8], requests: u16) -> Result<(), String> {
         self.talk.say(bytes)?;
         self.sent = self.sent.wrapping_add(requests);
         Ok(())

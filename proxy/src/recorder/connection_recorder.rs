@@ -4,19 +4,23 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use x11prof_protocol::ByteOrder;
-use x11prof_trace::{Block, ConnectionId, Direction, Endian, Gap, Joined, Timestamp};
+use x11prof_trace::{Block, ConnectionId, Direction, Endian, Gap, Joined, Record, Timestamp};
 
+use crate::recorder::client_processes::{ClientIdsReply, ClientProcesses};
 use crate::recorder::images::ImageRequests;
 use crate::recorder::kept_bytes::KeptBytes;
 use crate::recorder::omission::Omission;
-use crate::recorder::tap::{RecorderInput, Tap};
+use crate::recorder::record_queue::RecordSender;
 
 /// A connection's way into the trace. The relay's threads leave bytes out: these then take no memory, and the read
 /// buffer stays in the caches.
-pub(crate) struct ConnectionTap<'a> {
+pub(crate) struct ConnectionRecorder<'a> {
     connection: ConnectionId,
-    tap: &'a Tap,
+    sender: &'a RecordSender,
     kept: &'a Mutex<KeptBytes>,
+    processes: &'a ClientProcesses,
+    /// The client's process, if it is known.
+    pid: Option<u32>,
     /// The state of both directions: the requests tell which answers have images.
     state: Mutex<State>,
 }
@@ -26,23 +30,29 @@ struct State {
     /// Bytes so far, to the server and to the client.
     offsets: [u64; 2],
     gaps: Vec<Gap>,
+    client_ids: ClientIdsReply,
 }
 
-impl<'a> ConnectionTap<'a> {
+impl<'a> ConnectionRecorder<'a> {
     pub(crate) fn new(
         connection: ConnectionId,
-        tap: &'a Tap,
+        sender: &'a RecordSender,
         kept: &'a Mutex<KeptBytes>,
         images: ImageRequests,
-    ) -> ConnectionTap<'a> {
-        ConnectionTap {
+        processes: &'a ClientProcesses,
+        pid: Option<u32>,
+    ) -> ConnectionRecorder<'a> {
+        ConnectionRecorder {
             connection,
-            tap,
+            sender,
             kept,
+            processes,
+            pid,
             state: Mutex::new(State {
                 omission: Omission::new(images),
                 offsets: [0; 2],
                 gaps: Vec::new(),
+                client_ids: ClientIdsReply::default(),
             }),
         }
     }
@@ -51,25 +61,41 @@ impl<'a> ConnectionTap<'a> {
         self.connection
     }
 
-    pub(crate) fn tap(&self) -> &Tap {
-        self.tap
+    pub(crate) fn sender(&self) -> &'a RecordSender {
+        self.sender
     }
 
-    /// Adds the bytes read at `time`; the range `secret` always stays out.
+    /// Adds the bytes read at `time`; the range `secret` always stays out. Replaces the recorder's process by the
+    /// client's where the server reports the processes of clients.
     pub(crate) fn crossed(
         &self,
         time: Timestamp,
         direction: Direction,
-        bytes: &[u8],
+        bytes: &mut [u8],
         fds: usize,
         secret: &Range<usize>,
     ) {
         let mut state = lock(&self.state);
-        let State { omission, gaps, .. } = &mut *state;
-        let pressed = omission.gaps(direction, bytes, secret, self.tap.level(time), gaps);
+        let State {
+            omission,
+            gaps,
+            client_ids,
+            ..
+        } = &mut *state;
+        let is_new = omission.first_id.is_none();
+        let pressed = omission.gaps(direction, bytes, secret, self.sender.level(time), gaps);
         if pressed {
             let left = gaps.iter().map(|gap| u64::from(gap.len)).sum();
-            self.tap.left_out_under_pressure(left);
+            self.sender.left_out_under_pressure(left);
+        }
+        if let Some(first_id) = omission.first_id.filter(|_| is_new) {
+            self.processes.insert(first_id, self.pid);
+        }
+        if let Some(order) = omission.order() {
+            for (offset, range) in omission.client_ids.drain(..) {
+                let part = bytes.get_mut(range).unwrap_or_default();
+                client_ids.replace(offset, part, order, self.processes);
+            }
         }
         self.push(&mut state, time, direction, bytes, fds);
     }
@@ -89,10 +115,10 @@ impl<'a> ConnectionTap<'a> {
     pub(crate) fn told(&self, time: Timestamp, direction: Direction, bytes: &[u8], missing: u32) {
         let mut state = lock(&self.state);
         let State { omission, gaps, .. } = &mut *state;
-        let pressed = omission.gaps(direction, bytes, &(0..0), self.tap.level(time), gaps);
+        let pressed = omission.gaps(direction, bytes, &(0..0), self.sender.level(time), gaps);
         if pressed {
             let left = gaps.iter().map(|gap| u64::from(gap.len)).sum();
-            self.tap.left_out_under_pressure(left);
+            self.sender.left_out_under_pressure(left);
         }
         if missing > 0 {
             omission.missing(bytes.len(), missing, gaps);
@@ -132,7 +158,15 @@ impl<'a> ConnectionTap<'a> {
             bytes: kept,
         };
         *offset += wire_len as u64;
-        self.tap.push(RecorderInput::Block(block));
+        self.sender.push(Record::Block(block));
+    }
+}
+
+impl Drop for ConnectionRecorder<'_> {
+    fn drop(&mut self) {
+        if let Some(first_id) = lock(&self.state).omission.first_id {
+            self.processes.remove(first_id);
+        }
     }
 }
 

@@ -31,15 +31,15 @@ type Line = Mutex<Option<Instant>>;
 
 /// A network whose line in each direction all connections share.
 #[derive(Debug, Clone)]
-pub(crate) struct Lines {
+pub(crate) struct SharedLink {
     network: EmulatedNetwork,
     there: Arc<Line>,
     back: Arc<Line>,
 }
 
-impl Lines {
-    pub(crate) fn new(network: EmulatedNetwork) -> Lines {
-        Lines {
+impl SharedLink {
+    pub(crate) fn new(network: EmulatedNetwork) -> SharedLink {
+        SharedLink {
             network,
             there: Arc::default(),
             back: Arc::default(),
@@ -48,18 +48,18 @@ impl Lines {
 }
 
 /// The thread that carries one connection.
-pub(crate) struct SlowLink {
+pub(crate) struct NetworkEmulator {
     thread: JoinHandle<()>,
     near: Arc<Socket>,
 }
 
-impl SlowLink {
+impl NetworkEmulator {
     /// Stands between the socket that is the result and `server`.
     pub(crate) fn start(
-        lines: Lines,
+        lines: SharedLink,
         server: Arc<Socket>,
         share: impl FnOnce(Socket) -> Arc<Socket>,
-    ) -> io::Result<(Arc<Socket>, SlowLink)> {
+    ) -> io::Result<(Arc<Socket>, NetworkEmulator)> {
         let (near, far) = UnixStream::pair()?;
         let near = share(Socket::new(near)?);
         let far = Socket::new(far)?;
@@ -67,7 +67,7 @@ impl SlowLink {
             .name("x11prof-net".to_owned())
             .stack_size(256 << 10)
             .spawn(move || carry(&lines, &far, &server))?;
-        let link = SlowLink {
+        let link = NetworkEmulator {
             thread,
             near: Arc::clone(&near),
         };
@@ -241,7 +241,7 @@ impl LinkDirection<'_> {
 }
 
 /// Carries bytes between `near` and `server` until both directions have ended.
-fn carry(lines: &Lines, near: &Socket, server: &Socket) {
+fn carry(lines: &SharedLink, near: &Socket, server: &Socket) {
     let network = lines.network;
     // Until the connection stands.
     std::thread::sleep(Duration::from_nanos(network.round_trip_ns).min(LONGEST));
@@ -352,7 +352,7 @@ mod tests {
         let ours = Arc::new(Socket::new(ours).unwrap());
         let start = Instant::now();
         let slow = network(Some(1e6), 40_000_000);
-        let (near, link) = SlowLink::start(Lines::new(slow), ours, Arc::new).unwrap();
+        let (near, link) = NetworkEmulator::start(SharedLink::new(slow), ours, Arc::new).unwrap();
         let bytes: Vec<u8> = (0..100_000_u32).map(|at| (at % 251) as u8).collect();
         let pipe = UnixStream::pair().unwrap();
         near.send_all(&bytes, &[pipe.0.into()]).unwrap();
@@ -384,7 +384,8 @@ mod tests {
         let (mut server, ours) = UnixStream::pair().unwrap();
         let ours = Arc::new(Socket::new(ours).unwrap());
         let (near, link) =
-            SlowLink::start(Lines::new(network(None, 50_000_000)), ours, Arc::new).unwrap();
+            NetworkEmulator::start(SharedLink::new(network(None, 50_000_000)), ours, Arc::new)
+                .unwrap();
         near.send_all(b"last words", &[]).unwrap();
         link.finish();
         let mut came = String::new();

@@ -13,7 +13,7 @@ use crate::display::authority::Cookie;
 use crate::display::server_link::ServerLink;
 use crate::display::setup_exchange::{self, Layout, Progress};
 use crate::relay::connections::Connections;
-use crate::relay::slow_link::{Lines, SlowLink};
+use crate::relay::network_emulator::{NetworkEmulator, SharedLink};
 use crate::sockets::socket::{Socket, Wait};
 
 /// A client's setup must come within this time, as in the X server (os/connection.c, TimeOutValue).
@@ -24,7 +24,7 @@ const SETUP_PATIENCE: Duration = Duration::from_secs(60);
 const SEND_BUFFER: usize = 1 << 20;
 
 /// The reason why a connection ended before the relay began.
-pub(crate) enum Early {
+pub(crate) enum SetupEnd {
     /// The client went, or fell silent.
     Gone(String),
     /// The setup was refused. The client reads the reason if its byte order is known.
@@ -32,7 +32,7 @@ pub(crate) enum Early {
 }
 
 /// A client whose setup was passed on.
-pub(crate) struct Introduced {
+pub(crate) struct SetUpClient {
     pub(crate) server: Arc<Socket>,
     pub(crate) setup: Vec<u8>,
     /// The position of the cookie in the setup.
@@ -43,24 +43,24 @@ pub(crate) struct Introduced {
 }
 
 /// The parameters of an introduction: the server's address, our cookie, the network in between.
-pub(crate) struct Introducer<'a> {
+pub(crate) struct SetupHandshake<'a> {
     pub(crate) link: &'a ServerLink,
     pub(crate) cookie: &'a Cookie,
-    pub(crate) lines: Option<Lines>,
+    pub(crate) lines: Option<SharedLink>,
     pub(crate) connections: &'a Connections,
 }
 
-impl Introducer<'_> {
+impl SetupHandshake<'_> {
     /// Takes the client's setup, and passes it on to a new connection to the server.
-    pub(crate) fn introduce(
+    pub(crate) fn run(
         &self,
         connection: ConnectionId,
         client: &Socket,
-        slow_link: &mut Option<SlowLink>,
-    ) -> Result<Introduced, Early> {
+        emulator: &mut Option<NetworkEmulator>,
+    ) -> Result<SetUpClient, SetupEnd> {
         let (setup, layout) = setup(client, Instant::now() + SETUP_PATIENCE)?;
         let time = clock::now();
-        let refuse = |why: String| Early::Refused(Some(layout.order), why);
+        let refuse = |why: String| SetupEnd::Refused(Some(layout.order), why);
         setup_exchange::check(&setup, &layout, self.cookie)
             .map_err(|refusal| refuse(refusal.to_string()))?;
         let name = self.link.name();
@@ -73,8 +73,8 @@ impl Introducer<'_> {
         let mut server = share(server);
         if let Some(lines) = &self.lines {
             let (near, link) =
-                SlowLink::start(lines.clone(), server, share).map_err(unreachable)?;
-            (server, *slow_link) = (near, Some(link));
+                NetworkEmulator::start(lines.clone(), server, share).map_err(unreachable)?;
+            (server, *emulator) = (near, Some(link));
         }
         let forwarded = setup_exchange::rewrite(&setup, &layout, cookie.as_ref());
         server.send_all(&forwarded, &[]).map_err(unreachable)?;
@@ -83,7 +83,7 @@ impl Introducer<'_> {
         }
         client.enlarge_send_buffer(SEND_BUFFER);
         self.connections.relayed(layout.len as u64);
-        Ok(Introduced {
+        Ok(SetUpClient {
             server,
             setup,
             cookie: layout.data,
@@ -94,7 +94,7 @@ impl Introducer<'_> {
 }
 
 /// Reads the setup and not a byte more.
-fn setup(client: &Socket, until: Instant) -> Result<(Vec<u8>, Layout), Early> {
+fn setup(client: &Socket, until: Instant) -> Result<(Vec<u8>, Layout), SetupEnd> {
     let mut setup = Vec::new();
     loop {
         let needed = match setup_exchange::progress(&setup) {
@@ -102,12 +102,12 @@ fn setup(client: &Socket, until: Instant) -> Result<(Vec<u8>, Layout), Early> {
             Ok(Progress::Needs(needed)) => needed,
             Err(refusal) => {
                 let order = setup.first().copied().and_then(ByteOrder::from_setup_byte);
-                return Err(Early::Refused(order, refusal.to_string()));
+                return Err(SetupEnd::Refused(order, refusal.to_string()));
             }
         };
-        let gone = |error: io::Error| Early::Gone(error.to_string());
+        let gone = |error: io::Error| SetupEnd::Gone(error.to_string());
         if !client.is_readable_until(until).map_err(gone)? {
-            return Err(Early::Gone("it sent no whole setup in time".to_owned()));
+            return Err(SetupEnd::Gone("it sent no whole setup in time".to_owned()));
         }
         let come = setup.len();
         setup.resize(needed.max(come), 0);
@@ -115,7 +115,7 @@ fn setup(client: &Socket, until: Instant) -> Result<(Vec<u8>, Layout), Early> {
         let (len, _) = client.receive(room, Wait::Yes).map_err(gone)?;
         setup.truncate(come + len);
         if len == 0 {
-            return Err(Early::Gone("it sent no whole setup".to_owned()));
+            return Err(SetupEnd::Gone("it sent no whole setup".to_owned()));
         }
     }
 }

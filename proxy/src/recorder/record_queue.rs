@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use x11prof_trace::{
-    Block, Control, ExistingDrawable, ExistingWindow, Gap, HandlerTime, Switch, Timestamp,
+    Control, ExistingDrawable, ExistingWindow, Gap, HandlerTime, Record, Switch, Timestamp,
 };
 
 use crate::recorder::omission::Level;
@@ -26,28 +26,15 @@ const ENTRY_COST: usize = 128;
 /// Memory of the name of an atom, about.
 const ATOM_COST: usize = 64;
 
-/// An input of the recorder.
-#[derive(Debug)]
-pub(crate) enum RecorderInput {
-    Block(Block),
-    Control(Timestamp, Control),
-    Schedule(Vec<Switch>),
-    HandlerTimes(Vec<HandlerTime>),
-}
-
-impl RecorderInput {
-    /// Memory of the input, which counts against the queue's limit.
-    pub(crate) fn cost(&self) -> usize {
-        ENTRY_COST
-            + match self {
-                RecorderInput::Block(block) => {
-                    block.bytes.len() + size_of::<Gap>() * block.gaps.len()
-                }
-                RecorderInput::Control(_, control) => held_by(control),
-                RecorderInput::Schedule(switches) => size_of::<Switch>() * switches.len(),
-                RecorderInput::HandlerTimes(times) => size_of::<HandlerTime>() * times.len(),
-            }
-    }
+/// The memory of a record in the queue, in bytes.
+pub(crate) fn memory(record: &Record) -> usize {
+    ENTRY_COST
+        + match record {
+            Record::Block(block) => block.bytes.len() + size_of::<Gap>() * block.gaps.len(),
+            Record::Control(_, control) => held_by(control),
+            Record::Schedule(switches) => size_of::<Switch>() * switches.len(),
+            Record::HandlerTimes(times) => size_of::<HandlerTime>() * times.len(),
+        }
 }
 
 /// The longest texts of a control record. Others have none, or short ones.
@@ -74,7 +61,7 @@ fn held_by(control: &Control) -> usize {
 }
 
 #[derive(Debug, Default)]
-struct TapQueue {
+struct RecordQueue {
     waiting: Mutex<Waiting>,
     much: Condvar,
     /// Bytes in `waiting` and in the recorder's hands.
@@ -95,32 +82,32 @@ struct TapQueue {
 
 #[derive(Debug, Default)]
 struct Waiting {
-    entries: Vec<RecorderInput>,
+    entries: Vec<Record>,
     cost: usize,
     /// The last block's.
     time: Timestamp,
 }
 
-/// The end that pushes; clones push to the same queue.
+/// The sending end; clones send to the same queue.
 #[derive(Debug, Clone)]
-pub(crate) struct Tap(Arc<TapQueue>);
+pub(crate) struct RecordSender(Arc<RecordQueue>);
 
-/// The recorder's end.
+/// The receiving end, which the recorder's thread has.
 #[derive(Debug)]
-pub(crate) struct Drain(Arc<TapQueue>);
+pub(crate) struct RecordReceiver(Arc<RecordQueue>);
 
 /// A queue that holds `limit` bytes, more by one read of each connection at most. With `full`,
 /// everything is to be kept, and the relay waits instead.
-pub(crate) fn tap(limit: usize, full: bool) -> (Tap, Drain) {
-    let shared = Arc::new(TapQueue {
+pub(crate) fn record_queue(limit: usize, full: bool) -> (RecordSender, RecordReceiver) {
+    let shared = Arc::new(RecordQueue {
         limit,
         full,
-        ..TapQueue::default()
+        ..RecordQueue::default()
     });
-    (Tap(Arc::clone(&shared)), Drain(shared))
+    (RecordSender(Arc::clone(&shared)), RecordReceiver(shared))
 }
 
-fn lock(shared: &TapQueue) -> MutexGuard<'_, Waiting> {
+fn lock(shared: &RecordQueue) -> MutexGuard<'_, Waiting> {
     // A push or a swap is one step: the queue is whole even if its holder panicked.
     shared
         .waiting
@@ -128,14 +115,14 @@ fn lock(shared: &TapQueue) -> MutexGuard<'_, Waiting> {
         .unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Tap {
+impl RecordSender {
     /// Adds an entry without waiting. Blocks are in the order of their times: a block that
     /// another thread's block has overtaken since its stamp takes the other block's time.
-    pub(crate) fn push(&self, mut entry: RecorderInput) {
-        let cost = entry.cost();
+    pub(crate) fn push(&self, mut entry: Record) {
+        let cost = memory(&entry);
         self.0.held.fetch_add(cost, Ordering::Relaxed);
         let mut waiting = lock(&self.0);
-        if let RecorderInput::Block(block) = &mut entry {
+        if let Record::Block(block) = &mut entry {
             block.time = block.time.max(waiting.time);
             waiting.time = block.time;
         }
@@ -149,12 +136,12 @@ impl Tap {
 
     /// Adds a control record.
     pub(crate) fn control(&self, time: Timestamp, control: Control) {
-        self.push(RecorderInput::Control(time, control));
+        self.push(Record::Control(time, control));
     }
 
     /// The level of bodies to leave out at `now`. It rises with the queue: from a 32nd of the limit on, and for a while
     /// after, short images go as well as long ones; from a quarter on, long bodies of all kinds; from a half on, all
-    /// bodies, and the context switches ([`is_for_headers`](Tap::is_for_headers)).
+    /// bodies, and the context switches ([`is_for_headers`](RecordSender::is_for_headers)).
     pub(crate) fn level(&self, now: Timestamp) -> Level {
         if self.0.full {
             return Level::Secrets;
@@ -247,10 +234,10 @@ impl Tap {
     }
 }
 
-impl Drain {
+impl RecordReceiver {
     /// Swaps the waiting entries into `entries`, which is emptied first; waits for them at most `patience`. False once
     /// the queue is closed and empty.
-    pub(crate) fn take(&self, entries: &mut Vec<RecorderInput>, patience: Duration) -> bool {
+    pub(crate) fn take(&self, entries: &mut Vec<Record>, patience: Duration) -> bool {
         entries.clear();
         let mut waiting = lock(&self.0);
         if waiting.cost < WAKE_AT && !self.0.closed.load(Ordering::Acquire) {
@@ -280,10 +267,10 @@ impl Drain {
 mod tests {
     use super::*;
     use bytes::Bytes;
-    use x11prof_trace::{ConnectionId, Direction};
+    use x11prof_trace::{Block, ConnectionId, Direction};
 
-    fn entry(len: usize) -> RecorderInput {
-        RecorderInput::Block(Block {
+    fn entry(len: usize) -> Record {
+        Record::Block(Block {
             time: Timestamp::from_nanos(1),
             connection: ConnectionId(1),
             direction: Direction::ToServer,
@@ -297,21 +284,21 @@ mod tests {
 
     #[test]
     fn entries_come_out_in_order_and_then_the_end() {
-        let (tap, drain) = tap(1000, false);
+        let (sender, drain) = record_queue(1000, false);
         for n in 0..10 {
-            tap.push(entry(n));
+            sender.push(entry(n));
         }
-        tap.close();
+        sender.close();
         let mut entries = Vec::new();
         assert!(drain.take(&mut entries, Duration::ZERO));
-        let costs: Vec<_> = entries.iter().map(|e| e.cost() - ENTRY_COST).collect();
+        let costs: Vec<_> = entries.iter().map(|e| memory(e) - ENTRY_COST).collect();
         assert_eq!(costs, (0..10).collect::<Vec<_>>());
         assert!(!drain.take(&mut entries, Duration::ZERO));
     }
 
     #[test]
     fn the_fuller_the_queue_the_less_is_to_be_kept() {
-        let (queue, drain) = tap(4000, false);
+        let (queue, drain) = record_queue(4000, false);
         let levels: Vec<Level> = (0..4)
             .map(|_| {
                 queue.push(entry(1000 - ENTRY_COST));
@@ -343,7 +330,7 @@ mod tests {
                 .unwrap()
                 .ends_with("2.5 MB of longer messages were left out")
         );
-        let (queue, _drain) = tap(0, true);
+        let (queue, _drain) = record_queue(0, true);
         assert_eq!(queue.level(soon), Level::Secrets);
     }
 
@@ -358,59 +345,64 @@ mod tests {
                 command: vec!["x".repeat(1000); words],
                 started_ns: None,
             };
-            RecorderInput::Control(Timestamp::default(), Control::Opened(opened)).cost()
+            memory(&Record::Control(
+                Timestamp::default(),
+                Control::Opened(opened),
+            ))
         };
         assert!(opened(60) > 60_000 && opened(0) == ENTRY_COST);
     }
 
     #[test]
     fn a_full_queue_makes_the_relay_wait_until_the_recorder_lets_go() {
-        let (tap, drain) = tap(1000, false);
-        tap.push(entry(800));
-        assert!(!tap.is_full());
-        tap.push(entry(500));
-        assert!(tap.is_full());
+        let (sender, drain) = record_queue(1000, false);
+        sender.push(entry(800));
+        assert!(!sender.is_full());
+        sender.push(entry(500));
+        assert!(sender.is_full());
         let recorder = std::thread::spawn(move || {
             let mut entries = Vec::new();
             while drain.take(&mut entries, Duration::from_millis(5)) {
-                entries.iter().for_each(|entry| drain.release(entry.cost()));
+                entries
+                    .iter()
+                    .for_each(|entry| drain.release(memory(entry)));
             }
         });
-        tap.await_room();
-        assert!(!tap.is_full());
-        tap.close();
+        sender.await_room();
+        assert!(!sender.is_full());
+        sender.close();
         recorder.join().unwrap();
     }
 
     #[test]
     fn nobody_waits_for_room_at_the_end() {
-        let (tap, _drain) = tap(100, false);
-        tap.push(entry(800));
+        let (sender, _drain) = record_queue(100, false);
+        sender.push(entry(800));
         let relay = std::thread::spawn({
-            let tap = tap.clone();
-            move || tap.await_room()
+            let sender = sender.clone();
+            move || sender.await_room()
         });
-        tap.hurry();
+        sender.hurry();
         relay.join().unwrap();
-        assert!(tap.is_full());
+        assert!(sender.is_full());
     }
 
     #[test]
     fn blocks_are_in_the_order_of_their_times() {
-        let (tap, drain) = tap(1000, false);
+        let (sender, drain) = record_queue(1000, false);
         for time in [5, 3, 7] {
-            let RecorderInput::Block(mut block) = entry(0) else {
+            let Record::Block(mut block) = entry(0) else {
                 continue;
             };
             block.time = Timestamp::from_nanos(time);
-            tap.push(RecorderInput::Block(block));
+            sender.push(Record::Block(block));
         }
         let mut entries = Vec::new();
         drain.take(&mut entries, Duration::ZERO);
         let times: Vec<_> = entries
             .iter()
             .map(|entry| match entry {
-                RecorderInput::Block(block) => block.time.as_nanos(),
+                Record::Block(block) => block.time.as_nanos(),
                 _ => 0,
             })
             .collect();

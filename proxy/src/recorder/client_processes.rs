@@ -1,0 +1,170 @@
+//! The processes of the clients, which a server reports by X-Resource's QueryClientIds. The server sees the recorder at the other
+//! end of each connection, so the recorder writes the client's process into the reply.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use x11prof_protocol::ByteOrder;
+use x11rb_protocol::protocol::res::ClientIdMask;
+
+/// Bytes of the reply before the ids, and of an id before its value (X-Resource 1.2, "QueryClientIds").
+const IDS_AT: u64 = 32;
+const ID_HEAD: usize = 12;
+/// Bytes of a process ID.
+const PID: usize = 4;
+
+/// The process of each connected client, by the client's first resource ID.
+#[derive(Debug, Default)]
+pub(crate) struct ClientProcesses(Mutex<BTreeMap<u32, Option<u32>>>);
+
+impl ClientProcesses {
+    /// Adds a client. `pid` is `None` if its process is not known.
+    pub(crate) fn insert(&self, first_id: u32, pid: Option<u32>) {
+        self.lock().insert(first_id, pid);
+    }
+
+    pub(crate) fn remove(&self, first_id: u32) {
+        self.lock().remove(&first_id);
+    }
+
+    /// The first resource IDs of the connected clients.
+    pub(crate) fn first_ids(&self) -> Vec<u32> {
+        self.lock().keys().copied().collect()
+    }
+
+    /// The clients whose processes are known, as lines of text.
+    pub(crate) fn to_text(&self) -> String {
+        let known = self.lock();
+        let known = known.iter().filter_map(|(id, pid)| Some((id, (*pid)?)));
+        known.map(|(id, pid)| format!("{id} {pid}\n")).collect()
+    }
+
+    /// The process of a client in the text of [`to_text`](ClientProcesses::to_text).
+    pub(crate) fn find(text: &str, first_id: u32) -> Option<u32> {
+        let mut clients = text.lines().filter_map(|line| line.split_once(' '));
+        let (_, pid) = clients.find(|(id, _)| id.parse() == Ok(first_id))?;
+        pid.parse().ok()
+    }
+
+    fn pid(&self, first_id: u32) -> Option<u32> {
+        self.lock().get(&first_id).copied().flatten()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u32, Option<u32>>> {
+        // An insertion or a removal is one step.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The position in a reply whose bytes arrive in parts.
+#[derive(Debug, Default)]
+pub(crate) struct ClientIdsReply {
+    /// The head of the current ID, as far as it has arrived.
+    head: [u8; ID_HEAD],
+    filled: usize,
+    /// Bytes of the current value that are still to come.
+    left: u32,
+    /// The process ID to write over the current value, if it is one of a client of the recorder.
+    pid: Option<[u8; PID]>,
+}
+
+impl ClientIdsReply {
+    /// Replaces the process IDs in the reply's bytes from `offset` on.
+    pub(crate) fn replace(
+        &mut self,
+        offset: u64,
+        bytes: &mut [u8],
+        order: ByteOrder,
+        processes: &ClientProcesses,
+    ) {
+        if offset == 0 {
+            *self = ClientIdsReply::default();
+        }
+        let head_left = usize::try_from(IDS_AT.saturating_sub(offset)).unwrap_or(usize::MAX);
+        for byte in bytes.iter_mut().skip(head_left) {
+            if self.filled < ID_HEAD {
+                self.head[self.filled] = *byte;
+                self.filled += 1;
+                if self.filled == ID_HEAD {
+                    self.begin_value(order, processes);
+                }
+            } else {
+                let at = self.pid.map(|pid| pid[PID - (self.left as usize).min(PID)]);
+                *byte = at.unwrap_or(*byte);
+                self.left -= 1;
+            }
+            if self.filled == ID_HEAD && self.left == 0 {
+                self.filled = 0;
+            }
+        }
+    }
+
+    fn begin_value(&mut self, order: ByteOrder, processes: &ClientProcesses) {
+        let [client, mask, length] = [0, 4, 8].map(|at| order.u32(&self.head, at).unwrap_or(0));
+        self.left = length;
+        let is_pid = mask == u32::from(ClientIdMask::LOCAL_CLIENT_PID) && length as usize == PID;
+        let pid = is_pid.then(|| processes.pid(client)).flatten();
+        self.pid = pid.map(|pid| match order {
+            ByteOrder::Little => pid.to_le_bytes(),
+            ByteOrder::Big => pid.to_be_bytes(),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_recorders_can_read_the_processes() {
+        let processes = ClientProcesses::default();
+        processes.insert(7, Some(77));
+        processes.insert(70, None);
+        let text = processes.to_text();
+        assert_eq!(ClientProcesses::find(&text, 7), Some(77));
+        assert_eq!(ClientProcesses::find(&text, 70), None);
+    }
+
+    fn reply(ids: &[(u32, u32, &[u32])]) -> Vec<u8> {
+        let mut bytes = vec![1; IDS_AT as usize];
+        for (client, mask, value) in ids {
+            let length = 4 * value.len() as u32;
+            for word in [*client, *mask, length].iter().chain(*value) {
+                bytes.extend(word.to_le_bytes());
+            }
+        }
+        bytes
+    }
+
+    #[test]
+    fn process_ids_of_recorded_clients_are_replaced_however_the_reply_is_split() {
+        let processes = ClientProcesses::default();
+        processes.insert(0x20_0000, Some(77));
+        processes.insert(0x40_0000, None);
+        processes.insert(0x60_0000, Some(88));
+        processes.remove(0x60_0000);
+        let server = [
+            (0x20_0000, 1, &[5][..]),
+            (0x20_0000, 2, &[9][..]),
+            (0x20_0000, 2, &[]),
+            (0x40_0000, 2, &[9]),
+            (0x60_0000, 2, &[9]),
+            (0x80_0000, 2, &[4]),
+        ];
+        let mut client = server;
+        client[1].2 = &[77];
+        let (sent, expected) = (reply(&server), reply(&client));
+        for step in 1..=sent.len() {
+            let mut bytes = sent.clone();
+            let mut state = ClientIdsReply::default();
+            for _ in 0..2 {
+                bytes.copy_from_slice(&sent);
+                for (number, part) in bytes.chunks_mut(step).enumerate() {
+                    let offset = (number * step) as u64;
+                    state.replace(offset, part, ByteOrder::Little, &processes);
+                }
+                assert_eq!(bytes, expected, "{step}");
+            }
+        }
+    }
+}

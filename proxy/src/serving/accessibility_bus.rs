@@ -1,0 +1,96 @@
+//! The accessibility bus of a recorded session. GTK programs start one if the user's session has none, and its launcher writes the
+//! bus's address to the root window of the real display. The bus ends with the recording, and its launcher can no longer
+//! reach the display to remove the address. Programs that start later would wait for a bus that is gone.
+
+use std::fs;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use x11rb_protocol::protocol::xproto::{
+    AtomEnum, DeletePropertyRequest, GetPropertyRequest, InternAtomRequest,
+};
+
+use crate::display::conversation::Conversation;
+use crate::display::server_link::ServerLink;
+use crate::processes::peer::Peer;
+
+/// The server must reply within this time.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// The property of the root window (at-spi2-core, bus/at-spi-bus-launcher.c).
+const PROPERTY: &[u8] = b"AT_SPI_BUS";
+/// The longest address that is read, in units of 4 bytes.
+const ADDRESS: u32 = 256;
+
+/// Removes the address from the root window of `link` if its bus belongs to the clients of the display `served`, or has
+/// ended.
+///
+/// # Errors
+/// Fails if the server does not reply.
+pub(super) fn remove_address(link: &ServerLink, served: &str) -> Result<(), String> {
+    let mut conversation = Conversation::begin(link, PATIENCE, Vec::new())?;
+    let atom = conversation.ask_one(InternAtomRequest {
+        only_if_exists: true,
+        name: PROPERTY.into(),
+    })?;
+    let Some(property) = atom.map(|atom| atom.atom).filter(|atom| *atom != 0) else {
+        return Ok(());
+    };
+    let roots: Vec<u32> = conversation
+        .setup()
+        .roots
+        .iter()
+        .map(|one| one.root)
+        .collect();
+    for window in roots {
+        let address = conversation.ask_one(GetPropertyRequest {
+            delete: false,
+            window,
+            property,
+            type_: AtomEnum::ANY.into(),
+            long_offset: 0,
+            long_length: ADDRESS,
+        })?;
+        let address = address.map(|reply| reply.value).unwrap_or_default();
+        if is_of_recording(&String::from_utf8_lossy(&address), served) {
+            conversation.send(DeletePropertyRequest { window, property })?;
+            conversation.settle()?;
+        }
+    }
+    Ok(())
+}
+
+/// True if the bus has ended, or its process has the display `served`. Only buses at a path are known.
+fn is_of_recording(address: &str, served: &str) -> bool {
+    let path = address.strip_prefix("unix:path=");
+    let Some(path) = path.and_then(|rest| rest.split([',', ';']).next()) else {
+        return false;
+    };
+    let Ok(bus) = UnixStream::connect(path) else {
+        return true;
+    };
+    let pid = Peer::of(&bus).and_then(|peer| peer.pid);
+    let environment = pid.and_then(|pid| fs::read(format!("/proc/{pid}/environ")).ok());
+    let display = format!("DISPLAY={served}");
+    environment
+        .unwrap_or_default()
+        .split(|byte| *byte == 0)
+        .any(|variable| variable == display.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_of_recording;
+    use std::os::unix::net::UnixListener;
+
+    #[test]
+    fn only_a_dead_bus_or_one_of_the_recorded_display_is_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("bus");
+        let address = format!("unix:path={},guid=12", path.display());
+        assert!(is_of_recording(&address, ":1000"));
+        let _listener = UnixListener::bind(&path).unwrap();
+        assert!(!is_of_recording(&address, ":1000"));
+        assert!(!is_of_recording("unix:abstract=/tmp/bus", ":1000"));
+        assert!(!is_of_recording("", ":1000"));
+    }
+}

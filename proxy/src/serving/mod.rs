@@ -1,0 +1,167 @@
+//! The source of messages that is a display of our own: new clients connect to it, and their connections are relayed.
+
+mod accessibility_bus;
+mod open_windows;
+mod serve;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::mpsc;
+use tokio::task::LocalSet;
+use x11prof_trace::Control;
+
+use crate::capture::handler_times::HandlerTimes;
+use crate::capture::request_stacks::{self, RequestStacks};
+use crate::display::authority::{self, Cookie};
+use crate::display::display_name::DisplayName;
+use crate::display::listener::{self, Claimed};
+use crate::display::{link, server_info};
+use crate::notice::Notice;
+use crate::processes::command::CommandLine;
+use crate::recorder::images::ImageRequests;
+use crate::recording::config::{self, RecordConfig, Recorded, Stacks};
+use crate::recording::record_error::RecordError;
+use crate::recording::session::{RecordedServer, RecordingSession, SourceOutcome};
+use crate::relay::client::Display;
+use crate::relay::connections::Connections;
+use crate::relay::network_emulator::SharedLink;
+use crate::relay::rewrites::{Opcodes, Rewrite, TriedRewrites};
+use crate::sockets::buffer::LargeBuffers;
+
+/// Records the clients that connect to a display of our own, until the end of the command and of its windows, or until
+/// SIGINT or SIGTERM.
+pub(crate) fn record(
+    config: &RecordConfig,
+    mut on: impl FnMut(Notice),
+) -> Result<Recorded, RecordError> {
+    let system = |what| move |source| RecordError::System { what, source };
+    // The server lives until the end of the recording.
+    let (link, mut private) = config::target(&config.target)?;
+    let (about, extensions) = server_info::ask(&link)?;
+    if config.rewrites.contains(&Rewrite::CurrentResources)
+        && !server_info::has_current_resources(&link, &extensions)?
+    {
+        let display = link.name().to_string();
+        return Err(RecordError::NoFix { display });
+    }
+    let images = ImageRequests::of(&extensions);
+    let tried = TriedRewrites::new(&config.rewrites, Opcodes::of(&extensions));
+    let measured = config.link.then(|| link::measure(&link)).transpose()?;
+    let mut first = noted(&tried, |_| None);
+    first.extend(config.network.map(Control::Network));
+    first.extend(measured.map(Control::Link));
+    let claimed = listener::claim(config.listen, config.tcp.as_deref())?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(system("an event loop"))?;
+    let (notices, heard) = mpsc::unbounded_channel();
+    let told = notices.clone();
+    let server = RecordedServer {
+        link: &link,
+        timer: match &mut private {
+            Some(server) => server.time_handlers(),
+            None => about.pid.and_then(HandlerTimes::of_server),
+        },
+        about,
+        extensions,
+    };
+    let names = [&DisplayName::local(claimed.number()), link.name()];
+    let tell = move |what| {
+        // Nobody listens any more while the recording is being closed.
+        let _ = told.send(Notice::Trouble(what));
+    };
+    let mut session = RecordingSession::start(config, server, &names, first, tell, &mut on)?;
+    let cookie = Cookie::random().map_err(system("a random cookie"))?;
+    let authority = session.dir.path().join("Xauthority");
+    authority::write(&authority, Some(claimed.number()), &cookie)
+        .map_err(system("an authority file"))?;
+    let requests = config.stacks.contains(&Stacks::Requests).then(|| {
+        let numbers = Arc::clone(&session.numbers);
+        RequestStacks::start(session.dir.path(), numbers, session.sender.clone())
+    });
+    let requests = requests
+        .transpose()
+        .map_err(|why| system("stacks of requests")(std::io::Error::other(why)))?;
+    let name = served_name(&claimed, link.name());
+    let display = Arc::new(Display {
+        link,
+        cookie,
+        any_user: config.any_user,
+        refused_other_user: AtomicBool::new(false),
+        disk: session.disk(),
+        sender: session.sender.clone(),
+        scheduling: Arc::clone(&session.scheduling),
+        buffers: LargeBuffers::default(),
+        kept: Mutex::default(),
+        processes: Arc::clone(&session.clients),
+        images,
+        lines: config.network.map(SharedLink::new),
+        tried,
+        notices,
+        connections: Connections::default(),
+        wait_stacks: session.wait_stacks(),
+        no_stacks: AtomicBool::new(false),
+    });
+    let command = CommandLine {
+        time: config.time,
+        words: &config.command,
+        until_closed: config.until_closed,
+        environment: requests.as_ref().map_or(&[], RequestStacks::environment),
+        collect: config.collect.as_deref(),
+    };
+    let listening = LocalSet::new();
+    let served = listening.block_on(
+        &runtime,
+        serve::serve(
+            &display, &claimed, &command, &name, &authority, heard, &mut on,
+        ),
+    );
+    // No client is accepted any more.
+    drop(listening);
+    // Such a bus has a helper that stays connected.
+    let may_have_bus = private.is_none() && !display.connections.none_open();
+    display.end();
+    if may_have_bus {
+        // A server that does not reply keeps the address.
+        let _ = accessibility_bus::remove_address(&display.link, &name);
+    }
+    session.end_capture(&mut on);
+    let connections = display.connections.accepted();
+    let read = requests.map(|requests| request_stacks::tell(requests.end(), connections));
+    if let Some(what) = read.flatten() {
+        on(Notice::Trouble(what));
+    }
+    let exit_status = served?;
+    for control in noted(&display.tried, Some) {
+        session.sender.control(crate::clock::now(), control);
+    }
+    let outcome = SourceOutcome {
+        exit_status,
+        bytes: display.connections.bytes.load(Ordering::Relaxed),
+        connections,
+        tried: display.tried.counts(),
+        trouble: Vec::new(),
+    };
+    Ok(session.finish(outcome, &mut on))
+}
+
+/// The records of the rewrites, each with the number of requests that it changed, if known.
+fn noted(tried: &TriedRewrites, requests: impl Fn(u64) -> Option<u64>) -> Vec<Control> {
+    let tried = tried.counts().into_iter();
+    tried
+        .map(|(rewrite, count)| Control::Tried {
+            fix: rewrite.name().to_owned(),
+            requests: requests(count),
+        })
+        .collect()
+}
+
+/// The display's name for clients, with the screen that the real one's name has.
+fn served_name(claimed: &Claimed, real: &DisplayName) -> String {
+    match real.screen() {
+        0 => format!(":{}", claimed.number()),
+        screen => format!(":{}.{screen}", claimed.number()),
+    }
+}
