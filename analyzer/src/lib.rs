@@ -79,7 +79,7 @@ pub use live::clients_now::report::{
 pub use live::clients_now::{ClientsNow, NowOptions};
 pub use pipeline::live_pass::{Follows, LivePass};
 pub use pipeline::start_up::{StartUpParts, StartUpReport};
-pub use pipeline::{HandledRequest, Observation, Pipeline, Seen};
+pub use pipeline::{HandledRequest, Observation, Pipeline, Seen, ServerRun};
 pub use profile::groups::By;
 pub use profile::partition::PartitionReport;
 pub use profile::pricing::Pricer;
@@ -94,7 +94,6 @@ pub use profile::total::TotalReport;
 pub use profile::{BasisOption, Blocking, Profile, TransportLine, profile_trace};
 pub use recording::activity::ActivityFigures;
 pub use recording::recorded_server::{recorded_host, recorded_server};
-pub use recording::run_times::ServerRuns;
 pub use recording::trace_summary::{
     ConnectionSummary, CpuFigures, MissingParts, TraceSummary, identity, is_timed,
 };

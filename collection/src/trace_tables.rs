@@ -1,7 +1,7 @@
 //! The tables of one trace beside its episodes: requests, round trips, resources, runs of the server, marks.
 
 use x11prof_analyzer::{
-    Basis, Episode, Observation, Profile, ResourceReport, Resources, RoundTrips, ServerRuns, Stack,
+    Basis, Episode, Observation, Profile, ResourceReport, Resources, RoundTrips, Stack,
     TraceSummary,
 };
 use x11prof_trace::{Control, Timestamp};
@@ -18,7 +18,6 @@ pub struct TraceTables {
     summary: TraceSummary,
     resources: Resources,
     round_trips: RoundTrips,
-    runs: ServerRuns,
     first: Option<Timestamp>,
 }
 
@@ -32,7 +31,6 @@ impl TraceTables {
             summary: TraceSummary::default(),
             resources: Resources::default(),
             round_trips: RoundTrips::default(),
-            runs: ServerRuns::default(),
             first: None,
         }
     }
@@ -60,13 +58,9 @@ impl TraceTables {
         self.round_trips.observe(observation);
         self.first = self.first.or(self.summary.first());
         let first = self.first.unwrap_or_default();
-        let mut written = Ok(());
-        self.runs.observe(observation, |from, until| {
-            if written.is_ok() {
-                written = run(session, first, from, until, to);
-            }
-        });
-        written?;
+        if let Observation::ServerRan(one) = observation {
+            run(session, first, one.from, one.to, to)?;
+        }
         if let Observation::Control(time, Control::Mark { text }) = observation {
             let at = time.as_nanos().saturating_sub(first.as_nanos());
             to(
@@ -82,14 +76,6 @@ impl TraceTables {
     /// # Errors
     /// Errors of `to`.
     pub fn finish(mut self, session: &str, to: &mut Sink<'_>) -> Result<(), TableError> {
-        let first = self.first.unwrap_or_default();
-        let mut written = Ok(());
-        self.runs.end(|from, until| {
-            if written.is_ok() {
-                written = run(session, first, from, until, to);
-            }
-        });
-        written?;
         self.profile.end();
         let basis = match self.profile.basis() {
             _ if !self.priced => None,

@@ -84,6 +84,7 @@ impl Collector {
             Observation::Lost(_)
             | Observation::Handled(_)
             | Observation::HandledRequest(_)
+            | Observation::ServerRan(_)
             | Observation::Closed { .. }
             | Observation::Started(_)
             | Observation::DeviceGrab { .. } => return Vec::new(),

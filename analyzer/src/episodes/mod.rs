@@ -224,7 +224,6 @@ impl Episodes {
     /// The trace has ended; [`Episodes::finished`] has the episodes that end with it.
     pub fn end(&mut self) {
         self.finished.clear();
-        self.findings.user.observed();
         let end = self.collector.newest();
         self.tracker.finish(end);
         self.pass_on();

@@ -1,14 +1,15 @@
 //! State that several analyses need, derived once in a pass: round trips, start-ups, grabs, handler times.
 
 use x11prof_protocol::Message;
-use x11prof_trace::Control;
+use x11prof_trace::{Control, Timestamp};
 
 use crate::pipeline::device_grabs::DeviceGrabs;
 use crate::pipeline::handled_requests::HandledRequests;
-use crate::pipeline::observation::Observation;
+use crate::pipeline::observation::{Observation, ServerRun};
 use crate::pipeline::server_grab::ServerGrab;
 use crate::pipeline::start_up::StartUps;
 use crate::round_trips::RoundTripTracker;
+use crate::server_time::server_runs::Runs;
 
 /// State that several analyses need, derived once for all of them.
 #[derive(Default)]
@@ -18,6 +19,7 @@ pub(crate) struct DerivedState {
     server_grab: ServerGrab,
     device_grabs: DeviceGrabs,
     handled: HandledRequests,
+    runs: Option<Runs>,
 }
 
 impl DerivedState {
@@ -33,6 +35,7 @@ impl DerivedState {
             server_grab,
             device_grabs,
             handled,
+            runs,
         } = self;
         handled.observe(observation);
         let had = server_grab.by();
@@ -54,6 +57,12 @@ impl DerivedState {
             Observation::BlockEnd(block) => round_trips.block_ends(block),
             Observation::Control(time, control) => {
                 round_trips.control(control);
+                if let Control::Server(server) = control {
+                    let known = runs.as_ref().map(Runs::server);
+                    if known != server.pid {
+                        *runs = server.pid.map(Runs::of);
+                    }
+                }
                 start_ups.control(*time, control, round_trips.processes());
                 if let Control::Closed { connection, .. } = control {
                     server_grab.release(*connection);
@@ -61,11 +70,19 @@ impl DerivedState {
                     now = Some(*time);
                 }
             }
-            Observation::Switches(steps) => round_trips.steps(steps),
+            Observation::Switches(steps) => {
+                round_trips.steps(steps);
+                if let Some(runs) = runs {
+                    steps.iter().for_each(|step| runs.step(step));
+                }
+            }
             _ => {}
         }
         let has = server_grab.by();
         on(observation);
+        if matches!(observation, Observation::Switches(_)) {
+            self.ran(on);
+        }
         if let Some(time) = now.filter(|_| has != had) {
             on(&Observation::Grabbed(time, has));
         }
@@ -78,6 +95,18 @@ impl DerivedState {
         self.started(on);
     }
 
+    fn ran(&mut self, on: &mut impl FnMut(&Observation<'_>)) {
+        let Some(runs) = &mut self.runs else { return };
+        while let Some((run, Some(to))) = runs.front().map(|(run, _)| (*run, run.to)) {
+            on(&Observation::ServerRan(ServerRun {
+                from: Timestamp::from_nanos(run.from),
+                to: Timestamp::from_nanos(to),
+                nanos: run.nanos(),
+            }));
+            runs.pop();
+        }
+    }
+
     fn started(&mut self, on: &mut impl FnMut(&Observation<'_>)) {
         while let Some(one) = self.start_ups.take_done() {
             on(&Observation::Started(&one));
@@ -86,6 +115,10 @@ impl DerivedState {
 
     /// The trace has no more records.
     pub(crate) fn end(&mut self, on: &mut impl FnMut(&Observation<'_>)) {
+        if let Some(runs) = &mut self.runs {
+            runs.end();
+        }
+        self.ran(on);
         self.start_ups.finish(self.round_trips.processes());
         self.started(on);
     }

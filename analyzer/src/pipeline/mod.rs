@@ -31,7 +31,7 @@ use crate::pipeline::emulated_link::EmulatedLink;
 use crate::pipeline::reorder::ReorderBuffer;
 use crate::pipeline::request_stacks::RequestStacks;
 use crate::threads::watched::WatchedThreads;
-pub use observation::{HandledRequest, Observation};
+pub use observation::{HandledRequest, Observation, ServerRun};
 pub use seen::Seen;
 
 /// Connections followed at once, at most. An X server takes 2048 clients at most

@@ -24,6 +24,17 @@ pub struct HandledRequest {
     pub nanos: f64,
 }
 
+/// A run of the recorded server's first thread, which serves the clients: from a wakeup until it waits again.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ServerRun {
+    /// The beginning.
+    pub from: Timestamp,
+    /// The end.
+    pub to: Timestamp,
+    /// Nanoseconds on a processor.
+    pub nanos: u64,
+}
+
 /// A fact of the trace, handed to analyses in the order of time.
 #[derive(Debug, Clone, Copy)]
 pub enum Observation<'a> {
@@ -48,6 +59,8 @@ pub enum Observation<'a> {
     Handled(&'a [HandlerTime]),
     /// A request met the time of its handler: its server time in a recording whose server reports handler times.
     HandledRequest(&'a HandledRequest),
+    /// A run of the server is over, as far as context switches show.
+    ServerRan(ServerRun),
     /// The server changed hands: who has grabbed it now.
     Grabbed(Timestamp, Option<ConnectionId>),
     /// A device changed hands, or a grab was refused.

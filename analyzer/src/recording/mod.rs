@@ -2,6 +2,5 @@
 
 pub(crate) mod activity;
 pub(crate) mod recorded_server;
-pub(crate) mod run_times;
 pub(crate) mod trace_summary;
 pub(crate) mod warnings;

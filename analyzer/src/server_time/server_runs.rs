@@ -31,6 +31,11 @@ pub(crate) struct Run {
 }
 
 impl Run {
+    /// Nanoseconds on a processor.
+    pub(crate) fn nanos(&self) -> u64 {
+        self.nanos
+    }
+
     pub(crate) fn share(&self) -> Share {
         Share {
             time: micros(self.nanos),

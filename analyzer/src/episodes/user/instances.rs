@@ -280,11 +280,6 @@ impl Instances {
         }
     }
 
-    /// The trace has been observed to its end.
-    pub(crate) fn observed(&mut self) {
-        self.server.finish();
-    }
-
     /// The trace has ended at `time`, and what goes on with it.
     pub(crate) fn finish(&mut self, time: Timestamp) {
         self.count(self.episodes.len());

@@ -6,8 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use x11prof_protocol::Message;
 use x11prof_trace::{ConnectionId, Control, Direction};
 
-use crate::pipeline::Observation;
-use crate::server_time::server_runs::Runs;
+use crate::pipeline::{Observation, ServerRun};
 
 /// Pieces of a client's time kept. Beyond that, neighbours are joined.
 const PIECES_LIMIT: usize = 1 << 18;
@@ -73,7 +72,8 @@ impl ClientTime {
 /// The server's time by client.
 #[derive(Debug, Default)]
 pub(crate) struct ServerTime {
-    runs: Option<Runs>,
+    /// The process of the server; `None` for an attached one, whose requests are reported after its work.
+    pid: Option<u32>,
     source: Source,
     /// Requests since a block began.
     requests: u64,
@@ -96,33 +96,24 @@ impl ServerTime {
                 spent.add(one.sent.as_nanos(), one.nanos);
             }
             Observation::Control(_, Control::Timing { why: None, .. }) => {
-                (self.runs, self.source) = (None, Source::Handlers);
+                self.source = Source::Handlers;
             }
             _ if self.source == Source::Handlers => {}
             Observation::Control(_, Control::Server(server)) => {
-                self.runs = server.pid.map(Runs::of);
+                self.pid = server.pid;
             }
-            Observation::Control(_, Control::Capture { pid, capture, .. }) => {
-                let of_server = self.runs.as_ref().is_some_and(|runs| runs.server() == *pid);
-                if of_server && capture == "switches" {
-                    self.source = Source::Switches;
-                }
+            Observation::Control(_, Control::Capture { pid, capture, .. })
+                if self.pid == Some(*pid) && capture == "switches" =>
+            {
+                self.source = Source::Switches;
             }
-            // Then a request is told of after its work.
             Observation::Control(_, Control::Attached {}) => {
-                (self.runs, self.source) = (None, Source::None);
+                (self.pid, self.source) = (None, Source::None);
             }
             Observation::Control(_, Control::Closed { connection, .. }) => {
                 self.came.retain(|came| came.client != *connection);
             }
-            Observation::Switches(steps) => {
-                if let Some(runs) = &mut self.runs {
-                    steps.iter().for_each(|step| runs.step(step));
-                }
-                if let Some(last) = steps.last() {
-                    self.settle(last.time);
-                }
-            }
+            Observation::ServerRan(run) if self.source == Source::Switches => self.share(run),
             Observation::BlockStart(_) => self.requests = 0,
             Observation::Message(seen) => {
                 let is_request = matches!(seen.message, Message::Request(_));
@@ -137,41 +128,24 @@ impl ServerTime {
                         requests: self.requests,
                     });
                 }
-                self.settle(at);
+                while self.came.len() > PIECES_LIMIT {
+                    self.came.pop_front();
+                }
             }
             _ => {}
         }
     }
 
-    /// The trace has ended.
-    pub(crate) fn finish(&mut self) {
-        if let Some(runs) = &mut self.runs {
-            runs.end();
-        }
-        self.settle(u64::MAX);
-    }
-
-    /// Shares the runs that were over before `now`; what was sent until then is known.
-    fn settle(&mut self, now: u64) {
-        let Some(runs) = &mut self.runs else {
-            return;
-        };
-        while let Some((run, _)) = runs.front()
-            && let Some(to) = run.to
-            && to < now
-        {
-            let count = self.came.iter().take_while(|came| came.at <= to).count();
-            let came: Vec<ArrivedRequests> = self.came.drain(..count).collect();
-            let all: u64 = came.iter().map(|came| came.requests).sum();
-            let each = run.share().time.0 * 1000.0 / all.max(1) as f64;
-            for one in came {
-                let spent = self.spent.entry(one.client).or_default();
-                spent.add(one.at, each * one.requests as f64);
-            }
-            runs.pop();
-        }
-        while self.came.len() > PIECES_LIMIT {
-            self.came.pop_front();
+    /// Shares a run among the requests that came for it.
+    fn share(&mut self, run: &ServerRun) {
+        let to = run.to.as_nanos();
+        let count = self.came.iter().take_while(|came| came.at <= to).count();
+        let came: Vec<ArrivedRequests> = self.came.drain(..count).collect();
+        let all: u64 = came.iter().map(|came| came.requests).sum();
+        let each = run.nanos as f64 / all.max(1) as f64;
+        for one in came {
+            let spent = self.spent.entry(one.client).or_default();
+            spent.add(one.at, each * one.requests as f64);
         }
     }
 

@@ -8,7 +8,7 @@ mod lanes;
 
 use std::collections::{HashMap, VecDeque, hash_map};
 
-use x11prof_analyzer::{Observation, Seen, ServerRuns, TraceSummary};
+use x11prof_analyzer::{Observation, Seen, TraceSummary};
 use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
@@ -39,7 +39,6 @@ struct Client {
 pub(super) struct Timeline {
     summary: TraceSummary,
     clients: HashMap<ConnectionId, Client>,
-    runs: ServerRuns,
     counts: Counts,
     number: u64,
 }
@@ -57,12 +56,11 @@ impl Timeline {
         on: &mut dyn FnMut(TimelineEntry),
     ) {
         self.summary.observe(observation);
-        let counts = &mut self.counts;
-        self.runs.observe(observation, |from, to| {
-            on(TimelineEntry::Run(from, to));
-            counts.add(Counter::Wakeups, from, 1, on);
-        });
         match observation {
+            Observation::ServerRan(run) => {
+                on(TimelineEntry::Run(run.from, run.to));
+                self.counts.add(Counter::Wakeups, run.from, 1, on);
+            }
             Observation::BlockStart(block) => {
                 self.know(block.connection, on);
                 let of = match block.direction {
@@ -100,11 +98,6 @@ impl Timeline {
         for client in clients {
             self.gone(client, on);
         }
-        let counts = &mut self.counts;
-        self.runs.end(|from, to| {
-            on(TimelineEntry::Run(from, to));
-            counts.add(Counter::Wakeups, from, 1, on);
-        });
         self.counts.end(on);
     }
 
