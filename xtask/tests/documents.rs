@@ -120,3 +120,29 @@ fn paths_in_the_architecture_exist() {
     let gone: Vec<&str> = paths.filter(|path| !root.join(path).exists()).collect();
     assert!(gone.is_empty(), "docs/ARCHITECTURE.md: {gone:?}");
 }
+
+/// Each station of the walk names a file and a function in it.
+#[test]
+fn functions_of_the_walk_exist() {
+    let root = root();
+    let text = fs::read_to_string(root.join("docs/ARCHITECTURE.md")).unwrap();
+    let (_, walk) = text.split_once("## A newcomer's walk").unwrap();
+    let (walk, _) = walk.split_once("\n## ").unwrap();
+    let stations: Vec<&str> = walk
+        .lines()
+        .filter(|line| line.contains("` `"))
+        .collect();
+    assert_eq!(stations.len(), 24);
+    for station in stations {
+        let code: Vec<&str> = station.split('`').collect();
+        let [.., path, _, function, _] = code.as_slice() else {
+            panic!("{station}");
+        };
+        let source = fs::read_to_string(root.join(path)).unwrap();
+        let named = [format!("fn {function}("), format!("fn {function}<")];
+        assert!(
+            named.iter().any(|name| source.contains(name.as_str())),
+            "no function {function} in {path}"
+        );
+    }
+}
