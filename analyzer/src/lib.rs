@@ -11,6 +11,7 @@
 //! a window of the trace, never all of it.
 
 mod callers;
+mod clients;
 mod comparisons;
 mod episodes;
 mod figures;

@@ -128,10 +128,7 @@ fn functions_of_the_walk_exist() {
     let text = fs::read_to_string(root.join("docs/ARCHITECTURE.md")).unwrap();
     let (_, walk) = text.split_once("## A newcomer's walk").unwrap();
     let (walk, _) = walk.split_once("\n## ").unwrap();
-    let stations: Vec<&str> = walk
-        .lines()
-        .filter(|line| line.contains("` `"))
-        .collect();
+    let stations: Vec<&str> = walk.lines().filter(|line| line.contains("` `")).collect();
     assert_eq!(stations.len(), 24);
     for station in stations {
         let code: Vec<&str> = station.split('`').collect();

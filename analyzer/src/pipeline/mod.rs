@@ -26,6 +26,7 @@ use x11prof_trace::{
     Block, ConnectionId, Control, Direction, Joined, Part, Reader, Record, Timestamp, TraceError,
 };
 
+use crate::clients::MAX_CLIENTS;
 use crate::pipeline::derived_state::DerivedState;
 use crate::pipeline::emulated_link::EmulatedLink;
 use crate::pipeline::reorder::ReorderBuffer;
@@ -33,10 +34,6 @@ use crate::pipeline::request_stacks::RequestStacks;
 use crate::threads::watched::WatchedThreads;
 pub use observation::{HandledRequest, Observation, ServerRun};
 pub use seen::Seen;
-
-/// Connections followed at once, at most. An X server takes 2048 clients at most
-/// (`-maxclients`); a trace that opens more than this without closing any is not one of a server.
-const MAX_CONNECTIONS: usize = 4096;
 
 /// A client in the pass.
 struct Client {
@@ -282,7 +279,7 @@ impl Pipeline {
     }
 
     fn open(&mut self, connection: ConnectionId) {
-        if self.clients.len() < MAX_CONNECTIONS {
+        if self.clients.len() < MAX_CLIENTS {
             self.clients.insert(connection, Client::new());
         }
     }

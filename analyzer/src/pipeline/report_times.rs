@@ -9,24 +9,24 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 use x11prof_trace::{ConnectionId, Control, Direction, Record, Switch, SwitchKind, Timestamp};
 
+use crate::clients::PerClient;
+
 /// The unit of RECORD's times.
 const MILLISECOND: u64 = 1_000_000;
 /// Nanoseconds after a message in which its client wakes for it.
 pub(crate) const WAKES_WITHIN: u64 = MILLISECOND + 200_000;
 /// Switches of a client that are looked back at.
 const SWITCHES: usize = 1 << 10;
-/// Clients that are followed.
-const CLIENTS: usize = 1 << 12;
 
 /// The switches of the clients' first threads, and their connections.
 #[derive(Debug, Default)]
 pub(crate) struct ReportTimes {
     attached: bool,
-    processes: FxHashMap<ConnectionId, u32>,
+    processes: PerClient<u32>,
     /// Times at which the thread began to sleep (true) or ran (false).
     threads: FxHashMap<u32, VecDeque<(u64, bool)>>,
     /// The last time of each connection.
-    last: FxHashMap<ConnectionId, u64>,
+    last: PerClient<u64>,
 }
 
 impl ReportTimes {
@@ -39,7 +39,7 @@ impl ReportTimes {
     pub(crate) fn control(&mut self, time: u64, control: &Control) {
         match control {
             Control::Attached {} => self.attached = true,
-            Control::Opened(opened) if self.attached && self.processes.len() < CLIENTS => {
+            Control::Opened(opened) if self.attached => {
                 if let Some(pid) = opened.pid {
                     self.processes.insert(opened.connection, pid);
                     self.threads.entry(pid).or_default();
@@ -52,8 +52,8 @@ impl ReportTimes {
 
     /// All messages of a connection that has ended are timed.
     pub(crate) fn closed(&mut self, connection: ConnectionId) {
-        self.last.remove(&connection);
-        if let Some(pid) = self.processes.remove(&connection)
+        self.last.remove(connection);
+        if let Some(pid) = self.processes.remove(connection)
             && self.processes.values().all(|other| *other != pid)
         {
             self.threads.remove(&pid);
@@ -91,7 +91,7 @@ impl ReportTimes {
 
     fn of(&mut self, client: ConnectionId, time: u64, way: Direction) -> u64 {
         let slept = self.slept_before(client, time, way).unwrap_or(time);
-        let Some(last) = self.last.get_mut(&client) else {
+        let Some(last) = self.last.get_mut(client) else {
             return time;
         };
         *last = slept.max(*last);
@@ -100,7 +100,7 @@ impl ReportTimes {
 
     /// The time at which the client fell asleep, where it had the message by then.
     fn slept_before(&self, client: ConnectionId, time: u64, way: Direction) -> Option<u64> {
-        let thread = self.threads.get(self.processes.get(&client)?)?;
+        let thread = self.threads.get(self.processes.get(client)?)?;
         let later = thread.partition_point(|(at, _)| *at <= time);
         let (since, sleeps) = *thread.get(later.checked_sub(1)?)?;
         if !sleeps || since.saturating_add(MILLISECOND) < time {
@@ -160,6 +160,6 @@ mod tests {
         assert_eq!(times.of(ConnectionId(4), 9, ToClient), 9);
         // Of who has gone nothing is kept.
         times.closed(client);
-        assert!(times.threads.is_empty() && times.last.is_empty());
+        assert!(times.threads.is_empty() && times.last.values().next().is_none());
     }
 }

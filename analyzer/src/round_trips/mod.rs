@@ -10,17 +10,16 @@ pub(crate) mod arrival;
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 
-use rustc_hash::{FxHashMap, FxHasher};
+use rustc_hash::FxHasher;
 use x11prof_protocol::{ByteOrder, Message, Reply, Request, SequenceNumber, Symbol};
 use x11prof_trace::{Block, ConnectionId, Control, Direction, Timestamp};
 
+use crate::clients::PerClient;
 use crate::threads::processes::Processes;
 use crate::threads::server_ready::ServerReady;
 use crate::threads::thread_states::Step;
 use arrival::Arrival;
 
-/// Connections followed at most.
-const CLIENTS: usize = 4096;
 /// Open questions kept for each client; older ones are given up.
 const QUESTIONS: usize = 4096;
 /// Bytes of a question that are kept.
@@ -144,7 +143,7 @@ struct AskingClient {
 /// Follows the questions of all clients.
 #[derive(Debug, Default)]
 pub(crate) struct RoundTripTracker {
-    clients: FxHashMap<ConnectionId, AskingClient>,
+    clients: PerClient<AskingClient>,
     processes: Processes,
     server: ServerReady,
     /// The times of messages are the server's, in milliseconds: too coarse to hold against context switches.
@@ -171,7 +170,7 @@ impl RoundTripTracker {
     /// The messages that end in these bytes follow.
     pub(crate) fn block_begins(&mut self, block: &Block) {
         let time = block.time.as_nanos();
-        let Some(client) = self.clients.get_mut(&block.connection) else {
+        let Some(client) = self.clients.get_mut(block.connection) else {
             return;
         };
         match block.direction {
@@ -186,7 +185,7 @@ impl RoundTripTracker {
 
     /// The block ends: no further message ends in this block.
     pub(crate) fn block_ends(&mut self, block: &Block) {
-        if let Some(client) = self.clients.get_mut(&block.connection)
+        if let Some(client) = self.clients.get_mut(block.connection)
             && block.direction == Direction::ToClient
         {
             client.arriving.end();
@@ -200,7 +199,7 @@ impl RoundTripTracker {
 
     /// True while a client waits for an answer.
     pub(crate) fn asks(&self, client: ConnectionId) -> bool {
-        let client = self.clients.get(&client);
+        let client = self.clients.get(client);
         client.is_some_and(|client| !client.questions.is_empty())
     }
 
@@ -215,7 +214,7 @@ impl RoundTripTracker {
                 self.attached = true;
                 self.server.attached();
             }
-            Control::Opened(opened) if self.clients.len() < CLIENTS => {
+            Control::Opened(opened) => {
                 let client = AskingClient {
                     pid: opened.pid,
                     ..AskingClient::default()
@@ -223,7 +222,7 @@ impl RoundTripTracker {
                 self.clients.insert(opened.connection, client);
             }
             Control::Closed { connection, .. } => {
-                self.clients.remove(connection);
+                self.clients.remove(*connection);
             }
             _ => {}
         }
@@ -238,7 +237,7 @@ impl RoundTripTracker {
         message: &'a Message<'a>,
         times: u64,
     ) -> Option<Answer<'a>> {
-        let client = self.clients.get_mut(&block.connection)?;
+        let client = self.clients.get_mut(block.connection)?;
         let (sequence, reply, length) = match message {
             Message::Request(request) => {
                 client.sent(request, times, block.time, at_server);

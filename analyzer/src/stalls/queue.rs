@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::ConnectionId;
 
-/// Clients followed at most.
-const CLIENTS: usize = 4096;
+use crate::clients::PerClient;
+
 /// Open questions of a client at most; older ones are given up.
 const QUESTIONS: usize = 4096;
 /// Kinds of requests kept between two questions of a client, at most.
@@ -122,7 +122,7 @@ pub(super) struct Blamed {
 /// The requests that may not be done yet, of all clients.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    clients: FxHashMap<ConnectionId, ClientQueue>,
+    clients: PerClient<ClientQueue>,
     /// Clients with work that the server may do next. An answer looks at these alone.
     ready: Vec<ConnectionId>,
     /// Open questions by the time of their asking, without those that were overtaken.
@@ -141,10 +141,9 @@ impl Queue {
         time: u64,
         answered: bool,
     ) {
-        if self.clients.len() >= CLIENTS && !self.clients.contains_key(&client) {
+        let Some(of) = self.clients.entry(client) else {
             return;
-        }
-        let of = self.clients.entry(client).or_default();
+        };
         if !answered {
             of.rest.add(request, price, time);
         } else {
@@ -168,7 +167,7 @@ impl Queue {
 
     /// The client's queue has changed: it may have work that can be done next.
     fn look_at(&mut self, client: ConnectionId) {
-        if let Some(of) = self.clients.get_mut(&client)
+        if let Some(of) = self.clients.get_mut(client)
             && !of.ready
             && !of.next().kinds.is_empty()
         {
@@ -183,7 +182,7 @@ impl Queue {
         client: ConnectionId,
         sequence: SequenceNumber,
     ) -> Option<Answered> {
-        let of = self.clients.get_mut(&client)?;
+        let of = self.clients.get_mut(client)?;
         let found = of
             .questions
             .binary_search_by_key(&sequence, |one| one.sequence);
@@ -218,7 +217,7 @@ impl Queue {
     /// clients sent before `since` was done long ago.
     pub(super) fn done(&mut self, since: u64, until: u64) {
         self.ready.retain(|id| {
-            let Some(client) = self.clients.get_mut(id) else {
+            let Some(client) = self.clients.get_mut(*id) else {
                 return false;
             };
             let next = client.next();
@@ -268,7 +267,7 @@ impl Queue {
 
     /// A client is gone.
     pub(super) fn closed(&mut self, client: ConnectionId) {
-        if let Some(mut of) = self.clients.remove(&client) {
+        if let Some(mut of) = self.clients.remove(client) {
             let done = self.done.entry(client).or_default();
             for question in of.questions.drain(..) {
                 done.join(&question.work);

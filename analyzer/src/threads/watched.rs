@@ -1,20 +1,21 @@
 //! The threads of a pass: what each switch, and each end of a process, tells of them. The pipeline has the
 //! one instance.
 
-use rustc_hash::{FxHashMap, FxHashSet};
-use x11prof_trace::{ConnectionId, Control, Switch, Timestamp};
+use rustc_hash::FxHashSet;
+use x11prof_trace::{Control, Switch, Timestamp};
 
+use crate::clients::PerClient;
 use crate::threads::thread_states::{Step, Threads};
 
-/// Connections whose processes are known, at most.
-const CONNECTIONS_LIMIT: usize = 1 << 14;
+/// Processes without a connection that are kept, at most.
+const GONE_LIMIT: usize = 1 << 14;
 
 /// The threads of the server and of the clients.
 #[derive(Debug, Default)]
 pub(crate) struct WatchedThreads {
     threads: Threads,
     /// The process of each connection.
-    clients: FxHashMap<ConnectionId, u32>,
+    clients: PerClient<u32>,
     server: Option<u32>,
     /// Processes without a connection, which may connect again.
     gone: FxHashSet<u32>,
@@ -40,7 +41,7 @@ impl WatchedThreads {
     pub(crate) fn control(&mut self, time: Timestamp, control: &Control, on: impl FnMut(&[Step])) {
         match control {
             Control::Server(server) => self.server = server.pid,
-            Control::Opened(opened) if self.clients.len() < CONNECTIONS_LIMIT => {
+            Control::Opened(opened) => {
                 if let Some(pid) = opened.pid {
                     self.clients.insert(opened.connection, pid);
                     if self.gone.remove(&pid) {
@@ -49,12 +50,12 @@ impl WatchedThreads {
                 }
             }
             Control::Closed { connection, .. } => {
-                if let Some(pid) = self.clients.remove(connection)
+                if let Some(pid) = self.clients.remove(*connection)
                     && Some(pid) != self.server
                     && !self.clients.values().any(|other| *other == pid)
                 {
                     tell(&self.threads.leave_process(pid, time.as_nanos()), on);
-                    if self.gone.len() < CONNECTIONS_LIMIT {
+                    if self.gone.len() < GONE_LIMIT {
                         self.gone.insert(pid);
                     }
                 }

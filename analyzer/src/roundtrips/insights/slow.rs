@@ -8,6 +8,7 @@ use x11prof_trace::{ConnectionId, Control};
 
 use super::catalogue;
 use super::{Context, Finding, GROUPS, Groups, Insight, Saving, remember};
+use crate::clients::PerClient;
 use crate::pipeline::{Observation, Seen};
 use crate::round_trips::Answer;
 use crate::statistics::distribution::Distribution;
@@ -116,14 +117,14 @@ impl Replies {
 /// Finds slow replies.
 #[derive(Debug, Default)]
 pub(super) struct SlowReplies {
-    clients: HashMap<ConnectionId, ClientTraffic>,
+    clients: PerClient<ClientTraffic>,
     grab: Grab,
     usual: Distribution,
     kinds: HashMap<Symbol, Distribution>,
     slow: Groups<(Symbol, Cause), Replies>,
     /// Requests of the catalogue, whether they were slow or not.
     known: Groups<Symbol, Replies>,
-    names: HashMap<ConnectionId, String>,
+    names: PerClient<String>,
     kept: usize,
     /// The server reports handler times.
     timed: bool,
@@ -134,11 +135,10 @@ impl SlowReplies {
         let Message::Request(request) = seen.message else {
             return;
         };
-        if self.clients.len() >= GROUPS && !self.clients.contains_key(&seen.connection) {
-            return;
-        }
         let others = request.has_reply.then(|| self.others(seen.connection));
-        let client = self.clients.entry(seen.connection).or_default();
+        let Some(client) = self.clients.entry(seen.connection) else {
+            return;
+        };
         let bytes = request.wire_len.saturating_mul(seen.times);
         client.sent.requests += seen.times;
         client.sent.bytes = client.sent.bytes.saturating_add(bytes);
@@ -156,17 +156,17 @@ impl SlowReplies {
 
     /// The requests of up to 16 other clients.
     fn others(&self, client: ConnectionId) -> Vec<(ConnectionId, SentTotals)> {
-        let others = self.clients.iter().filter(|(id, _)| **id != client);
+        let others = self.clients.iter().filter(|(id, _)| *id != client);
         others
             .take(16)
-            .map(|(id, other)| (*id, other.sent))
+            .map(|(id, other)| (id, other.sent))
             .collect()
     }
 
     /// The client that sent most since `before`, if it was much.
     fn busiest(&self, before: &[(ConnectionId, SentTotals)]) -> Option<ConnectionId> {
         let since = before.iter().filter_map(|(id, then)| {
-            let now = self.clients.get(id)?.sent;
+            let now = self.clients.get(*id)?.sent;
             let (requests, bytes) = (now.requests - then.requests, now.bytes - then.bytes);
             (requests >= MANY || bytes >= LARGE).then_some((requests, *id))
         });
@@ -181,9 +181,9 @@ impl SlowReplies {
         sent: &OpenRequest,
         waited: u64,
     ) -> Option<(Cause, f64)> {
-        let client = self.clients.get(&answer.client)?;
+        let client = self.clients.get(answer.client)?;
         let others = sent.others.iter().filter_map(|(id, then)| {
-            let nanos = self.clients.get(id)?.sent.handled - then.handled;
+            let nanos = self.clients.get(*id)?.sent.handled - then.handled;
             Some((Cause::Other(*id), nanos))
         });
         let own = client.sent.handled - sent.own;
@@ -206,7 +206,7 @@ impl SlowReplies {
     }
 
     fn client(&self, id: ConnectionId) -> String {
-        client_name(self.names.get(&id).map(String::as_str), id)
+        client_name(self.names.get(id).map(String::as_str), id)
     }
 
     fn finding(
@@ -289,17 +289,17 @@ impl Insight for SlowReplies {
     fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Message(seen) => self.message(seen),
-            Observation::Control(_, Control::Opened(opened)) if self.names.len() < GROUPS => {
+            Observation::Control(_, Control::Opened(opened)) => {
                 if let Some(name) = &opened.name {
                     self.names.insert(opened.connection, name.clone());
                 }
             }
             Observation::Control(_, Control::Closed { connection, .. }) => {
-                self.clients.remove(connection);
+                self.clients.remove(*connection);
             }
             Observation::Control(_, Control::Timing { why: None, .. }) => self.timed = true,
             Observation::HandledRequest(one) => {
-                if let Some(client) = self.clients.get_mut(&one.connection) {
+                if let Some(client) = self.clients.get_mut(one.connection) {
                     client.sent.handled += one.nanos;
                     client.last_handler = one.nanos;
                 }
@@ -311,7 +311,7 @@ impl Insight for SlowReplies {
 
     fn answered(&mut self, answer: &Answer<'_>, _: &Context<'_>) {
         let question = &answer.question;
-        let sent = self.clients.get_mut(&answer.client).and_then(|client| {
+        let sent = self.clients.get_mut(answer.client).and_then(|client| {
             let at = client
                 .open
                 .partition_point(|one| one.sequence < question.sequence);
