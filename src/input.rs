@@ -116,12 +116,14 @@ impl Prices {
 
     /// The prices as they were measured; `host` is the machine of the recording.
     fn as_measured(parameters: ServerParameters, host: &Host) -> Prices {
-        let elsewhere = match (&parameters.host.cpu_model, &host.cpu_model) {
-            (Some(there), Some(here)) if there != here => {
-                Some(format!("measured on {there}, recorded on {here}"))
-            }
-            _ => None,
-        };
+        let models = parameters
+            .host
+            .cpu_model
+            .as_ref()
+            .zip(host.cpu_model.as_ref());
+        let elsewhere = models
+            .filter(|_| parameters.host.is_same_machine(host) == Some(false))
+            .map(|(there, here)| format!("measured on {there}, recorded on {here}"));
         Prices {
             parameters,
             elsewhere,
@@ -237,7 +239,7 @@ fn parameters_for(
     let mut other_server = None;
     let whence = match (best.same_server, best.same_machine) {
         (true, Some(true)) => "measured on this machine".to_owned(),
-        (true, _) => format!("measured on another machine; {advice}"),
+        (true, _) => format!("measured on another machine and rescaled to this one; {advice}"),
         (false, _) => {
             let executable = server
                 .executable

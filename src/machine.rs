@@ -6,9 +6,21 @@ use std::sync::OnceLock;
 
 use x11prof_cost_model::{Brought, Host, ServerParameters, built_in, is_same_server};
 use x11prof_proxy::{PrivateServer, ServerKind};
-use x11prof_xmeasure::{Pin, Target, probe, this_machine};
+use x11prof_xmeasure::{Pin, Plan, Target, measure, this_machine};
 
+use crate::handler_times;
 use crate::saved_parameters;
+
+/// The requests that are measured to compare two machines: cheap ones of the server itself, and drawing.
+const PROBED: [&str; 7] = [
+    "NoOperation",
+    "GetInputFocus",
+    "ChangeGC",
+    "ChangeProperty",
+    "PolyPoint",
+    "PolyFillRectangle",
+    "CopyArea",
+];
 
 /// The permission to probe a machine without a kept probe: not during a recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,12 +38,20 @@ pub(crate) fn bring(
     host: &Host,
     probing: Probing,
 ) -> (ServerParameters, Option<String>) {
-    let (Some(there), Some(here)) = (&parameters.host.cpu_model, &host.cpu_model) else {
-        return (parameters, None);
+    // This machine is known better than a recording knows it.
+    let here = this_machine();
+    let host = match here.is_same_machine(host) {
+        Some(true) => &here,
+        _ => host,
     };
-    if there == here {
+    if parameters.host.is_same_machine(host) != Some(false) {
         return (parameters, None);
     }
+    let there = parameters
+        .host
+        .cpu_model
+        .as_deref()
+        .unwrap_or("another machine");
     match between(&parameters, host, probing) {
         Ok(by) => (parameters.brought(by, host.clone()), None),
         Err(why) => {
@@ -49,7 +69,7 @@ fn between(
     probing: Probing,
 ) -> Result<Brought, String> {
     let mut there: Vec<&ServerParameters> = known().iter().chain([parameters]).collect();
-    there.retain(|file| file.host.cpu_model == parameters.host.cpu_model);
+    there.retain(|file| file.host.is_same_machine(&parameters.host) == Some(true));
     // Xvfb first, which nearly every machine has: one factor for all files of a machine.
     there.sort_by_key(|file| file.server.executable.as_deref() != Some("Xvfb"));
     let by = |here: &ServerParameters| {
@@ -57,15 +77,15 @@ fn between(
         there
             .iter()
             .find(alike)
-            .and_then(|one| Brought::between(one, here))
+            .and_then(|one| Brought::between(&whole(one), here))
     };
     let mut here = known()
         .iter()
-        .filter(|file| file.host.cpu_model == host.cpu_model);
-    if let Some(by) = here.find_map(by) {
+        .filter(|file| file.host.is_same_machine(host) == Some(true));
+    if let Some(by) = here.find_map(|file| by(&whole(file))) {
         return Ok(by);
     }
-    if this_machine().cpu_model != host.cpu_model {
+    if this_machine().is_same_machine(host) != Some(true) {
         return Err("nothing is known of the recorded machine, which is not this one".into());
     }
     if !there
@@ -74,7 +94,7 @@ fn between(
     {
         return Err("Xvfb, which could be measured here as well, was not measured there".into());
     }
-    let none = || "it has no loads that could be measured here as well".to_owned();
+    let none = || "it has no costs that could be measured here as well".to_owned();
     by(&probed(host, probing)?).ok_or_else(none)
 }
 
@@ -105,8 +125,7 @@ fn probed(host: &Host, probing: Probing) -> Result<ServerParameters, String> {
     let path = saved_parameters::probe_path(host, kind.name())
         .map_err(|error| error.message().to_owned())?;
     if let Ok(Some(parameters)) = saved_parameters::read(&path) {
-        // Another kernel is another machine.
-        if parameters.host.kernel == this_machine().kernel {
+        if parameters.host.is_same_machine(&this_machine()) == Some(true) {
             return Ok(parameters);
         }
     }
@@ -115,10 +134,19 @@ fn probed(host: &Host, probing: Probing) -> Result<ServerParameters, String> {
             "this machine has not been compared with it yet, which `x11prof report` does".into(),
         );
     }
-    say!("comparing this machine with that of the prices (a second, once)");
-    let server = PrivateServer::start(kind).map_err(|error| error.to_string())?;
-    let parameters =
-        probe(&private(&server, kind), Pin::usual()).map_err(|error| error.to_string())?;
+    say!("comparing this machine with that of the prices (some seconds, once)");
+    let mut server = PrivateServer::start_unseen(kind, true).map_err(|error| error.to_string())?;
+    let target = private(&server, kind);
+    let handlers = handler_times::of_private(&mut server, &target)?;
+    let plan = Plan {
+        quick: true,
+        only: PROBED.map(str::to_owned).into(),
+        entries_only: true,
+        pin: Pin::usual(),
+        ..Plan::default()
+    };
+    let parameters = measure(&target, &plan, handlers, &mut || Ok(()), &mut |_| true)
+        .map_err(|error| error.to_string())?;
     // A probe that cannot be kept is made again the next time.
     let kept = saved_parameters::make_folder(&path)
         .and_then(|()| crate::output::emit_text(Some(&path), &parameters.to_toml()));

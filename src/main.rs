@@ -8,6 +8,7 @@ mod args;
 mod callers;
 mod commands;
 mod error;
+mod handler_times;
 mod input;
 mod live;
 mod machine;

@@ -90,13 +90,15 @@ fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
     entries.map(|entry| entry.path())
 }
 
-/// A folder's name for a machine: the model of its processor, and how many it has.
+/// A folder's name for a machine: the model of its processor, the number of processors and the machine id's hash.
 fn machine(host: &Host) -> String {
     let Some(model) = &host.cpu_model else {
         return UNKNOWN.to_owned();
     };
     let cpus = host.cpus.map(|cpus| format!(" {cpus}"));
-    plain(&format!("{model}{}", cpus.unwrap_or_default()))
+    let machine = host.machine.as_deref().and_then(|hash| hash.get(..8));
+    let machine = machine.map(|hash| format!(" {hash}")).unwrap_or_default();
+    plain(&format!("{model}{}{machine}", cpus.unwrap_or_default()))
 }
 
 fn file_name(server: &str) -> String {
@@ -132,9 +134,10 @@ mod tests {
         let host = Host {
             cpu_model: Some("Intel(R) Xeon(R) Processor".into()),
             cpus: Some(2),
-            kernel: None,
+            machine: Some("0123456789abcdef".into()),
+            ..Host::default()
         };
-        assert_eq!(machine(&host), "intel-r-xeon-r-processor-2");
+        assert_eq!(machine(&host), "intel-r-xeon-r-processor-2-01234567");
         assert_eq!(machine(&Host::default()), "unknown-machine");
         assert_eq!(plain("../../etc"), "etc");
         assert_eq!(plain("…"), "unnamed");

@@ -1,22 +1,27 @@
-//! Parameters of one machine brought to another by one factor: the times of a few loads that every calibration measures
-//! (`references`). A second factor for wakeups was worth nothing (validation/results).
+//! Parameters of one machine rescaled to another by one factor, from the costs that both files have. A second factor for
+//! wakeups was worth nothing (validation/results).
 
-use crate::{Brought, Host, Measured, Micros, Reference, ServerParameters, TransportCosts};
+use std::collections::BTreeMap;
+
+use crate::{Brought, Host, Measured, Micros, ServerParameters, TransportCosts, differences};
 
 impl Brought {
     /// The factor from the machine of `there` to that of `here`, which measured the same kind of server; `None` if
-    /// they have no load in common, or if the first names no machine.
+    /// they have no cost in common, or if the first names no machine. Each request counts once, by the median of its
+    /// points: some requests have a hundred of them.
     pub fn between(there: &ServerParameters, here: &ServerParameters) -> Option<Brought> {
-        let mean = |reference: &Reference| (reference.start_us.0 + reference.end_us.0) / 2.0;
-        let known = &there.method.references;
-        let ratios = here.method.references.iter().filter_map(|reference| {
-            let other = known.iter().find(|other| other.load == reference.load)?;
-            Some(mean(reference) / mean(other))
-        });
-        Brought::of(there.host.cpu_model.clone()?, ratios.collect())
+        let from = there.host.cpu_model.clone()?;
+        Brought::of(from, ratios(there, here, |_| true))
     }
 
-    /// The median of `ratios` and their range; `None` of none.
+    /// The factor between two servers of different kinds, by the requests that do not draw: X.Org's servers share the
+    /// code of most of them.
+    pub fn between_servers(one: &ServerParameters, other: &ServerParameters) -> Option<Brought> {
+        let from = one.server.name.clone();
+        Brought::of(from, ratios(one, other, |size| size == 0.0))
+    }
+
+    /// The median of `ratios` and the range of their middle four fifths; `None` of none.
     fn of(from: String, mut ratios: Vec<f64>) -> Option<Brought> {
         ratios.retain(|ratio| ratio.is_finite() && *ratio > 0.0);
         ratios.sort_by(f64::total_cmp);
@@ -27,8 +32,8 @@ impl Brought {
         Some(Brought {
             from,
             times: (middle[0] * middle[1]).sqrt(),
-            low: *ratios.first()?,
-            high: *ratios.last()?,
+            low: *ratios.get(ratios.len() / 10)?,
+            high: *ratios.get(ratios.len() - 1 - ratios.len() / 10)?,
         })
     }
 
@@ -61,8 +66,7 @@ impl Brought {
             &mut transport.reply,
             &mut transport.event,
         ];
-        let optional = [&mut transport.wakeup_other_cpu, &mut transport.byte_written];
-        let parts = parts.into_iter().chain(optional.into_iter().flatten());
+        let parts = parts.into_iter().chain(&mut transport.byte_written);
         parts.for_each(|part| self.measured(part));
         for sleep in &mut transport.after_sleep {
             let times = [&mut sleep.wakeup_us, &mut sleep.connection_us];
@@ -73,11 +77,7 @@ impl Brought {
         if let Some(update) = &mut transport.deferred {
             // The time to an update is no work.
             let times = [&mut update.update_us, &mut update.pixel_us];
-            let optional = [
-                &mut update.same_us,
-                &mut update.smooth_us,
-                &mut update.box_us,
-            ];
+            let optional = [&mut update.same_us, &mut update.smooth_us];
             let times = times.into_iter().chain(optional.into_iter().flatten());
             times.for_each(|time| self.time(time));
             self.wider(&mut update.spread);
@@ -110,6 +110,29 @@ impl ServerParameters {
     }
 }
 
+/// The ratio of the second file's costs to the first's for each request that both have, at the sizes of `wanted`.
+fn ratios(
+    one: &ServerParameters,
+    other: &ServerParameters,
+    wanted: impl Fn(f64) -> bool,
+) -> Vec<f64> {
+    let mut by_request: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+    for difference in differences(one, other) {
+        if wanted(difference.size) {
+            let ratio = difference.ratio();
+            by_request
+                .entry(difference.request)
+                .or_default()
+                .push(ratio);
+        }
+    }
+    let median = |mut ratios: Vec<f64>| {
+        ratios.sort_by(f64::total_cmp);
+        ratios.get(ratios.len() / 2).copied()
+    };
+    by_request.into_values().filter_map(median).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use crate::{Brought, Clock, Host, Micros, ServerParameters, built_in};
@@ -135,10 +158,6 @@ mod tests {
     fn other() -> ServerParameters {
         let mut other = shipped().brought(by(&[2.0]), host("Slow"));
         other.method.brought = None;
-        for reference in &mut other.method.references {
-            reference.start_us.0 *= 2.0;
-            reference.end_us.0 *= 2.0;
-        }
         other
     }
 

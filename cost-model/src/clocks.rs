@@ -74,7 +74,6 @@ impl TransportCosts {
     pub(crate) fn parts(&self) -> impl Iterator<Item = (&'static str, &Measured)> {
         [
             ("wakeup", Some(&self.wakeup)),
-            ("wakeup_other_cpu", self.wakeup_other_cpu.as_ref()),
             ("byte_read", Some(&self.byte_read)),
             ("reply", Some(&self.reply)),
             ("byte_written", self.byte_written.as_ref()),

@@ -21,20 +21,17 @@ pub struct Deferred {
     pub smooth_us: Option<Micros>,
     /// The time from the first change after a pause to its update; half an interval where that is `None`.
     pub first_us: Option<Micros>,
-    /// The time of each box of the changed region beyond the first; nothing where it was not measured.
-    pub box_us: Option<Micros>,
     /// Half the width of the 95 % confidence interval of a large update, relative to it.
     pub spread: Option<f64>,
 }
 
 impl Deferred {
-    /// An update of `pixels` drawn pixels in `boxes` boxes. A recording does not show which pixels are unchanged, as
+    /// An update of `pixels` drawn pixels. A recording does not show which pixels are unchanged, as
     /// where a program paints the same again, nor the content of the others. The lower bound is that none has changed, the upper that all are the most expensive ones
     /// measured. The estimate is the mean of none and all, of text.
-    pub fn cost(&self, pixels: u64, boxes: u64) -> Cost {
+    pub fn cost(&self, pixels: u64) -> Cost {
         let spread = self.spread.unwrap_or(0.0);
-        let update = self.fixed(boxes);
-        let all = |pixel: Micros| update + pixel * pixels as f64;
+        let all = |pixel: Micros| self.update_us + pixel * pixels as f64;
         let (text, same) = (self.pixel_us, self.same_us.unwrap_or_default());
         let smooth = self.smooth_us.unwrap_or(text);
         let least = all(Micros(same.0.min(text.0)));
@@ -44,12 +41,6 @@ impl Deferred {
             low: Cost::with_spread(least, spread).low,
             high: Cost::with_spread(most, spread).high,
         }
-    }
-
-    /// The cost of an update without its pixels.
-    fn fixed(&self, boxes: u64) -> Micros {
-        let more = self.box_us.unwrap_or_default() * boxes.saturating_sub(1) as f64;
-        self.update_us + more
     }
 
     /// The delay of the update after the first change that follows a pause.

@@ -77,7 +77,7 @@ impl ServerParameters {
 }
 
 /// Keys of terms that the model had once: measuring showed no worth.
-const RETIRED: [&str; 18] = [
+const RETIRED: [&str; 21] = [
     "after_work",
     "blank",
     "busy",
@@ -96,6 +96,9 @@ const RETIRED: [&str; 18] = [
     "copied_box_us",
     "wait_us",
     "busy_us",
+    "box_us",
+    "wakeup_other_cpu",
+    "references",
 ];
 
 /// The parameters of a file of an earlier version, without retired keys; `None` of a file that has none of these.

@@ -22,7 +22,6 @@ mod merge;
 mod network;
 mod parameters;
 mod price;
-mod references;
 mod review;
 mod substitute;
 mod substitutions;
@@ -47,7 +46,6 @@ pub use parameters::{
     ServerIdentity, ServerParameters, TransportCosts,
 };
 pub use price::{Basis, Doubt, Price};
-pub use references::{Reference, left_behind};
 pub use review::{review, review_method};
 pub use substitutions::{SubstitutionError, Substitutions};
 pub use table::CostTable;

@@ -11,7 +11,7 @@ pub struct Match<'a> {
     /// True where they are of this kind of server: nothing that is known speaks against it, and
     /// its executable, or else its vendor and release, speak for it.
     pub same_server: bool,
-    /// True where they were measured on this model of processor; `None` where either is unknown.
+    /// True if they were measured on this machine; `None` if either machine is unknown.
     pub same_machine: Option<bool>,
 }
 
@@ -56,13 +56,13 @@ pub fn is_same_server(known: &ServerIdentity, server: &ServerIdentity) -> bool {
     same(compare(known, &nowhere, server, &nowhere)).0
 }
 
-/// True if the kind of server is the same; and true if the model of processor is the same, if known.
+/// True if the kind of server is the same; and true if the machine is the same, if known.
 fn same(likeness: Likenesses) -> (bool, Option<bool>) {
-    let [executable, depth, viewed, cpu_model, vendor, release] = likeness;
+    let [executable, depth, viewed, machine, vendor, release] = likeness;
     let identified = executable == Equal || (vendor == Equal && release == Equal);
     (
         identified && executable != Differs && depth != Differs && viewed != Differs,
-        (cpu_model != Unknown).then_some(cpu_model == Equal),
+        (machine != Unknown).then_some(machine == Equal),
     )
 }
 
@@ -80,7 +80,11 @@ fn compare(
         ),
         like(known.depth, server.depth),
         like(known.viewed, server.viewed),
-        like(known_host.cpu_model.as_deref(), host.cpu_model.as_deref()),
+        match known_host.is_same_machine(host) {
+            Some(true) => Equal,
+            Some(false) => Differs,
+            None => Unknown,
+        },
         like(known.vendor.as_deref(), server.vendor.as_deref()),
         like(known.release, server.release),
     ]

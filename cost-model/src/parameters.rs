@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Brought, Deferred, Micros, Reference};
+use crate::{Brought, Deferred, Micros};
 
 /// The newest version of the file format.
 pub const FORMAT: u32 = 1;
@@ -64,6 +64,31 @@ pub struct Host {
     pub cpus: Option<u32>,
     /// Kernel name and release.
     pub kernel: Option<String>,
+    /// A hash of the machine id.
+    pub machine: Option<String>,
+    /// The time of a fixed computation that needs no memory, in nanoseconds: it shows the processor's clock speed.
+    pub step_ns: Option<f64>,
+}
+
+/// Two machines whose clock speeds differ by more than this are different ones.
+const CLOCK_SPEED: f64 = 0.2;
+
+impl Host {
+    /// True if costs measured on one machine hold on the other: same machine id, processor model, kernel and clock
+    /// speed, as far as both are known. `None` if a processor model is not known.
+    pub fn is_same_machine(&self, other: &Host) -> Option<bool> {
+        let differ = |one: &Option<String>, other: &Option<String>| {
+            one.as_ref()
+                .zip(other.as_ref())
+                .map(|(one, other)| one != other)
+        };
+        let models = differ(&self.cpu_model, &other.cpu_model)?;
+        let others = differ(&self.machine, &other.machine).unwrap_or(false)
+            || differ(&self.kernel, &other.kernel).unwrap_or(false);
+        let steps = self.step_ns.zip(other.step_ns);
+        let faster = steps.is_some_and(|(one, other)| (one / other).ln().abs() > CLOCK_SPEED);
+        Some(!models && !others && !faster)
+    }
 }
 
 /// The method of a measurement.
@@ -76,9 +101,6 @@ pub struct Method {
     pub date: Option<String>,
     /// Further remarks.
     pub notes: Option<String>,
-    /// The times of a few loads at the beginning and at the end.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub references: Vec<Reference>,
     /// Requests of which something was left out when the time was over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmeasured: Vec<String>,
@@ -87,6 +109,20 @@ pub struct Method {
 }
 
 impl Method {
+    /// How the costs were measured: `handler times` or `saturated loops`, else `published`.
+    pub fn way(&self) -> &'static str {
+        let source = self.source.as_deref().unwrap_or_default();
+        let notes = self.notes.as_deref().unwrap_or_default();
+        match (
+            source.starts_with("x11prof"),
+            notes.contains("handler times"),
+        ) {
+            (false, _) => "published",
+            (true, true) => "handler times",
+            (true, false) => "saturated loops",
+        }
+    }
+
     /// True for a calibration that was made with `--quick`, by its notes.
     pub fn is_quick(&self) -> bool {
         let notes = self.notes.as_deref();
@@ -112,8 +148,6 @@ pub struct Measured {
 pub struct TransportCosts {
     /// A wakeup: the server was asleep, and goes back to sleep.
     pub wakeup: Measured,
-    /// The wakeup with server and client on different processors, if both were measured.
-    pub wakeup_other_cpu: Option<Measured>,
     /// Reading one byte of requests.
     pub byte_read: Measured,
     /// Making one reply and putting it into the client's output.
@@ -187,4 +221,7 @@ pub struct Point {
     pub per_second: Option<f64>,
     /// Half the width of the 95 % confidence interval, relative to the time.
     pub spread: Option<f64>,
+    /// The time of a request after different requests, divided by the time of a request after its like; `None` if not
+    /// measured. No estimate uses the ratio.
+    pub cold: Option<f64>,
 }

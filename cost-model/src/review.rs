@@ -1,6 +1,6 @@
 //! Remarks on a well-formed file for a careful reader.
 
-use crate::{Clock, Method, RequestCosts, ServerParameters, left_behind};
+use crate::{Clock, Method, RequestCosts, ServerParameters};
 
 /// A spread above this is worth a remark: the aim of a measurement is 0.03.
 const WIDE: f64 = 0.1;
@@ -51,9 +51,9 @@ pub fn review(parameters: &ServerParameters) -> Vec<String> {
     remarks
 }
 
-/// Limits of a calibration's figures: its lasting effects, the loads that it had no time for.
+/// Limits of a calibration's figures: the loads that it had no time for.
 pub fn review_method(method: &Method) -> Vec<String> {
-    let mut remarks = left_behind(&method.references);
+    let mut remarks = Vec::new();
     if let Some(first) = method.unmeasured.first() {
         remarks.push(format!(
             "time ran out before all of {} requests was measured, such as {first}: `calibrate \

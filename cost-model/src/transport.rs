@@ -8,7 +8,6 @@ use crate::{Clock, Cost, Deferred, Micros, ServerParameters, SleepPrices, Transp
 pub struct TransportPrices {
     clock: Option<Clock>,
     wakeup: Cost,
-    wakeup_other_cpu: Option<Cost>,
     byte_read: Cost,
     reply: Cost,
     byte_written: Cost,
@@ -30,7 +29,6 @@ impl TransportPrices {
             let clock = costs.clock(clock)?;
             let TransportCosts {
                 wakeup,
-                wakeup_other_cpu,
                 byte_read,
                 reply,
                 byte_written,
@@ -41,9 +39,6 @@ impl TransportPrices {
             Some(TransportPrices {
                 clock: Some(clock),
                 wakeup: wakeup.cost(clock)?,
-                wakeup_other_cpu: wakeup_other_cpu
-                    .as_ref()
-                    .and_then(|measured| measured.cost(clock)),
                 byte_read: byte_read.cost(clock)?,
                 reply: reply.cost(clock)?,
                 byte_written: byte_written
@@ -69,21 +64,9 @@ impl TransportPrices {
         self.clock
     }
 
-    /// The cost of a wakeup after a sleep of this length. The time is that of one processor; where two were
-    /// measured as well, the bounds hold both, for the scheduler decides.
+    /// The cost of a wakeup after a sleep of this length.
     pub fn wakeup(&self, slept: Micros) -> Cost {
-        let Cost { time, low, high } = self.sleep.wakeup(slept).unwrap_or(self.wakeup);
-        let other = self.wakeup_other_cpu.unwrap_or(self.wakeup);
-        Cost {
-            time,
-            low: Micros(low.0.min(other.low.0)),
-            high: Micros(high.0.max(other.high.0)),
-        }
-    }
-
-    /// The cost of a wakeup where client and server run on two processors, where that was measured.
-    pub fn wakeup_other_cpu(&self) -> Option<Cost> {
-        self.wakeup_other_cpu
+        self.sleep.wakeup(slept).unwrap_or(self.wakeup)
     }
 
     /// The costs after a sleep, beside the wakeup.
@@ -128,18 +111,11 @@ mod tests {
         let parameters = parameters(
             "[transport]\nwakeup = { cpu_us = 6, wall_us = 13 }\nbyte_read = { cpu_us = 0.5, wall_us = 1 }\n\
              reply = { cpu_us = 2, wall_us = 3 }\nbyte_written = { cpu_us = 0.25 }\n\
-             wakeup_other_cpu = { cpu_us = 22, spread = 0.5 }\nevent = { cpu_us = 4 }\n",
+             event = { cpu_us = 4 }\n",
         );
         let prices = TransportPrices::new(&parameters);
         assert!(prices.is_known());
-        assert_eq!(
-            prices.wakeup(Micros::ZERO),
-            Cost {
-                time: Micros(6.0),
-                low: Micros(6.0),
-                high: Micros(33.0)
-            }
-        );
+        assert_eq!(prices.wakeup(Micros::ZERO), Cost::exact(Micros(6.0)));
         assert_eq!(prices.byte_read().times(10.0).time, Micros(5.0));
         assert_eq!(prices.reply(32), Cost::exact(Micros(10.0)));
         assert_eq!(prices.event(), Cost::exact(Micros(4.0)));

@@ -35,17 +35,6 @@ pub(crate) fn validate(parameters: &ServerParameters) -> Result<(), Flaw> {
             message: "its name is empty".into(),
         });
     }
-    for reference in &parameters.method.references {
-        let times = [reference.start_us.0, reference.end_us.0];
-        if !times.into_iter().chain(reference.spread).all(is_amount) {
-            return Err(Flaw {
-                request: None,
-                point: None,
-                entry: "method".into(),
-                message: "references: a time or a spread is a number that is not negative".into(),
-            });
-        }
-    }
     if parameters
         .method
         .brought

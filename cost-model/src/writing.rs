@@ -112,14 +112,10 @@ kernel = "Linux 6.18"
 source = "x11prof calibrate 0.1.0"
 date = "2026-11-20"
 notes = "pinned"
-references = [
-    { load = "NoOperation", start_us = 0.008, end_us = 0.0081, spread = 0.02 },
-]
 brought = { from = "Intel Xeon", times = 1.25, low = 1, high = 1.5 }
 
 [transport]
 wakeup = { cpu_us = 6.5, wall_us = 13, spread = 0.02 }
-wakeup_other_cpu = { cpu_us = 22, wall_us = 51 }
 byte_read = { cpu_us = 0.0001 }
 reply = { cpu_us = 1 }
 byte_written = { cpu_us = 0.0002 }
@@ -128,7 +124,7 @@ after_sleep = [
     { asleep_us = 200, wakeup_us = 6.5, connection_us = 25, spread = 0.1 },
     { asleep_us = 10000, wakeup_us = 26, connection_us = 70 },
 ]
-deferred = { interval_us = 16667, update_us = 50, pixel_us = 0.02, same_us = 0.001, smooth_us = 0.05, first_us = 0, box_us = 18, spread = 0.1 }
+deferred = { interval_us = 16667, update_us = 50, pixel_us = 0.02, same_us = 0.001, smooth_us = 0.05, first_us = 0, spread = 0.1 }
 
 [[request]]
 name = "PolyLine"

@@ -28,7 +28,7 @@ mod sockets;
 
 pub use attach::{WATCHDOG, attach_watchdog, running_clients};
 pub use attach_cost::AttachCost;
-pub use capture::handler_times::become_timed;
+pub use capture::handler_times::{HandlerTimes, become_timed};
 pub use display::authority::Cookie;
 pub use display::display_name::{DisplayName, DisplayNameError, Endpoint};
 pub use display::link::{LinkError, link};

@@ -31,8 +31,8 @@ impl Changes {
         }
     }
 
-    /// The number of changed boxes and pixels. Forgets them.
-    fn take(&mut self) -> (u64, u64) {
+    /// The number of changed pixels. Forgets them.
+    fn take(&mut self) -> u64 {
         self.last = None;
         self.region.take()
     }
@@ -75,8 +75,7 @@ impl ScreenUpdates {
     pub(crate) fn made(&mut self, now: Micros) -> Option<Update> {
         let due = self.due.take_if(|due| *due <= now)?;
         self.last = Some(due);
-        let (boxes, pixels) = self.changes.take();
-        let cost = self.costs.cost(pixels, boxes);
+        let cost = self.costs.cost(self.changes.take());
         Some(Update { due, cost })
     }
 }
@@ -111,11 +110,11 @@ mod tests {
         changes.add(area(10, 10, 110, 60));
         changes.add(area(20, 20, 40, 40));
         changes.add(area(10, 10, 110, 60));
-        assert_eq!(changes.take(), (1, 100 * 50));
+        assert_eq!(changes.take(), 100 * 50);
         changes.add(area(0, 0, 1, 1));
         changes.add(area(9, 9, 10, 10));
         changes.add(area(65_000, 0, 65_535, 1));
-        assert_eq!(changes.take(), (3, 1 + 1 + 535));
+        assert_eq!(changes.take(), 1 + 1 + 535);
     }
 
     fn costs(interval: f64) -> Deferred {

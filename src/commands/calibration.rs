@@ -141,9 +141,13 @@ pub(super) fn with_known(
     let Some(mut known) = known else {
         return newer;
     };
-    let from = known.host.cpu_model.clone();
-    if let (Some(there), Some(here)) = (from, newer.host.cpu_model.clone())
-        && there != here
+    let models = known
+        .host
+        .cpu_model
+        .clone()
+        .zip(newer.host.cpu_model.clone());
+    if let Some((there, here)) = models
+        && known.host.is_same_machine(&newer.host) == Some(false)
     {
         match Brought::between(&known, &newer) {
             Some(by) => {

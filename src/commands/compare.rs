@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use x11prof_analyzer::{Blocking, Comparison, Profile, ProfileReport, Scales, TraceSummary};
-use x11prof_cost_model::Network;
+use x11prof_cost_model::{Brought, Network};
 use x11prof_views::comparison as views;
 
 use crate::args::{Compare, TableFormat};
 use crate::error::{CommandError, Outcome};
-use crate::input;
+use crate::input::{self, Prices};
 use crate::names;
 use crate::output::{emit_json, emit_text, page, refuse_input};
 use crate::pass::{Pass, Step};
@@ -43,21 +43,27 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
     let mut pass = Pass::open(path, arguments.operations.as_deref())?.take_together();
     let substitutions = input::substitutions(arguments.substitutions.as_deref())?;
     let span = arguments.span.find(path)?;
-    let mut profiles = Vec::with_capacity(arguments.params.len());
-    let mut elsewhere = Vec::with_capacity(arguments.params.len());
-    let mut carries = false;
-    for name in &arguments.params {
-        let prices = input::named_prices(name, path, arguments.no_rescale)?;
-        let profile = Profile::new(&prices.parameters, &substitutions, Blocking::default());
-        carries |= prices.parameters.transport.is_some();
-        elsewhere.push(prices.doubts(false));
-        profiles.push(profile.scaled(Scales::new(arguments.scale.iter().cloned())));
-    }
+    let named = |name: &String| input::named_prices(name, path, arguments.no_rescale);
+    let tables: Result<Vec<Prices>, CommandError> = arguments.params.iter().map(named).collect();
+    let mut tables = tables?;
+    let carries = tables
+        .iter()
+        .any(|prices| prices.parameters.transport.is_some());
     // The recorded server's measured times are carried to the servers with prices of processor time.
     let here = match carries {
         true => input::recorded_prices(path, arguments.no_rescale)?,
         false => None,
     };
+    if !arguments.no_rescale {
+        rescale(here.as_ref(), &mut tables);
+    }
+    let mut profiles = Vec::with_capacity(arguments.params.len());
+    let mut elsewhere = Vec::with_capacity(arguments.params.len());
+    for prices in &tables {
+        let profile = Profile::new(&prices.parameters, &substitutions, Blocking::default());
+        elsewhere.push(prices.doubts(false));
+        profiles.push(profile.scaled(Scales::new(arguments.scale.iter().cloned())));
+    }
     let here =
         here.map(|prices| Profile::new(&prices.parameters, &substitutions, Blocking::default()));
     let carries = here.is_some();
@@ -113,4 +119,32 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
             .map(|factor| factor.pattern.as_str()),
     )?;
     Ok(comparison)
+}
+
+/// Two calibrations are of different conditions if the requests that X.Org's servers handle by the same code differ by
+/// more than this factor.
+const SAME_CODE: f64 = 1.2;
+
+/// Rescales the tables to the conditions of the recorded server's table, or of the first: two calibrations of one
+/// machine may be of hours at which the machine was not equally fast.
+fn rescale(recorded: Option<&Prices>, tables: &mut [Prices]) {
+    let Some(reference) = recorded.or(tables.first()) else {
+        return;
+    };
+    let reference = reference.parameters.clone();
+    for table in tables {
+        let Some(by) = Brought::between_servers(&table.parameters, &reference) else {
+            continue;
+        };
+        if by.times.ln().abs() > SAME_CODE.ln() {
+            say!(
+                "{} was calibrated under other conditions than {}; rescaled {by}, from the requests that both \
+                 servers handle by the same code",
+                table.parameters.server.name,
+                reference.server.name
+            );
+            let host = table.parameters.host.clone();
+            table.parameters = std::mem::take(&mut table.parameters).brought(by, host);
+        }
+    }
 }

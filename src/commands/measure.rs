@@ -17,6 +17,7 @@ use super::calibration::{Calibration, with_known};
 use super::needed;
 use crate::args::Measure;
 use crate::error::{CommandError, Outcome};
+use crate::handler_times;
 use crate::machine::private;
 use crate::output::try_out;
 
@@ -30,7 +31,7 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
     // Kept until the end: it stops the server when it goes.
     let mut server = arguments
         .server
-        .map(PrivateServer::start_unseen)
+        .map(|kind| PrivateServer::start_unseen(kind, true))
         .transpose()
         .map_err(CommandError::failed)?;
     let target = target(arguments, server.as_ref())?;
@@ -44,6 +45,11 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     let plan = plan(arguments, file.known.as_ref(), wanted);
+    let handlers = match &mut server {
+        Some(server) => handler_times::of_private(server, &target),
+        None => handler_times::of_running(&target),
+    };
+    let handlers = handlers.map_err(CommandError::failed)?;
     if let (Some(server), Some(aside)) = (&server, plan.pin.and_then(|pin| pin.other)) {
         server.put_aside(aside).map_err(CommandError::failed)?;
     }
@@ -58,7 +64,7 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
         }
         None => Ok(()),
     };
-    let measured = measure(&target, &plan, &mut shown, &mut |progress| {
+    let measured = measure(&target, &plan, handlers, &mut shown, &mut |progress| {
         show(&bar, &progress);
         !stop.load(Ordering::Relaxed)
     });
@@ -105,6 +111,7 @@ fn plan(arguments: &Measure, known: Option<&ServerParameters>, needed: Vec<Opera
             Some(known) if arguments.resume => known.requests.clone(),
             _ => Vec::new(),
         },
+        timed: false,
         time_limit: arguments.time_limit.map(Duration::from_secs),
         pin: Pin::usual().filter(|_| !arguments.no_pin),
         // Nobody else uses a private server.
@@ -114,8 +121,8 @@ fn plan(arguments: &Measure, known: Option<&ServerParameters>, needed: Vec<Opera
 
 /// True if the file has the transport of its server on this machine.
 fn has_transport_here(known: &ServerParameters) -> bool {
-    let measured = known.host.cpu_model == this_machine().cpu_model;
-    measured && known.method.brought.is_none() && known.transport.is_some()
+    let measured = known.host.is_same_machine(&this_machine());
+    measured == Some(true) && known.method.brought.is_none() && known.transport.is_some()
 }
 
 fn target(arguments: &Measure, server: Option<&PrivateServer>) -> Result<Target, CommandError> {

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use x11prof_cost_model::{
-    Basis, CostTable, Difference, Doubt, Price, ServerParameters, Substitutions, built_in,
-    differences, review,
+    Basis, CostTable, Difference, Doubt, Price, ServerParameters, Substitutions, best_match,
+    built_in, differences, review,
 };
 use x11prof_session::Operation;
 use x11prof_xmeasure::this_machine;
@@ -53,34 +53,62 @@ pub(crate) fn run(arguments: &Params) -> Outcome {
     }
 }
 
+/// One line for each file, with whether a report made here uses it.
 fn list() -> Outcome {
-    let mut text = String::new();
-    let mut kept: Vec<_> = saved_parameters::all();
     let here = this_machine();
-    let is_here = |file: &ServerParameters| file.host.cpu_model == here.cpu_model;
-    kept.sort_by_key(|(_, file)| !is_here(file));
-    for (path, parameters) in kept {
-        let entries = parameters.requests.len();
-        let name = match is_here(&parameters) {
-            true => path.file_stem().unwrap_or_default().to_string_lossy(),
-            false => path.to_string_lossy(),
+    let mut files = Vec::new();
+    for (path, file) in saved_parameters::all() {
+        let name = match file.host.is_same_machine(&here) {
+            Some(true) => path.file_stem().unwrap_or_default().to_string_lossy(),
+            _ => path.to_string_lossy(),
         };
-        let machine = parameters.host.cpu_model.as_deref().unwrap_or("unknown");
-        let date = parameters.method.date.as_deref().unwrap_or("no date");
-        text.push_str(&format!(
-            "{name:<18} {entries:>4} entries  kept, {date}, {machine}\n"
-        ));
+        files.push((name.into_owned(), file));
     }
-    for known in built_in() {
-        let parameters = known.parameters().map_err(|error| {
-            CommandError::failed(format_args!("built-in parameters {}: {error}", known.name))
+    for shipped in built_in() {
+        let file = shipped.beginning().map_err(|error| {
+            CommandError::failed(format_args!(
+                "built-in parameters {}: {error}",
+                shipped.name
+            ))
         })?;
-        let source = parameters.method.source.unwrap_or_default();
-        let entries = parameters.requests.len();
-        text.push_str(&format!(
-            "{:<18} {entries:>4} entries  {source}\n",
-            known.name
-        ));
+        files.push((shipped.name.to_owned(), file));
+    }
+    let row = |[name, server, machine, date, method, used]: [&str; 6]| {
+        format!("{name:<16} {server:<20} {machine:<22} {date:<10} {method:<16} {used}\n")
+    };
+    let heading = [
+        "name",
+        "server",
+        "machine",
+        "date",
+        "calibrated by",
+        "used here",
+    ];
+    let mut text = row(heading);
+    for (name, file) in &files {
+        let known = files.iter().map(|(_, file)| file);
+        let best = best_match(known, &file.server, &here);
+        let is_best = best.is_some_and(|best| best.same_server && best.parameters == file);
+        let used = match file.host.is_same_machine(&here) {
+            Some(true) if is_best => "yes",
+            Some(false) if is_best => "rescaled",
+            _ => "no",
+        };
+        let server = &file.server;
+        let program = server.executable.as_deref().unwrap_or(&server.name);
+        let program = program.rsplit('/').next().unwrap_or(program);
+        let depth = server.depth.map(|depth| format!(", depth {depth}"));
+        let server = format!("{program}{}", depth.unwrap_or_default());
+        let machine = file.host.cpu_model.as_deref().unwrap_or("unknown");
+        let date = file.method.date.as_deref().unwrap_or("-");
+        text.push_str(&row([
+            name,
+            &server,
+            machine,
+            date,
+            file.method.way(),
+            used,
+        ]));
     }
     emit_text(None, &text)
 }

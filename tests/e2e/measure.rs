@@ -1,5 +1,9 @@
 //! `x11prof calibrate` and `x11prof params` against real servers.
 
+use std::path::Path;
+
+use x11prof_cost_model::ServerParameters;
+
 use crate::harness::{Place, Server, xterm_trace};
 
 /// The requests that are quickly measured.
@@ -54,6 +58,42 @@ fn a_server_without_fonts_is_measured_without_them() {
         "{text}"
     );
     assert!(text.contains("fontname = \"fixed\""), "{text}");
+}
+
+#[test]
+fn a_server_that_times_its_requests_is_calibrated_by_these_times() {
+    let place = Place::new();
+    let server = Server::timed(&place, Path::new(""));
+    let file = place.path("own.toml");
+    let file = file.to_string_lossy();
+    let display = ["-o", &file, "--display", &server.display];
+    place.ok(FEW.into_iter().chain(display));
+    let text = std::fs::read_to_string(&*file).expect("a file");
+    assert!(text.contains("handler times"), "{text}");
+    let parameters = ServerParameters::from_toml(&text).expect("parameters");
+    let fill = parameters
+        .requests
+        .iter()
+        .find(|entry| entry.name == "PolyFillRectangle");
+    let points = &fill.expect("an entry").points;
+    assert!(
+        points.len() > 2 && points.iter().any(|point| point.cold.is_some()),
+        "{points:?}"
+    );
+    // The timer runs again afterwards.
+    let words = [
+        "record",
+        "--display",
+        &server.display,
+        "-o",
+        "it.mcap",
+        "--",
+        "xset",
+        "q",
+    ];
+    place.ok(words);
+    let report = place.json(["report", "it.mcap", "--format", "json"]);
+    assert_eq!(report["server"]["basis"], "timed");
 }
 
 #[test]

@@ -9,13 +9,13 @@ use crate::error::MeasureError;
 use crate::plan::{Plan, Progress};
 use crate::probes::fonts::FontFilesProbe;
 use crate::probes::late_work;
-use crate::probes::references::References;
 use crate::probes::requests::{CHOOSING, MEASURING, RequestCostsProbe};
 use crate::probes::screen_updates::ScreenUpdates;
 use crate::probes::wakeups::Wakeups;
 use crate::probes::{Probe, Run};
 use crate::progress::Meter;
 use crate::sampling::batch::Batch;
+use crate::sampling::handlers::HandlerClock;
 use crate::sampling::live::LiveServer;
 use crate::server::client::Client;
 use crate::server::connection::RawConnection;
@@ -47,7 +47,8 @@ fn add<P: Probe + 'static>(
 }
 
 /// Measures the costs of requests on the server `target`, as `plan` says. Before each batch `progress` gets the share
-/// that is done. If it returns false, the result has the measurements so far. `shown` connects a viewer after all other
+/// that is done. If it returns false, the result has the measurements so far. `handlers` are the times of the server's
+/// handlers, if it has a timer. `shown` connects a viewer after all other
 /// measurements.
 ///
 /// # Errors
@@ -57,6 +58,7 @@ fn add<P: Probe + 'static>(
 pub fn measure(
     target: &Target,
     plan: &Plan,
+    handlers: Option<Box<dyn HandlerClock>>,
     shown: &mut dyn FnMut() -> io::Result<()>,
     progress: &mut dyn FnMut(Progress<'_>) -> bool,
 ) -> Result<ServerParameters, MeasureError> {
@@ -75,6 +77,7 @@ pub fn measure(
     };
     let plan = Plan {
         pin: plan.pin.filter(|_| pinned.is_some()),
+        timed: handlers.is_some(),
         ..plan.clone()
     };
     let mut client = Client::new(raw)?;
@@ -89,7 +92,7 @@ pub fn measure(
         segments,
         ..
     } = client;
-    let mut server = LiveServer::new(raw, window, plan.pin, target);
+    let mut server = LiveServer::new(raw, window, target, handlers)?;
     calibration.notes = notes;
     let mut run = Run {
         plan: calibration.within(&plan, start.elapsed()),
@@ -105,7 +108,6 @@ pub fn measure(
 
 /// A calibration.
 pub(crate) struct Calibration {
-    references: References,
     requests: RequestCostsProbe,
     others: Vec<Box<dyn Probe>>,
     /// Facts about the measurement for the user.
@@ -118,7 +120,6 @@ impl Calibration {
         Ok(Calibration {
             others: others(client, plan)?,
             requests: RequestCostsProbe::prepare(client, plan)?,
-            references: References::prepare(client, plan)?,
             notes: Vec::new(),
         })
     }
@@ -163,14 +164,12 @@ impl Calibration {
         if self.requests.is_empty(&run.plan) {
             return Err(nothing(&run.plan));
         }
-        let mut measured = self.passes(run);
+        let mut measured = self.requests.measure(run);
         self.notes.extend(self.requests.notes());
         parameters.method = identity::method(&run.plan, &self.notes);
         self.requests
             .fit(&run.plan, &mut run.tracker, &mut parameters);
-        self.references
-            .fit(&run.plan, &mut run.tracker, &mut parameters);
-        if measured.is_ok() {
+        if measured.is_ok() && !run.progress.is_stopped() {
             measured = self.after(run, &mut parameters);
         }
         match measured {
@@ -192,17 +191,7 @@ impl Calibration {
         for probe in &mut self.others {
             probe.begin(run)?;
         }
-        self.references.begin(run)?;
         self.requests.begin(run)
-    }
-
-    /// The passes over all requests, and the references after them.
-    fn passes(&mut self, run: &mut Run<'_>) -> io::Result<()> {
-        self.requests.measure(run)?;
-        match run.progress.is_stopped() {
-            true => Ok(()),
-            false => self.references.measure(run),
-        }
     }
 
     /// The measurements after the passes.

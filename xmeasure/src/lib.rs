@@ -1,16 +1,23 @@
 //! Calibration of a display server: measures the server's cost of each request, as `cost_model::ServerParameters`.
 //!
-//! The load is prepared as bytes beforehand and goes over a raw connection between two synchronisation points, so that
-//! the client's own time is not measured. The clock is the processor time of the server's process, or the wall where that
-//! cannot be read.
+//! The load is prepared as bytes beforehand and goes over a raw connection, so that the client's own time is not
+//! measured. If `x11prof` started the server, the server writes the time of each handler into shared memory, and the
+//! calibration reads a request's own time there. Else the clock is the processor time of the server's process over a
+//! stream of requests between two synchronisation points, or the wall where the processor time cannot be read.
 //!
 //! # What an entry means
 //!
-//! An entry is a request's cost **beyond its transport**. Of a batch of `n` requests
+//! An entry is a request's cost **beyond its transport**, whichever way it is measured. Of a batch of `n` requests
 //!
 //! ```text
 //! entry = (T(batch) − T(synchronisation)) / n
 //!         − bytes · byte_read − replies · reply − reply bytes · byte_written − events · event
+//! ```
+//!
+//! and of a handler's time `H`, where a NoOperation of as many bytes stands for the work outside of handlers,
+//!
+//! ```text
+//! entry = H − H(NoOperation) − its replies and events within H + entry(NoOperation of as many bytes)
 //! ```
 //!
 //! so an entry plus the transport that the analysis adds is the server's time. `reply` and `event` are the costs of one
@@ -30,7 +37,6 @@
 mod calibrate;
 mod error;
 mod fit;
-mod machine_speed;
 mod plan;
 mod probes;
 mod progress;
@@ -42,7 +48,7 @@ mod workloads;
 
 pub use calibrate::measure;
 pub use error::MeasureError;
-pub use machine_speed::probe;
 pub use plan::{Pin, Plan, Progress};
-pub use server::identity::{identify, this_machine};
+pub use sampling::handlers::HandlerClock;
+pub use server::identity::{identify, server_process, this_machine};
 pub use server::target::Target;

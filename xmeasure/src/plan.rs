@@ -6,15 +6,13 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 use x11prof_cost_model::RequestCosts;
 use x11prof_session::Operation;
 
-/// Half the width of the confidence interval, relative to the middle, that is aimed at.
-pub(crate) const AIM: f64 = 0.03;
 /// A spread that need not be improved on when a measurement is resumed.
 const ENOUGH: f64 = 0.1;
 
 /// The plan of a calibration.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Plan {
-    /// Fewer sizes, shorter batches, fewer passes: about half a minute.
+    /// Fewer sizes, shorter batches, fewer passes.
     pub quick: bool,
     /// Only these requests (and the transport costs); all where empty.
     pub only: Vec<String>,
@@ -32,8 +30,12 @@ pub struct Plan {
     /// Requests as well that a user of the display would notice: grabs, the focus, the pointer,
     /// the keyboard's map, the screen saver. They are undone afterwards.
     pub intrusive: bool,
-    /// The longest duration. Without a limit a whole run ends within nine minutes, a quick one within half a minute on
-    /// a quiet machine. Loads that are not measured often enough by then keep the spread that they have.
+    /// True if the server times its handlers: then each request's own time is read, and only the transport is measured
+    /// by saturating the server.
+    pub timed: bool,
+    /// The longest duration. Without a limit a whole run takes up to a minute and a quick one ten seconds, if the server
+    /// times its handlers; else up to four minutes and half a minute. Loads that are not measured often enough by then
+    /// keep the spread that they have.
     pub time_limit: Option<Duration>,
 }
 
@@ -43,7 +45,7 @@ pub struct Pin {
     /// The shared processor. The server's processor time is steadiest there, for the server always finds a full socket,
     /// still in the cache.
     pub both: usize,
-    /// A second processor, from where the cost of a wakeup is measured as well.
+    /// A second processor, for the server's helpers.
     pub other: Option<usize>,
 }
 
@@ -78,32 +80,31 @@ pub struct Progress<'a> {
 }
 
 impl Plan {
-    /// The least number of measurements of each load. Six is the least number of samples whose extremes bound a 95 %
-    /// confidence interval of the median.
-    pub(crate) fn least_passes(&self) -> usize {
-        6
-    }
-
-    /// The most passes. After the least number, only half of the loads are in each pass. A load whose interval is still
-    /// wide after the last pass keeps that interval.
-    pub(crate) fn last_pass(&self) -> usize {
-        if self.quick { self.least_passes() } else { 45 }
+    /// The number of measurements of each load.
+    pub(crate) fn passes(&self) -> usize {
+        if self.quick { 6 } else { 12 }
     }
 
     /// The longest duration of the sampling; the choice of sizes takes a sixth of it in addition.
     pub(crate) fn limit(&self) -> Duration {
-        let usual = Duration::from_secs(if self.quick { 23 } else { 450 });
+        let usual = Duration::from_secs(match (self.quick, self.timed) {
+            (true, true) => 6,
+            (true, false) => 23,
+            (false, true) => 36,
+            (false, false) => 180,
+        });
         match self.time_limit {
             Some(limit) => limit * 6 / 7,
             None => usual,
         }
     }
 
-    /// The longest duration of the choice of sizes. A quick run skips it and takes the initial sizes.
+    /// The longest duration of the choice of sizes. A quick run, and a server that does not time its handlers, have the
+    /// initial sizes.
     pub(crate) fn exploring(&self) -> Duration {
-        match self.quick {
-            true => Duration::ZERO,
-            false => self.limit() / 6,
+        match self.timed && !self.quick {
+            true => self.limit() / 6,
+            false => Duration::ZERO,
         }
     }
 

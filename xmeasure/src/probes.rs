@@ -3,7 +3,6 @@
 
 pub(crate) mod fonts;
 pub(crate) mod late_work;
-pub(crate) mod references;
 pub(crate) mod requests;
 pub(crate) mod screen_updates;
 pub(crate) mod wakeups;

@@ -3,6 +3,7 @@
 pub(crate) mod batch;
 mod busy_client;
 pub(crate) mod executor;
+pub(crate) mod handlers;
 pub(crate) mod job;
 pub(crate) mod live;
 pub(crate) mod reading;

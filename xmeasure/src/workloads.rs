@@ -10,14 +10,10 @@ mod areas;
 mod drawing;
 mod extensions;
 mod images;
-mod intrusive;
-mod properties;
-mod queries;
-mod resources;
 mod shapes;
 mod styles;
+mod table;
 mod text;
-mod window_requests;
 mod windows;
 
 use crate::error::MeasureError;
@@ -25,8 +21,6 @@ use crate::plan::Plan;
 use crate::server::client::{Client, SIDE};
 use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Phase, Sync, Workload};
-
-pub(crate) use self::areas::copy;
 
 /// The number of resources that a cycle makes before it frees them: as many as a program might have, for the length of
 /// the server's lists decides the cost of a search.
@@ -39,15 +33,10 @@ pub(crate) fn all(client: &mut Client, plan: &Plan) -> Result<Loads, MeasureErro
     areas::add(client, plan, &mut loads)?;
     text::add(client, plan, &mut loads)?;
     images::add(client, plan, &mut loads)?;
-    resources::add(client, &mut loads)?;
     windows::add(client, &mut loads)?;
-    window_requests::add(client, &mut loads);
-    properties::add(client, plan, &mut loads)?;
-    queries::add(client, &mut loads)?;
-    extensions::add(client, plan, &mut loads)?;
-    if plan.intrusive {
-        intrusive::add(client, &mut loads)?;
-    }
+    let mut known = table::variables(client, plan.intrusive);
+    extensions::add(client, plan, &mut loads, &mut known)?;
+    table::add(client, &mut loads, known)?;
     Ok(loads)
 }
 

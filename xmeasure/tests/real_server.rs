@@ -67,6 +67,7 @@ fn requested_operations_are_measured_on_the_servers_clock() {
     let parameters = measure(
         &Target::display(&server.display),
         &plan,
+        None,
         &mut || Ok(()),
         &mut |progress| {
             assert!((last..=1.0).contains(&progress.share), "{progress:?}");
@@ -119,7 +120,7 @@ fn requests_with_descriptors_are_measured() {
     let server = Xvfb::start();
     let names = ["MIT-SHM:AttachFd", "MIT-SHM:CreateSegment"];
     let target = Target::display(&server.display);
-    let parameters = measure(&target, &plan(&names), &mut || Ok(()), &mut |_| true).unwrap();
+    let parameters = measure(&target, &plan(&names), None, &mut || Ok(()), &mut |_| true).unwrap();
     for name in names {
         let mut requests = parameters.requests.iter();
         let costs = requests.find(|costs| costs.name == name).unwrap();
@@ -135,6 +136,7 @@ fn a_server_that_dies_leaves_what_was_measured() {
     let result = measure(
         &Target::display(display),
         &plan(&["NoOperation"]),
+        None,
         &mut || Ok(()),
         &mut |progress| {
             measured += usize::from(progress.phase == "measuring");
@@ -164,6 +166,7 @@ fn a_request_that_does_not_exist_is_named() {
     let error = measure(
         &Target::display(&server.display),
         &plan(&["PolyLion"]),
+        None,
         &mut || Ok(()),
         &mut |_| true,
     )

@@ -22,6 +22,7 @@ pub fn recorded_host(started: &Started) -> Host {
     Host {
         cpu_model: Some(started.cpu_model.clone()).filter(|model| !model.is_empty()),
         cpus: Some(started.cpus),
-        kernel: Some(started.kernel.clone()),
+        kernel: Some(started.kernel.clone()).filter(|kernel| !kernel.is_empty()),
+        ..Host::default()
     }
 }

@@ -15,12 +15,7 @@ pub(super) fn validate_transport(transport: &TransportCosts) -> Result<(), Strin
     validate_after("after_sleep", sleeps)?;
     if let Some(update) = transport.deferred {
         let times = [update.interval_us, update.update_us, update.pixel_us].map(Some);
-        let more = [
-            update.same_us,
-            update.smooth_us,
-            update.first_us,
-            update.box_us,
-        ];
+        let more = [update.same_us, update.smooth_us, update.first_us];
         let times = times.into_iter().chain(more).flatten().map(|time| time.0);
         if !times.chain(update.spread).all(is_amount) {
             return Err("deferred: a time or a spread is a number that is not negative".to_owned());

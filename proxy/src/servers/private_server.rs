@@ -115,12 +115,12 @@ impl PrivateServer {
         Ok(self)
     }
 
-    /// Starts a server that nobody looks at yet.
+    /// Starts a server without a viewer. The server times its handlers, if `timed` and if its kind can.
     ///
     /// # Errors
     /// Fails if the server's program is missing or does not become ready.
-    pub fn start_unseen(kind: ServerKind) -> Result<PrivateServer, ServerError> {
-        PrivateServer::launch_kind(kind, false)
+    pub fn start_unseen(kind: ServerKind, timed: bool) -> Result<PrivateServer, ServerError> {
+        PrivateServer::launch_kind(kind, timed)
     }
 
     fn launch_kind(kind: ServerKind, timed: bool) -> Result<PrivateServer, ServerError> {
@@ -224,7 +224,7 @@ impl PrivateServer {
 
     /// Begins to time the server's handlers, once the server has answered some requests. `None` where the server was
     /// not started for that, a reason for people where the handlers cannot be timed.
-    pub(crate) fn time_handlers(&mut self) -> Option<Result<HandlerTimes, String>> {
+    pub fn time_handlers(&mut self) -> Option<Result<HandlerTimes, String>> {
         Some(self.timer.take()?.and_then(|mut timer| {
             timer.begin()?;
             Ok(timer)

@@ -10,7 +10,7 @@ use std::io::BufReader;
 use std::path::Path;
 
 use x11prof_analyzer::{BasisOption, Blocking, Profile, profile_trace};
-use x11prof_cost_model::{Deferred, ServerParameters, Substitutions, built_in};
+use x11prof_cost_model::{ServerParameters, Substitutions, built_in};
 use x11prof_proxy::ServerKind;
 use x11prof_trace::Reader;
 
@@ -29,13 +29,6 @@ const KINDS: [(ServerKind, &str); 3] = [
 
 /// A term: what it is called, and what leaves it out.
 type Term = (&'static str, fn(&mut ServerParameters));
-
-fn deferred(parameters: &mut ServerParameters, change: fn(&mut Deferred)) {
-    let transport = parameters.transport.as_mut();
-    if let Some(costs) = transport.and_then(|transport| transport.deferred.as_mut()) {
-        change(costs);
-    }
-}
 
 const TERMS: &[Term] = &[
     ("(nothing left out)", |_| {}),
@@ -56,9 +49,6 @@ const TERMS: &[Term] = &[
     }),
     ("update: all of it", |params| {
         params.each_transport(|transport| transport.deferred = None)
-    }),
-    ("update: boxes", |params| {
-        deferred(params, |update| update.box_us = None)
     }),
 ];
 

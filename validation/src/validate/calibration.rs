@@ -10,7 +10,7 @@ use crate::bench::x_server::XServer;
 pub(super) fn calibrate(server: &XServer, plan: &Plan) -> Result<ServerParameters, String> {
     eprintln!("measuring {}", server.display());
     let target = Target::display(server.display());
-    measure(&target, plan, &mut || Ok(()), &mut |_| true).map_err(|error| error.to_string())
+    measure(&target, plan, None, &mut || Ok(()), &mut |_| true).map_err(|error| error.to_string())
 }
 
 /// The operation that `PolyText8 fontname=6x13` names.

@@ -77,6 +77,7 @@ fn points(samples: &[&Sample]) -> Vec<Point> {
                 wall_us,
                 per_second: None,
                 spread,
+                cold: sample.cold,
             });
         }
     }
@@ -174,6 +175,7 @@ mod tests {
                 half_width: Some(0.1),
             }),
             wall: None,
+            cold: None,
         }
     }
 

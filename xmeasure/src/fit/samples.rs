@@ -3,11 +3,13 @@
 use x11prof_cost_model::Clock;
 use x11prof_session::Operation;
 
+use crate::fit::handled::{HandlerTransport, of_kind};
 use crate::fit::transport::{BothClocks, Transport};
 use crate::sampling::job::Job;
 use crate::sampling::reading::Reading;
 use crate::sampling::readings::Readings;
-use crate::sampling::statistics::{Estimate, estimate};
+use crate::sampling::rounding::rounded;
+use crate::sampling::statistics::{Estimate, estimate, midmean, undisturbed};
 use crate::server::exchange::Answers;
 use crate::workloads::workload::Phase;
 
@@ -17,12 +19,45 @@ pub(crate) struct Sample {
     pub(crate) operation: Operation,
     pub(crate) cpu: Option<Estimate>,
     pub(crate) wall: Option<Estimate>,
+    /// The time after other loads, relative to that after its like.
+    pub(crate) cold: Option<f64>,
 }
 
 /// The samples of all phases that were measured and that an operation is known for.
 pub(crate) fn samples(readings: &Readings, transport: &BothClocks) -> Vec<Sample> {
+    let handlers = transport.cpu.as_ref();
+    let handlers = handlers.and_then(|cpu| HandlerTransport::new(readings, cpu));
     let jobs = readings.jobs();
-    jobs.flat_map(|job| samples_of(job, transport)).collect()
+    let of = |job| match &handlers {
+        Some(handlers) => handled(job, handlers),
+        None => samples_of(job, transport),
+    };
+    jobs.flat_map(of).collect()
+}
+
+/// The samples of a job whose handlers were timed.
+fn handled(job: &Job, transport: &HandlerTransport) -> Vec<Sample> {
+    let phases = job.load.phases.iter().zip(&job.operations);
+    let read = job.answers.iter().zip(&job.handled);
+    let mut samples = Vec::new();
+    for ((phase, kinds), (answers, passes)) in phases.zip(read) {
+        for (kind, operation) in kinds.iter().enumerate() {
+            let entry = |time: f64| transport.beyond_transport(time, phase, answers);
+            let times: Vec<f64> = of_kind(passes, kind).into_iter().map(entry).collect();
+            let Some(cpu) = undisturbed(&times) else {
+                continue;
+            };
+            let cold = midmean(passes.iter().map(|pass| entry(pass.cold)));
+            let cold = cold.filter(|_| kinds.len() == 1 && cpu.centre > 0.0);
+            samples.push(Sample {
+                operation: operation.clone(),
+                cpu: Some(cpu),
+                wall: None,
+                cold: cold.map(|cold| rounded((cold / cpu.centre).max(1.0), 2)),
+            });
+        }
+    }
+    samples
 }
 
 fn samples_of(job: &Job, transport: &BothClocks) -> Vec<Sample> {
@@ -44,6 +79,7 @@ fn samples_of(job: &Job, transport: &BothClocks) -> Vec<Sample> {
                 operation: operation.clone(),
                 cpu,
                 wall,
+                cold: None,
             }));
         }
     }

@@ -19,7 +19,6 @@ pub(crate) struct Figures {
     /// The time of a synchronisation with the wakeup before it; of a turn, the time beyond its request and its reply.
     pub(crate) sync: BySync<f64>,
     pub(crate) wakeup: f64,
-    pub(crate) wakeup_other: Option<f64>,
     pub(crate) byte_read: f64,
     pub(crate) byte_written: f64,
     pub(crate) reply: f64,
@@ -72,7 +71,6 @@ impl Figures {
             Some(reading.time(clock)? / reading.requests.max(1) as f64)
         };
         let SingleRequestPair { nothing, question } = &readings.alone;
-        let elsewhere = readings.alone_elsewhere.as_ref();
         let loads = &readings.transport;
         if clock == Clock::Cpu {
             // A question right after an answer costs less than one after a sleep: the difference is the wakeup's.
@@ -101,13 +99,7 @@ impl Figures {
             Clock::Cpu => (nothing, no_operation),
             Clock::Wall => (question, focus),
         };
-        let woken_elsewhere = elsewhere.map(|pair| match clock {
-            Clock::Cpu => &pair.nothing,
-            Clock::Wall => &pair.question,
-        });
         figures.wakeup = (alone(woken)? - among_many).max(0.0);
-        let other = woken_elsewhere.and_then(alone);
-        figures.wakeup_other = other.map(|other| (other - among_many).max(0.0));
         Some(figures)
     }
 }
@@ -197,7 +189,6 @@ impl BothClocks {
         };
         Some(TransportCosts {
             wakeup: both(|figures| Some(figures.wakeup))?,
-            wakeup_other_cpu: both(|figures| figures.wakeup_other),
             byte_read: both(|figures| Some(figures.byte_read))?,
             reply: both(|figures| Some(figures.reply))?,
             byte_written: both(|figures| Some(figures.byte_written)),

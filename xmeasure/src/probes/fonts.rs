@@ -27,6 +27,7 @@ use crate::server::wire;
 const NAMES: u16 = 2000;
 /// The longest duration of the probe.
 const LASTS: Duration = Duration::from_secs(6);
+const QUICK_LASTS: Duration = Duration::from_secs(1);
 /// The number of reads of each font; the first time the file may come from the disk.
 const TIMES: usize = 3;
 /// A font gets its own entry if it takes this many times as long as most fonts.
@@ -44,8 +45,9 @@ pub(crate) struct FontFilesProbe {
     /// A batch of as many requests that do nothing, of the same transport.
     nothing: Batch,
     nothing_times: Vec<f64>,
-    /// The number of reads of each font.
+    /// The number of reads of each font, and the longest time for all of them.
     times: usize,
+    limit: Duration,
 }
 
 struct Font {
@@ -113,6 +115,7 @@ impl Probe for FontFilesProbe {
             nothing: with_question(nothing),
             nothing_times: Vec::new(),
             times: if plan.quick { 1 } else { TIMES },
+            limit: if plan.quick { QUICK_LASTS } else { LASTS },
         })
     }
 
@@ -123,7 +126,7 @@ impl Probe for FontFilesProbe {
     fn lasts(&self) -> ProbeDuration {
         match self.fonts.is_empty() {
             true => ProbeDuration::default(),
-            false => ProbeDuration::once(LASTS),
+            false => ProbeDuration::once(self.limit),
         }
     }
 
@@ -133,7 +136,7 @@ impl Probe for FontFilesProbe {
         for _ in 0..self.times {
             for font in &mut self.fonts {
                 for reader in &mut font.readers {
-                    if run.server.elapsed().saturating_sub(start) > LASTS {
+                    if run.server.elapsed().saturating_sub(start) > self.limit {
                         return Ok(());
                     }
                     reader.times.extend(run.server.after(&[], &reader.batch)?);

@@ -41,8 +41,6 @@ pub(crate) struct RequestCostsProbe {
     lasts: ProbeDuration,
     transport: Option<TransportLoads<Workload>>,
     loads: Option<Loads>,
-    /// True if a sender can run on another processor than the server.
-    elsewhere: bool,
     readings: Option<Readings>,
 }
 
@@ -51,6 +49,7 @@ impl RequestCostsProbe {
     pub(crate) fn absent(&self) -> Vec<String> {
         let absent = self.loads.as_ref().map(|loads| loads.absent.clone());
         let mut absent = absent.unwrap_or_default();
+        absent.sort();
         absent.dedup();
         absent
     }
@@ -110,7 +109,6 @@ impl RequestCostsProbe {
         let mut explorer = Explorer {
             executor: &mut *run.server,
             describe: &mut |load| tracker.describe(load).into_iter().flatten().next(),
-            batch: plan.batch() / 4,
             until: start + lasts,
             step: &mut |name, now| progress.step(share(now.saturating_sub(start), lasts), name),
         };
@@ -152,7 +150,6 @@ impl Probe for RequestCostsProbe {
             },
             transport: Some(transport::loads(client)?),
             loads: Some(workloads::all(client, plan)?),
-            elsewhere: plan.pin.is_some_and(|pin| pin.other.is_some()),
             readings: None,
         })
     }
@@ -181,7 +178,7 @@ impl Probe for RequestCostsProbe {
         });
         let mut jobs = self.jobs(chosen, run);
         jobs.retain(|job| job.operations != transport.no_operation.operations);
-        self.readings = Some(Readings::new(transport, jobs, self.elsewhere));
+        self.readings = Some(Readings::new(transport, jobs));
         Ok(())
     }
 

@@ -48,8 +48,8 @@ const SLEEPS: [(Duration, usize); 7] = [
 const VOLLEY: u64 = 512;
 /// The number of requests of the batches whose replies and events are counted.
 const COUNTED: usize = 16;
-/// About how long a half of the passes takes.
-const HALF: Duration = Duration::from_millis(5500);
+/// About how long a pass takes.
+const PASS: Duration = Duration::from_millis(1800);
 
 /// The loads, and their times.
 pub(crate) struct Wakeups {
@@ -62,6 +62,8 @@ pub(crate) struct Wakeups {
     unwatched: Batch,
     notified: Batch,
     passes: Vec<Pass>,
+    /// The number of passes in each half.
+    half: usize,
 }
 
 impl Wakeups {
@@ -147,7 +149,7 @@ impl Probe for Wakeups {
         !plan.entries_only
     }
 
-    fn prepare(client: &mut Client, _: &Plan) -> Result<Wakeups, MeasureError> {
+    fn prepare(client: &mut Client, plan: &Plan) -> Result<Wakeups, MeasureError> {
         let property = client.atom("X11PROF_TRANSPORT")?;
         let change = |window| {
             let bytes = wire::core(ChangePropertyRequest {
@@ -171,6 +173,7 @@ impl Probe for Wakeups {
             unwatched,
             notified,
             passes: Vec::new(),
+            half: if plan.quick { 1 } else { LEAST / 2 },
         })
     }
 
@@ -180,18 +183,18 @@ impl Probe for Wakeups {
 
     fn lasts(&self) -> ProbeDuration {
         ProbeDuration {
-            begin: HALF,
-            measure: HALF,
+            begin: PASS * self.half as u32,
+            measure: PASS * self.half as u32,
         }
     }
 
     /// Measures the first half: the cost after a sleep changes from minute to minute.
     fn begin(&mut self, run: &mut Run<'_>) -> io::Result<()> {
-        self.passes(run.server, LEAST / 2)
+        self.passes(run.server, self.half)
     }
 
     fn measure(&mut self, run: &mut Run<'_>) -> io::Result<()> {
-        self.passes(run.server, LEAST)
+        self.passes(run.server, 2 * self.half)
     }
 
     fn fit(&self, _: &Plan, _: &mut Tracker, parameters: &mut ServerParameters) {

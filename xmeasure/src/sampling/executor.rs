@@ -4,7 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use crate::sampling::batch::Batch;
-use crate::sampling::reading::{Reading, SenderPlace};
+use crate::sampling::handlers::Handled;
+use crate::sampling::reading::Reading;
 use crate::server::exchange::Answers;
 use crate::workloads::workload::{Sync, Workload};
 
@@ -46,17 +47,21 @@ pub(crate) trait Executor {
         times: u64,
     ) -> io::Result<Vec<Reading>>;
 
+    /// Runs each phase of a load once, and returns its handler times; `None` if the server does not time its handlers,
+    /// or if their times did not arrive.
+    fn handled(
+        &mut self,
+        _workload: &Workload,
+        _answers: &[Answers],
+    ) -> io::Result<Option<Vec<Handled>>> {
+        Ok(None)
+    }
+
     /// Runs this many synchronisations and nothing else.
     fn synchronise(&mut self, sync: Sync, times: u64) -> io::Result<Reading>;
 
     /// A request `count` times, each time to a server that sleeps.
-    fn alone(
-        &mut self,
-        request: &[u8],
-        answered: bool,
-        count: u32,
-        place: SenderPlace,
-    ) -> io::Result<Reading>;
+    fn alone(&mut self, request: &[u8], answered: bool, count: u32) -> io::Result<Reading>;
 
     /// The processor time of a batch after a pause, in microseconds; `None` if it cannot be read.
     fn after(&mut self, pause: &[Pause], batch: &Batch) -> io::Result<Option<f64>>;

@@ -2,7 +2,9 @@
 
 use x11prof_session::Operation;
 
-use crate::sampling::reading::{Reading, SenderPlace};
+use crate::sampling::handlers::Handled;
+use crate::sampling::reading::Reading;
+use crate::sampling::statistics::undisturbed;
 use crate::server::exchange::Answers;
 use crate::workloads::workload::{Sync, Workload};
 
@@ -20,6 +22,8 @@ pub(crate) struct Job {
     pub(crate) refused: bool,
     /// The readings by phase, one in each pass.
     pub(crate) readings: Vec<Vec<Reading>>,
+    /// The handler times by phase, one in each pass; none if the server does not time its handlers.
+    pub(crate) handled: Vec<Vec<Handled>>,
     /// The number of the units' repetitions in a batch.
     pub(crate) times: u64,
 }
@@ -29,6 +33,7 @@ impl Job {
     pub(crate) fn new(load: Workload, operations: Vec<Vec<Operation>>) -> Job {
         Job {
             readings: vec![Vec::new(); load.phases.len()],
+            handled: vec![Vec::new(); load.phases.len()],
             load,
             operations,
             always: false,
@@ -55,6 +60,14 @@ impl Job {
     /// True once the job has a reading.
     pub(crate) fn is_read(&self) -> bool {
         self.readings.iter().any(|phase| !phase.is_empty())
+            || self.handled.iter().any(|phase| !phase.is_empty())
+    }
+
+    /// The warm handler time of the only kind of request in the first phase, over all passes.
+    pub(crate) fn handler_time(&self) -> Option<f64> {
+        let passes = self.handled.first()?.iter();
+        let times = passes.filter_map(|handled| handled.warm.first().copied());
+        Some(undisturbed(&times.collect::<Vec<_>>())?.centre)
     }
 
     /// The readings of a load of one phase.
@@ -74,17 +87,15 @@ pub(crate) struct SingleRequest {
     pub(crate) request: Vec<u8>,
     /// The request has a reply.
     pub(crate) answered: bool,
-    pub(crate) place: SenderPlace,
     /// The readings, one in each pass.
     pub(crate) readings: Vec<Reading>,
 }
 
 impl SingleRequest {
-    pub(crate) fn new(request: Vec<u8>, answered: bool, place: SenderPlace) -> SingleRequest {
+    pub(crate) fn new(request: Vec<u8>, answered: bool) -> SingleRequest {
         SingleRequest {
             request,
             answered,
-            place,
             readings: Vec::new(),
         }
     }

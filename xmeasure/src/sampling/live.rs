@@ -7,36 +7,39 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use x11prof_trace::HandlerTime;
 use x11rb_protocol::protocol::xproto::{GetImageRequest, GetInputFocusRequest, ImageFormat};
 
 use crate::error::MeasureError;
-use crate::plan::Pin;
 use crate::sampling::batch::Batch;
 use crate::sampling::busy_client::BusyClient;
 use crate::sampling::executor::{Executor, Pause};
-use crate::sampling::reading::{Reading, SenderPlace};
+use crate::sampling::handlers::{self, Handled, HandlerClock};
+use crate::sampling::reading::Reading;
 use crate::server::clock::ProcessClock;
 use crate::server::connection::RawConnection;
 use crate::server::exchange::{Answers, Load, Until};
-use crate::server::process::Pinned;
 use crate::server::target::Target;
 use crate::server::wire;
 use crate::workloads::workload::{Phase, Sync, Workload};
 
 /// The pause between requests sent alone, in which the server falls asleep.
 const PAUSE: Duration = Duration::from_micros(200);
+/// The longest wait for the times of handlers that are done.
+const SETTLE: Duration = Duration::from_millis(50);
+/// The number of requests in one reading of handlers, if each waits for its reply.
+const HANDLED_TURNS: usize = 16;
 
 /// A server, the connection to it, and its clocks.
 pub(crate) struct LiveServer {
     raw: RawConnection,
     clock: Option<ProcessClock>,
-    /// The clock of this process.
-    own: Option<ProcessClock>,
     /// The time for which the server may work on its drawing after it fell asleep.
     lingers: Duration,
     read_back: Vec<u8>,
     round_trip: Vec<u8>,
-    pin: Option<Pin>,
+    /// The times of the server's handlers; paused unless they are being read.
+    handlers: Option<Box<dyn HandlerClock>>,
     /// The client that works in the pauses.
     busy: BusyClient,
     target: Target,
@@ -48,9 +51,9 @@ impl LiveServer {
     pub(crate) fn new(
         raw: RawConnection,
         window: u32,
-        pin: Option<Pin>,
         target: &Target,
-    ) -> LiveServer {
+        handlers: Option<Box<dyn HandlerClock>>,
+    ) -> io::Result<LiveServer> {
         let read_back = wire::core(GetImageRequest {
             format: ImageFormat::Z_PIXMAP,
             drawable: window,
@@ -60,9 +63,8 @@ impl LiveServer {
             height: 1,
             plane_mask: !0,
         });
-        LiveServer {
+        let mut server = LiveServer {
             clock: raw.pid.and_then(ProcessClock::of),
-            own: ProcessClock::of(std::process::id().cast_signed()),
             lingers: Duration::ZERO,
             busy: BusyClient::new(),
             target: target.clone(),
@@ -70,22 +72,65 @@ impl LiveServer {
             raw,
             read_back,
             round_trip: wire::core(GetInputFocusRequest),
-            pin,
-        }
+            handlers,
+        };
+        server.pause_handlers(true)?;
+        Ok(server)
     }
 
-    /// Moves the sender, where both processes are pinned and there is a place to move to.
-    fn move_to(&mut self, place: SenderPlace) -> io::Result<()> {
-        match (self.pin, place) {
-            (Some(pin), SenderPlace::Usual) => Pinned::move_sender(pin.both),
-            (
-                Some(Pin {
-                    other: Some(other), ..
-                }),
-                SenderPlace::Other,
-            ) => Pinned::move_sender(other),
-            _ => Ok(()),
+    fn pause_handlers(&mut self, paused: bool) -> io::Result<()> {
+        let handlers = self.handlers.as_mut();
+        handlers.map_or(Ok(()), |handlers| handlers.pause(paused))
+    }
+
+    fn drain(&mut self, times: &mut Vec<HandlerTime>) -> io::Result<()> {
+        let handlers = self.handlers.as_mut();
+        handlers.map_or(Ok(()), |handlers| handlers.drain(times))
+    }
+
+    /// The handler times of one unit of a phase, or of some requests that each wait for their reply.
+    fn handled_phase(&mut self, phase: &Phase, answers: &Answers) -> io::Result<Option<Handled>> {
+        let mut times = Vec::new();
+        self.drain(&mut times)?;
+        times.clear();
+        let before = self.processor_time();
+        let first = self.raw.last_sequence().wrapping_add(1);
+        let (load, answered) = (phase.load(1), answers.answered());
+        let repeated = match phase.sync {
+            Sync::Turns => HANDLED_TURNS,
+            Sync::ReadBack | Sync::RoundTrip => 1,
+        };
+        for _ in 1..repeated {
+            self.raw.exchange(&load, Until::Answered(answered))?;
         }
+        let tail = self.sync(phase.sync);
+        let last = Load {
+            tail: &tail,
+            requests: load.requests + 1,
+            ..load
+        };
+        self.raw.exchange(&last, Until::Answered(answered + 1))?;
+        let requests = repeated * load.requests as usize;
+        let cpu = self.since(before, Duration::ZERO).cpu;
+        let (client, last) = (self.raw.client(), self.raw.last_sequence());
+        let start = Instant::now();
+        while !handlers::contains(&times, client, last) {
+            if start.elapsed() > SETTLE {
+                return Ok(None);
+            }
+            self.drain(&mut times)?;
+        }
+        let each = handlers::by_request(&times, client, first, requests);
+        let mut handled = Handled::new(&each, phase.kinds.max(1) as usize);
+        // The server's processor time is that of its handlers and of some more. An interrupted handler took longer.
+        if let (Some(cpu), Some(handled), 1) = (cpu, &mut handled, phase.kinds) {
+            let most = cpu / requests.max(1) as f64;
+            handled
+                .warm
+                .iter_mut()
+                .for_each(|warm| *warm = warm.min(most));
+        }
+        Ok(handled)
     }
 
     fn sync(&self, sync: Sync) -> Vec<u8> {
@@ -109,18 +154,14 @@ impl LiveServer {
             ..load
         };
         let before = self.processor_time();
-        let own = self.own.and_then(ProcessClock::now);
         let start = Instant::now();
         let answers = self.raw.exchange(&load, until)?;
         let wall = start.elapsed();
-        let own = own.zip(self.own.and_then(ProcessClock::now));
-        let own = own.map(|(before, after)| after.saturating_sub(before));
         if sync == Sync::ReadBack && !self.lingers.is_zero() {
             self.wait_for_sleep();
             thread::sleep(self.lingers);
         }
         let mut reading = self.since(before, wall);
-        reading.lost = LiveServer::lost(wall, reading.cpu, own);
         (reading.requests, reading.syncs) = (requests, 1);
         Ok((reading, answers))
     }
@@ -176,6 +217,13 @@ impl LiveServer {
     }
 }
 
+impl Drop for LiveServer {
+    fn drop(&mut self) {
+        // A server that has gone has no timer to resume.
+        let _ = self.pause_handlers(false);
+    }
+}
+
 impl Executor for LiveServer {
     fn elapsed(&self) -> Duration {
         self.start.elapsed()
@@ -215,6 +263,23 @@ impl Executor for LiveServer {
             return Ok(vec![self.phase(phase, answers, times)?]);
         }
         self.cycles(workload, answers, times)
+    }
+
+    fn handled(
+        &mut self,
+        workload: &Workload,
+        answers: &[Answers],
+    ) -> io::Result<Option<Vec<Handled>>> {
+        if self.handlers.is_none() {
+            return Ok(None);
+        }
+        self.set_the_scene(workload)?;
+        self.pause_handlers(false)?;
+        let phases = workload.phases.iter().zip(answers);
+        let handled = phases.map(|(phase, answers)| self.handled_phase(phase, answers));
+        let handled: io::Result<Option<Vec<Handled>>> = handled.collect();
+        self.pause_handlers(true)?;
+        handled
     }
 
     fn synchronise(&mut self, sync: Sync, times: u64) -> io::Result<Reading> {
@@ -269,14 +334,7 @@ impl Executor for LiveServer {
         self.watch_after_answers(drawing)
     }
 
-    fn alone(
-        &mut self,
-        request: &[u8],
-        answered: bool,
-        count: u32,
-        place: SenderPlace,
-    ) -> io::Result<Reading> {
-        self.move_to(place)?;
+    fn alone(&mut self, request: &[u8], answered: bool, count: u32) -> io::Result<Reading> {
         let load = Load::once(request, 1);
         let until = if answered {
             Until::LastAnswered
@@ -294,7 +352,6 @@ impl Executor for LiveServer {
         thread::sleep(PAUSE);
         let mut reading = self.since(before, wall);
         reading.requests = u64::from(count);
-        self.move_to(SenderPlace::Usual)?;
         // Events that have come are taken in before anything else is measured.
         self.timed(Load::default(), Sync::RoundTrip, Until::LastAnswered)?;
         Ok(reading)

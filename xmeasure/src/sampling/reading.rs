@@ -1,4 +1,4 @@
-//! The clocks' figures for a batch, and its sender's processor.
+//! The clocks' figures for a batch.
 
 use x11prof_cost_model::Clock;
 
@@ -15,8 +15,6 @@ pub(crate) struct Reading {
     pub(crate) syncs: u64,
     /// The number of the server's sleeps, if known.
     pub(crate) sleeps: Option<u64>,
-    /// The part of the wall time, in microseconds, in which somebody else had the processor.
-    pub(crate) lost: f64,
 }
 
 impl Reading {
@@ -27,12 +25,6 @@ impl Reading {
         self.requests += other.requests;
         self.syncs += other.syncs;
         self.sleeps = self.sleeps.zip(other.sleeps).map(|(a, b)| a + b);
-        self.lost += other.lost;
-    }
-
-    /// The share of the wall time that the server lost.
-    pub(crate) fn loss(&self) -> f64 {
-        self.lost / self.wall.max(f64::MIN_POSITIVE)
     }
 
     /// The time on `clock`, if it counts: the wall counts where the server's processor time cannot be read.
@@ -42,13 +34,4 @@ impl Reading {
             Clock::Wall => self.cpu.is_none().then_some(self.wall),
         }
     }
-}
-
-/// The sender's processor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum SenderPlace {
-    /// The processor chosen for all batches.
-    Usual,
-    /// A processor that is not the server's.
-    Other,
 }

@@ -1,7 +1,7 @@
 //! The loads of a calibration's passes, with the readings of them.
 
 use crate::sampling::job::{BySync, Job, SingleRequest};
-use crate::sampling::reading::{Reading, SenderPlace};
+use crate::sampling::reading::Reading;
 use crate::server::wire;
 use crate::workloads::transport::TransportLoads;
 
@@ -13,12 +13,11 @@ pub(crate) struct SingleRequestPair {
 }
 
 impl SingleRequestPair {
-    /// NoOperation and GetInputFocus, sent from there.
-    fn new(place: SenderPlace) -> SingleRequestPair {
-        let question = wire::input_focus();
+    /// NoOperation and GetInputFocus.
+    fn new() -> SingleRequestPair {
         SingleRequestPair {
-            nothing: SingleRequest::new(wire::no_operation(1), false, place),
-            question: SingleRequest::new(question, true, place),
+            nothing: SingleRequest::new(wire::no_operation(1), false),
+            question: SingleRequest::new(wire::input_focus(), true),
         }
     }
 }
@@ -28,9 +27,7 @@ impl SingleRequestPair {
 pub(crate) struct Readings {
     /// The readings by kind, one in each pass.
     pub(crate) syncs: BySync<Vec<Reading>>,
-    /// Alone from the usual place, and from the other one where there is one.
     pub(crate) alone: SingleRequestPair,
-    pub(crate) alone_elsewhere: Option<SingleRequestPair>,
     pub(crate) transport: TransportLoads<Job>,
     pub(crate) requests: Vec<Job>,
     /// The reason for an end before every load had been measured often enough.
@@ -47,16 +44,11 @@ pub(crate) enum StoppedBy {
 }
 
 impl Readings {
-    /// Loads without readings; `elsewhere` where the sender can be put on another processor.
-    pub(crate) fn new(
-        transport: TransportLoads<Job>,
-        requests: Vec<Job>,
-        elsewhere: bool,
-    ) -> Readings {
+    /// Loads without readings.
+    pub(crate) fn new(transport: TransportLoads<Job>, requests: Vec<Job>) -> Readings {
         Readings {
             syncs: BySync::default(),
-            alone: SingleRequestPair::new(SenderPlace::Usual),
-            alone_elsewhere: elsewhere.then(|| SingleRequestPair::new(SenderPlace::Other)),
+            alone: SingleRequestPair::new(),
             transport,
             requests,
             cut: None,

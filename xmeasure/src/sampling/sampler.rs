@@ -3,14 +3,10 @@
 use std::io;
 use std::time::Duration;
 
-use x11prof_cost_model::Clock;
-
-use crate::plan::{AIM, Plan};
+use crate::plan::Plan;
 use crate::sampling::executor::Executor;
-use crate::sampling::job::{Job, SingleRequest};
-use crate::sampling::reading::Reading;
+use crate::sampling::job::Job;
 use crate::sampling::readings::{Readings, StoppedBy};
-use crate::sampling::statistics::{LEAST, estimate};
 use crate::server::exchange::Answers;
 use crate::workloads::workload::{Sync, Workload};
 
@@ -22,9 +18,6 @@ const TURNS: u64 = 512;
 /// The most requests, and the most bytes, of a batch.
 const BATCH_REQUESTS: u64 = 8_000_000;
 const BATCH_BYTES: u64 = 1 << 28;
-
-/// A batch was interrupted, and is run again, if it loses this much more of its time than its load usually does.
-const INTERRUPTED: f64 = 0.03;
 
 /// The factor of the length of batches for transport costs.
 const LONGER: u32 = 3;
@@ -42,12 +35,9 @@ pub(crate) struct Step {
     pub(crate) to_do: usize,
 }
 
-/// Measures all loads of `readings`: the transport's in every pass, the others until their figures are certain enough.
-/// Before each batch `step` gets the state, and returns false to stop. On an error `readings` holds the readings so
-/// far.
-///
-/// Each pass covers all loads, so that a drift of the machine changes all alike; every second pass goes backwards. A
-/// batch that was interrupted is run again at once, and the one that lost less counts.
+/// Measures all loads of `readings` in passes: a drift of the machine changes all alike, and every second pass goes
+/// backwards. Before each batch `step` gets the state, and returns false to stop. On an error `readings` holds the
+/// readings so far.
 pub(crate) fn sample(
     executor: &mut dyn Executor,
     readings: &mut Readings,
@@ -56,72 +46,54 @@ pub(crate) fn sample(
 ) -> io::Result<()> {
     let start = executor.elapsed();
     let mut done = 0;
-    for pass in 0..plan.last_pass() {
-        let Readings {
-            syncs,
-            alone,
-            alone_elsewhere,
-            transport,
-            requests,
-            cut,
-        } = readings;
-        let mut jobs: Vec<&mut Job> = transport.all_mut();
-        jobs.extend(requests);
-        let mut order = order(&jobs, pass, plan);
-        if pass >= plan.least_passes() && order.iter().all(|&at| jobs[at].always) {
-            return Ok(());
-        }
+    for pass in 0..plan.passes() {
+        transport(executor, readings, plan)?;
+        let mut jobs: Vec<&mut Job> = readings.transport.all_mut();
+        jobs.extend(&mut readings.requests);
+        jobs.retain(|job| !job.refused);
         if pass % 2 == 1 {
-            order.reverse();
+            jobs.reverse();
         }
-        for sync in Sync::ALL {
-            let times = match sync {
-                Sync::Turns => TURNS,
-                Sync::ReadBack | Sync::RoundTrip => SYNCHRONISATIONS,
-            };
-            syncs.of_mut(sync).push(executor.synchronise(sync, times)?);
-        }
-        for pair in [Some(alone), alone_elsewhere.as_mut()]
-            .into_iter()
-            .flatten()
-        {
-            for alone in [&mut pair.nothing, &mut pair.question] {
-                let count = plan.lone_requests();
-                let SingleRequest {
-                    request,
-                    answered,
-                    place,
-                    readings,
-                } = alone;
-                readings.push(executor.alone(request, *answered, count, *place)?);
-            }
-        }
-        let passes_left = plan.least_passes().saturating_sub(pass + 1);
-        for (position, &at) in order.iter().enumerate() {
-            let to_do = order.len() - position + passes_left * jobs.len();
-            let Some(job) = jobs.get_mut(at) else {
-                continue;
-            };
-            let request = job.name();
+        let passes_left = plan.passes() - pass;
+        let all = jobs.len();
+        for (position, job) in jobs.into_iter().enumerate() {
             let here = Step {
-                request,
+                request: job.name(),
                 done,
-                to_do,
+                to_do: passes_left * all - position,
             };
             if !step(here, executor.elapsed()) {
-                *cut = Some(StoppedBy::Stopped);
+                readings.cut = Some(StoppedBy::Stopped);
                 return Ok(());
             }
             if executor.elapsed().saturating_sub(start) > plan.limit() {
-                *cut = Some(StoppedBy::Time);
+                readings.cut = Some(StoppedBy::Time);
                 return Ok(());
             }
             done += 1;
             if pass == 0 {
                 rehearse(executor, job, plan)?;
             }
-            read(executor, job)?;
+            read(executor, job, plan)?;
         }
+    }
+    Ok(())
+}
+
+/// One pass over the synchronisations and the requests sent alone.
+fn transport(executor: &mut dyn Executor, readings: &mut Readings, plan: &Plan) -> io::Result<()> {
+    for sync in Sync::ALL {
+        let times = match sync {
+            Sync::Turns => TURNS,
+            Sync::ReadBack | Sync::RoundTrip => SYNCHRONISATIONS,
+        };
+        let reading = executor.synchronise(sync, times)?;
+        readings.syncs.of_mut(sync).push(reading);
+    }
+    for alone in [&mut readings.alone.nothing, &mut readings.alone.question] {
+        let count = plan.lone_requests();
+        let reading = executor.alone(&alone.request, alone.answered, count)?;
+        alone.readings.push(reading);
     }
     Ok(())
 }
@@ -134,6 +106,10 @@ fn rehearse(executor: &mut dyn Executor, job: &mut Job, plan: &Plan) -> io::Resu
         job.refused = true;
         return Ok(());
     }
+    if plan.timed && !job.always {
+        job.times = 1;
+        return Ok(());
+    }
     // Figures that are subtracted from all others must be certain.
     let least = plan.batch() * if job.always { LONGER } else { 1 };
     job.times = repetitions(executor, &job.load, &job.answers, least)?;
@@ -141,85 +117,28 @@ fn rehearse(executor: &mut dyn Executor, job: &mut Job, plan: &Plan) -> io::Resu
 }
 
 /// Reads a load once more.
-fn read(executor: &mut dyn Executor, job: &mut Job) -> io::Result<()> {
+fn read(executor: &mut dyn Executor, job: &mut Job, plan: &Plan) -> io::Result<()> {
     if job.times == 0 {
         return Ok(());
     }
-    let mut taken = executor.run(&job.load, &job.answers, job.times)?;
-    if is_interrupted(&taken, &job.readings) {
-        let again = executor.run(&job.load, &job.answers, job.times)?;
-        if loss(&again) < loss(&taken) {
-            taken = again;
+    if plan.timed {
+        let handled = executor.handled(&job.load, &job.answers)?;
+        for (all, handled) in job.handled.iter_mut().zip(handled.unwrap_or_default()) {
+            all.push(handled);
+        }
+        if !job.always {
+            return Ok(());
         }
     }
+    let taken = executor.run(&job.load, &job.answers, job.times)?;
     for (readings, reading) in job.readings.iter_mut().zip(taken) {
         readings.push(reading);
     }
     Ok(())
 }
 
-/// The greatest share of their time that the phases of a load lost.
-fn loss(phases: &[Reading]) -> f64 {
-    phases.iter().map(Reading::loss).fold(0.0, f64::max)
-}
-
-/// True where somebody else had the processor for more of the time than `before`. In the first pass nothing is usual
-/// yet.
-fn is_interrupted(taken: &[Reading], before: &[Vec<Reading>]) -> bool {
-    taken.iter().zip(before).any(|(taken, before)| {
-        let usual = estimate(&before.iter().map(Reading::loss).collect::<Vec<_>>());
-        usual.is_some_and(|usual| taken.loss() > usual.centre + INTERRUPTED)
-    })
-}
-
-/// The loads of a pass, by their places in `jobs`: all uncertain ones, and those that are in every pass. Once each has
-/// had its least passes, each pass takes the half with the widest intervals at that time.
-fn order(jobs: &[&mut Job], pass: usize, plan: &Plan) -> Vec<usize> {
-    let (always, others): (Vec<_>, Vec<_>) =
-        jobs.iter().enumerate().partition(|(_, job)| job.always);
-    let unsure = others.into_iter().filter_map(|(at, job)| {
-        let spread = spread(job);
-        (spread > AIM).then_some((at, spread))
-    });
-    let mut unsure: Vec<(usize, f64)> = unsure.collect();
-    if pass >= plan.least_passes() {
-        unsure.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-        unsure.truncate(unsure.len().div_ceil(2));
-        unsure.sort_by_key(|(at, _)| *at);
-    }
-    let always = always.into_iter().map(|(at, _)| at);
-    always.chain(unsure.into_iter().map(|(at, _)| at)).collect()
-}
-
-/// The widest confidence interval of a load's phases, relative to the centre: 0 for a refused load, which need not be
-/// measured again, infinite if there is none yet.
-fn spread(job: &Job) -> f64 {
-    if job.refused {
-        return 0.0;
-    }
-    let of_phase = |readings: &Vec<Reading>| {
-        let each = |clock| -> Vec<f64> {
-            let times = readings
-                .iter()
-                .filter_map(|reading| Some(reading.time(clock)? / reading.requests.max(1) as f64));
-            times.collect()
-        };
-        let cpu = each(Clock::Cpu);
-        let each = if cpu.is_empty() {
-            each(Clock::Wall)
-        } else {
-            cpu
-        };
-        let spread = estimate(&each).and_then(|estimate| estimate.spread());
-        spread
-            .filter(|_| each.len() >= LEAST)
-            .unwrap_or(f64::INFINITY)
-    };
-    job.readings.iter().map(of_phase).fold(0.0, f64::max)
-}
-
 /// The repetitions of a load that make its batch take `least`.
-pub(crate) fn repetitions(
+fn repetitions(
     executor: &mut dyn Executor,
     load: &Workload,
     answers: &[Answers],

@@ -183,17 +183,18 @@ impl Client {
         request: R,
         major: Major,
     ) -> Result<Option<R::Reply>, MeasureError> {
-        self.send_bytes(&major.bytes(request))?;
+        let reply = self.ask_bytes(&major.bytes(request))?;
+        Ok(reply.and_then(|reply| Some(R::Reply::try_parse(&reply).ok()?.0)))
+    }
+
+    /// Sends a request's bytes and returns the reply's; `None` if the server answered with an error.
+    pub(crate) fn ask_bytes(&mut self, bytes: &[u8]) -> Result<Option<Vec<u8>>, MeasureError> {
+        self.send_bytes(bytes)?;
         loop {
             let message = self.raw.next_message()?;
             self.tracker.received(&message);
             if self.raw.answers_last(&message) {
-                let reply = message.first() == Some(&1);
-                return Ok(if reply {
-                    R::Reply::try_parse(&message).ok().map(|(r, _)| r)
-                } else {
-                    None
-                });
+                return Ok((message.first() == Some(&1)).then_some(message));
             }
         }
     }
@@ -230,26 +231,6 @@ impl Client {
         self.segments.push(segment);
     }
 
-    /// A new mapped window in the arena.
-    pub(crate) fn small_window(&mut self) -> Result<Window, MeasureError> {
-        let wid = self.id();
-        self.send(CreateWindowRequest {
-            wid,
-            parent: self.arena,
-            x: ARENA.cast_signed(),
-            y: ARENA.cast_signed(),
-            width: SMALL,
-            height: SMALL,
-            class: WindowClass::INPUT_OUTPUT,
-            value_list: std::borrow::Cow::Owned(
-                xproto::CreateWindowAux::new().background_pixel(self.screen.white_pixel),
-            ),
-            ..CreateWindowRequest::default()
-        })?;
-        self.send(MapWindowRequest { window: wid })?;
-        Ok(wid)
-    }
-
     /// The major opcode of an extension; `None` if the server lacks it.
     pub(crate) fn extension(&mut self, name: &'static str) -> Result<Option<Major>, MeasureError> {
         let request = QueryExtensionRequest {
@@ -274,18 +255,6 @@ impl Client {
             name: name.as_bytes().into(),
         };
         Ok(self.ask(request)?.map_or(0, |reply| reply.atom))
-    }
-
-    /// A new colour in the default colormap; the white pixel where there is none left.
-    pub(crate) fn colour(&mut self, red: u16, green: u16, blue: u16) -> Result<u32, MeasureError> {
-        let cmap = self.screen.default_colormap;
-        let reply = self.ask(xproto::AllocColorRequest {
-            cmap,
-            red,
-            green,
-            blue,
-        })?;
-        Ok(reply.map_or(self.screen.white_pixel, |reply| reply.pixel))
     }
 
     /// A new square pixmap.

@@ -86,8 +86,15 @@ impl RawConnection {
     }
 
     /// The low 16 bits of the last request's sequence number, as answers carry them.
-    fn last_sequence(&self) -> u16 {
+    pub(crate) fn last_sequence(&self) -> u16 {
         self.sequence as u16
+    }
+
+    /// The number of this client in the server's array of clients: the server derives the base of its resource ids
+    /// from it.
+    pub(crate) fn client(&self) -> u16 {
+        let bits = self.setup.resource_id_mask.count_ones();
+        (self.setup.resource_id_base >> bits) as u16
     }
 
     /// Sends `bytes` of one request, and does not wait.

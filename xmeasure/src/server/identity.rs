@@ -1,11 +1,13 @@
 //! The identity of the server and the machine, and the date.
 
+use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use x11prof_cost_model::{FORMAT, Host, Method, ServerIdentity, ServerParameters};
 
 use crate::error::MeasureError;
 use crate::plan::Plan;
+use crate::sampling::rounding::rounded;
 use crate::server::client::Client;
 use crate::server::connection::RawConnection;
 use crate::server::process;
@@ -19,6 +21,16 @@ use crate::server::target::Target;
 pub fn identify(target: &Target) -> Result<(ServerIdentity, Host), MeasureError> {
     let client = Client::new(RawConnection::open(target)?)?;
     Ok((server(&client, target), host(&client)))
+}
+
+/// The process of the server of display `target`, if it runs on this machine.
+///
+/// # Errors
+///
+/// Fails if the display cannot be reached or refuses.
+pub fn server_process(target: &Target) -> Result<Option<u32>, MeasureError> {
+    let client = Client::new(RawConnection::open(target)?)?;
+    Ok(client.raw.pid.and_then(|pid| u32::try_from(pid).ok()))
 }
 
 /// The parameters of this server on this host, without a price yet.
@@ -95,11 +107,15 @@ fn host(client: &Client) -> Host {
 
 /// The machine that this program runs on.
 pub fn this_machine() -> Host {
-    Host {
+    static HOST: OnceLock<Host> = OnceLock::new();
+    let host = HOST.get_or_init(|| Host {
         cpu_model: process::cpu_model(),
         cpus: process::cpus(),
         kernel: process::kernel(),
-    }
+        machine: process::machine(),
+        step_ns: Some(rounded(process::step_ns(), 3)),
+    });
+    host.clone()
 }
 
 /// The method of the measurement.
@@ -109,12 +125,13 @@ pub(crate) fn method(plan: &Plan, notes: &[String]) -> Method {
         None => "not pinned".to_owned(),
     };
     let kind = if plan.quick { "quick" } else { "whole" };
-    let least = plan.least_passes();
-    let passes = match plan.last_pass() {
-        most if most > least => format!("{least} to {most} passes"),
-        _ => format!("{least} passes"),
+    let by = if plan.timed {
+        "handler times"
+    } else {
+        "saturated loops"
     };
-    let mut text = format!("{kind} plan, {passes}, {place}");
+    let passes = format!("{} passes", plan.passes());
+    let mut text = format!("{kind} plan, {by}, {passes}, {place}");
     for note in notes {
         text.push_str("; ");
         text.push_str(note);
@@ -126,7 +143,6 @@ pub(crate) fn method(plan: &Plan, notes: &[String]) -> Method {
             .ok()
             .map(|since| civil_date(since.as_secs() / 86_400)),
         notes: Some(text),
-        references: Vec::new(),
         unmeasured: Vec::new(),
         brought: None,
     }

@@ -1,7 +1,9 @@
 //! The server's process from /proc, and the processors that it may use.
 
 use std::fs;
+use std::hint::black_box;
 use std::io;
+use std::time::Instant;
 
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -62,11 +64,6 @@ impl Pinned {
         }
         Ok(pinned)
     }
-
-    /// Moves this thread to processor `cpu`.
-    pub(crate) fn move_sender(cpu: usize) -> io::Result<()> {
-        Ok(place(None, cpu)?)
-    }
 }
 
 impl Drop for Pinned {
@@ -102,6 +99,34 @@ pub(crate) fn cpus() -> Option<u32> {
         number.is_some_and(|number| number.starts_with(|digit: char| digit.is_ascii_digit()))
     };
     u32::try_from(text.lines().filter(of_one).count()).ok()
+}
+
+/// A hash of the machine id, which systemd asks programs not to disclose: FNV-1a of it and the program's name.
+pub(crate) fn machine() -> Option<String> {
+    let id = fs::read_to_string("/etc/machine-id").ok()?;
+    let bytes = b"x11prof ".iter().chain(id.trim().as_bytes());
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+    });
+    (!id.trim().is_empty()).then(|| format!("{hash:016x}"))
+}
+
+/// The time of a step of a computation that depends on the step before and needs no memory, in nanoseconds. The least
+/// of some tries: other processes make it longer.
+pub(crate) fn step_ns() -> f64 {
+    const STEPS: u32 = 10_000;
+    let tries = (0..50).map(|_| {
+        let (start, mut value) = (Instant::now(), black_box(1_u64));
+        for _ in 0..STEPS {
+            // Marsaglia's xorshift: each operation waits for the one before.
+            value ^= value << 13;
+            value ^= value >> 7;
+            value ^= value << 17;
+        }
+        black_box(value);
+        start.elapsed().as_secs_f64() * 1e9 / f64::from(STEPS)
+    });
+    tries.fold(f64::INFINITY, f64::min)
 }
 
 /// The kernel's name and release.

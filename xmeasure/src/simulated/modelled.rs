@@ -19,7 +19,7 @@ use crate::probes::{Probe, Run};
 use crate::progress::Meter;
 use crate::sampling::batch::Batch;
 use crate::sampling::executor::{Executor, Pause};
-use crate::sampling::reading::{Reading, SenderPlace};
+use crate::sampling::reading::Reading;
 use crate::server::client::Client;
 use crate::server::exchange::Answers;
 use crate::server::wire;
@@ -190,7 +190,7 @@ impl Executor for Modelled {
         })
     }
 
-    fn alone(&mut self, bytes: &[u8], _: bool, count: u32, _: SenderPlace) -> io::Result<Reading> {
+    fn alone(&mut self, bytes: &[u8], _: bool, count: u32) -> io::Result<Reading> {
         let mut all = Served::default();
         for _ in 0..count {
             self.server.wait(SLEEP);

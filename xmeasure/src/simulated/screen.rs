@@ -12,10 +12,9 @@ pub(crate) struct Shown {
     window: u32,
     /// The origin of the pixels, by place.
     contents: HashMap<(i16, i16), (u32, i16, i16)>,
-    /// Pixels and boxes that wait to be shown; since when.
+    /// Pixels that wait to be shown; since when.
     pixels: f64,
     same: f64,
-    boxes: usize,
     since: Option<Duration>,
     last: Option<Duration>,
 }
@@ -56,7 +55,6 @@ impl Shown {
             contents: HashMap::new(),
             pixels: 0.0,
             same: 0.0,
-            boxes: 0,
             since: None,
             last: None,
         }
@@ -64,7 +62,6 @@ impl Shown {
 
     /// Adds the requests' changes of the screen.
     pub(super) fn change(&mut self, bytes: &[u8], now: Duration) {
-        let mut places = Vec::new();
         for copy in copies(bytes).filter(|copy| copy.to == self.window) {
             let (x, y) = copy.from;
             let content = (copy.source, x, y);
@@ -73,18 +70,14 @@ impl Shown {
                 true => self.same += copy.pixels,
                 false => self.pixels += copy.pixels,
             }
-            places.push(copy.place);
             self.since.get_or_insert(now);
         }
-        places.sort_unstable();
-        places.dedup();
-        self.boxes = self.boxes.max(places.len());
     }
 
     /// Shows the pending changes by then.
     pub(super) fn until(&mut self, now: Duration) {
         if self.since.take().is_some() {
-            (self.pixels, self.same, self.boxes) = (0.0, 0.0, 0);
+            (self.pixels, self.same) = (0.0, 0.0);
             self.last = Some(now);
         }
     }
@@ -114,11 +107,9 @@ impl Simulated {
         if due > until {
             return 0.0;
         }
-        let boxes = self.shown.boxes.max(1) as f64 - 1.0;
         let pixels = self.shown.pixels * deferred.pixel_us.0
             + self.shown.same * deferred.same_us.unwrap_or_default().0;
-        let each = deferred.box_us.unwrap_or_default().0;
         self.shown.until(due);
-        deferred.update_us.0 + pixels + each * boxes
+        deferred.update_us.0 + pixels
     }
 }

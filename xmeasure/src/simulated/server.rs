@@ -11,7 +11,8 @@ use x11prof_session::Operation;
 use super::screen::Shown;
 use crate::sampling::batch::Batch;
 use crate::sampling::executor::{Executor, Pause};
-use crate::sampling::reading::{Reading, SenderPlace};
+use crate::sampling::handlers::Handled;
+use crate::sampling::reading::Reading;
 use crate::server::client::Client;
 use crate::server::exchange::Answers;
 use crate::server::tracker::Tracker;
@@ -42,14 +43,8 @@ pub(crate) struct Simulated {
 pub(crate) struct Quirks {
     /// The server dies after this many loads.
     pub(crate) dies_after: Option<u64>,
-    /// The number of loads of which one is interrupted: it takes twice its time.
-    pub(crate) interrupted: Option<u64>,
     /// The server answers this request with errors.
     pub(crate) refuses: Option<u8>,
-    /// The number of loads after which this request takes some microseconds more.
-    pub(crate) spoilt: Option<(u64, u8, f64)>,
-    /// Requests that take more or less from load to load, by up to half of so much.
-    pub(crate) noisy: [(u8, f64); 2],
     /// The costs of operations, instead of the parameters' entries.
     pub(crate) costs: Option<fn(&Operation) -> f64>,
 }
@@ -170,32 +165,13 @@ impl Simulated {
         }
     }
 
-    /// The disturbed time of a load of this request, which takes `time` in a stream, and the part of it that is lost.
-    fn disturbed(&mut self, opcode: u8, time: f64, requests: u64) -> io::Result<(f64, f64)> {
-        let Quirks {
-            dies_after,
-            interrupted,
-            spoilt,
-            noisy,
-            ..
-        } = self.quirks;
-        if dies_after.is_some_and(|count| self.batches >= count) {
-            return Err(io::ErrorKind::BrokenPipe.into());
-        }
+    /// A load has run, unless the server is dead.
+    fn run_once(&mut self) -> io::Result<()> {
         self.batches += 1;
-        // Far apart from load to load, and without a pattern that passes could fall in with.
-        let place = (self.batches.wrapping_mul(7919) % 1009) as f64 / 1009.0 - 0.5;
-        let noise = noisy.iter().find(|(noisy, _)| *noisy == opcode);
-        let mut time = time * (1.0 + noise.map_or(0.0, |(_, noise)| noise * place));
-        if let Some((after, spoilt, more)) = spoilt
-            && spoilt == opcode
-            && self.batches > after
-        {
-            time += more * requests as f64;
+        match self.quirks.dies_after {
+            Some(count) if self.batches > count => Err(io::ErrorKind::BrokenPipe.into()),
+            _ => Ok(()),
         }
-        let lost = interrupted.is_some_and(|every| self.batches.is_multiple_of(every));
-        let lost = if lost { time } else { 0.0 };
-        Ok((time + lost, lost))
     }
 
     fn phase(&mut self, phase: &Phase, times: u64) -> io::Result<Reading> {
@@ -203,11 +179,8 @@ impl Simulated {
         let syncs = if phase.sync == Sync::Turns { times } else { 1 };
         let time = content.time * times as f64 + self.sync(phase.sync) * syncs as f64;
         let requests = content.requests * times;
-        let (time, lost) = self.disturbed(phase.unit[0], time, requests)?;
-        Ok(Reading {
-            lost,
-            ..self.reading(time, requests, syncs)
-        })
+        self.run_once()?;
+        Ok(self.reading(time, requests, syncs))
     }
 }
 
@@ -254,6 +227,21 @@ impl Executor for Simulated {
         Ok(vec![self.phase(phase, times)?])
     }
 
+    /// Handlers take all of the time in a stream.
+    fn handled(&mut self, workload: &Workload, _: &[Answers]) -> io::Result<Option<Vec<Handled>>> {
+        let mut all = Vec::new();
+        for phase in &workload.phases {
+            let content = self.content(&phase.unit);
+            let each = content.time / content.requests as f64;
+            all.push(Handled {
+                warm: vec![each; phase.kinds as usize],
+                cold: each,
+            });
+        }
+        self.run_once()?;
+        Ok(Some(all))
+    }
+
     fn synchronise(&mut self, sync: Sync, times: u64) -> io::Result<Reading> {
         let mut each = self.sync(sync);
         let mut slept = 0.0;
@@ -268,7 +256,7 @@ impl Executor for Simulated {
         })
     }
 
-    fn alone(&mut self, bytes: &[u8], _: bool, count: u32, _: SenderPlace) -> io::Result<Reading> {
+    fn alone(&mut self, bytes: &[u8], _: bool, count: u32) -> io::Result<Reading> {
         let content = self.content(bytes);
         let each = cpu(self.transport().wakeup) + content.time;
         Ok(self.reading(each * f64::from(count), u64::from(count), 0))
@@ -300,6 +288,7 @@ impl Executor for Simulated {
     }
 
     fn find_late_work(&mut self, _: &Batch) -> io::Result<Duration> {
-        Ok(Duration::ZERO)
+        let is_late = self.transport().deferred.is_some();
+        Ok(Duration::from_millis(is_late.into()))
     }
 }

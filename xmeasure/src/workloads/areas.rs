@@ -81,7 +81,7 @@ fn clear(window: u32, side: u16) -> Workload {
 
 /// Copies of squares. No square overlaps the lines that it is copied from: for overlaps a server has another, slower
 /// way (fb/fbblt.c of Xorg's), and programs scroll up and down or copy from elsewhere.
-pub(crate) fn copy(source: u32, target: u32, gc: u32, side: u16) -> Workload {
+fn copy(source: u32, target: u32, gc: u32, side: u16) -> Workload {
     Workload::varied(Sync::ReadBack, area(side, 1), |index| {
         let [(src_x, src_y), (dst_x, dst_y)] = both_places(index, side);
         core(CopyAreaRequest {

@@ -1,39 +1,35 @@
-//! Requests of extensions, as programs send them. Extensions that a server lacks are noted.
+//! Loads of extensions that draw, share memory, or need what a server reports of itself. The other requests of extensions
+//! are in `table`.
 
 mod composite;
-mod cursors;
 mod edges;
 mod gl;
 mod glyphs;
-mod input;
 mod memory;
-mod regions;
 mod render;
 mod render_loads;
-mod screen;
-mod shapes;
-mod sync;
-mod updates;
 
 use super::RESOURCES;
+use super::table::Variables;
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::server::client::Client;
 use crate::server::wire::Major;
 use crate::workloads::loads::Loads;
 
-/// Adds the loads of all extensions.
-pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
+/// Adds the loads, and what the table's loads name to `known`.
+pub(super) fn add(
+    client: &mut Client,
+    plan: &Plan,
+    loads: &mut Loads,
+    known: &mut Variables,
+) -> Result<(), MeasureError> {
     memory::add(client, plan, loads)?;
-    render_loads::add(client, plan, loads)?;
-    regions::add(client, loads)?;
-    shapes::add(client, loads)?;
-    sync::add(client, loads)?;
-    updates::add(client, plan, loads)?;
-    screen::add(client, plan, loads)?;
-    input::add(client, plan, loads)?;
-    cursors::add(client, loads)?;
-    gl::add(client, loads)
+    render_loads::add(client, plan, loads, known)?;
+    if let Some(config) = gl::configuration(client)? {
+        known.insert("fbconfig".to_owned(), config);
+    }
+    Ok(())
 }
 
 /// The major opcode of an extension; a missing extension is noted.

@@ -12,7 +12,7 @@ use crate::workloads::workload::{Sync, Workload};
 /// The lengths of long NoOperations in words, up to the longest without BIG-REQUESTS. A server reads a long request
 /// straight into a buffer of its size. The cost of a byte depends on the content of the caches. The least of these
 /// costs counts, and a request's extra cost for its reading stays in its own price.
-const LONG_WORDS: [u16; 3] = [4096, 16384, u16::MAX];
+const LONG_WORDS: [u16; 4] = [1024, 4096, 16384, u16::MAX];
 /// Bytes of long replies. The least that a byte of them costs more than one of a short reply is
 /// taken, as for reading.
 const LONG_REPLIES: [u32; 3] = [2048, 16384, 131_072];

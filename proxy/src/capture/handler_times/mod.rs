@@ -27,7 +27,7 @@ const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current
 
 /// The timer of one server.
 #[derive(Debug)]
-pub(crate) struct HandlerTimes {
+pub struct HandlerTimes {
     ring: Ring,
     /// Files that go once the server has them.
     files: Vec<PathBuf>,
@@ -102,15 +102,15 @@ impl HandlerTimes {
         Ok(HandlerTimes { ring, files })
     }
 
-    /// The timer of a running server of this user that was started for that (`x11prof server`); `None` of another one.
-    pub(crate) fn of_server(pid: u32) -> Option<Result<HandlerTimes, String>> {
+    /// The timer of a running server of this user that `x11prof server` started; `None` if the server has no timer.
+    pub fn of_server(pid: u32) -> Option<Result<HandlerTimes, String>> {
         let open = fs::read_dir(format!("/proc/{pid}/fd")).ok()?.flatten();
         let name = format!("/memfd:{RING} (deleted)");
         let mut rings = open.filter(|one| {
             fs::read_link(one.path()).is_ok_and(|link| link.as_os_str() == name.as_str())
         });
         let path = rings.next()?.path();
-        let file = File::options().read(true).open(&path);
+        let file = File::options().read(true).write(true).open(&path);
         let ring = file.and_then(Ring::read);
         let ring = ring.map_err(|error| format!("{}: {error}", path.display()));
         Some(ring.and_then(|ring| {
@@ -131,8 +131,11 @@ impl HandlerTimes {
             // The server has opened both, or never will.
             let _ = fs::remove_file(file);
         }
+        // A calibration that was killed may have left the timer paused.
+        self.pause(false).map_err(|error| error.to_string())?;
         match self.ring.state().map_err(|error| error.to_string())? {
             State::Timing => Ok(()),
+            State::Paused => Err("another program has paused the timer".to_owned()),
             State::Starting => Err(
                 "the server loads no library, or does not export its table of handlers".to_owned(),
             ),
@@ -142,7 +145,18 @@ impl HandlerTimes {
     }
 
     /// Adds the times since the last call to `times`. Returns the number of requests lost since, which had no room.
-    pub(crate) fn drain(&mut self, times: &mut Vec<HandlerTime>) -> io::Result<u64> {
+    ///
+    /// # Errors
+    /// Fails if the shared memory cannot be read.
+    pub fn drain(&mut self, times: &mut Vec<HandlerTime>) -> io::Result<u64> {
         self.ring.drain(times)
+    }
+
+    /// Pauses the timer, or resumes it.
+    ///
+    /// # Errors
+    /// Fails if the shared memory cannot be written.
+    pub fn pause(&mut self, paused: bool) -> io::Result<()> {
+        self.ring.pause(paused)
     }
 }

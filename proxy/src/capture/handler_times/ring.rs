@@ -28,6 +28,8 @@ pub(super) enum State {
     Learning,
     Timing,
     GaveUp,
+    /// A calibration reads the server's clock meanwhile: the library adds nothing to it.
+    Paused,
 }
 
 /// A recorder's end of the ring.
@@ -74,8 +76,21 @@ impl Ring {
             0 => State::Starting,
             1 => State::Learning,
             2 => State::Timing,
+            4 => State::Paused,
             _ => State::GaveUp,
         })
+    }
+
+    /// Pauses a server that times its handlers, or has it time them again.
+    pub(super) fn pause(&self, paused: bool) -> io::Result<()> {
+        let (from, to) = match paused {
+            true => (State::Timing, 4_u64),
+            false => (State::Paused, 2),
+        };
+        match self.state()? == from {
+            true => self.file.write_all_at(&to.to_ne_bytes(), STATE),
+            false => Ok(()),
+        }
     }
 
     /// A field. The server writes its eight aligned bytes at once.
@@ -133,6 +148,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let mut ring = Ring::create(&dir.path().join("times")).unwrap();
         assert_eq!(ring.state().unwrap(), State::Starting);
+        ring.pause(true).unwrap();
+        assert_eq!(ring.state().unwrap(), State::Starting);
+        ring.file.write_all_at(&2_u64.to_ne_bytes(), STATE).unwrap();
+        for (paused, state) in [(true, State::Paused), (false, State::Timing)] {
+            ring.pause(paused).unwrap();
+            assert_eq!(ring.state().unwrap(), state);
+        }
         let put = |ring: &Ring, at: u64, count: u64| {
             for n in at..at + count {
                 let mut entry = [0; ENTRY as usize];

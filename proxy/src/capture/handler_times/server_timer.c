@@ -25,7 +25,8 @@ enum { ALIKE = 200, BREAK = 5000, MOST = 1 << 12 };
 /* A client's sequence number is searched among these first words of the server's record of the client. */
 enum { WORDS = 32, SURE = 4, PATIENCE = 64 };
 
-enum state { STARTING = 0, LEARNING = 1, TIMING = 2, GAVE_UP = 3 };
+/* PAUSED is set from outside, by a calibration that reads the server's clock. */
+enum state { STARTING = 0, LEARNING = 1, TIMING = 2, GAVE_UP = 3, PAUSED = 4 };
 
 struct entry {
     uint64_t start, took; /* CLOCK_MONOTONIC, nanoseconds */
@@ -169,8 +170,9 @@ static inline int handle(void *client, int swapped)
     /* A handler may hand its request on to another. */
     if (depth)
         return original[swapped][major](client);
-    if (shared->state != TIMING) {
-        if (shared->state == LEARNING)
+    uint64_t state = __atomic_load_n(&shared->state, __ATOMIC_RELAXED);
+    if (state != TIMING) {
+        if (state == LEARNING)
             learn(client);
         return original[swapped][major](client);
     }

@@ -10,14 +10,16 @@ use x11prof_session::Operation;
 use crate::fit::entries;
 use crate::fit::samples::Sample;
 use crate::sampling::executor::Executor;
-use crate::sampling::sampler::repetitions;
+use crate::sampling::handlers::Handled;
 use crate::sampling::statistics::Estimate;
 use crate::workloads::loads::{Candidate, Loads, Series};
 use crate::workloads::workload::Workload;
 
 /// A relative error above this is worth a measurement.
 const WORTH: f64 = 0.03;
-/// Short measurements of a load; their median counts and their range is the noise.
+/// A combination of attributes whose estimate by the rules is off by more than this is worth an entry.
+const WORTH_AN_ENTRY: f64 = 0.15;
+/// Handler times of a load; their median counts and their range is the noise.
 const LOOKS: usize = 3;
 
 /// The parameters of exploring.
@@ -25,8 +27,6 @@ pub(crate) struct Explorer<'a> {
     pub(crate) executor: &'a mut dyn Executor,
     /// The operation of a load's first request.
     pub(crate) describe: &'a mut dyn FnMut(&Workload) -> Option<Operation>,
-    /// The least duration of one look.
-    pub(crate) batch: Duration,
     /// The end of exploring. Loads without a look by then keep their initial sizes.
     pub(crate) until: Duration,
     /// Called before every look; answers whether to go on.
@@ -112,7 +112,7 @@ impl Explorer<'_> {
         let price = table.price(&look.operation);
         let expected = price.server.time.0;
         let error = (look.time - expected).abs();
-        if price.basis == Basis::Unpriced || error > (WORTH * look.time).max(look.noise) {
+        if price.basis == Basis::Unpriced || error > (WORTH_AN_ENTRY * look.time).max(look.noise) {
             self.refine(&candidate.series, chosen, seen)?;
             chosen.extend(candidate.single);
         }
@@ -132,13 +132,11 @@ impl Explorer<'_> {
         if answers.iter().any(|answers| answers.errors > 0) {
             return Ok(None);
         }
-        let times = repetitions(self.executor, load, &answers, self.batch)?;
         let mut looks = Vec::new();
         for _ in 0..LOOKS {
-            let readings = self.executor.run(load, &answers, times)?;
-            looks.extend(readings.first().map(|reading| {
-                reading.cpu.unwrap_or(reading.wall) / reading.requests.max(1) as f64
-            }));
+            let handled = self.executor.handled(load, &answers)?;
+            let first = handled.as_deref().and_then(<[Handled]>::first);
+            looks.extend(first.and_then(|handled| handled.warm.first().copied()));
         }
         looks.sort_by(f64::total_cmp);
         let (Some(least), Some(most)) = (looks.first(), looks.last()) else {
@@ -184,6 +182,7 @@ impl QuickReading {
                 half_width: None,
             }),
             wall: None,
+            cold: None,
         }
     }
 }

@@ -34,31 +34,20 @@ pub(super) struct CopyCosts {
     pub(super) unseen: f64,
 }
 
-/// Copies of squares of `side`, in `many` rows and columns with gaps between them, from a drawable and its column.
-pub(super) fn copies(
-    side: u16,
-    many: u16,
-    (src_drawable, src_x): (u32, i16),
-    to: u32,
-    gc: u32,
-) -> Batch {
-    let place = |at: u16| (2 * at * side).cast_signed();
-    let places = (0..many).flat_map(|row| (0..many).map(move |column| (row, column)));
-    let copies = places.map(|(row, column)| {
-        let (dst_x, dst_y) = (place(column), place(row));
-        wire::core(CopyAreaRequest {
-            src_drawable,
-            dst_drawable: to,
-            gc,
-            src_x,
-            src_y: 0,
-            dst_x,
-            dst_y,
-            width: side,
-            height: side,
-        })
+/// A copy of a square of `side` from a drawable and its column.
+pub(super) fn copy(side: u16, (src_drawable, src_x): (u32, i16), to: u32, gc: u32) -> Batch {
+    let request = wire::core(CopyAreaRequest {
+        src_drawable,
+        dst_drawable: to,
+        gc,
+        src_x,
+        src_y: 0,
+        dst_x: 0,
+        dst_y: 0,
+        width: side,
+        height: side,
     });
-    Batch::new(copies.flatten().collect(), u64::from(many * many), 0)
+    Batch::single(request, false)
 }
 
 impl Copies {

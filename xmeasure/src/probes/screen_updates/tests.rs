@@ -44,7 +44,6 @@ fn updates_by_a_clock_are_found_again() {
         pixel_us: Micros(0.008),
         smooth_us: Some(Micros(0.008)),
         same_us: Some(Micros::ZERO),
-        box_us: Some(Micros(3.0)),
         ..Deferred::default()
     };
     let found = found(Some(truth)).unwrap();
@@ -54,7 +53,6 @@ fn updates_by_a_clock_are_found_again() {
     close(Some(found.pixel_us), Some(truth.pixel_us), 0.02);
     close(found.same_us, truth.same_us, 0.0);
     close(found.smooth_us, truth.smooth_us, 0.02);
-    close(found.box_us, truth.box_us, 0.05);
 }
 
 /// Xephyr updates at each rest.

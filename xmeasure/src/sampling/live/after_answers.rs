@@ -5,7 +5,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::{LiveServer, PAUSE};
-use crate::plan::AIM;
 use crate::sampling::batch::Batch;
 use crate::sampling::reading::Reading;
 use crate::server::clock::ProcessClock;
@@ -16,6 +15,8 @@ use crate::workloads::workload::Sync;
 /// any viewer.
 const WATCHES: usize = 5;
 const WATCHED: Duration = Duration::from_millis(50);
+/// The share of the late work that may be missed.
+const MISSED: f64 = 0.03;
 
 impl LiveServer {
     /// Finds how long the server works on after it has answered `drawing` and fallen asleep, for example to encode its
@@ -39,7 +40,7 @@ impl LiveServer {
                 thread::sleep(PAUSE);
             }
             let all = seen.last().map_or(Duration::ZERO, |(_, all)| *all);
-            let nearly = all.mul_f64(1.0 - AIM);
+            let nearly = all.mul_f64(1.0 - MISSED);
             let done = seen.iter().find(|(_, time)| *time >= nearly);
             // Work that is done at the first look was done when the server fell asleep.
             let at = done.map_or(Duration::ZERO, |(at, _)| *at);

@@ -41,15 +41,6 @@ impl LiveServer {
         }
     }
 
-    /// The part of `wall` in which other processes had the processor. The server or the sender always has work: the
-    /// part is the time for which neither ran. `own` is the sender's processor time.
-    pub(super) fn lost(wall: Duration, server: Option<f64>, own: Option<Duration>) -> f64 {
-        match (server, own) {
-            (Some(server), Some(own)) => (micros(wall) - server - micros(own)).max(0.0),
-            _ => 0.0,
-        }
-    }
-
     pub(super) fn since(&self, before: Option<Asleep>, wall: Duration) -> Reading {
         let both = before.zip(self.processor_time());
         let sleeps =

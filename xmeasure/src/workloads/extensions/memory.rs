@@ -1,11 +1,9 @@
-//! MIT-SHM: images from memory that is shared with the server, by shm id and by descriptor; and
-//! BIG-REQUESTS.
+//! MIT-SHM: images from memory that is shared with the server, by shm id and by descriptor.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
-use x11rb_protocol::protocol::bigreq;
 use x11rb_protocol::protocol::shm::{
     AttachFdRequest, AttachRequest, CreatePixmapRequest, CreateSegmentRequest, DetachRequest,
     GetImageRequest, PutImageRequest, QueryVersionRequest,
@@ -31,9 +29,6 @@ const SIDES: [u16; 4] = [1, 10, 100, 500];
 
 /// Adds the loads.
 pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
-    if let Some(major) = major(client, loads, "BIG-REQUESTS")? {
-        loads.plain(major.bytes(bigreq::EnableRequest));
-    }
     let Some(major) = major(client, loads, "MIT-SHM")? else {
         return Ok(());
     };

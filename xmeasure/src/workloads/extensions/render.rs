@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 
 use x11rb_protocol::protocol::render::{
-    AddGlyphsRequest, Color, CreateConicalGradientRequest, CreateGlyphSetRequest,
-    CreateLinearGradientRequest, CreatePictureAux, CreatePictureRequest,
-    CreateRadialGradientRequest, CreateSolidFillRequest, FillRectanglesRequest, FreePictureRequest,
-    Glyphinfo, PictOp, PictType, Pointfix, QueryPictFormatsReply, SetPictureFilterRequest,
-    SetPictureTransformRequest, Transform,
+    AddGlyphsRequest, Color, CreateGlyphSetRequest, CreateLinearGradientRequest, CreatePictureAux,
+    CreatePictureRequest, CreateRadialGradientRequest, CreateSolidFillRequest,
+    FillRectanglesRequest, Glyphinfo, PictOp, PictType, Pointfix, QueryPictFormatsReply,
+    SetPictureFilterRequest, SetPictureTransformRequest, Transform,
 };
 use x11rb_protocol::protocol::xproto::Rectangle;
 
@@ -161,23 +160,6 @@ impl Render {
             stops: (&[0, ONE]).into(),
             colors: (&[TRANSLUCENT, OPAQUE]).into(),
         })
-    }
-
-    pub(super) fn conical(&self, picture: u32) -> Vec<u8> {
-        self.major.bytes(CreateConicalGradientRequest {
-            picture,
-            center: Pointfix {
-                x: 250 * ONE,
-                y: 250 * ONE,
-            },
-            angle: 0,
-            stops: (&[0, ONE]).into(),
-            colors: (&[TRANSLUCENT, OPAQUE]).into(),
-        })
-    }
-
-    pub(super) fn free(&self, picture: u32) -> Vec<u8> {
-        self.major.bytes(FreePictureRequest { picture })
     }
 
     pub(super) fn filter(&self, picture: u32, filter: &'static [u8]) -> Vec<u8> {

@@ -98,7 +98,6 @@ fn chosen_if(
     let mut explorer = Explorer {
         executor: &mut server,
         describe: &mut |load| tracker.describe(load).into_iter().flatten().next(),
-        batch: Duration::from_micros(1),
         until: Duration::MAX,
         step: &mut |_, _| may_look,
     };

@@ -1,0 +1,52 @@
+//! The handler times of a server, for a calibration.
+
+use std::io;
+
+use x11prof_proxy::{HandlerTimes, PrivateServer};
+use x11prof_trace::HandlerTime;
+use x11prof_xmeasure::{HandlerClock, MeasureError, Target, server_process};
+
+/// The handler times that a calibration reads; `None` if the server does not time its handlers.
+type Clock = Option<Box<dyn HandlerClock>>;
+
+/// The handler times of a private server.
+pub(crate) fn of_private(server: &mut PrivateServer, target: &Target) -> Result<Clock, String> {
+    // The timer finds sequence numbers by the first requests of a first client.
+    process(target)?;
+    Ok(server.time_handlers().and_then(clock))
+}
+
+/// The handler times of a running server, if `x11prof server` started it.
+pub(crate) fn of_running(target: &Target) -> Result<Clock, String> {
+    Ok(process(target)?
+        .and_then(HandlerTimes::of_server)
+        .and_then(clock))
+}
+
+fn process(target: &Target) -> Result<Option<u32>, String> {
+    server_process(target).map_err(|error: MeasureError| error.to_string())
+}
+
+fn clock(timer: Result<HandlerTimes, String>) -> Clock {
+    match timer {
+        Ok(timer) => Some(Box::new(Timer(timer))),
+        Err(why) => {
+            say!("the server does not time its requests ({why}), so loops of requests are timed");
+            None
+        }
+    }
+}
+
+/// The timer of a server as a calibration reads it.
+struct Timer(HandlerTimes);
+
+impl HandlerClock for Timer {
+    fn drain(&mut self, times: &mut Vec<HandlerTime>) -> io::Result<()> {
+        // The calibration repeats a request whose time is lost.
+        self.0.drain(times).map(drop)
+    }
+
+    fn pause(&mut self, paused: bool) -> io::Result<()> {
+        self.0.pause(paused)
+    }
+}
