@@ -124,10 +124,10 @@ fn probed(host: &Host, probing: Probing) -> Result<ServerParameters, String> {
     let kind = ServerKind::Xvfb;
     let path = saved_parameters::probe_path(host, kind.name())
         .map_err(|error| error.message().to_owned())?;
-    if let Ok(Some(parameters)) = saved_parameters::read(&path) {
-        if parameters.host.is_same_machine(&this_machine()) == Some(true) {
-            return Ok(parameters);
-        }
+    if let Ok(Some(parameters)) = saved_parameters::read(&path)
+        && parameters.host.is_same_machine(&this_machine()) == Some(true)
+    {
+        return Ok(parameters);
     }
     if probing == Probing::KeptOnly {
         return Err(

@@ -113,7 +113,7 @@ mod tests {
             written: vec![(0.0, 0.0), (1000.0, 0.5)],
             outside: vec![(4.0, 0.02), (104.0, 0.12)],
         };
-        let phase = Phase::new([vec![0; 54]; 10], Sync::RoundTrip);
+        let phase = Phase::new(vec![vec![0; 54]; 10], Sync::RoundTrip);
         let answers = Answers {
             replies: 10,
             reply_bytes: 10 * (32 + 200),

@@ -76,7 +76,6 @@ impl Modelled {
             requests,
             syncs,
             sleeps: Some(served.wakeups),
-            ..Reading::default()
         }
     }
 

@@ -161,7 +161,6 @@ impl Simulated {
             requests,
             syncs,
             sleeps: Some(syncs),
-            ..Reading::default()
         }
     }
 
