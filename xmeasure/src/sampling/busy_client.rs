@@ -51,6 +51,6 @@ mod tests {
         let start = Instant::now();
         busy.work(time);
         assert!(start.elapsed() >= time);
-        assert!(busy.memory.contains(&3));
+        assert!(busy.memory.iter().any(|word| *word != 1));
     }
 }
