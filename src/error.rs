@@ -8,6 +8,8 @@ use x11prof_views::plain;
 
 /// Characters of the longest message.
 const LONGEST: usize = 180;
+/// The exit status of `git bisect run` for a commit that cannot be tested.
+const SERVER_NOT_STARTED: u8 = 125;
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -35,7 +37,18 @@ impl CommandError {
 
     /// The error of a command whose status 1 is a finding: exit status 2.
     pub(crate) fn into_trouble(self) -> CommandError {
-        CommandError { status: 2, ..self }
+        match self.status {
+            SERVER_NOT_STARTED => self,
+            _ => CommandError { status: 2, ..self },
+        }
+    }
+
+    /// The server of `--server-command` did not start: exit status 125, with which `git bisect run` skips a commit.
+    pub(crate) fn server_not_started(message: impl Display) -> CommandError {
+        CommandError {
+            message: message.to_string(),
+            status: SERVER_NOT_STARTED,
+        }
     }
 
     /// A command cannot be run: the exit status that a shell gives then.

@@ -74,6 +74,7 @@ fn done(arguments: Arguments) -> Outcome {
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::Diff(arguments) => commands::diff::run(&arguments),
+        Command::Diverge(arguments) => commands::diverge::run(&arguments),
         Command::Stats(arguments) => commands::stats::run(&arguments),
         Command::Episodes(arguments) => commands::episodes::run(&arguments),
         Command::Network(arguments) => commands::roundtrips::run(&arguments),

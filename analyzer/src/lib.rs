@@ -55,6 +55,10 @@ pub use comparisons::difference::{
     Difference, DifferenceRow, Figures, FiguresOfRun, LEVEL, Quantity, Sample, SideReport,
     ValuesReport, chances,
 };
+pub use comparisons::divergence::{
+    ClientDivergence, DisplayStreams, Divergence, DivergenceReport, MessageDetails, MissingReply,
+    ReceivedDifference, RepeatedRequest, RequestDifference, RequestSide,
+};
 pub use episodes::{
     ApartReport, BlameReport, Blamed, BurstReport, Cause, CausesReport, Child as EpisodeChild,
     ChildReport, CumulativeReport, DurationReport, Episode, EpisodeOptions, EpisodeReport,

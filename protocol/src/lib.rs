@@ -38,7 +38,7 @@ pub use connection::{Connection, Input, Joint};
 pub use decode::DecodeError;
 pub use extension::Extension;
 pub use extensions::Extensions;
-pub use fields::Value;
+pub use fields::{NumberKind, Value};
 pub use header::{Head, HeadKind, Side};
 pub use id_fields::IdKind;
 pub use keysyms::{keysym_name, keysym_named, keysym_of};

@@ -3,6 +3,7 @@
 mod analyses;
 mod audit;
 mod check;
+mod diverge;
 mod issues;
 mod play;
 mod replay;
@@ -24,6 +25,7 @@ use crate::ring::Condition;
 pub(crate) use analyses::{Compare, Diff, Dump, Episodes, Export, Link, Report, Stats};
 pub(crate) use audit::Audit;
 pub(crate) use check::Check;
+pub(crate) use diverge::Diverge;
 pub(crate) use issues::{Issues, IssuesFormat, Sql, SqlFormat};
 pub(crate) use play::{Play, PlayPace, Type, Where, WindowChoice};
 pub(crate) use replay::{PaceChoice, Replay};
@@ -121,6 +123,8 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Show what changed between two versions of a program, from recordings of each
     Diff(Diff),
+    /// Find the first difference between one program's sessions on two servers, and what led to it
+    Diverge(Diverge),
     /// Print the statistics of a recording's messages: inter-arrival times and sizes
     Stats(Stats),
     /// Print the latency of each action of the user until its response was complete, and the causes

@@ -5,6 +5,7 @@ mod calibration;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod diff;
+pub(crate) mod diverge;
 pub(crate) mod dump;
 pub(crate) mod episodes;
 pub(crate) mod export;

@@ -215,6 +215,7 @@ pub(super) fn why(error: RecordError) -> CommandError {
         RecordError::Command { source, .. } => {
             CommandError::not_run(&error, source.kind() != ErrorKind::NotFound)
         }
+        RecordError::Server(_) => CommandError::server_not_started(error),
         _ => CommandError::failed(error),
     }
 }

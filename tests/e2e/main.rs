@@ -13,6 +13,7 @@ mod ci;
 mod coverage;
 mod difference;
 mod documents;
+mod diverge;
 mod episode_report;
 mod episodes;
 mod errors;

@@ -12,6 +12,7 @@ pub mod collection;
 pub mod comparison;
 mod csv_tables;
 pub mod difference;
+pub mod divergence;
 pub mod dump;
 pub mod episodes;
 pub mod export;

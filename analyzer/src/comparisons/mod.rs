@@ -4,3 +4,4 @@
 pub(crate) mod budget;
 pub(crate) mod comparison;
 pub(crate) mod difference;
+pub(crate) mod divergence;

@@ -5,8 +5,10 @@
 
 mod by_hand;
 mod debug_text;
+mod number_kind;
 mod value;
 
+pub use number_kind::NumberKind;
 pub use value::Value;
 
 use compact_str::format_compact;

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use x11prof_analyzer::{Comparison, ProfileReport};
-use x11prof_proxy::Target;
+use x11prof_proxy::{ServerKind, Target};
 use x11prof_replay::{Played, Script};
 use x11prof_views::comparison as views;
 use x11prof_views::units::counted;
@@ -56,7 +56,10 @@ fn replayed(arguments: &Replay) -> Outcome {
         return Err(CommandError::file(path, why));
     }
     refuse(path, &script, &recorded)?;
-    let servers = servers(arguments);
+    let servers = match &arguments.display {
+        Some(display) => vec![("display".to_owned(), Target::Display(display.clone()))],
+        None => servers(&arguments.server, &arguments.server_command),
+    };
     let mut all = Vec::with_capacity(servers.len());
     for (server, target) in servers {
         let mut runs = Vec::with_capacity(arguments.times.into());
@@ -108,14 +111,11 @@ fn replayed(arguments: &Replay) -> Outcome {
     })
 }
 
-/// The servers to play on, each with its name in the result.
-fn servers(arguments: &Replay) -> Vec<(String, Target)> {
-    if let Some(display) = &arguments.display {
-        return vec![("display".to_owned(), Target::Display(display.clone()))];
-    }
-    let kinds = arguments.server.iter();
+/// Private servers, each with its name in the result: those of a kind, then those of a shell command.
+pub(super) fn servers(kinds: &[ServerKind], commands: &[String]) -> Vec<(String, Target)> {
+    let kinds = kinds.iter();
     let kinds = kinds.map(|kind| (kind.name().to_owned(), Target::Private(*kind)));
-    let commands = arguments.server_command.iter().enumerate();
+    let commands = commands.iter().enumerate();
     let commands = commands.map(|(at, line)| {
         let name = format!("command-{}", at + 1);
         (name, Target::Command(line.clone()))

@@ -1,7 +1,6 @@
 //! The dump: one line for each message and each control record.
 
 mod filter;
-mod kinds;
 mod names;
 mod show;
 

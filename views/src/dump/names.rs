@@ -5,10 +5,8 @@
 use std::collections::HashMap;
 
 use x11prof_analyzer::Seen;
-use x11prof_protocol::{Message, Request};
+use x11prof_protocol::{Message, NumberKind, Request};
 use x11prof_session::{ClientId, ResourceChange, ResourceKind, Session};
-
-use super::kinds::NumberKind;
 
 /// Names of one kind remembered at most; beyond that they are learnt anew.
 const NAMES_LIMIT: usize = 1 << 16;
@@ -38,9 +36,9 @@ impl Names {
         number: u32,
     ) -> Option<&'a str> {
         match kind {
-            NumberKind::Plain => None,
             NumberKind::Id => self.resources.get(&number)?.name.as_deref(),
             NumberKind::Atom => session.atom_name(number),
+            NumberKind::Plain | NumberKind::Time | NumberKind::Opcode => None,
         }
     }
 

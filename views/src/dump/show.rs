@@ -7,10 +7,9 @@ use std::fmt::{self, Write as _};
 use compact_str::CompactString;
 use serde::ser::{Serialize, SerializeMap, SerializeStruct, Serializer};
 use serde_json::Value as Json;
-use x11prof_protocol::Value;
+use x11prof_protocol::{NumberKind, Value};
 use x11prof_session::{Attributes, Effect, Operation, Session, Value as OperationValue};
 
-use super::kinds::{NumberKind, kind};
 use super::names::Names;
 use crate::plain::plain;
 
@@ -52,7 +51,11 @@ impl Show<'_> {
             }
             text.push_str(name);
             text.push('=');
-            self.value(text, kind(self.message, name, of_type), value);
+            self.value(
+                text,
+                NumberKind::of_field(self.message, name, of_type),
+                value,
+            );
             if text.len() > LONGEST_FIELDS {
                 return;
             }
@@ -189,7 +192,7 @@ impl Serialize for Shown<'_, '_> {
                 let mut fields: Vec<_> = fields.iter().collect();
                 fields.sort_unstable_by_key(|(name, _)| name);
                 to.collect_map(fields.into_iter().map(|(name, value)| {
-                    let of = kind(message, name, of_type);
+                    let of = NumberKind::of_field(message, name, of_type);
                     let path = Path::Field(&self.path, name);
                     (name.as_str(), self.below(of, value, path))
                 }))

@@ -6,18 +6,28 @@ use rustc_hash::FxHashMap;
 
 /// The meaning of a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NumberKind {
+pub enum NumberKind {
     /// A number.
     Plain,
     /// A resource's id.
     Id,
     /// An atom.
     Atom,
+    /// A time of the server's clock.
+    Time,
+    /// The server's choice of numbers for an extension: opcodes, events and errors (QueryExtension).
+    Opcode,
 }
 
-/// The meaning of the numbers in `field` of the message `message`. `of_type` is the type of a property, for
-/// its data.
-pub(super) fn kind(message: &str, field: &str, of_type: Option<u32>) -> NumberKind {
+impl NumberKind {
+    /// The meaning of the numbers in `field` of the message `message`. `property_type` is the type of a property, for
+    /// the property's data.
+    pub fn of_field(message: &str, field: &str, property_type: Option<u32>) -> NumberKind {
+        kind(message, field, property_type)
+    }
+}
+
+fn kind(message: &str, field: &str, of_type: Option<u32>) -> NumberKind {
     match field {
         // Protocol, appendix B: the predefined atoms ATOM is 4, WINDOW 33; other ids between.
         "data" | "value" => match of_type {
@@ -31,7 +41,10 @@ pub(super) fn kind(message: &str, field: &str, of_type: Option<u32>) -> NumberKi
         // RENDER's and the cursor's masks; elsewhere a mask is bits.
         "mask" if message.contains("Composite") || message == "CreateCursor" => NumberKind::Id,
         "format" if message.starts_with("RENDER:") => NumberKind::Id,
-        "context" | "mode" | "modes" | "id" | "format" | "time" => NumberKind::Plain,
+        // Picture formats and RANDR's modes have ids of the server.
+        "id" if message.starts_with("RENDER:") || message.starts_with("RANDR:") => NumberKind::Id,
+        "mode" | "modes" if message.starts_with("RANDR:") => NumberKind::Id,
+        "context" | "mode" | "modes" | "id" | "format" => NumberKind::Plain,
         // Names that are no text are atoms (XFIXES, RANDR, XKB).
         "name" | "groups" | "kt_level_names" => NumberKind::Atom,
         field => LISTED.get(field).copied().unwrap_or(NumberKind::Plain),
@@ -59,20 +72,30 @@ const IDS: &str = "\
     src src_cmap src_drawable src_gc src_win src_window stipple syncobj target_crtc tile update \
     update_region valid valid_region visual visual_id wait_fence wid window";
 
+/// The fields that are times of the server.
+const TIMES: &str = "config_timestamp msc time timestamp ust";
+
+/// The fields that are an extension's numbers.
+const OPCODES: &str = "first_error first_event major_opcode";
+
 /// The meaning of the fields that are listed.
 static LISTED: LazyLock<FxHashMap<&str, NumberKind>> = LazyLock::new(|| {
     let atoms = ATOMS.split(' ').map(|field| (field, NumberKind::Atom));
     let ids = IDS.split(' ').map(|field| (field, NumberKind::Id));
-    atoms.chain(ids).collect()
+    let times = TIMES.split(' ').map(|field| (field, NumberKind::Time));
+    let opcodes = OPCODES.split(' ');
+    let opcodes = opcodes.map(|field| (field, NumberKind::Opcode));
+    atoms.chain(ids).chain(times).chain(opcodes).collect()
 });
 
 #[cfg(test)]
 mod tests {
-    use super::{ATOMS, IDS, LISTED, NumberKind, kind};
+    use super::{ATOMS, IDS, LISTED, NumberKind, OPCODES, TIMES, kind};
 
     #[test]
     fn names_are_listed_once() {
-        let words = ATOMS.split(' ').chain(IDS.split(' '));
+        let words = [ATOMS, IDS, TIMES, OPCODES].map(|words| words.split(' '));
+        let words = words.into_iter().flatten();
         assert_eq!(words.count(), LISTED.len());
         assert_eq!(kind("", "windows", None), NumberKind::Plain);
         assert_eq!(kind("", "window", None), NumberKind::Id);

@@ -1,0 +1,115 @@
+//! Two sequences of messages side by side: which are equal, and which only one of them has.
+
+use std::ops::Range;
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+/// Messages that are aligned at a time after a difference. The time is quadratic in the window.
+const WINDOW: usize = 2000;
+
+/// The alignment of two sequences.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Alignment {
+    /// Indices of equal messages, in order.
+    pub(super) equal: Vec<(usize, usize)>,
+    /// Messages that the other sequence does not have at this place.
+    pub(super) hunks: Vec<Hunk>,
+}
+
+/// Messages that differ between two equal ones; one of the ranges can be empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Hunk {
+    pub(super) reference: Range<usize>,
+    pub(super) other: Range<usize>,
+}
+
+/// Aligns two sequences by Myers' algorithm (1986), a window at a time.
+pub(super) fn align(reference: &[u64], other: &[u64]) -> Alignment {
+    let mut alignment = Alignment::default();
+    let (mut i, mut j) = (0, 0);
+    while i < reference.len() || j < other.len() {
+        if i < reference.len() && j < other.len() && reference[i] == other[j] {
+            alignment.equal.push((i, j));
+            (i, j) = (i + 1, j + 1);
+            continue;
+        }
+        let a = &reference[i..reference.len().min(i + WINDOW)];
+        let b = &other[j..other.len().min(j + WINDOW)];
+        let is_last = i + a.len() == reference.len() && j + b.len() == other.len();
+        let ops = capture_diff_slices(Algorithm::Myers, a, b);
+        // Past the last equal message the window's end decides, so the next window starts there.
+        let last_equal = ops
+            .iter()
+            .rposition(|op| matches!(op, DiffOp::Equal { .. }));
+        let kept = match last_equal {
+            _ if is_last => ops.len(),
+            Some(last) => last + 1,
+            None => ops.len(),
+        };
+        let (from_i, from_j) = (i, j);
+        for op in &ops[..kept] {
+            let (old, new) = (op.old_range(), op.new_range());
+            let reference = from_i + old.start..from_i + old.end;
+            let other = from_j + new.start..from_j + new.end;
+            (i, j) = (reference.end, other.end);
+            match op {
+                DiffOp::Equal { .. } => alignment.equal.extend(reference.zip(other)),
+                _ => alignment.add(Hunk { reference, other }),
+            }
+        }
+    }
+    alignment
+}
+
+impl Alignment {
+    /// Adds a hunk, to the one before if they touch.
+    fn add(&mut self, hunk: Hunk) {
+        match self.hunks.last_mut() {
+            Some(last)
+                if last.reference.end == hunk.reference.start
+                    && last.other.end == hunk.other.start =>
+            {
+                last.reference.end = hunk.reference.end;
+                last.other.end = hunk.other.end;
+            }
+            _ => self.hunks.push(hunk),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Alignment, Hunk, WINDOW, align};
+
+    #[test]
+    fn equal_sequences_have_no_hunks() {
+        let all = [1, 2, 3];
+        let expected = Alignment {
+            equal: vec![(0, 0), (1, 1), (2, 2)],
+            hunks: Vec::new(),
+        };
+        assert_eq!(align(&all, &all), expected);
+    }
+
+    #[test]
+    fn a_missing_a_changed_and_an_added_message_are_hunks() {
+        let alignment = align(&[1, 2, 3, 4, 5], &[1, 3, 9, 5, 6]);
+        let hunks = [(1..2, 1..1), (3..4, 2..3), (5..5, 4..5)];
+        let hunks = hunks.map(|(reference, other)| Hunk { reference, other });
+        assert_eq!(alignment.hunks, hunks);
+        assert_eq!(alignment.equal, [(0, 0), (2, 1), (4, 3)]);
+    }
+
+    #[test]
+    fn sequences_without_an_equal_message_are_one_hunk() {
+        let ones: Vec<u64> = vec![1; 2 * WINDOW + 10];
+        let twos: Vec<u64> = vec![2; WINDOW / 2];
+        let alignment = align(&ones, &twos);
+        assert!(alignment.equal.is_empty());
+        let hunk = Hunk {
+            reference: 0..ones.len(),
+            other: 0..twos.len(),
+        };
+        assert_eq!(alignment.hunks, [hunk]);
+    }
+}

@@ -1,0 +1,168 @@
+//! The fields of the few messages that differ, from a second pass over a recording.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+use x11prof_protocol::{NumberKind, Value};
+use x11prof_session::{ClientId, Session};
+
+use super::meaning::{Meaning, is_compared, property_type};
+use super::streams::{DisplayStreams, Named, fields};
+use crate::Observation;
+use crate::pipeline::Seen;
+
+/// A message's place: the client's index, and the message's number in the client's stream.
+pub(super) type Place = (usize, u32);
+/// Fields of a message that are kept at most.
+const MOST_FIELDS: usize = 2048;
+
+/// A field of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Field {
+    pub(super) meaning: Meaning,
+    /// The value in text form.
+    pub(super) text: String,
+}
+
+/// The fields of a message by their paths, in the protocol's order.
+pub(super) type Fields = Vec<(String, Field)>;
+
+/// Collects the fields of chosen messages in a pass over a recording.
+#[derive(Debug, Default)]
+pub struct MessageDetails {
+    wanted: FxHashMap<Place, ()>,
+    streams: DisplayStreams,
+    found: BTreeMap<Place, Fields>,
+}
+
+impl MessageDetails {
+    pub(super) fn new(wanted: impl IntoIterator<Item = Place>) -> MessageDetails {
+        MessageDetails {
+            wanted: wanted.into_iter().map(|place| (place, ())).collect(),
+            ..MessageDetails::default()
+        }
+    }
+
+    /// Takes the next observation of a pass.
+    pub fn observe(&mut self, observation: &Observation<'_>) {
+        self.streams.observe(observation);
+        if let Observation::Message(seen) = observation
+            && let Some(place) = self.streams.last_of(seen.connection)
+            && self.wanted.remove(&place).is_some()
+        {
+            let fields = self.fields(seen);
+            self.found.insert(place, fields);
+        }
+    }
+
+    /// True once all chosen messages were found.
+    pub fn is_complete(&self) -> bool {
+        self.wanted.is_empty()
+    }
+
+    pub(super) fn get(&self, place: Place) -> &[(String, Field)] {
+        self.found.get(&place).map_or(&[], Vec::as_slice)
+    }
+
+    fn fields(&self, seen: &Seen<'_>) -> Fields {
+        let mut collect = Collect {
+            details: self,
+            session: seen.session,
+            seen,
+            name: Named::of(seen.message).map_or("", |named| named.name.as_str()),
+            fields: Vec::new(),
+        };
+        let value = fields(seen);
+        collect.value(String::new(), NumberKind::Plain, &value);
+        collect.fields
+    }
+}
+
+struct Collect<'a> {
+    details: &'a MessageDetails,
+    session: &'a Session,
+    seen: &'a Seen<'a>,
+    name: &'static str,
+    fields: Fields,
+}
+
+impl Collect<'_> {
+    fn value(&mut self, path: String, kind: NumberKind, value: &Value) {
+        if self.fields.len() >= MOST_FIELDS {
+            return;
+        }
+        match value {
+            Value::Fields(fields) => {
+                let property_type = property_type(fields);
+                let compared = |field: &str| is_compared(self.name, field);
+                for (field, value) in fields.iter().filter(|(field, _)| compared(field)) {
+                    let kind = NumberKind::of_field(self.name, field, property_type);
+                    let below = match path.as_str() {
+                        "" => field.to_string(),
+                        path => format!("{path}.{field}"),
+                    };
+                    self.value(below, kind, value);
+                }
+            }
+            Value::List(list) => {
+                let text = format!("{} items", list.len());
+                let meaning = Meaning::Number(list.len() as i128);
+                self.fields
+                    .push((format!("{path}[]"), Field { meaning, text }));
+                for (index, item) in list.iter().enumerate() {
+                    self.value(format!("{path}[{index}]"), kind, item);
+                }
+            }
+            Value::Cut => {}
+            leaf => {
+                let field = self.leaf(kind, leaf);
+                self.fields.push((path, field));
+            }
+        }
+    }
+
+    fn leaf(&self, kind: NumberKind, leaf: &Value) -> Field {
+        let text = |text: String| Field {
+            meaning: Meaning::Named(hash(&text)),
+            text,
+        };
+        match leaf {
+            Value::Number(number) => Field {
+                meaning: self.details.streams.meanings().meaning(
+                    self.session,
+                    self.session.ids_of(ClientId(self.seen.connection.0)),
+                    kind,
+                    *number,
+                ),
+                text: self.number(kind, *number),
+            },
+            Value::Real(number) => text(number.to_string()),
+            Value::Bool(truth) => text(truth.to_string()),
+            Value::Name(name) => text(name.replace(" | ", "|")),
+            Value::Text(quoted) => text(format!("{quoted:?}")),
+            Value::List(_) | Value::Fields(_) | Value::Cut => text(String::new()),
+        }
+    }
+
+    fn number(&self, kind: NumberKind, number: i128) -> String {
+        let id = u32::try_from(number).ok();
+        match (kind, id) {
+            (NumberKind::Atom, Some(atom)) => match self.session.atom_name(atom) {
+                Some(name) => name.to_owned(),
+                None => number.to_string(),
+            },
+            (NumberKind::Id, Some(id)) if id > 0 => match self.session.resource(id) {
+                Some(resource) => format!("{id:#x}({})", resource.kind.name()),
+                None => format!("{id:#x}"),
+            },
+            _ => number.to_string(),
+        }
+    }
+}
+
+fn hash(text: &str) -> u64 {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}

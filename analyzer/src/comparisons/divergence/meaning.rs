@@ -1,0 +1,245 @@
+//! The meaning of the numbers in a message, independent of the numbers that a server or a client chose.
+//!
+//! An atom means its name. An id that a client chose means the request that created it and how many equal requests
+//! came before. An id that the server chose (a root window, a visual, a CRTC) is paired with the other display's id
+//! where both displays report one at the same place.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use rustc_hash::FxHashMap;
+use x11prof_protocol::{NumberKind, Value};
+use x11prof_session::{IdRange, ResourceChange, Session};
+use x11prof_trace::ConnectionId;
+
+/// Ids with a meaning, at most. A hostile trace has any number.
+const MOST_IDS: usize = 1 << 20;
+/// Ids up to this number are constants of the protocol: None, PointerRoot, CopyFromParent.
+const CONSTANT_IDS: i128 = 1;
+
+/// A number that the server chose. Atoms and ids have separate numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum ServerNumber {
+    /// A resource, a visual, a picture format, an output, a mode.
+    Id(u32),
+    /// An atom whose name is not in the recording.
+    Atom(u32),
+}
+
+/// What a number means on its display.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Meaning {
+    /// The number.
+    Number(i128),
+    /// A hash of a name.
+    Named(u64),
+    /// An id or an unnamed atom that the server chose.
+    Server(ServerNumber),
+    /// An id that this request creates.
+    Created,
+    /// A number that differs from run to run: times, and the opcodes of extensions.
+    Varies,
+}
+
+/// A message without the numbers that a server or a client chose.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Digest {
+    /// A hash of the message's name and fields, with names for ids.
+    pub(super) hash: u64,
+    /// The ids that the server chose, in the order of the fields.
+    pub(super) server_ids: Vec<ServerNumber>,
+}
+
+/// The meanings of a display's ids.
+#[derive(Debug, Default)]
+pub(super) struct Meanings {
+    ids: FxHashMap<u32, u64>,
+    /// Equal requests that created ids so far, by client and digest.
+    creations: FxHashMap<(ConnectionId, u64), u32>,
+}
+
+impl Meanings {
+    /// The digest of a message of `connection`. A request gives a meaning to the ids that it creates.
+    pub(super) fn digest(
+        &mut self,
+        connection: ConnectionId,
+        session: &Session,
+        range: Option<IdRange>,
+        name: &str,
+        fields: &Value,
+        is_request: bool,
+    ) -> Digest {
+        if is_request {
+            for change in session.resource_changes() {
+                if let ResourceChange::Created(resource) = change {
+                    self.ids.remove(&resource.id);
+                }
+            }
+        }
+        let mut hasher = DefaultHasher::new();
+        name.hash(&mut hasher);
+        let (mut server_ids, mut created) = (Vec::new(), Vec::new());
+        each_leaf(name, fields, &mut |kind, value| {
+            let meaning = match value {
+                Value::Number(number) => self.meaning(session, range, kind, *number),
+                other => return hash_value(other, &mut hasher),
+            };
+            match (meaning, value.as_u32()) {
+                (Meaning::Server(number), _) => {
+                    server_ids.push(number);
+                    "server".hash(&mut hasher);
+                }
+                (Meaning::Created, Some(id)) => {
+                    created.push(id);
+                    Meaning::Created.hash(&mut hasher);
+                }
+                (meaning, _) => meaning.hash(&mut hasher),
+            }
+        });
+        let hash = hasher.finish();
+        if is_request {
+            self.create(connection, hash, &created);
+        }
+        Digest { hash, server_ids }
+    }
+
+    fn create(&mut self, connection: ConnectionId, hash: u64, created: &[u32]) {
+        if created.is_empty() || self.ids.len() >= MOST_IDS || self.creations.len() >= MOST_IDS {
+            return;
+        }
+        let count = self.creations.entry((connection, hash)).or_default();
+        *count += 1;
+        for (place, id) in created.iter().enumerate() {
+            let mut hasher = DefaultHasher::new();
+            (hash, *count, place).hash(&mut hasher);
+            self.ids.insert(*id, hasher.finish());
+        }
+    }
+
+    /// Forgets the ids of a client that came before in this range.
+    pub(super) fn new_client(&mut self, connection: ConnectionId, range: IdRange) {
+        self.ids.retain(|id, _| !range.contains(*id));
+        self.creations
+            .retain(|(client, _), _| *client != connection);
+    }
+
+    /// What `number` means to the client whose own ids are `range`.
+    pub(super) fn meaning(
+        &self,
+        session: &Session,
+        range: Option<IdRange>,
+        kind: NumberKind,
+        number: i128,
+    ) -> Meaning {
+        let id = u32::try_from(number).ok();
+        match (kind, id) {
+            (NumberKind::Time, _) if number != 0 => Meaning::Varies,
+            (NumberKind::Opcode, _) => Meaning::Varies,
+            (NumberKind::Atom, Some(atom)) if atom > 0 => match session.atom_name(atom) {
+                Some(name) => {
+                    let mut hasher = DefaultHasher::new();
+                    name.hash(&mut hasher);
+                    Meaning::Named(hasher.finish())
+                }
+                None => Meaning::Server(ServerNumber::Atom(atom)),
+            },
+            (NumberKind::Id, Some(id)) if number > CONSTANT_IDS => match self.ids.get(&id) {
+                Some(name) => Meaning::Named(*name),
+                None if range.is_some_and(|range| range.contains(id)) => Meaning::Created,
+                // Another client's, from before the recording.
+                None if session.id_range(id).is_some() => Meaning::Varies,
+                None => Meaning::Server(ServerNumber::Id(id)),
+            },
+            _ => Meaning::Number(number),
+        }
+    }
+}
+
+/// Hashes a value that is no number.
+fn hash_value(value: &Value, hasher: &mut DefaultHasher) {
+    match value {
+        Value::Real(number) => number.to_bits().hash(hasher),
+        Value::Bool(truth) => truth.hash(hasher),
+        Value::Name(name) => name.hash(hasher),
+        Value::Text(text) => text.hash(hasher),
+        // The lengths of lists; their items come one by one.
+        Value::List(list) => list.len().hash(hasher),
+        Value::Number(_) | Value::Fields(_) | Value::Cut => {}
+    }
+}
+
+/// Calls `on` for each value in the fields of the message `name`, with what a number there would be. A list comes before
+/// its items.
+fn each_leaf(name: &str, fields: &Value, on: &mut impl FnMut(NumberKind, &Value)) {
+    fn value(name: &str, kind: NumberKind, of: &Value, on: &mut impl FnMut(NumberKind, &Value)) {
+        match of {
+            Value::List(list) => {
+                on(kind, of);
+                list.iter().for_each(|item| value(name, kind, item, on));
+            }
+            Value::Fields(_) => each_leaf(name, of, on),
+            leaf => on(kind, leaf),
+        }
+    }
+    match fields {
+        Value::Fields(fields) => {
+            let property_type = property_type(fields);
+            for (field, of) in fields {
+                if is_compared(name, field) {
+                    value(
+                        name,
+                        NumberKind::of_field(name, field, property_type),
+                        of,
+                        on,
+                    );
+                }
+            }
+        }
+        other => value(name, NumberKind::Plain, other, on),
+    }
+}
+
+/// False for fields that say nothing of a difference: a server's version, the client's own ids, and the values of font
+/// properties, which are numbers or atoms without a type (protocol, section "QueryFont").
+pub(super) fn is_compared(message: &str, field: &str) -> bool {
+    match message {
+        "setup" => !matches!(
+            field,
+            "release_number" | "vendor" | "resource_id_base" | "resource_id_mask"
+        ),
+        "QueryFont" | "ListFontsWithInfo" => field != "value",
+        _ => true,
+    }
+}
+
+/// The type of the property whose data are among these fields.
+pub(super) fn property_type(fields: &[(compact_str::CompactString, Value)]) -> Option<u32> {
+    let found = fields.iter().find(|(name, _)| name == "type");
+    found.and_then(|(_, value)| value.as_u32())
+}
+
+/// The pairs of ids that the two servers chose for the same thing.
+#[derive(Debug, Default)]
+pub(super) struct PairedIds {
+    to_other: FxHashMap<ServerNumber, ServerNumber>,
+    to_reference: FxHashMap<ServerNumber, ServerNumber>,
+}
+
+impl PairedIds {
+    /// True if both ids can mean the same thing: they were paired before, or neither was paired.
+    pub(super) fn pair(&mut self, reference: ServerNumber, other: ServerNumber) -> bool {
+        match (self.to_other.get(&reference), self.to_reference.get(&other)) {
+            (Some(known), _) => *known == other,
+            (None, Some(_)) => false,
+            (None, None) => {
+                self.to_other.insert(reference, other);
+                self.to_reference.insert(other, reference);
+                true
+            }
+        }
+    }
+
+    /// True if `reference` was paired with `other`, without pairing them.
+    pub(super) fn are_paired(&self, reference: ServerNumber, other: ServerNumber) -> bool {
+        self.to_other.get(&reference) == Some(&other)
+    }
+}

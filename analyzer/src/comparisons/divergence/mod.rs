@@ -1,0 +1,630 @@
+//! One program on two servers: the first request that only one of its recordings has, and what the client had received
+//! before that differs.
+//!
+//! A first pass over each recording reduces each message to a digest ([`DisplayStreams`]). The digests are aligned, and a
+//! second pass reads the fields of the few messages that differ ([`MessageDetails`]).
+
+mod alignment;
+mod details;
+mod meaning;
+mod report;
+mod streams;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashMap;
+use x11prof_protocol::Symbol;
+use x11prof_trace::Timestamp;
+
+use alignment::{Hunk, align};
+pub use details::MessageDetails;
+use details::{Field, Place};
+use meaning::{Meaning, PairedIds};
+pub use report::{
+    ClientDivergence, DivergenceReport, MissingReply, ReceivedDifference, RepeatedRequest,
+    RequestDifference, RequestSide,
+};
+pub use streams::DisplayStreams;
+use streams::{ClientStream, Entry, Received};
+
+/// Differing messages whose fields are read at most.
+const MOST_DETAILED: usize = 20_000;
+/// Requests of a difference that are reported in text form, of each side.
+const SHOWN_REQUESTS: usize = 3;
+/// Equal requests from which on a difference is a loop.
+const LOOP: u64 = 100;
+
+/// The differences of two recordings, before the fields are read.
+#[derive(Debug, Default)]
+pub struct Divergence {
+    pairs: Vec<ClientPair>,
+    only_reference: Vec<String>,
+    only_other: Vec<String>,
+    requests: u64,
+    left_out: u64,
+    ids: PairedIds,
+}
+
+/// A client of both recordings.
+#[derive(Debug, Default)]
+struct ClientPair {
+    name: String,
+    reference: usize,
+    other: usize,
+    equal: u64,
+    requests: Vec<RequestHunk>,
+    received: Vec<ReceivedPair>,
+    waits_for: Option<(Symbol, f64)>,
+}
+
+/// Requests at one place that only one recording has.
+#[derive(Debug)]
+struct RequestHunk {
+    hunk: Hunk,
+    time: Timestamp,
+    /// The names of both sides' requests.
+    names: BTreeSet<Symbol>,
+    sides: [Side; 2],
+}
+
+/// One side of a hunk.
+#[derive(Debug, Default)]
+struct Side {
+    shown: Vec<(Symbol, Place)>,
+    count: u64,
+    repeated: Option<RepeatedRequest>,
+}
+
+/// A received message that differs, or that one recording lacks.
+#[derive(Debug)]
+struct ReceivedPair {
+    kind: Received,
+    name: Symbol,
+    /// An error in the place of a reply, or the other way round: both kinds and names.
+    replaced: Option<[(Received, Symbol); 2]>,
+    places: [Option<Place>; 2],
+    /// The client's requests in the reference before it.
+    requests_before: u32,
+    time: Timestamp,
+}
+
+/// A kind of difference that two recordings of one server have, so that it says nothing of another server.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Varying {
+    Request(String, Symbol),
+    Field(String, Symbol, String),
+    Message(String, Symbol),
+}
+
+impl Divergence {
+    /// Aligns the messages of two recordings.
+    pub fn new(reference: &DisplayStreams, other: &DisplayStreams) -> Divergence {
+        let mut divergence = Divergence {
+            left_out: reference.left_out + other.left_out,
+            ..Divergence::default()
+        };
+        let mut by_name: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
+        for (index, client) in other.clients.iter().enumerate().rev() {
+            by_name.entry(&client.name).or_default().push(index);
+        }
+        for (index, client) in reference.clients.iter().enumerate() {
+            let partner = by_name.get_mut(client.name.as_str()).and_then(Vec::pop);
+            match partner {
+                Some(partner) => divergence.pair(reference, other, index, partner),
+                None => divergence.only_reference.push(client.name.clone()),
+            }
+        }
+        let rest = by_name.into_values().flatten();
+        divergence.only_other = rest
+            .map(|index| other.clients[index].name.clone())
+            .collect();
+        divergence.only_other.sort();
+        divergence
+    }
+
+    fn pair(&mut self, reference: &DisplayStreams, other: &DisplayStreams, a: usize, b: usize) {
+        let (first, second) = (&reference.clients[a], &other.clients[b]);
+        let hashes = |client: &ClientStream| -> Vec<u64> {
+            client.requests.iter().map(|entry| entry.hash).collect()
+        };
+        let alignment = align(&hashes(first), &hashes(second));
+        self.requests += first.requests.len() as u64;
+        let mut pair = ClientPair {
+            name: first.name.clone(),
+            reference: a,
+            other: b,
+            equal: alignment.equal.len() as u64,
+            ..ClientPair::default()
+        };
+        // In the order of the reference: an id is paired where it is met first.
+        self.setups(&mut pair, first, second);
+        let answers = [first.answers_by_request(), second.answers_by_request()];
+        for &(i, j) in &alignment.equal {
+            let (request, partner) = (&first.requests[i], &second.requests[j]);
+            if !self.same_ids(request, partner) {
+                let hunk = Hunk {
+                    reference: i..i + 1,
+                    other: j..j + 1,
+                };
+                pair.requests.push(pair.hunk(hunk, first, second));
+            }
+            let of = |side: usize, index: usize| -> &[usize] {
+                let found = u32::try_from(index)
+                    .ok()
+                    .and_then(|index| answers[side].get(&index));
+                found.map_or(&[], Vec::as_slice)
+            };
+            self.received(&mut pair, [first, second], [of(0, i), of(1, j)]);
+            pair.waits(first, second, i, j, of(0, i), of(1, j), other.start);
+        }
+        for hunk in alignment.hunks {
+            pair.requests.push(pair.hunk(hunk, first, second));
+        }
+        pair.requests.sort_by_key(|hunk| hunk.hunk.reference.start);
+        self.events(&mut pair, first, second);
+        pair.received
+            .sort_by_key(|one| (one.requests_before, one.time));
+        self.pairs.push(pair);
+    }
+
+    fn setups(&mut self, pair: &mut ClientPair, first: &ClientStream, second: &ClientStream) {
+        let of = |client: &ClientStream| -> Vec<usize> {
+            let all = client.received.iter().enumerate();
+            let all = all.filter(|(_, (kind, _))| *kind == Received::Setup);
+            all.map(|(index, _)| index).take(1).collect()
+        };
+        self.received(pair, [first, second], [&of(first), &of(second)]);
+    }
+
+    /// Compares the messages at `indices` one by one.
+    fn received(
+        &mut self,
+        pair: &mut ClientPair,
+        clients: [&ClientStream; 2],
+        indices: [&[usize]; 2],
+    ) {
+        for at in 0..indices[0].len().max(indices[1].len()) {
+            let sides = [0, 1].map(|side| {
+                let index = indices[side].get(at)?;
+                clients[side].received.get(*index)
+            });
+            let differs = match sides {
+                [Some((kind, a)), Some((other_kind, b))] => {
+                    kind != other_kind
+                        || a.name != b.name
+                        || a.hash != b.hash
+                        || !self.same_ids(a, b)
+                }
+                _ => true,
+            };
+            if differs {
+                pair.add_received(sides);
+            }
+        }
+    }
+
+    /// Events have no request that they belong to: they are aligned by themselves.
+    fn events(&mut self, pair: &mut ClientPair, first: &ClientStream, second: &ClientStream) {
+        let of = |client: &ClientStream| -> Vec<usize> {
+            let all = client.received.iter().enumerate();
+            let all = all.filter(|(_, (kind, entry))| {
+                *kind == Received::Event || *kind == Received::Error && entry.request.is_none()
+            });
+            all.map(|(index, _)| index).collect()
+        };
+        let (events, partners) = (of(first), of(second));
+        let hashes = |client: &ClientStream, events: &[usize]| -> Vec<u64> {
+            events
+                .iter()
+                .map(|index| client.received[*index].1.hash)
+                .collect()
+        };
+        let alignment = align(&hashes(first, &events), &hashes(second, &partners));
+        for (i, j) in alignment.equal {
+            self.received(pair, [first, second], [&events[i..=i], &partners[j..=j]]);
+        }
+        for Hunk { reference, other } in alignment.hunks {
+            self.unequal_events(pair, [first, second], &events[reference], &partners[other]);
+        }
+    }
+
+    /// Events between two equal ones: those of one name are compared with each other in their order.
+    fn unequal_events(
+        &mut self,
+        pair: &mut ClientPair,
+        clients: [&ClientStream; 2],
+        first: &[usize],
+        second: &[usize],
+    ) {
+        let mut by_name: BTreeMap<Symbol, [Vec<usize>; 2]> = BTreeMap::new();
+        for (side, events) in [first, second].into_iter().enumerate() {
+            for index in events {
+                let name = clients[side].received[*index].1.name;
+                by_name.entry(name).or_default()[side].push(*index);
+            }
+        }
+        for [first, second] in by_name.values() {
+            self.received(pair, clients, [first, second]);
+        }
+    }
+
+    fn same_ids(&mut self, reference: &Entry, other: &Entry) -> bool {
+        let pairs = reference.server_ids.iter().zip(&other.server_ids);
+        // All are paired, also after one that differs.
+        reference.server_ids.len() == other.server_ids.len()
+            && pairs.fold(true, |same, (a, b)| self.ids.pair(*a, *b) && same)
+    }
+
+    /// Collectors of the fields of the messages that differ, for a second pass over each recording.
+    pub fn details(&self) -> [MessageDetails; 2] {
+        [0, 1].map(|side| {
+            let requests = self.pairs.iter().flat_map(|pair| &pair.requests);
+            let requests = requests.flat_map(|hunk| &hunk.sides[side].shown);
+            let requests = requests.map(|(_, place)| *place);
+            let received = self.pairs.iter().flat_map(|pair| &pair.received);
+            let received = received.filter_map(|one| one.places[side]);
+            MessageDetails::new(
+                received
+                    .take(MOST_DETAILED)
+                    .chain(requests.take(MOST_DETAILED)),
+            )
+        })
+    }
+
+    /// The report. `again` are the differences of two recordings of the reference with their fields: what varies there
+    /// is left out.
+    pub fn report(
+        &self,
+        reference: &DisplayStreams,
+        details: &[MessageDetails; 2],
+        again: Option<(&Divergence, &[MessageDetails; 2])>,
+    ) -> DivergenceReport {
+        let varying = again.map(|(divergence, details)| divergence.varying(details));
+        let mut left_out = 0;
+        let empty = BTreeSet::new();
+        let mut clients: Vec<ClientDivergence> = self
+            .pairs
+            .iter()
+            .filter_map(|pair| {
+                let varying = varying.as_ref().unwrap_or(&empty);
+                self.client(pair, reference, details, varying, &mut left_out)
+            })
+            .collect();
+        clients.sort_by(|a, b| a.since_ms.total_cmp(&b.since_ms));
+        DivergenceReport {
+            clients,
+            only_reference: self.only_reference.clone(),
+            only_other: self.only_other.clone(),
+            requests: self.requests,
+            equal_requests: self.pairs.iter().map(|pair| pair.equal).sum(),
+            varying: varying.is_some().then_some(left_out),
+            left_out: self.left_out,
+        }
+    }
+
+    /// The kinds of all differences.
+    fn varying(&self, details: &[MessageDetails; 2]) -> BTreeSet<Varying> {
+        let mut all = BTreeSet::new();
+        for pair in &self.pairs {
+            let requests = pair.requests.iter().flat_map(|hunk| &hunk.names);
+            all.extend(requests.map(|name| Varying::Request(pair.name.clone(), *name)));
+            for one in &pair.received {
+                for (path, _) in self.fields(one, details) {
+                    all.insert(one.varying(pair, path.as_deref()));
+                }
+            }
+        }
+        all
+    }
+
+    fn client(
+        &self,
+        pair: &ClientPair,
+        reference: &DisplayStreams,
+        details: &[MessageDetails; 2],
+        varying: &BTreeSet<Varying>,
+        left_out: &mut u64,
+    ) -> Option<ClientDivergence> {
+        let since = |time: Timestamp| {
+            let start = reference.start.unwrap_or(time);
+            time.since(start).as_nanos() as f64 / 1e6
+        };
+        let is_new = |hunk: &&RequestHunk| {
+            let mut names = hunk.names.iter();
+            names.any(|name| !varying.contains(&Varying::Request(pair.name.clone(), *name)))
+        };
+        let differences = pair.requests.iter().filter(is_new).count() as u64;
+        *left_out += pair.requests.len() as u64 - differences;
+        let first = pair.requests.iter().find(is_new);
+        let end = first.map_or(u64::MAX, |hunk| hunk.hunk.reference.start as u64);
+
+        // In the order of the fields.
+        let mut received: Vec<ReceivedDifference> = Vec::new();
+        let mut groups: BTreeMap<(Received, Symbol, Option<String>), usize> = BTreeMap::new();
+        let mut since_ms: Option<f64> = first.map(|hunk| since(hunk.time));
+        for one in &pair.received {
+            if u64::from(one.requests_before) > end {
+                continue;
+            }
+            for (path, [value, other]) in self.fields(one, details) {
+                if varying.contains(&one.varying(pair, path.as_deref())) {
+                    *left_out += 1;
+                    continue;
+                }
+                let at = since(one.time);
+                since_ms = Some(since_ms.map_or(at, |before| before.min(at)));
+                let before = u64::from(one.requests_before);
+                let group = (one.kind, one.name, path.as_deref().map(without_indices));
+                let difference = ReceivedDifference {
+                    kind: one.kind.name().to_owned(),
+                    message: one.name.as_str().to_owned(),
+                    field: path,
+                    reference: value,
+                    other,
+                    count: 1,
+                    requests_between: first.map(|_| end.saturating_sub(before)),
+                    requests_before: before,
+                };
+                match groups.get(&group) {
+                    None => {
+                        groups.insert(group, received.len());
+                        received.push(difference);
+                    }
+                    // The nearest to the first request difference; without one the first of all.
+                    Some(index) => {
+                        let known = &mut received[*index];
+                        let count = known.count + 1;
+                        if first.is_some() && before > known.requests_before {
+                            *known = difference;
+                        }
+                        known.count = count;
+                    }
+                }
+            }
+        }
+        received.sort_by_key(|one| match one.requests_between {
+            Some(between) => (between, one.requests_before),
+            None => (one.requests_before, 0),
+        });
+        let waits_for = pair.waits_for.map(|(request, since_ms)| MissingReply {
+            request: request.as_str().to_owned(),
+            since_ms,
+        });
+        Some(ClientDivergence {
+            client: pair.name.clone(),
+            since_ms: since_ms?,
+            first_request: first.map(|hunk| RequestDifference {
+                requests_before: end,
+                since_ms: since(hunk.time),
+                reference: hunk.side(0, details),
+                other: hunk.side(1, details),
+            }),
+            request_differences: differences,
+            received,
+            waits_for,
+        })
+    }
+
+    /// The fields in which two received messages differ, with both values; no path if one recording lacks the message.
+    fn fields(
+        &self,
+        one: &ReceivedPair,
+        details: &[MessageDetails; 2],
+    ) -> Vec<(Option<String>, [Option<String>; 2])> {
+        if let Some(kinds) = one.replaced {
+            let text = kinds.map(|(kind, name)| match kind {
+                Received::Error => Some(format!("error {}", name.as_str())),
+                kind => Some(kind.name().to_owned()),
+            });
+            return vec![(None, text)];
+        }
+        let [Some(a), Some(b)] = one.places else {
+            let text = |side: usize| {
+                let place = one.places[side]?;
+                Some(line(details[side].get(place)))
+            };
+            return vec![(None, [text(0), text(1)])];
+        };
+        let (first, second) = (details[0].get(a), details[1].get(b));
+        let others: FxHashMap<&str, &Field> = second
+            .iter()
+            .map(|(path, field)| (path.as_str(), field))
+            .collect();
+        let mut all = Vec::new();
+        for (path, field) in first {
+            match others.get(path.as_str()) {
+                Some(other) if self.same(field.meaning, other.meaning) => {}
+                other => all.push((
+                    Some(path.clone()),
+                    [
+                        Some(field.text.clone()),
+                        other.map(|other| other.text.clone()),
+                    ],
+                )),
+            }
+        }
+        let known: BTreeSet<&str> = first.iter().map(|(path, _)| path.as_str()).collect();
+        let added = second
+            .iter()
+            .filter(|(path, _)| !known.contains(path.as_str()));
+        all.extend(
+            added.map(|(path, field)| (Some(path.clone()), [None, Some(field.text.clone())])),
+        );
+        all
+    }
+
+    fn same(&self, a: Meaning, b: Meaning) -> bool {
+        match (a, b) {
+            (Meaning::Server(a), Meaning::Server(b)) => self.ids.are_paired(a, b),
+            _ => a == b,
+        }
+    }
+}
+
+impl ClientPair {
+    fn add_received(&mut self, sides: [Option<&(Received, Entry)>; 2]) {
+        let clients = [self.reference, self.other];
+        let Some((kind, entry)) = sides[0].or(sides[1]) else {
+            return;
+        };
+        let places = [0, 1].map(|side| Some((clients[side], sides[side]?.1.number)));
+        let replaced = match sides {
+            [Some((a, first)), Some((b, second))] if a != b => {
+                Some([(*a, first.name), (*b, second.name)])
+            }
+            _ => None,
+        };
+        // The name of the reply, which is its request's.
+        let replies = sides.into_iter().flatten();
+        let mut replies = replies.filter(|(kind, _)| *kind == Received::Reply);
+        let name = replies.next().map_or(entry.name, |(_, reply)| reply.name);
+        self.received.push(ReceivedPair {
+            kind: *kind,
+            name,
+            replaced,
+            places,
+            requests_before: entry.requests_before,
+            time: entry.time,
+        });
+    }
+
+    fn hunk(&self, hunk: Hunk, first: &ClientStream, second: &ClientStream) -> RequestHunk {
+        let requests = [
+            &first.requests[hunk.reference.clone()],
+            &second.requests[hunk.other.clone()],
+        ];
+        let clients = [self.reference, self.other];
+        let names = requests.iter().flat_map(|side| side.iter());
+        let names = names.map(|entry| entry.name).collect();
+        let next = first.requests.get(hunk.reference.start);
+        let next = next.or_else(|| first.requests.last());
+        RequestHunk {
+            time: next.map_or(Timestamp::default(), |entry| entry.time),
+            names,
+            sides: [0, 1].map(|side| Side::new(requests[side], clients[side])),
+            hunk,
+        }
+    }
+
+    /// Notes a request whose reply came in the reference only, where the other recording ends.
+    #[allow(clippy::too_many_arguments, reason = "both sides of one request")]
+    fn waits(
+        &mut self,
+        first: &ClientStream,
+        second: &ClientStream,
+        i: usize,
+        j: usize,
+        replies: &[usize],
+        others: &[usize],
+        start: Option<Timestamp>,
+    ) {
+        let expects = first.has_reply[i] && !replies.is_empty() && others.is_empty();
+        if expects && j + 1 == second.requests.len() {
+            let request = &second.requests[j];
+            let start = start.unwrap_or(request.time);
+            let since = request.time.since(start).as_nanos() as f64 / 1e6;
+            self.waits_for = Some((request.name, since));
+        }
+    }
+}
+
+impl Side {
+    fn new(requests: &[Entry], client: usize) -> Side {
+        let shown = requests.iter().take(SHOWN_REQUESTS);
+        let shown = shown.map(|entry| (entry.name, (client, entry.number)));
+        Side {
+            shown: shown.collect(),
+            count: requests.len() as u64,
+            repeated: repeated(requests),
+        }
+    }
+}
+
+/// The request that is at least nine tenths of many requests.
+fn repeated(requests: &[Entry]) -> Option<RepeatedRequest> {
+    let mut counts: BTreeMap<Symbol, u64> = BTreeMap::new();
+    for entry in requests {
+        *counts.entry(entry.name).or_default() += 1;
+    }
+    let (name, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+    if count < LOOP || count * 10 < requests.len() as u64 * 9 {
+        return None;
+    }
+    let (first, last) = (requests.first()?, requests.last()?);
+    let seconds = last.time.since(first.time).as_secs_f64();
+    Some(RepeatedRequest {
+        request: name.as_str().to_owned(),
+        count,
+        per_second: if seconds > 0.0 {
+            count as f64 / seconds
+        } else {
+            count as f64
+        },
+    })
+}
+
+impl RequestHunk {
+    fn side(&self, side: usize, details: &[MessageDetails; 2]) -> RequestSide {
+        let of = &self.sides[side];
+        let text = |(name, place): &(Symbol, Place)| {
+            let fields = line(details[side].get(*place));
+            match fields.as_str() {
+                "" => name.as_str().to_owned(),
+                fields => format!("{} {fields}", name.as_str()),
+            }
+        };
+        RequestSide {
+            requests: of.shown.iter().map(text).collect(),
+            count: of.count,
+            repeated: of.repeated.clone(),
+        }
+    }
+}
+
+impl ReceivedPair {
+    fn varying(&self, pair: &ClientPair, path: Option<&str>) -> Varying {
+        let client = pair.name.clone();
+        match path {
+            Some(path) => Varying::Field(client, self.name, without_indices(path)),
+            None => Varying::Message(client, self.name),
+        }
+    }
+}
+
+impl Received {
+    fn name(self) -> &'static str {
+        match self {
+            Received::Setup => "setup",
+            Received::Reply => "reply",
+            Received::Event => "event",
+            Received::Error => "error",
+        }
+    }
+}
+
+/// The fields of a message in one line.
+fn line(fields: &[(String, Field)]) -> String {
+    let fields = fields.iter().filter(|(path, _)| !path.ends_with("[]"));
+    let fields = fields.map(|(path, field)| format!("{path}={}", field.text));
+    fields.collect::<Vec<_>>().join(" ")
+}
+
+/// `modes[3].width` as `modes[].width`.
+fn without_indices(path: &str) -> String {
+    let mut inside = false;
+    let kept = path.chars().filter(|one| {
+        match one {
+            '[' => {
+                inside = true;
+                return true;
+            }
+            ']' => inside = false,
+            _ => {}
+        }
+        !inside
+    });
+    kept.collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,217 @@
+//! What each client of a display sent and received, small enough to be kept whole.
+
+use rustc_hash::FxHashMap;
+use x11prof_protocol::{Message, Symbol, Value};
+use x11prof_session::ClientId;
+use x11prof_trace::{ConnectionId, Control, Timestamp};
+
+use super::meaning::{Digest, Meanings, ServerNumber};
+use crate::Observation;
+use crate::pipeline::Seen;
+
+/// Bytes of a message's text that are compared.
+pub(super) const LONGEST: usize = 1 << 12;
+/// Messages kept at most, of all clients: some 200 MB.
+const MOST_MESSAGES: usize = 4_000_000;
+
+/// The kind of a received message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Received {
+    /// The server's reply to the connection setup.
+    Setup,
+    /// A reply.
+    Reply,
+    /// An event.
+    Event,
+    /// An error.
+    Error,
+}
+
+/// A message without its bytes.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    /// The name of a request, an event or an error; of a reply, its request's name.
+    pub(super) name: Symbol,
+    pub(super) hash: u64,
+    /// The ids that the server chose.
+    pub(super) server_ids: Box<[ServerNumber]>,
+    pub(super) time: Timestamp,
+    /// The message's number in the client's stream of both directions.
+    pub(super) number: u32,
+    /// Requests of the client before this message.
+    pub(super) requests_before: u32,
+    /// The index of the request of a reply or error; requests themselves have their own.
+    pub(super) request: Option<u32>,
+}
+
+/// The messages of one client.
+#[derive(Debug, Default)]
+pub(super) struct ClientStream {
+    pub(super) name: String,
+    pub(super) requests: Vec<Entry>,
+    /// True for each request that the protocol answers with a reply.
+    pub(super) has_reply: Vec<bool>,
+    pub(super) received: Vec<(Received, Entry)>,
+    pub(super) closed: bool,
+    first_sequence: Option<u64>,
+    messages: u32,
+}
+
+impl ClientStream {
+    /// The received messages of `request`: replies and errors.
+    pub(super) fn answers_by_request(&self) -> FxHashMap<u32, Vec<usize>> {
+        let mut all: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
+        for (index, (kind, entry)) in self.received.iter().enumerate() {
+            if let (Received::Reply | Received::Error, Some(request)) = (kind, entry.request) {
+                all.entry(request).or_default().push(index);
+            }
+        }
+        all
+    }
+}
+
+/// The messages of all clients of a recording, as [`crate::Divergence`] compares them.
+#[derive(Debug, Default)]
+pub struct DisplayStreams {
+    pub(super) clients: Vec<ClientStream>,
+    pub(super) start: Option<Timestamp>,
+    pub(super) end: Timestamp,
+    indices: FxHashMap<ConnectionId, usize>,
+    meanings: Meanings,
+    kept: usize,
+    /// Messages beyond the limit, which are not compared.
+    pub(super) left_out: u64,
+}
+
+impl DisplayStreams {
+    /// Streams without messages.
+    pub fn new() -> DisplayStreams {
+        DisplayStreams::default()
+    }
+
+    /// Takes the next observation of a pass.
+    pub fn observe(&mut self, observation: &Observation<'_>) {
+        match observation {
+            Observation::Control(_, Control::Opened(opened)) => {
+                let name = opened.name.clone().unwrap_or_default();
+                self.client(opened.connection).name = name;
+            }
+            Observation::Control(_, Control::Closed { connection, .. }) => {
+                self.client(*connection).closed = true;
+            }
+            Observation::Message(seen) => self.message(seen),
+            _ => {}
+        }
+    }
+
+    fn client(&mut self, connection: ConnectionId) -> &mut ClientStream {
+        let index = *self.indices.entry(connection).or_insert_with(|| {
+            self.clients.push(ClientStream::default());
+            self.clients.len() - 1
+        });
+        &mut self.clients[index]
+    }
+
+    fn message(&mut self, seen: &Seen<'_>) {
+        self.start.get_or_insert(seen.time);
+        self.end = self.end.max(seen.time);
+        let range = seen.session.ids_of(ClientId(seen.connection.0));
+        if let (Message::ServerSetup(_), Some(range)) = (seen.message, range) {
+            self.meanings.new_client(seen.connection, range);
+        }
+        if self.kept >= MOST_MESSAGES {
+            self.left_out += 1;
+            return;
+        }
+        let Some(named) = Named::of(seen.message) else {
+            return;
+        };
+        self.kept += 1;
+        let digest = self.digest(seen, &named);
+        let client = self.client(seen.connection);
+        let number = client.messages;
+        client.messages += 1;
+        let request = named.sequence.and_then(|sequence| {
+            let first = *client.first_sequence.get_or_insert(sequence);
+            u32::try_from(sequence.checked_sub(first)?).ok()
+        });
+        let entry = Entry {
+            name: named.name,
+            hash: digest.hash,
+            server_ids: digest.server_ids.into(),
+            time: seen.time,
+            number,
+            requests_before: u32::try_from(client.requests.len()).unwrap_or(u32::MAX),
+            request,
+        };
+        match (named.received, seen.message) {
+            (Some(kind), _) => client.received.push((kind, entry)),
+            (None, Message::Request(request)) => {
+                client.requests.push(entry);
+                client.has_reply.push(request.has_reply);
+            }
+            (None, _) => {}
+        }
+    }
+
+    fn digest(&mut self, seen: &Seen<'_>, named: &Named) -> Digest {
+        let range = seen.session.ids_of(ClientId(seen.connection.0));
+        let fields = fields(seen);
+        let is_request = named.received.is_none();
+        self.meanings.digest(
+            seen.connection,
+            seen.session,
+            range,
+            named.name.as_str(),
+            &fields,
+            is_request,
+        )
+    }
+
+    /// The meanings of ids so far.
+    pub(super) fn meanings(&self) -> &Meanings {
+        &self.meanings
+    }
+
+    /// The place of the message that was observed last in its client's stream: client, number.
+    pub(super) fn last_of(&self, connection: ConnectionId) -> Option<(usize, u32)> {
+        let index = *self.indices.get(&connection)?;
+        Some((index, self.clients[index].messages.checked_sub(1)?))
+    }
+}
+
+/// The fields of a message that are compared. What cannot be decoded has none.
+pub(super) fn fields(seen: &Seen<'_>) -> Value {
+    let fields = seen.message.first_fields(seen.extensions, LONGEST);
+    fields.unwrap_or_else(|_| Value::Fields(Vec::new()))
+}
+
+/// A message's name, direction and place.
+pub(super) struct Named {
+    pub(super) name: Symbol,
+    received: Option<Received>,
+    sequence: Option<u64>,
+}
+
+impl Named {
+    /// `None` of the client's setup and of bytes that are no message.
+    pub(super) fn of(message: &Message<'_>) -> Option<Named> {
+        let (name, received, sequence) = match message {
+            Message::Request(request) => (request.name, None, Some(request.sequence.0)),
+            Message::Reply(reply) => (
+                reply.request.unwrap_or_else(|| Symbol::new("unpaired")),
+                Some(Received::Reply),
+                Some(reply.sequence.0),
+            ),
+            Message::Event(event) => (event.name, Some(Received::Event), None),
+            Message::Error(error) => (error.name, Some(Received::Error), Some(error.sequence.0)),
+            Message::ServerSetup(_) => (Symbol::new("setup"), Some(Received::Setup), None),
+            Message::ClientSetup(_) | Message::Malformed(_) => return None,
+        };
+        Some(Named {
+            name,
+            received,
+            sequence,
+        })
+    }
+}

@@ -1,0 +1,72 @@
+use super::{DisplayStreams, Divergence, DivergenceReport};
+use crate::Pipeline;
+use crate::testing::{Synthetic, expose, get_input_focus, map_window, query_font, reply};
+
+/// The differences of two synthetic recordings.
+fn diverge(sides: [&Synthetic; 2]) -> DivergenceReport {
+    let streams = sides.map(|side| {
+        let mut streams = DisplayStreams::new();
+        Pipeline::new().run_records(side.records.iter().cloned(), |observation| streams.observe(observation));
+        streams
+    });
+    let divergence = Divergence::new(&streams[0], &streams[1]);
+    let mut details = divergence.details();
+    for (details, side) in details.iter_mut().zip(sides) {
+        Pipeline::new().run_records(side.records.iter().cloned(), |observation| details.observe(observation));
+        assert!(details.is_complete());
+    }
+    divergence.report(&streams[0], &details, None)
+}
+
+fn window(id: u32) -> Synthetic {
+    let mut one = Synthetic::new();
+    one.client_sends(&[map_window(id), get_input_focus()]);
+    one.server_sends(&[reply(2)]);
+    one
+}
+
+#[test]
+fn equal_recordings_have_no_difference() {
+    let report = diverge([&window(0x20_0001), &window(0x20_0001)]);
+    assert_eq!(report.clients, []);
+    assert_eq!((report.requests, report.equal_requests), (2, 2));
+    assert_eq!(report.varying, None);
+}
+
+#[test]
+fn ids_of_a_client_are_compared_by_what_created_them() {
+    let report = diverge([&window(0x20_0001), &window(0x20_0007)]);
+    assert_eq!(report.clients, []);
+}
+
+#[test]
+fn the_first_request_of_one_side_comes_with_the_event_before_it() {
+    let mut reference = window(0x20_0001);
+    reference.server_sends(&[expose(2)]);
+    reference.client_sends(&[query_font(), get_input_focus()]);
+    let mut other = window(0x20_0001);
+    other.client_sends(&[get_input_focus()]);
+    let report = diverge([&reference, &other]);
+    let client = &report.clients[0];
+    let first = client.first_request.as_ref().unwrap();
+    assert_eq!(first.requests_before, 2);
+    assert_eq!((first.reference.count, first.other.count), (1, 0));
+    assert!(first.reference.requests[0].starts_with("QueryFont"));
+    let cause = &client.received[0];
+    assert_eq!((cause.kind.as_str(), cause.message.as_str()), ("event", "Expose"));
+    assert_eq!((cause.other.as_ref(), cause.requests_between), (None, Some(0)));
+}
+
+#[test]
+fn many_equal_requests_are_a_loop() {
+    let reference = window(0x20_0001);
+    let mut other = window(0x20_0001);
+    for _ in 0..200 {
+        other.wait(1000).client_sends(&[query_font()]);
+    }
+    let report = diverge([&reference, &other]);
+    let first = report.clients[0].first_request.as_ref().unwrap();
+    let repeated = first.other.repeated.as_ref().unwrap();
+    assert_eq!((repeated.request.as_str(), repeated.count), ("QueryFont", 200));
+    assert!((900.0..1100.0).contains(&repeated.per_second), "{repeated:?}");
+}

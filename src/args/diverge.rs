@@ -1,0 +1,50 @@
+//! The arguments of `diverge`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{ArgGroup, Args};
+use x11prof_proxy::ServerKind;
+
+use super::values::{Format, SERVER};
+
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("servers").multiple(true).args(["server", "server_command"])))]
+#[command(
+    after_help = "Either give two recordings of one program, made on two servers, or name two servers and the program. \
+                  With two servers the program runs twice on the first one, and differences between these two runs are \
+                  left out.\n\nExit status: 0 without a difference, 1 with one, 2 on an error, 125 if a server of \
+                  --server-command does not start (`git bisect run` skips that commit)."
+)]
+pub(crate) struct Diverge {
+    /// The recording on the reference server
+    #[arg(value_name = "REFERENCE", required_unless_present_any = ["server", "server_command"])]
+    pub(crate) reference: Option<PathBuf>,
+    /// The recording on the other server
+    #[arg(value_name = "OTHER", required_unless_present_any = ["server", "server_command"])]
+    pub(crate) other: Option<PathBuf>,
+    /// A second recording on the reference server: what differs between the two is left out
+    #[arg(long, value_name = "FILE", conflicts_with = "servers")]
+    pub(crate) again: Option<PathBuf>,
+    /// A private headless server to run the program on; the first one is the reference
+    #[arg(long, value_name = "KIND", value_parser = SERVER, hide_possible_values = true, conflicts_with_all = ["reference", "other"])]
+    pub(crate) server: Vec<ServerKind>,
+    /// A private server to run the program on, by shell command, such as 'build/Xvfb -screen 0 1280x1024x24'
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["reference", "other"])]
+    pub(crate) server_command: Vec<String>,
+    /// End each run after S seconds
+    #[arg(long, value_name = "S", requires = "servers", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) seconds: Option<u64>,
+    /// Print all differences
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// The form of the result
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: Format,
+    /// Write the result to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// The program to run, with its arguments
+    #[arg(value_name = "COMMAND", last = true, requires = "servers")]
+    pub(crate) command: Vec<OsString>,
+}

@@ -1,0 +1,156 @@
+//! `x11prof diverge`: the first difference between one program's sessions on two servers.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use x11prof_analyzer::{DisplayStreams, Divergence, DivergenceReport, MessageDetails};
+use x11prof_proxy::{DEFAULT_QUEUE_BYTES, RecordConfig, Target, record};
+use x11prof_views::divergence as views;
+
+use super::record::{RECORDER, why};
+use crate::args::{Diverge, Format};
+use crate::error::{CommandError, Outcome, shown};
+use crate::output::{emit_json, emit_text, page, refuse_input};
+use crate::pass::Pass;
+
+/// The recordings to compare, and their names in the result.
+struct Sides {
+    reference: PathBuf,
+    again: Option<PathBuf>,
+    other: PathBuf,
+    names: [String; 2],
+}
+
+/// Compares two recordings, or records the program on two servers first.
+pub(crate) fn run(arguments: &Diverge) -> Outcome {
+    diverge(arguments).map_err(CommandError::into_trouble)
+}
+
+fn diverge(arguments: &Diverge) -> Outcome {
+    let sides = match (&arguments.reference, &arguments.other) {
+        (Some(reference), Some(other)) => Sides {
+            reference: reference.clone(),
+            again: arguments.again.clone(),
+            other: other.clone(),
+            names: names([reference, other]),
+        },
+        _ => recorded(arguments)?,
+    };
+    let to = arguments.output.as_deref();
+    let read = [
+        Some(&sides.reference),
+        sides.again.as_ref(),
+        Some(&sides.other),
+    ];
+    refuse_input(to, read.into_iter().flatten().map(PathBuf::as_path))?;
+    let report = report(&sides)?;
+    let differs = !report.clients.is_empty();
+    let names = [sides.names[0].as_str(), sides.names[1].as_str()];
+    let written = match arguments.format {
+        Format::Text => emit_text(
+            to,
+            &views::text(&report, names, &page(to, arguments.all, None)),
+        ),
+        Format::Json => emit_json(to, &report),
+    }?;
+    Ok(if differs { ExitCode::FAILURE } else { written })
+}
+
+/// The differences between the recordings, without those that two recordings of the reference have.
+fn report(sides: &Sides) -> Result<DivergenceReport, CommandError> {
+    let reference = streams(&sides.reference)?;
+    let again = match &sides.again {
+        Some(path) => {
+            let divergence = Divergence::new(&reference, &streams(path)?);
+            let details = details(&divergence, [&sides.reference, path])?;
+            Some((divergence, details))
+        }
+        None => None,
+    };
+    let divergence = Divergence::new(&reference, &streams(&sides.other)?);
+    let details = details(&divergence, [&sides.reference, &sides.other])?;
+    let again = again.as_ref();
+    let again = again.map(|(divergence, details)| (divergence, details));
+    Ok(divergence.report(&reference, &details, again))
+}
+
+fn streams(path: &Path) -> Result<DisplayStreams, CommandError> {
+    let mut streams = DisplayStreams::new();
+    let pass = Pass::open(path, None)?.tell_missing();
+    pass.run(|observation| streams.observe(observation))?;
+    Ok(streams)
+}
+
+fn details(
+    divergence: &Divergence,
+    paths: [&Path; 2],
+) -> Result<[MessageDetails; 2], CommandError> {
+    let [mut reference, mut other] = divergence.details();
+    for (details, path) in [(&mut reference, paths[0]), (&mut other, paths[1])] {
+        if !details.is_complete() {
+            Pass::open(path, None)?.run(|observation| details.observe(observation))?;
+        }
+    }
+    Ok([reference, other])
+}
+
+/// The names of two files: without their folders and endings if these names differ.
+fn names(paths: [&Path; 2]) -> [String; 2] {
+    let stems = paths.map(|path| {
+        let stem = path.file_stem().unwrap_or_default();
+        stem.to_string_lossy().into_owned()
+    });
+    match stems[0] == stems[1] {
+        true => paths.map(shown),
+        false => stems,
+    }
+}
+
+/// Records the program twice on the first server and once on the second.
+fn recorded(arguments: &Diverge) -> Result<Sides, CommandError> {
+    let servers = super::replay::servers(&arguments.server, &arguments.server_command);
+    let [(reference, first), (other, second)] = servers.as_slice() else {
+        return Err(CommandError::usage(
+            "diverge compares two servers: name two with --server or --server-command",
+        ));
+    };
+    if arguments.command.is_empty() {
+        return Err(CommandError::usage(
+            "a program is missing, as in: x11prof diverge --server xvfb --server xvnc -- xterm",
+        ));
+    }
+    let run = |name: &str, target: &Target| -> Result<PathBuf, CommandError> {
+        let path = PathBuf::from(format!("diverge-{name}.mcap"));
+        let config = RecordConfig {
+            output: Some(path.clone()),
+            target: target.clone(),
+            command: arguments.command.clone(),
+            time: arguments.seconds.map(Duration::from_secs),
+            queue_bytes: DEFAULT_QUEUE_BYTES,
+            recorder: RECORDER.to_owned(),
+            ..RecordConfig::default()
+        };
+        let recorded = record(&config, |_| {}).map_err(why)?;
+        if recorded.left_alone {
+            let program = arguments.command[0].to_string_lossy();
+            return Err(CommandError::failed(format_args!(
+                "{program} sent nothing to {name}: start it by hand there to see why"
+            )));
+        }
+        Ok(path)
+    };
+    let again = format!("{reference}-again");
+    Ok(Sides {
+        reference: run(reference, first)?,
+        again: Some(run(&again, first)?),
+        other: run(
+            &format!("{other}{}", if other == reference { "-2" } else { "" }),
+            second,
+        )?,
+        names: match other == reference {
+            true => [format!("{reference} (1)"), format!("{other} (2)")],
+            false => [reference.clone(), other.clone()],
+        },
+    })
+}

@@ -1,0 +1,265 @@
+//! Two recordings of one program side by side, in text form.
+
+use x11prof_analyzer::{
+    ClientDivergence, DivergenceReport, ReceivedDifference, RequestDifference, RequestSide,
+};
+
+use crate::page::{Page, Style};
+use crate::plain::plain;
+use crate::units::{counted, duration};
+
+/// Clients and received differences that are printed unless all are wanted.
+const ROWS: usize = 5;
+/// Characters of a value that are printed unless all are wanted.
+const VALUE: usize = 60;
+
+/// The first difference of each client, and the received messages that differ before it. `names` are the names of the
+/// two recordings.
+pub fn text(report: &DivergenceReport, names: [&str; 2], page: &Page) -> String {
+    let mut text = page.answer(verdict(report, names).iter().map(|line| plain(line)), 2);
+    let shown = if page.all { usize::MAX } else { ROWS };
+    for client in report.clients.iter().take(shown) {
+        text.push('\n');
+        text.push_str(&page.fold(&self::client(client, names, page)));
+    }
+    if report.clients.len() > shown {
+        let rest = report.clients.len() - shown;
+        text.push_str(&format!(
+            "\n{} differ too (--all prints them).\n",
+            counted(rest as u64, "client")
+        ));
+    }
+    for line in caveats(report, names) {
+        text.push_str(&page.wrap_in(Style::Doubt, &plain(&line), 2));
+    }
+    text
+}
+
+fn verdict(report: &DivergenceReport, [reference, other]: [&str; 2]) -> Vec<String> {
+    let requests = format!(
+        "{} of {} are equal in {reference} and {other}",
+        report.equal_requests,
+        counted(report.requests, "request"),
+    );
+    let Some(first) = report.clients.first() else {
+        return vec![format!("No difference: {requests}.")];
+    };
+    let client = plain(&first.client);
+    let mut lines = vec![match (&first.first_request, first.received.first()) {
+        (Some(request), Some(cause)) => format!(
+            "{client} diverges at request {}. Before it, {}.",
+            request.requests_before + 1,
+            sentence(cause, [reference, other]),
+        ),
+        (Some(request), None) => format!(
+            "{client} diverges at request {}. The messages that it received before are equal.",
+            request.requests_before + 1
+        ),
+        (None, Some(cause)) => format!(
+            "{client} sends the same requests, but {}.",
+            sentence(cause, [reference, other])
+        ),
+        (None, None) => format!("{client} differs."),
+    }];
+    if let Some(waits) = &first.waits_for {
+        lines.push(format!(
+            "In {other} {client} waits since {} for the reply to {}, which {reference} sent.",
+            duration(waits.since_ms),
+            waits.request
+        ));
+    }
+    let sides = first.first_request.iter();
+    let sides =
+        sides.flat_map(|request| [(&request.reference, reference), (&request.other, other)]);
+    for (side, name) in sides {
+        if let Some(repeated) = &side.repeated {
+            lines.push(format!(
+                "In {name} {client} repeats {} {} times, {:.0} a second.",
+                repeated.request, repeated.count, repeated.per_second
+            ));
+        }
+    }
+    lines.push(format!("{requests}."));
+    lines
+}
+
+/// `the reply to GetOutputInfo differs: crtc is 0x4f in A and 0 in B (42 times)`.
+fn sentence(one: &ReceivedDifference, [reference, other]: [&str; 2]) -> String {
+    let message = message(one);
+    let times = if one.count > 1 {
+        format!(" ({} times)", one.count)
+    } else {
+        String::new()
+    };
+    match (&one.field, &one.reference, &one.other) {
+        (Some(field), Some(a), Some(b)) => format!(
+            "the {message} differs: {field} is {} in {reference} and {} in {other}{times}",
+            short(a, false),
+            short(b, false)
+        ),
+        (_, Some(_), None) => format!("the {message} is only in {reference}{times}"),
+        (_, None, _) => format!("the {message} is only in {other}{times}"),
+        (None, Some(a), Some(b)) => format!(
+            "{} gets {} in {reference} and {} in {other}{times}",
+            plain(&one.message),
+            article(a),
+            article(b)
+        ),
+    }
+}
+
+/// `a reply`, `the error BadWindow`.
+fn article(kind: &str) -> String {
+    match kind.split_once(' ') {
+        None => format!("a {kind}"),
+        Some(_) => format!("the {}", plain(kind)),
+    }
+}
+
+fn message(one: &ReceivedDifference) -> String {
+    let name = plain(&one.message);
+    match (
+        one.kind.as_str(),
+        &one.field,
+        one.reference.is_some() && one.other.is_some(),
+    ) {
+        ("reply", Some(field), false) => format!("field {field} of the reply to {name}"),
+        ("reply", ..) => format!("reply to {name}"),
+        ("setup", Some(field), false) => format!("field {field} of the connection setup"),
+        ("setup", ..) => "connection setup".to_owned(),
+        (kind, Some(field), false) => format!("field {field} of the {kind} {name}"),
+        (kind, ..) => format!("{kind} {name}"),
+    }
+}
+
+fn client(client: &ClientDivergence, names: [&str; 2], page: &Page) -> String {
+    let mut text = format!(
+        "{}: first difference at {:.3} s\n",
+        plain(&client.client),
+        client.since_ms / 1e3
+    );
+    if let Some(request) = &client.first_request {
+        text.push_str(&requests(request, names, page));
+    }
+    if !client.received.is_empty() {
+        let before = match &client.first_request {
+            Some(request) => format!("before request {}", request.requests_before + 1),
+            None => "that differ".to_owned(),
+        };
+        text.push_str(&format!(
+            "  Received messages {before} ({} | {}):\n",
+            names[0], names[1]
+        ));
+    }
+    let shown = if page.all { usize::MAX } else { ROWS };
+    for one in client.received.iter().take(shown) {
+        text.push_str(&received(one, page));
+    }
+    if client.received.len() > shown {
+        text.push_str(&format!(
+            "    {} more (--all prints them)\n",
+            client.received.len() - shown
+        ));
+    }
+    text
+}
+
+fn requests(request: &RequestDifference, names: [&str; 2], page: &Page) -> String {
+    let mut text = format!("  Request {}:\n", request.requests_before + 1);
+    for (side, name) in [(&request.reference, names[0]), (&request.other, names[1])] {
+        text.push_str(&self::side(side, name, page));
+    }
+    text
+}
+
+fn side(side: &RequestSide, name: &str, page: &Page) -> String {
+    let Some((first, rest)) = side.requests.split_first() else {
+        return format!("    {name}: no request\n");
+    };
+    let mut text = format!("    {name}: {}\n", short(first, page.all));
+    let indent = " ".repeat(name.len() + 6);
+    for request in rest {
+        text.push_str(&format!("{indent}{}\n", short(request, page.all)));
+    }
+    let more = side.count - side.requests.len() as u64;
+    if more > 0 {
+        text.push_str(&format!("{indent}and {}\n", counted(more, "more request")));
+    }
+    text
+}
+
+fn received(one: &ReceivedDifference, page: &Page) -> String {
+    let value = |value: &Option<String>| match value {
+        Some(value) => short(value, page.all),
+        None => "none".to_owned(),
+    };
+    let place = match one.requests_between {
+        Some(0) => "just before".to_owned(),
+        Some(between) => format!("{} before", counted(between, "request")),
+        None if one.requests_before == 0 => "before the first request".to_owned(),
+        None => format!("after request {}", one.requests_before),
+    };
+    let name = match one.kind.as_str() {
+        _ if one.field.is_none() && one.reference.is_some() && one.other.is_some() => {
+            plain(&one.message).into_owned()
+        }
+        "reply" => format!("{} reply", plain(&one.message)),
+        "setup" => "connection setup".to_owned(),
+        kind => format!("{} {kind}", plain(&one.message)),
+    };
+    let field = one
+        .field
+        .as_deref()
+        .map(|field| format!(" {field}"))
+        .unwrap_or_default();
+    let count = if one.count > 1 {
+        format!(", {} times", one.count)
+    } else {
+        String::new()
+    };
+    format!(
+        "    {name}{field}: {} | {} ({place}{count})\n",
+        value(&one.reference),
+        value(&one.other)
+    )
+}
+
+fn short(value: &str, all: bool) -> String {
+    let value = plain(value);
+    if all || value.chars().count() <= VALUE {
+        return value.into_owned();
+    }
+    let kept: String = value.chars().take(VALUE).collect();
+    format!("{kept}…")
+}
+
+fn caveats(report: &DivergenceReport, [reference, other]: [&str; 2]) -> Vec<String> {
+    let mut lines = Vec::new();
+    match report.varying {
+        Some(0) => {}
+        Some(varying) => lines.push(format!(
+            "{} left out: two recordings of {reference} differ there as well.",
+            counted(varying, "difference")
+        )),
+        None if !report.clients.is_empty() => lines.push(format!(
+            "Some of these differences can vary from run to run. Record {reference} twice and add --again FILE to leave \
+             them out."
+        )),
+        None => {}
+    }
+    for (clients, name) in [
+        (&report.only_reference, reference),
+        (&report.only_other, other),
+    ] {
+        if !clients.is_empty() {
+            lines.push(format!("Only in {name}: {}.", clients.join(", ")));
+        }
+    }
+    if report.left_out > 0 {
+        lines.push(format!(
+            "{} at the end were not compared: the recordings are too long.",
+            counted(report.left_out, "message")
+        ));
+    }
+    lines
+}
