@@ -17,7 +17,7 @@ use crate::pass::Pass;
 /// The recordings to compare, and their names in the result.
 struct Sides {
     reference: PathBuf,
-    again: Option<PathBuf>,
+    again: Vec<PathBuf>,
     other: PathBuf,
     names: [String; 2],
 }
@@ -38,12 +38,10 @@ fn diverge(arguments: &Diverge) -> Outcome {
         _ => recorded(arguments)?,
     };
     let to = arguments.output.as_deref();
-    let read = [
-        Some(&sides.reference),
-        sides.again.as_ref(),
-        Some(&sides.other),
-    ];
-    refuse_input(to, read.into_iter().flatten().map(PathBuf::as_path))?;
+    let read = [&sides.reference, &sides.other]
+        .into_iter()
+        .chain(&sides.again);
+    refuse_input(to, read.map(PathBuf::as_path))?;
     let report = report(&sides)?;
     let differs = !report.clients.is_empty();
     let names = [sides.names[0].as_str(), sides.names[1].as_str()];
@@ -60,19 +58,15 @@ fn diverge(arguments: &Diverge) -> Outcome {
 /// The differences between the recordings, without those that two recordings of the reference have.
 fn report(sides: &Sides) -> Result<DivergenceReport, CommandError> {
     let reference = streams(&sides.reference)?;
-    let again = match &sides.again {
-        Some(path) => {
-            let divergence = Divergence::new(&reference, &streams(path)?);
-            let details = details(&divergence, [&sides.reference, path])?;
-            Some((divergence, details))
-        }
-        None => None,
-    };
+    let again = sides.again.iter().map(|path| {
+        let divergence = Divergence::new(&reference, &streams(path)?);
+        let details = details(&divergence, [&sides.reference, path])?;
+        Ok((divergence, details))
+    });
+    let again: Vec<_> = again.collect::<Result<_, CommandError>>()?;
     let divergence = Divergence::new(&reference, &streams(&sides.other)?);
     let details = details(&divergence, [&sides.reference, &sides.other])?;
-    let again = again.as_ref();
-    let again = again.map(|(divergence, details)| (divergence, details));
-    Ok(divergence.report(&reference, &details, again))
+    Ok(divergence.report(&reference, &details, &again))
 }
 
 fn streams(path: &Path) -> Result<DisplayStreams, CommandError> {
@@ -107,7 +101,7 @@ fn names(paths: [&Path; 2]) -> [String; 2] {
     }
 }
 
-/// Records the program twice on the first server and once on the second.
+/// Records the program three times on the first server and once on the second.
 fn recorded(arguments: &Diverge) -> Result<Sides, CommandError> {
     let servers = super::replay::servers(&arguments.server, &arguments.server_command);
     let [(reference, first), (other, second)] = servers.as_slice() else {
@@ -140,10 +134,11 @@ fn recorded(arguments: &Diverge) -> Result<Sides, CommandError> {
         }
         Ok(path)
     };
-    let again = format!("{reference}-again");
+    let again = [2, 3].map(|number| format!("{reference}-again-{number}"));
+    let again = again.iter().map(|name| run(name, first));
     Ok(Sides {
         reference: run(reference, first)?,
-        again: Some(run(&again, first)?),
+        again: again.collect::<Result<_, _>>()?,
         other: run(
             &format!("{other}{}", if other == reference { "-2" } else { "" }),
             second,

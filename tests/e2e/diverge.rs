@@ -9,10 +9,23 @@ fn diverge(change: &str, program: &[&str]) -> Value {
     needs("Xvfb", "xvfb");
     let place = Place::new();
     let relay = format!("{} {change}", example("altering_relay").display());
-    let words = ["diverge", "--server", "xvfb", "--server-command", &relay, "--format", "json", "--"];
+    let words = [
+        "diverge",
+        "--server",
+        "xvfb",
+        "--server-command",
+        &relay,
+        "--format",
+        "json",
+        "--",
+    ];
     let done = place.run(words.iter().chain(program));
     let json: Value = serde_json::from_str(&done.stdout()).expect("JSON");
-    let differs = json["clients"].as_array().expect("clients").iter().any(|_| true);
+    let differs = json["clients"]
+        .as_array()
+        .expect("clients")
+        .iter()
+        .any(|_| true);
     assert_eq!(done.status(), Some(i32::from(differs)), "{}", done.stderr());
     json
 }
@@ -58,16 +71,31 @@ fn a_missing_extension_is_the_cause_of_requests_that_are_not_sent() {
     let client = &json["clients"][0];
     let cause = &client["received"][0];
     assert_eq!(cause["message"], "QueryExtension", "{json}");
-    assert_eq!((&cause["field"], &cause["other"]), (&"present".into(), &"false".into()));
+    assert_eq!(
+        (&cause["field"], &cause["other"]),
+        (&"present".into(), &"false".into())
+    );
     let request = client["first_request"]["reference"]["requests"][0].as_str();
-    assert!(request.is_some_and(|request| request.starts_with("RENDER:")), "{json}");
+    assert!(
+        request.is_some_and(|request| request.starts_with("RENDER:")),
+        "{json}"
+    );
 }
 
 #[test]
 fn a_server_that_does_not_start_ends_with_status_125() {
     let place = Place::new();
     needs("xset", "x11-xserver-utils");
-    let words = ["diverge", "--server", "xvfb", "--server-command", "false", "--", "xset", "q"];
+    let words = [
+        "diverge",
+        "--server",
+        "xvfb",
+        "--server-command",
+        "false",
+        "--",
+        "xset",
+        "q",
+    ];
     let error = place.run(words).failed_with_one_line(125);
     assert!(error.contains("did not start"), "{error}");
 }

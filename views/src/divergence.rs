@@ -238,11 +238,11 @@ fn caveats(report: &DivergenceReport, [reference, other]: [&str; 2]) -> Vec<Stri
     match report.varying {
         Some(0) => {}
         Some(varying) => lines.push(format!(
-            "{} left out: two recordings of {reference} differ there as well.",
+            "{} left out: recordings of {reference} differ there among themselves.",
             counted(varying, "difference")
         )),
         None if !report.clients.is_empty() => lines.push(format!(
-            "Some of these differences can vary from run to run. Record {reference} twice and add --again FILE to leave \
+            "Some of these differences can vary from run to run. Record {reference} again and add --again FILE to leave \
              them out."
         )),
         None => {}

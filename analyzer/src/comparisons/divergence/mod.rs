@@ -11,6 +11,7 @@ mod report;
 mod streams;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::Symbol;
@@ -31,6 +32,8 @@ use streams::{ClientStream, Entry, Received};
 const MOST_DETAILED: usize = 20_000;
 /// Requests of a difference that are reported in text form, of each side.
 const SHOWN_REQUESTS: usize = 3;
+/// A client that was idle for less time at the end of a recording was active until the end.
+const ACTIVE: Duration = Duration::from_millis(500);
 /// Equal requests from which on a difference is a loop.
 const LOOP: u64 = 100;
 
@@ -157,7 +160,9 @@ impl Divergence {
             self.received(&mut pair, [first, second], [of(0, i), of(1, j)]);
             pair.waits(first, second, i, j, of(0, i), of(1, j), other.start);
         }
-        for hunk in alignment.hunks {
+        let at_end = cut_off([reference, other], [first, second]);
+        let hunks = without_moves(alignment.hunks, first, second).into_iter();
+        for hunk in hunks.filter(|hunk| !at_end.as_ref().is_some_and(|end| end == hunk)) {
             pair.requests.push(pair.hunk(hunk, first, second));
         }
         pair.requests.sort_by_key(|hunk| hunk.hunk.reference.start);
@@ -271,24 +276,23 @@ impl Divergence {
         })
     }
 
-    /// The report. `again` are the differences of two recordings of the reference with their fields: what varies there
-    /// is left out.
+    /// The report. `again` are the differences of further recordings of the reference with their fields: what varies
+    /// there is left out.
     pub fn report(
         &self,
         reference: &DisplayStreams,
         details: &[MessageDetails; 2],
-        again: Option<(&Divergence, &[MessageDetails; 2])>,
+        again: &[(Divergence, [MessageDetails; 2])],
     ) -> DivergenceReport {
-        let varying = again.map(|(divergence, details)| divergence.varying(details));
+        let varying = again.iter();
+        let varying: BTreeSet<Varying> = varying
+            .flat_map(|(divergence, details)| divergence.varying(details))
+            .collect();
         let mut left_out = 0;
-        let empty = BTreeSet::new();
         let mut clients: Vec<ClientDivergence> = self
             .pairs
             .iter()
-            .filter_map(|pair| {
-                let varying = varying.as_ref().unwrap_or(&empty);
-                self.client(pair, reference, details, varying, &mut left_out)
-            })
+            .filter_map(|pair| self.client(pair, reference, details, &varying, &mut left_out))
             .collect();
         clients.sort_by(|a, b| a.since_ms.total_cmp(&b.since_ms));
         DivergenceReport {
@@ -297,7 +301,7 @@ impl Divergence {
             only_other: self.only_other.clone(),
             requests: self.requests,
             equal_requests: self.pairs.iter().map(|pair| pair.equal).sum(),
-            varying: varying.is_some().then_some(left_out),
+            varying: (!again.is_empty()).then_some(left_out),
             left_out: self.left_out,
         }
     }
@@ -459,6 +463,56 @@ impl Divergence {
             _ => a == b,
         }
     }
+}
+
+/// The hunks without those whose requests the other side sends too, at another place: the order of independent requests
+/// varies from run to run.
+fn without_moves(hunks: Vec<Hunk>, first: &ClientStream, second: &ClientStream) -> Vec<Hunk> {
+    let mut surplus: FxHashMap<u64, i64> = FxHashMap::default();
+    for hunk in &hunks {
+        for entry in &first.requests[hunk.reference.clone()] {
+            *surplus.entry(entry.hash).or_default() += 1;
+        }
+        for entry in &second.requests[hunk.other.clone()] {
+            *surplus.entry(entry.hash).or_default() -= 1;
+        }
+    }
+    let differs = |hunk: &Hunk| {
+        let more = |entry: &Entry| surplus.get(&entry.hash).is_some_and(|count| *count > 0);
+        let fewer = |entry: &Entry| surplus.get(&entry.hash).is_some_and(|count| *count < 0);
+        first.requests[hunk.reference.clone()].iter().any(more)
+            || second.requests[hunk.other.clone()].iter().any(fewer)
+    };
+    hunks.into_iter().filter(differs).collect()
+}
+
+/// The requests at the end of one side that the other side would have sent as well if its recording had gone on: both
+/// recordings last equally long, and the client was active until the end of the shorter one.
+fn cut_off(displays: [&DisplayStreams; 2], clients: [&ClientStream; 2]) -> Option<Hunk> {
+    let lengths = displays.map(|display| display.end.since(display.start.unwrap_or(display.end)));
+    let [short, long] = [lengths[0].min(lengths[1]), lengths[0].max(lengths[1])];
+    let side = usize::from(clients[1].requests.len() < clients[0].requests.len());
+    let [ends, goes_on] = [clients[side], clients[1 - side]];
+    let length = ends.requests.len();
+    let last = ends.requests.last()?;
+    let is_prefix = ends
+        .requests
+        .iter()
+        .zip(&goes_on.requests)
+        .all(|(a, b)| a.hash == b.hash);
+    let idle = displays[side].end.since(last.time);
+    if !is_prefix || idle > ACTIVE || long - short > short / 5 {
+        return None;
+    }
+    let ranges = [length..length, length..goes_on.requests.len()];
+    let [reference, other] = ranges;
+    Some(match side {
+        0 => Hunk { reference, other },
+        _ => Hunk {
+            reference: other,
+            other: reference,
+        },
+    })
 }
 
 impl ClientPair {

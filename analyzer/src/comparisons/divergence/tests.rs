@@ -6,16 +6,20 @@ use crate::testing::{Synthetic, expose, get_input_focus, map_window, query_font,
 fn diverge(sides: [&Synthetic; 2]) -> DivergenceReport {
     let streams = sides.map(|side| {
         let mut streams = DisplayStreams::new();
-        Pipeline::new().run_records(side.records.iter().cloned(), |observation| streams.observe(observation));
+        Pipeline::new().run_records(side.records.iter().cloned(), |observation| {
+            streams.observe(observation)
+        });
         streams
     });
     let divergence = Divergence::new(&streams[0], &streams[1]);
     let mut details = divergence.details();
     for (details, side) in details.iter_mut().zip(sides) {
-        Pipeline::new().run_records(side.records.iter().cloned(), |observation| details.observe(observation));
+        Pipeline::new().run_records(side.records.iter().cloned(), |observation| {
+            details.observe(observation)
+        });
         assert!(details.is_complete());
     }
-    divergence.report(&streams[0], &details, None)
+    divergence.report(&streams[0], &details, &[])
 }
 
 fn window(id: u32) -> Synthetic {
@@ -53,8 +57,14 @@ fn the_first_request_of_one_side_comes_with_the_event_before_it() {
     assert_eq!((first.reference.count, first.other.count), (1, 0));
     assert!(first.reference.requests[0].starts_with("QueryFont"));
     let cause = &client.received[0];
-    assert_eq!((cause.kind.as_str(), cause.message.as_str()), ("event", "Expose"));
-    assert_eq!((cause.other.as_ref(), cause.requests_between), (None, Some(0)));
+    assert_eq!(
+        (cause.kind.as_str(), cause.message.as_str()),
+        ("event", "Expose")
+    );
+    assert_eq!(
+        (cause.other.as_ref(), cause.requests_between),
+        (None, Some(0))
+    );
 }
 
 #[test]
@@ -67,6 +77,12 @@ fn many_equal_requests_are_a_loop() {
     let report = diverge([&reference, &other]);
     let first = report.clients[0].first_request.as_ref().unwrap();
     let repeated = first.other.repeated.as_ref().unwrap();
-    assert_eq!((repeated.request.as_str(), repeated.count), ("QueryFont", 200));
-    assert!((900.0..1100.0).contains(&repeated.per_second), "{repeated:?}");
+    assert_eq!(
+        (repeated.request.as_str(), repeated.count),
+        ("QueryFont", 200)
+    );
+    assert!(
+        (900.0..1100.0).contains(&repeated.per_second),
+        "{repeated:?}"
+    );
 }
