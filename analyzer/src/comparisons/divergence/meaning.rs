@@ -227,19 +227,19 @@ pub(super) struct PairedIds {
 impl PairedIds {
     /// True if both ids can mean the same thing: they were paired before, or neither was paired.
     pub(super) fn pair(&mut self, reference: ServerNumber, other: ServerNumber) -> bool {
-        match (self.to_other.get(&reference), self.to_reference.get(&other)) {
-            (Some(known), _) => *known == other,
-            (None, Some(_)) => false,
-            (None, None) => {
-                self.to_other.insert(reference, other);
-                self.to_reference.insert(other, reference);
-                true
-            }
+        let can = self.can_pair(reference, other);
+        if can {
+            self.to_other.insert(reference, other);
+            self.to_reference.insert(other, reference);
         }
+        can
     }
 
-    /// True if `reference` was paired with `other`, without pairing them.
-    pub(super) fn are_paired(&self, reference: ServerNumber, other: ServerNumber) -> bool {
-        self.to_other.get(&reference) == Some(&other)
+    /// True if both numbers can mean the same thing, without pairing them.
+    pub(super) fn can_pair(&self, reference: ServerNumber, other: ServerNumber) -> bool {
+        match (self.to_other.get(&reference), self.to_reference.get(&other)) {
+            (Some(known), _) => *known == other,
+            (None, known) => known.is_none(),
+        }
     }
 }

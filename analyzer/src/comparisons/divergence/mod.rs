@@ -459,7 +459,7 @@ impl Divergence {
 
     fn same(&self, a: Meaning, b: Meaning) -> bool {
         match (a, b) {
-            (Meaning::Server(a), Meaning::Server(b)) => self.ids.are_paired(a, b),
+            (Meaning::Server(a), Meaning::Server(b)) => self.ids.can_pair(a, b),
             _ => a == b,
         }
     }
