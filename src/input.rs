@@ -64,6 +64,14 @@ pub(crate) fn has_request_stacks(path: &Path) -> Result<bool, CommandError> {
     Ok(before_clients(path, told)?.is_some())
 }
 
+/// The process that listened for the recorded display in place of an X server.
+fn relay(path: &Path) -> Result<Option<String>, CommandError> {
+    before_clients(path, |control| match control {
+        Control::Link(link) => link.relay,
+        _ => None,
+    })
+}
+
 /// The first of what `find` finds in the records before those of the first client.
 fn before_clients<T>(
     path: &Path,
@@ -163,7 +171,13 @@ pub(crate) fn prices_of(
     let started = reader.started().clone();
     let server = identity(&mut reader).map_err(|error| CommandError::file(path, error))?;
     let timed = is_timed(&mut reader).map_err(|error| CommandError::file(path, error))?;
-    let (parameters, other_server) = parameters_for(&started, server.as_ref(), told && !timed)?;
+    let relay = relay(path)?;
+    let told = told && !timed && relay.is_none();
+    let (parameters, mut other_server) = parameters_for(&started, server.as_ref(), told)?;
+    if let Some(relay) = relay {
+        let name = parameters.server.name.clone();
+        other_server = Some((format!("a server behind {relay}"), name));
+    }
     let host = recorded_host(&started);
     let prices = match as_measured {
         true => Prices::as_measured(parameters, &host),

@@ -421,21 +421,53 @@ impl EmulatedNetwork {
 
 /// Measurements of a connection to a display server. Times are nanoseconds.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Link {
     /// The display's name.
     pub display: String,
     /// `unix` or `tcp`.
     pub transport: String,
+    /// The process that listens for the display in place of an X server, such as `sshd`; `None` if the listener is an
+    /// X server or unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relay: Option<String>,
+    /// The time from connecting to the server's setup reply.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub setup_ns: Option<u64>,
+    /// The kernel's smoothed round-trip time of a TCP connection (TCP_INFO).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tcp_round_trip_ns: Option<u64>,
     /// Round trips, one right after the other.
     pub round_trips_ns: Vec<u64>,
-    /// Round trips after pauses of random length.
+    /// Round trips after pauses of random length. Empty unless `record --link` measured them.
     pub paced: Vec<RoundTrip>,
-    /// Round trips of two requests, each written by itself.
+    /// Round trips of two requests, each written by itself. Empty unless `record --link` measured them.
     pub two_writes_ns: Vec<u64>,
     /// The largest transfer to the server.
     pub to_server: Transfer,
     /// The largest transfer to us.
     pub to_client: Transfer,
+}
+
+impl Link {
+    /// True if something is between the recorder and the X server: a network, or a relay such as sshd's.
+    pub fn is_remote(&self) -> bool {
+        self.transport == "tcp" || self.relay.is_some()
+    }
+
+    /// The median of the round trips, in nanoseconds.
+    pub fn round_trip_ns(&self) -> Option<u64> {
+        let mut sorted = self.round_trips_ns.clone();
+        sorted.sort_unstable();
+        sorted.get(sorted.len() / 2).copied()
+    }
+
+    /// The time by which setting a connection up takes longer than a round trip, in nanoseconds: sshd forwards no byte
+    /// before the other end has opened the channel.
+    pub fn connect_ns(&self) -> u64 {
+        let trip = self.round_trip_ns().unwrap_or(0);
+        self.setup_ns.unwrap_or(0).saturating_sub(trip)
+    }
 }
 
 /// A round trip with the times of its ends.

@@ -177,6 +177,7 @@ impl Episodes {
         match control {
             Control::Server(server) => self.tracker.set_server(server.pid),
             Control::Network(_) => self.tracker.emulated_link(),
+            Control::Link(link) if link.is_remote() => self.tracker.emulated_link(),
             Control::Attached {} => self.tracker.attached(),
             Control::Hole { .. } => self.tracker.hole(),
             Control::Opened(opened) => self.starting.opened(opened.connection),

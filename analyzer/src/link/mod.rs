@@ -28,6 +28,9 @@ pub struct LinkReport {
     pub display: String,
     /// `unix` or `tcp`.
     pub transport: String,
+    /// The process that listens for the display in place of an X server; null if the listener is an X server or unknown.
+    #[serde(default)]
+    pub relay: Option<String>,
     /// Round trips one right after the other.
     pub round_trips: SpreadReport,
     /// Round trips after pauses of random length.
@@ -119,6 +122,7 @@ impl LinkReport {
             format: FORMAT,
             display: link.display.clone(),
             transport: link.transport.clone(),
+            relay: link.relay.clone(),
             paced: SpreadReport::of(lengths),
             two_writes_ms: two_writes.median_ms,
             step_ms: steps::step(&link.paced),
@@ -195,9 +199,11 @@ impl LinkReport {
             }
         }
         if median >= FAR && self.step_ms.is_none() {
+            let through = self.relay.as_deref();
+            let through = through.map_or_else(String::new, |relay| format!(" through {relay}"));
             add(
                 LinkKind::Far,
-                format!("a round trip takes {median:.1} ms"),
+                format!("a round trip takes {median:.1} ms{through}"),
                 Some("fewer round trips: `x11prof network` names them"),
                 None,
             );
@@ -216,12 +222,9 @@ impl LinkReport {
             );
         }
         if found.is_empty() {
-            let local = self.transport == "unix" && median < LOCAL;
+            let local = self.transport == "unix" && self.relay.is_none() && median < LOCAL;
             let (kind, what) = match local {
-                true => (
-                    LinkKind::Local,
-                    "local: nothing is between program and server",
-                ),
+                true => (LinkKind::Local, "local: the X server itself listens"),
                 false => (LinkKind::Good, "nothing wrong with it"),
             };
             found.push(LinkFinding {

@@ -5,7 +5,6 @@ mod checkpoint;
 mod derived_state;
 pub(crate) mod device_grabs;
 pub(crate) mod elapsed;
-mod emulated_link;
 mod handled_requests;
 pub(crate) mod live_pass;
 mod observation;
@@ -13,6 +12,7 @@ mod reorder;
 mod report_times;
 mod request_stacks;
 mod seen;
+mod server_link;
 pub(crate) mod server_grab;
 pub(crate) mod start_up;
 
@@ -28,9 +28,9 @@ use x11prof_trace::{
 
 use crate::clients::MAX_CLIENTS;
 use crate::pipeline::derived_state::DerivedState;
-use crate::pipeline::emulated_link::EmulatedLink;
 use crate::pipeline::reorder::ReorderBuffer;
 use crate::pipeline::request_stacks::RequestStacks;
+use crate::pipeline::server_link::ServerLink;
 use crate::threads::watched::WatchedThreads;
 pub use observation::{HandledRequest, Observation, ServerRun};
 pub use seen::Seen;
@@ -66,7 +66,7 @@ pub struct Pipeline {
     room: Room,
     extensions: Extensions,
     session: Session,
-    link: EmulatedLink,
+    link: ServerLink,
     derived: DerivedState,
     stacks: RequestStacks,
     /// True once the trace has no more records.
@@ -96,7 +96,7 @@ impl Pipeline {
             room: Room::default(),
             extensions: Extensions::new(),
             session,
-            link: EmulatedLink::default(),
+            link: ServerLink::default(),
             derived: DerivedState::default(),
             stacks: RequestStacks::default(),
             over: false,

@@ -117,6 +117,10 @@ pub struct ServerReport {
     pub clock: Option<Clock>,
     /// The source of all server times.
     pub basis: Basis,
+    /// The process that listens for the display in place of an X server, such as `sshd`: the server's time is unknown,
+    /// and only estimated. Null if the listener is an X server or unknown.
+    #[serde(default)]
+    pub relay: Option<String>,
     /// Why the server did not time its handlers, where x11prof asked it to; else null.
     pub not_timed: Option<String>,
     /// The model of processor that the prices are of; null where their file names none.

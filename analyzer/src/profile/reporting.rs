@@ -102,6 +102,7 @@ impl ServerReport {
             name: profile.server().to_owned(),
             clock: profile.clock(),
             basis: profile.basis(),
+            relay: summary.link().and_then(|link| link.relay.clone()),
             not_timed: summary.not_timed().map(str::to_owned),
             machine,
             brought,

@@ -184,6 +184,7 @@ impl Stalls {
             Control::Timing { why: None, .. } => self.handled = Some(HandledLately::default()),
             Control::Attached {} => self.attached = true,
             Control::Network(_) => self.emulated = true,
+            Control::Link(link) => self.emulated |= link.is_remote(),
             Control::Closed { connection, .. } => self.queue.closed(*connection),
             Control::Ended { .. } if self.attached => self.went_on(time.as_nanos()),
             Control::Ended { .. } => self.settle(time.as_nanos()),

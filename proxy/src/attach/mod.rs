@@ -26,7 +26,7 @@ use x11prof_trace::{Control, Existing, Timestamp};
 use crate::attach_cost::AttachCost;
 use crate::capture::handler_times::HandlerTimes;
 use crate::clock;
-use crate::display::server_info::{self, DisplayError};
+use crate::display::server_info::{self, DisplayError, DisplayInfo};
 use crate::notice::Notice;
 use crate::processes::cpu_clock;
 use crate::recorder::images::ImageRequests;
@@ -68,7 +68,11 @@ pub(crate) fn record(
     if last_client::would_end(link.name()) {
         return Err(RecordError::WouldEnd { display });
     }
-    let (about, extensions) = server_info::ask(&link)?;
+    let DisplayInfo {
+        server: about,
+        extensions,
+        link: measured,
+    } = server_info::ask(&link)?;
     if !extensions.iter().any(|one| one.name == context::NAME) {
         return Err(RecordError::NoRecord { display });
     }
@@ -99,7 +103,8 @@ pub(crate) fn record(
         about,
         extensions,
     };
-    let first = vec![Control::Attached {}];
+    let mut first = vec![Control::Attached {}];
+    first.extend(measured.map(Control::Link));
     let mut session =
         RecordingSession::start(config, server, names.as_slice(), first, tell, &mut on)?;
     let (sender, scheduling) = (session.sender.clone(), Arc::clone(&session.scheduling));

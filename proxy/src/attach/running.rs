@@ -17,7 +17,7 @@ pub fn running_clients(target: &Target) -> Result<usize, RecordError> {
     if last_client::would_end(link.name()) {
         return Ok(0);
     }
-    let (_, extensions) = server_info::ask(&link)?;
+    let extensions = server_info::ask(&link)?.extensions;
     let count = || {
         let mut conversation = Conversation::begin(&link, PATIENCE, extensions)?;
         let setup = conversation.setup();

@@ -13,7 +13,7 @@ use x11rb_protocol::x11_utils::Request;
 
 use crate::clock;
 use crate::display::display_name::{DisplayName, Endpoint};
-use crate::display::server_info::DisplayError;
+use crate::display::server_info::{self, DisplayError};
 use crate::display::server_link::ServerLink;
 use crate::display::setup_connection::{SetupConnection, SetupFailure};
 
@@ -46,7 +46,8 @@ pub fn link(display: Option<&str>) -> Result<Link, LinkError> {
         None => std::env::var("DISPLAY").map_err(|_| LinkError::NoDisplay)?,
     };
     let link = ServerLink::new(DisplayName::parse(&name)?, None);
-    Ok(measure(&link)?)
+    let probed = server_info::ask(&link)?.link;
+    Ok(measure(&link, probed.as_ref())?)
 }
 
 /// Why a connection could not be measured.
@@ -63,8 +64,8 @@ pub enum LinkError {
     Display(#[from] DisplayError),
 }
 
-/// Measures the connection to a known server.
-pub(crate) fn measure(link: &ServerLink) -> Result<Link, DisplayError> {
+/// Measures the connection to a known server, of which a short probe has found what listens there.
+pub(crate) fn measure(link: &ServerLink, probed: Option<&Link>) -> Result<Link, DisplayError> {
     let display = link.name().to_string();
     let failed = |reason: String| DisplayError::Failed {
         display: display.clone(),
@@ -82,17 +83,20 @@ pub(crate) fn measure(link: &ServerLink) -> Result<Link, DisplayError> {
         },
         SetupFailure::Failed(reason) => failed(reason),
     })?;
-    let transport = match link.name().endpoint() {
-        Endpoint::Tcp { .. } => "tcp",
-        _ => "unix",
-    };
     let mut probe = Probe {
         talk,
         random: 0x9E37_79B9_7F4A_7C15,
     };
     Ok(Link {
         display: display.clone(),
-        transport: transport.to_owned(),
+        transport: match link.name().endpoint() {
+            Endpoint::Tcp { .. } => "tcp",
+            _ => "unix",
+        }
+        .to_owned(),
+        relay: probed.and_then(|probed| probed.relay.clone()),
+        setup_ns: probed.and_then(|probed| probed.setup_ns),
+        tcp_round_trip_ns: probed.and_then(|probed| probed.tcp_round_trip_ns),
         round_trips_ns: probe.in_a_row().map_err(failed)?,
         paced: probe.paced().map_err(failed)?,
         two_writes_ns: probe.two_writes().map_err(failed)?,

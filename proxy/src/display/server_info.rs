@@ -2,18 +2,24 @@
 
 use thiserror::Error;
 use x11prof_protocol::ByteOrder;
-use x11prof_trace::{ExtensionOpcodes, Server};
+use x11prof_trace::{ExtensionOpcodes, Link, Server};
 use x11rb_protocol::protocol::randr;
 use x11rb_protocol::protocol::xproto::{
-    ListExtensionsReply, ListExtensionsRequest, QueryExtensionReply, QueryExtensionRequest,
+    GetInputFocusRequest, ListExtensionsReply, ListExtensionsRequest, QueryExtensionReply,
+    QueryExtensionRequest,
 };
 use x11rb_protocol::x11_utils::TryParse;
 
+use crate::clock;
 use crate::display::server_link::{Connected, ServerLink};
 use crate::display::setup_connection::{PATIENCE, SetupConnection, SetupFailure};
 use crate::display::viewers::is_viewed;
 use crate::processes::peer::Peer;
 use crate::processes::process_info::ProcessInfo;
+use crate::processes::tcp_peer;
+
+/// Round trips that measure the link, with the one that lists the extensions.
+const ROUND_TRIPS: usize = 2;
 
 /// Why a display server could not be used.
 #[derive(Debug, Error)]
@@ -62,15 +68,28 @@ pub enum DisplayError {
     },
 }
 
-/// Asks the server for its identity and for the opcodes of its extensions.
-pub(crate) fn ask(link: &ServerLink) -> Result<(Server, Vec<ExtensionOpcodes>), DisplayError> {
+/// What a short connection of our own finds out about a display.
+pub(crate) struct DisplayInfo {
+    /// The server.
+    pub(crate) server: Server,
+    /// The opcodes of the server's extensions.
+    pub(crate) extensions: Vec<ExtensionOpcodes>,
+    /// The measured connection; `None` if the display is a local socket of an X server.
+    pub(crate) link: Option<Link>,
+}
+
+/// Asks the server for its identity and for the opcodes of its extensions. Measures round trips if something is between
+/// us and the X server.
+pub(crate) fn ask(link: &ServerLink) -> Result<DisplayInfo, DisplayError> {
     let display = link.name().to_string();
+    let began = clock::now().as_nanos();
     let unreachable = |source| DisplayError::Unreachable {
         display: display.clone(),
         source,
     };
     let (connected, cookie) = link.connect().map_err(unreachable)?;
-    let pid = server_pid(&connected);
+    let transport = connected.transport();
+    let listener = Listener::of(&connected);
     let mut talk = SetupConnection::over(connected).map_err(unreachable)?;
     let setup = talk.set_up(cookie.as_ref()).map_err(|no| match no {
         SetupFailure::Refused(reason) => DisplayError::Refused {
@@ -82,6 +101,7 @@ pub(crate) fn ask(link: &ServerLink) -> Result<(Server, Vec<ExtensionOpcodes>), 
             reason,
         },
     })?;
+    let setup_ns = clock::now().as_nanos().saturating_sub(began);
     let screen = link.name().screen();
     let index = usize::try_from(screen).unwrap_or(usize::MAX);
     let root = setup
@@ -91,6 +111,7 @@ pub(crate) fn ask(link: &ServerLink) -> Result<(Server, Vec<ExtensionOpcodes>), 
             display: display.clone(),
             screen,
         })?;
+    let pid = listener.server;
     let process = pid.map(ProcessInfo::of).unwrap_or_default();
     // Of another user's process the path may not be read, but the name may.
     let executable = process.executable.or(process.name);
@@ -108,11 +129,34 @@ pub(crate) fn ask(link: &ServerLink) -> Result<(Server, Vec<ExtensionOpcodes>), 
         pid,
         viewed,
     };
-    let extensions = extensions(&mut talk).map_err(|reason| DisplayError::Failed {
+    let failed = |reason| DisplayError::Failed {
         display: display.clone(),
         reason,
-    })?;
-    Ok((server, extensions))
+    };
+    let mut trips = Vec::new();
+    let extensions = extensions(&mut talk, &mut trips).map_err(failed)?;
+    let mut measured = Link {
+        display: display.clone(),
+        transport: transport.to_owned(),
+        relay: listener.relay,
+        setup_ns: Some(setup_ns),
+        ..Link::default()
+    };
+    if measured.is_remote() {
+        for _ in 0..ROUND_TRIPS {
+            let asked = clock::now().as_nanos();
+            talk.send(GetInputFocusRequest, 0).map_err(failed)?;
+            talk.reply().map_err(failed)?;
+            trips.push(clock::now().as_nanos().saturating_sub(asked));
+        }
+        measured.round_trips_ns = trips;
+        measured.tcp_round_trip_ns = talk.tcp_round_trip_ns();
+    }
+    Ok(DisplayInfo {
+        server,
+        extensions,
+        link: Some(measured).filter(Link::is_remote),
+    })
 }
 
 /// True if the server has RANDR 1.3, and with it GetScreenResourcesCurrent.
@@ -145,19 +189,92 @@ pub(crate) fn has_current_resources(
     Ok((number(8), number(12)) >= (1, 3))
 }
 
-/// The process that listens on the other end, where that is on this machine.
-fn server_pid(connected: &Connected) -> Option<u32> {
-    match connected {
-        Connected::Unix(stream) => Peer::of(stream)?.pid,
-        Connected::Tcp(_) => None,
+/// The process on the other end of a connection to a display.
+#[derive(Default)]
+struct Listener {
+    /// The X server, if the process is one of this machine.
+    server: Option<u32>,
+    /// The name of a process that is no X server.
+    relay: Option<String>,
+}
+
+impl Listener {
+    fn of(connected: &Connected) -> Listener {
+        match connected {
+            Connected::Unix(stream) => Listener::process(Peer::of(stream).and_then(|one| one.pid)),
+            Connected::Tcp(stream) => {
+                let peer = stream.peer_addr();
+                if !peer.is_ok_and(|at| at.ip().to_canonical().is_loopback()) {
+                    return Listener::default();
+                }
+                // Only root may list the descriptors of sshd, which sets SSH_CONNECTION.
+                let ssh = || std::env::var_os("SSH_CONNECTION").map(|_| "sshd".to_owned());
+                match tcp_peer::process_at(stream) {
+                    None => Listener {
+                        server: None,
+                        relay: ssh(),
+                    },
+                    known => Listener::process(known),
+                }
+            }
+        }
+    }
+
+    fn process(pid: Option<u32>) -> Listener {
+        let Some(pid) = pid else {
+            return Listener::default();
+        };
+        // A Wayland compositor listens for the Xwayland that it starts.
+        let server = [pid]
+            .into_iter()
+            .chain(children(pid))
+            .find(|pid| is_x_server(*pid));
+        Listener {
+            server,
+            relay: match server {
+                Some(_) => None,
+                None => ProcessInfo::of(pid).name,
+            },
+        }
     }
 }
 
-/// The server's extensions. All questions are sent before the first answer is read.
-fn extensions(talk: &mut SetupConnection) -> Result<Vec<ExtensionOpcodes>, String> {
+/// The children of a process (proc_pid_task(5)).
+fn children(pid: u32) -> Vec<u32> {
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task"));
+    let lists = threads.into_iter().flatten().flatten();
+    let lists =
+        lists.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    let pids = |list: String| -> Vec<u32> {
+        list.split_ascii_whitespace()
+            .filter_map(|pid| pid.parse().ok())
+            .collect()
+    };
+    lists.flat_map(pids).collect()
+}
+
+/// True if the process is an X server: its program has the message of os/log.c, which all servers from X.Org's sources
+/// contain. If the program cannot be read, its name decides: the servers' names begin with a capital X.
+fn is_x_server(pid: u32) -> bool {
+    let known = ["Fatal server", "error"].join(" ");
+    match std::fs::read(format!("/proc/{pid}/exe")) {
+        Ok(program) => memchr::memmem::find(&program, known.as_bytes()).is_some(),
+        Err(_) => ProcessInfo::of(pid)
+            .name
+            .is_none_or(|name| name.starts_with('X')),
+    }
+}
+
+/// The server's extensions. All questions are sent before the first answer is read. Adds the time of a round trip.
+fn extensions(
+    talk: &mut SetupConnection,
+    trips: &mut Vec<u64>,
+) -> Result<Vec<ExtensionOpcodes>, String> {
     let unreadable = |_| "it sent a reply that cannot be read".to_owned();
+    let asked = clock::now().as_nanos();
     talk.send(ListExtensionsRequest, 0)?;
     let names = talk.reply()?;
+    trips.push(clock::now().as_nanos().saturating_sub(asked));
     let names = ListExtensionsReply::try_parse(&names)
         .map_err(unreadable)?
         .0;

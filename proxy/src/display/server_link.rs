@@ -33,6 +33,16 @@ pub enum Connected {
     Tcp(TcpStream),
 }
 
+impl Connected {
+    /// `unix` or `tcp`.
+    pub(crate) fn transport(&self) -> &'static str {
+        match self {
+            Connected::Unix(_) => "unix",
+            Connected::Tcp(_) => "tcp",
+        }
+    }
+}
+
 impl From<Connected> for OwnedFd {
     fn from(connected: Connected) -> OwnedFd {
         match connected {

@@ -99,6 +99,11 @@ impl SetupConnection {
         }
     }
 
+    /// The kernel's round-trip time of a TCP connection.
+    pub(crate) fn tcp_round_trip_ns(&self) -> Option<u64> {
+        self.socket.tcp_round_trip_ns()
+    }
+
     /// The next reply, error or event.
     pub(crate) fn message(&mut self) -> Result<Vec<u8>, String> {
         let mut message = self.hear(32)?;

@@ -320,7 +320,9 @@ mod tests {
         assert_eq!(mode & 0o777, 0o700);
         let file = Some(server.authority_file().to_owned());
         let link = ServerLink::new(server.display().clone(), file);
-        let (about, extensions) = server_info::ask(&link).unwrap();
+        let found = server_info::ask(&link).unwrap();
+        assert_eq!(found.link, None);
+        let (about, extensions) = (found.server, found.extensions);
         assert_eq!((about.depth, about.screen), (8, (1280, 1024)));
         assert_eq!(about.pid, Some(pid));
         assert!(about.executable.unwrap().ends_with("Xvfb"));
@@ -356,7 +358,7 @@ mod tests {
             let server = PrivateServer::start(kind).unwrap();
             let file = Some(server.authority_file().to_owned());
             let link = ServerLink::new(server.display().clone(), file);
-            let (about, _) = server_info::ask(&link).unwrap();
+            let about = server_info::ask(&link).unwrap().server;
             assert_eq!((about.depth, about.screen), (24, (1280, 1024)), "{kind}");
             assert!(about.executable.unwrap().contains(executable), "{kind}");
             let viewed = match kind {

@@ -38,7 +38,11 @@ pub(crate) fn record(
     let system = |what| move |source| RecordError::System { what, source };
     // The server lives until the end of the recording.
     let (link, mut private) = config::target(&config.target)?;
-    let (about, extensions) = server_info::ask(&link)?;
+    let DisplayInfo {
+        server: about,
+        extensions,
+        link: probed,
+    } = server_info::ask(&link)?;
     if config.rewrites.contains(&Rewrite::CurrentResources)
         && !server_info::has_current_resources(&link, &extensions)?
     {
@@ -47,7 +51,10 @@ pub(crate) fn record(
     }
     let images = ImageRequests::of(&extensions);
     let tried = TriedRewrites::new(&config.rewrites, Opcodes::of(&extensions));
-    let measured = config.link.then(|| link::measure(&link)).transpose()?;
+    let measured = match config.link {
+        true => Some(link::measure(&link, probed.as_ref())?),
+        false => probed,
+    };
     let mut first = noted(&tried, |_| None);
     first.extend(config.network.map(Control::Network));
     first.extend(measured.map(Control::Link));

@@ -1,6 +1,6 @@
 //! The properties of a connection to a display: text.
 
-use x11prof_analyzer::{LinkReport, SpreadReport};
+use x11prof_analyzer::{LinkKind, LinkReport, SpreadReport};
 
 use crate::page::Page;
 use crate::page::Style;
@@ -14,6 +14,18 @@ const XTERM: f64 = 260.0;
 /// The report for people.
 pub fn text(report: &LinkReport, page: &Page) -> String {
     let mut text = String::new();
+    if let Some(median) = report.round_trips.median_ms {
+        let through = report.relay.as_deref().map_or_else(
+            || report.transport.clone(),
+            |relay| format!("{}, which is no X server", plain(relay)),
+        );
+        let line = format!(
+            "Display {}: {} a round trip, by {through}.",
+            plain(&report.display),
+            duration(median)
+        );
+        text.push_str(&page.wrap_in(Style::Bold, &line, 2));
+    }
     for finding in &report.findings {
         let line = format!("Display {}: {}.", plain(&report.display), finding.what);
         text.push_str(&page.wrap_in(Style::Bold, &line, 2));
@@ -66,15 +78,20 @@ pub fn text(report: &LinkReport, page: &Page) -> String {
     text
 }
 
-/// The gravest of it in a line: `Connection: replies come in steps … (round trips 21.3 ms); to do: …`.
+/// The link in a line, the round trip first: `Link: 21.3 ms a round trip through sshd; replies come in steps …`.
 pub(crate) fn line(report: &LinkReport) -> String {
+    let trip = match report.round_trips.median_ms {
+        Some(ms) => format!("{} a round trip", duration(ms)),
+        None => "not measured".to_owned(),
+    };
+    let relay = report.relay.as_deref();
+    let relay = relay.map_or_else(String::new, |relay| format!(" through {}", plain(relay)));
     let first = report.findings.first();
-    let what = first.map_or("measured", |finding| &finding.what);
-    let median = report.round_trips.median_ms;
-    let median = median.map_or_else(String::new, |ms| format!(" (round trips {})", duration(ms)));
+    let more = first.filter(|one| !matches!(one.kind, LinkKind::Far | LinkKind::Good));
+    let more = more.map_or_else(String::new, |one| format!("; {}", one.what));
     let advice = first.and_then(|finding| finding.advice.as_ref());
     let advice = advice.map_or_else(String::new, |advice| format!("; to do: {advice}"));
-    format!("Connection: {what}{median}{advice}")
+    format!("Link: {trip}{relay}{more}{advice}")
 }
 
 fn row(name: &str, times: &SpreadReport) -> [String; 6] {

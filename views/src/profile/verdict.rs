@@ -137,7 +137,10 @@ fn who(report: &ProfileReport) -> String {
         true => format!("{} ({})", duration(time), share(percent(time, wall))),
         false => duration(time),
     };
-    let server = of_wall(total.server_ms);
+    let server = match &report.server.relay {
+        Some(relay) => format!("is behind {}: its time is unknown", plain(relay)),
+        None => of_wall(total.server_ms),
+    };
     match (total.client_cpu_ms, report.client_and_server.client_ran_ms) {
         (Some(client), _) => format!(
             "In {} clients ran {}, the server {server}",
@@ -151,7 +154,7 @@ fn who(report: &ProfileReport) -> String {
             of_wall(ran),
         ),
         (None, None) => format!(
-            "In {} the server ran {server}; how long clients ran is not known",
+            "In {} the server {server}; how long clients ran is not known",
             duration(wall)
         ),
     }
@@ -231,6 +234,13 @@ pub(crate) fn server_time(basis: Basis, prices: &str) -> String {
 
 /// The source of the report's server time, and how sure its figures are.
 fn basis(report: &ProfileReport) -> String {
+    if let Some(relay) = &report.server.relay {
+        return format!(
+            "Server time: unknown behind {}; estimated from the costs of {}",
+            plain(relay),
+            plain(&report.server.name)
+        );
+    }
     let of = server_time(report.server.basis, &plain(&report.server.name));
     let sure = match report.server.basis {
         Basis::Timed => String::new(),

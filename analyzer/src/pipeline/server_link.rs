@@ -1,5 +1,5 @@
-//! The link that the recorder emulated (`record --net`): when the server got what the recorder read off a
-//! client, and when the server sent what the recorder read later.
+//! The link between the recorder and the server: when the server got what the recorder read off a client, and when the
+//! server sent what the recorder read later. The recorder emulated the link (`record --net`), or measured it.
 
 use x11prof_trace::{Block, Control, Direction, EmulatedNetwork, Timestamp};
 
@@ -9,8 +9,10 @@ const LATE_PACKETS: u64 = 4;
 
 /// The line between the recorder and the server: all connections share each direction.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct EmulatedLink {
+pub(crate) struct ServerLink {
     network: Option<EmulatedNetwork>,
+    /// The measured link's round trip, and the time by which a connection takes longer to set up.
+    measured: Option<(u64, u64)>,
     /// The time at which the line to the server is free again.
     free: u64,
     /// The time at which the line from the server was free again, and the time at which the server sent the bytes
@@ -19,36 +21,42 @@ pub(crate) struct EmulatedLink {
     sent_back: u64,
 }
 
-impl EmulatedLink {
+impl ServerLink {
     /// Takes a control record.
     pub(crate) fn control(&mut self, control: &Control) {
-        if let Control::Network(network) = control {
-            self.network = Some(*network);
+        match control {
+            Control::Network(network) => self.network = Some(*network),
+            Control::Link(link) if link.is_remote() => {
+                self.measured = link.round_trip_ns().map(|trip| (trip, link.connect_ns()));
+            }
+            _ => {}
         }
     }
 
     /// The time at which the server got the bytes of this read, or sent the bytes. Without a link that is the time of
     /// the recorder's read.
     pub(crate) fn at_server(&mut self, block: &Block) -> Timestamp {
-        let Some(network) = &self.network else {
+        if self.network.is_none() && self.measured.is_none() {
             return block.time;
-        };
+        }
+        let network = self.network.unwrap_or_default();
+        let (trip, connect) = self.measured.unwrap_or_default();
+        let latency = network.latency().saturating_add(trip / 2);
         let time = block.time.as_nanos();
         let occupies = network.occupies(block.wire_len as usize);
         let at = match block.direction {
             Direction::ToServer => {
-                // Connecting takes a round trip.
+                // Connecting takes a round trip on an emulated link, and as long as was measured on another one.
                 let connects = if block.offset == 0 {
-                    network.round_trip_ns
+                    network.round_trip_ns.saturating_add(connect)
                 } else {
                     0
                 };
                 self.free = time.max(self.free).saturating_add(occupies);
-                let latency = network.latency().saturating_add(connects);
-                self.free.saturating_add(latency)
+                self.free.saturating_add(latency).saturating_add(connects)
             }
             Direction::ToClient => {
-                let free = time.saturating_sub(network.latency());
+                let free = time.saturating_sub(latency);
                 let from = free.saturating_sub(occupies);
                 // One packet right behind another had to wait for the line. A packet whose timer was late
                 // does not make the next one late: that one's place on the line is known.
@@ -71,11 +79,11 @@ mod tests {
     use bytes::Bytes;
     use x11prof_cost_model::Substitutions;
     use x11prof_trace::{
-        Block, ConnectionId, Control, Direction, EmulatedNetwork, Record, Server, Switch,
+        Block, ConnectionId, Control, Direction, EmulatedNetwork, Link, Record, Server, Switch,
         SwitchKind, Timestamp,
     };
 
-    use super::EmulatedLink;
+    use super::ServerLink;
     use crate::episodes::{EpisodeOptions, Episodes, EpisodesReport, Owner, ServerCause, Trigger};
     use crate::pipeline::Pipeline;
     use crate::recording::trace_summary::TraceSummary;
@@ -99,10 +107,10 @@ mod tests {
 
     #[test]
     fn bytes_are_on_the_way_for_half_a_round_trip_and_as_long_as_the_line_takes() {
-        let mut link = EmulatedLink::default();
+        let mut link = ServerLink::default();
         let asks = block(Direction::ToServer, 10, 1448);
         let answer = |millis| block(Direction::ToClient, millis, 1448);
-        let at = |link: &mut EmulatedLink, block| link.at_server(&block).as_nanos() / 1000;
+        let at = |link: &mut ServerLink, block| link.at_server(&block).as_nanos() / 1000;
         assert_eq!(at(&mut link, asks.clone()), 10_000);
         // 1500 bytes are a millisecond.
         link.control(&Control::Network(EmulatedNetwork {
@@ -123,6 +131,30 @@ mod tests {
             ..block(Direction::ToServer, 100, 1448)
         };
         assert_eq!(at(&mut link, first), 161_000);
+    }
+
+    #[test]
+    fn a_measured_link_delays_like_an_emulated_one() {
+        let mut link = ServerLink::default();
+        let local = Link {
+            transport: "unix".to_owned(),
+            round_trips_ns: vec![40_000],
+            ..Link::default()
+        };
+        link.control(&Control::Link(local.clone()));
+        let asks = block(Direction::ToServer, 10, 1448);
+        let at = |link: &mut ServerLink, block| link.at_server(&block).as_nanos() / 1000;
+        assert_eq!(at(&mut link, asks.clone()), 10_000);
+        link.control(&Control::Link(Link {
+            relay: Some("sshd".to_owned()),
+            setup_ns: Some(81_000_000),
+            round_trips_ns: vec![50_000_000, 40_000_000, 39_000_000],
+            ..local
+        }));
+        assert_eq!(at(&mut link, asks.clone()), 30_000);
+        assert_eq!(at(&mut link, block(Direction::ToClient, 60, 1448)), 40_000);
+        // Setting a connection up took 41 ms more than a round trip.
+        assert_eq!(at(&mut link, Block { offset: 0, ..asks }), 71_000);
     }
 
     #[test]
