@@ -90,8 +90,7 @@ fn once(
 ) -> Result<(u64, Duration), Failure> {
     let options = RoundTripOptions {
         rtt_ms: 30.0,
-        client: None,
-        start_up: false,
+        ..RoundTripOptions::default()
     };
     match stage {
         "reading" | "framing" | "decoding" => {

@@ -104,12 +104,9 @@ round_trips | number | replies | Replies and errors that a client waited for: it
 synchronisations | number | round_trips | Round trips of GetInputFocus, as XSync sends it.
 ahead | number | replies | Questions whose reply no client waited for.
 waited_ms | ms | | From when the relay had the question until it had the reply, of round trips; of a grab or a stall the wait of another client.
-at_rtt_ms | ms | | Round trips times `rtt_ms`.
-recorded_ms | ms | waited_ms | Time that the recording lost by not following the suggestion.
-saves_ms | ms | | `recorded_ms` and the round trips saved, at `rtt_ms`.
-adds_round_trips | number | round_trips | Round trips that a suggestion saves beyond those before it.
+saves_ms | ms | | Time by which the session over the link is shorter if the suggestion is followed: the difference of two simulations.
 adds_ms | ms | saves_ms | Time that a suggestion saves beyond those before it.
-before_ms | ms | | Time of all round trips at `rtt_ms`: the network's, and the waits of the recording.
+before_ms | ms | | Length of the session over the link, simulated.
 after_ms | ms | before_ms | `before_ms` once all suggestions are followed.
 round_trips_after | number | round_trips | Round trips once all suggestions are followed.
 in_order_omitted | number | round_trips | Round trips not in the list.

@@ -15,6 +15,7 @@ mod clients;
 mod comparisons;
 mod episodes;
 mod figures;
+mod forecast;
 mod input;
 mod link;
 mod live;
@@ -70,6 +71,9 @@ pub use episodes::{
     Unmatched, Unsure,
 };
 pub use figures::{FigureDefinition, figure_at, figures};
+pub use forecast::{
+    ForecastCause, ForecastReport, ForecastStartUp, Forecasts, LinkLimits, NeverCame,
+};
 pub use input::marks::Marks;
 pub use input::played::{
     ActionReport, HistogramCell, Played, PlayedAction, PlaysReport, RunReport,
@@ -109,7 +113,7 @@ pub use resources::report::{
 };
 pub use resources::{Resources, StackHeld};
 pub use roundtrips::report::{
-    Ahead, AtRtt, BlockingRequest, ClientRoundTrips, DuplicateRequest, Place, RoundTripsReport,
+    Ahead, BlockingRequest, ClientRoundTrips, DuplicateRequest, Place, RoundTripsReport,
     Suggestion, TotalRoundTrips, Wait,
 };
 pub use roundtrips::{RoundTripOptions, RoundTrips, TRIED};

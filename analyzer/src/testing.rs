@@ -172,7 +172,7 @@ impl Synthetic {
     }
 }
 
-fn client_setup() -> Vec<u8> {
+pub fn client_setup() -> Vec<u8> {
     vec![b'l', 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0]
 }
 

@@ -112,8 +112,7 @@ fn figures(records: &[Record], by: By, basis: BasisOption, together: bool) -> (V
     let mut episodes = Episodes::new(&EpisodeOptions::default());
     let mut round_trips = RoundTrips::new(&RoundTripOptions {
         rtt_ms: 30.0,
-        client: None,
-        start_up: false,
+        ..RoundTripOptions::default()
     });
     let (mut pipeline, mut summary) = (Pipeline::new(), TraceSummary::default());
     if together {

@@ -65,6 +65,19 @@ impl Network {
         compression: None,
     };
 
+    /// WebPageTest's DSL: the network of forecasts if the user names none.
+    pub const USUAL: Network = Network {
+        bytes_per_second: Some(1.5e6 / 8.0),
+        rtt: Micros(50e3),
+        compression: None,
+    };
+
+    /// The bytes of requests that cross in a second, compressed or not.
+    pub fn effective_speed(&self) -> Option<f64> {
+        let factor = self.compression.unwrap_or(1.0);
+        self.bytes_per_second.map(|speed| speed * factor)
+    }
+
     /// Reads `SPEED,RTT` (`100KB/s,10ms`, `10Mbit/s,1ms`, `none,10ms`), a preset, or `none`; each may end in
     /// `,compress=RATIO`.
     pub fn parse(text: &str) -> Result<Network, NetworkError> {

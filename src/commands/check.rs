@@ -44,7 +44,7 @@ fn held_against(arguments: &Check) -> Outcome {
     let mut round_trips = RoundTrips::new(&RoundTripOptions {
         rtt_ms: budget.rtt_ms.unwrap_or(RTT_MS),
         client: budget.client.clone(),
-        start_up: false,
+        ..RoundTripOptions::default()
     });
     pass.follow_changes(profile.as_ref().is_some_and(Profile::knows_updates));
     pass.run(|observation| {

@@ -81,8 +81,7 @@ impl PageParts {
             marks: Marks::default(),
             roundtrips: RoundTrips::new(&RoundTripOptions {
                 rtt_ms: ROUND_TRIP_MS,
-                client: None,
-                start_up: false,
+                ..RoundTripOptions::default()
             }),
         }
     }

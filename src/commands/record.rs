@@ -181,9 +181,8 @@ fn stacks(of: &StacksOf) -> Stacks {
 }
 
 fn emulated(network: Network) -> EmulatedNetwork {
-    let faster = network.compression.unwrap_or(1.0);
     EmulatedNetwork {
-        bytes_per_second: network.bytes_per_second.map(|speed| speed * faster),
+        bytes_per_second: network.effective_speed(),
         round_trip_ns: (network.rtt.0 * 1e3) as u64,
     }
 }

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use x11prof_analyzer::{
-    Basis, Blocking, By, Callers, FRAME_MS, GrabReport, Profile, ProfileReport, ResourceReport,
-    Resources, Running, Scales, Stalls, StallsReport, TraceSummary,
+    Basis, Blocking, By, Callers, FRAME_MS, Forecasts, GrabReport, Profile, ProfileReport,
+    ResourceReport, Resources, Running, Scales, Stalls, StallsReport, TraceSummary,
 };
 use x11prof_cost_model::{Micros, Network};
 use x11prof_views::html::{Code, Sweep};
@@ -71,6 +71,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let mut page_parts = (is_html && span.is_all()).then(html::PageParts::new);
     let mut held = wanted.then(Resources::default);
     let frame = arguments.frame_budget.unwrap_or(FRAME_MS);
+    let mut forecasts = span.is_all().then(Forecasts::default);
     let mut stalls = Stalls::new(&prices.parameters, &substitutions, frame);
     pass.follow_changes(profile.knows_updates());
     let part = pass.read_on().run_span(span, |step| {
@@ -99,6 +100,9 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         summary.observe(observation);
         functions.observe(observation);
         running.observe(observation);
+        if let Some(forecasts) = &mut forecasts {
+            forecasts.observe(observation);
+        }
         profile.observe(observation);
         if let Some(here) = &mut here {
             here.observe(observation);
@@ -174,6 +178,10 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         ProfileReport::new(&name, &summary, &profile, &arguments.net).of_part(span.from, span.to);
     if span.is_all() {
         report.start_up = summary.start_ups().to_vec();
+        let given = arguments.net != Network::NONE;
+        let network = if given { arguments.net } else { Network::USUAL };
+        let forecast = forecasts.map(|forecasts| forecasts.over(&network));
+        report.forecast = forecast;
     }
     // Prices only divide what was measured.
     report

@@ -16,7 +16,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     refuse_input(arguments.result.output.as_deref(), [path.as_path()])?;
     let pass = Pass::open(path, None)?.take_together().tell_missing();
     let mut round_trips = RoundTrips::new(&RoundTripOptions {
-        rtt_ms: arguments.rtt,
+        rtt_ms: arguments.net.map_or(arguments.rtt, |net| net.rtt.as_ms()),
+        bytes_per_second: arguments.net.and_then(|net| net.effective_speed()),
         client: arguments.client.clone(),
         start_up: arguments.start_up,
     });

@@ -47,7 +47,6 @@ fn names_of_a_keymap_can_be_asked_together() {
     recorded(&place, &["keymap"]);
     let before = report(&place);
     assert_eq!(before["total"]["round_trips"], 78, "{before:#}");
-    assert_eq!(before["total"]["at_rtt_ms"], 7800.0);
     let first = &before["suggestions"][0];
     assert_eq!(first["kind"], "serial", "{first:#}");
     let verdict = verdict(&place);
@@ -98,25 +97,8 @@ fn a_probe_of_the_outputs_is_found() {
     let slow = suggestions.iter().find(|one| one["kind"] == "slow");
     let slow = slow.unwrap_or_else(|| panic!("{found:#}"));
     assert!(
-        slow["recorded_ms"].as_f64().expect("a time") > 350.0,
+        slow["saves_ms"].as_f64().expect("a time") > 350.0,
         "{slow:#}"
-    );
-}
-
-/// BoboTiG/python-mss#431: pictures of the whole screen without MIT-SHM.
-#[test]
-fn pictures_of_the_screen_can_share_memory() {
-    let place = Place::new();
-    recorded(&place, &["capture", "10"]);
-    let verdict = verdict(&place);
-    assert!(verdict.contains("Use MIT-SHM:GetImage"), "{verdict}");
-    assert!(verdict.contains("52 MB"), "{verdict}");
-    let found = report(&place);
-    let images = &found["suggestions"][0];
-    assert_eq!(
-        images["bytes"],
-        10 * (1280 * 1024 * 4 + 32 - 40),
-        "{images:#}"
     );
 }
 

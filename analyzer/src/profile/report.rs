@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use x11prof_cost_model::{Brought, Clock};
 
 use crate::callers::running::RunningReport;
+use crate::forecast::ForecastReport;
 use crate::link::LinkReport;
 use crate::pipeline::start_up::StartUpReport;
 use crate::profile::partition::PartitionReport;
@@ -50,6 +51,9 @@ pub struct ProfileReport {
     /// The start-up of each client, where the report includes it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub start_up: Vec<StartUpReport>,
+    /// The recording over the given network, else over DSL; null for a part of a recording.
+    #[serde(default)]
+    pub forecast: Option<ForecastReport>,
     /// Resources of the clients in the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resources: Option<ResourceReport>,

@@ -55,6 +55,7 @@ impl ProfileReport {
             scaled: profile.scales().report(),
             link: summary.link().map(LinkReport::new),
             start_up: Vec::new(),
+            forecast: None,
             resources: None,
             grabs: None,
             stalls: None,

@@ -8,13 +8,13 @@ mod insights;
 mod places;
 pub(crate) mod report;
 mod round_trip;
-mod together;
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use crate::episodes::Episode;
+use crate::forecast::Forecasts;
 use crate::pipeline::start_up::StartUpReport;
 use crate::pipeline::{Observation, Seen};
 use crate::round_trips::{Answer, AnswerKind};
@@ -34,8 +34,10 @@ const LISTED: usize = 10_000;
 /// The user's choices.
 #[derive(Debug, Clone, Default)]
 pub struct RoundTripOptions {
-    /// The round-trip latency that times are computed for, in milliseconds.
+    /// The round trip of the link that the recording is forecast over, in milliseconds.
     pub rtt_ms: f64,
+    /// The link's speed; `None` if bytes take no time.
+    pub bytes_per_second: Option<f64>,
     /// Only the clients whose name holds this, or whose number it is.
     pub client: Option<String>,
     /// Only start-up.
@@ -63,6 +65,8 @@ pub struct RoundTrips {
     more: u64,
     waited_locally: u64,
     insights: Insights,
+    /// `None` if nothing is forecast.
+    forecasts: Option<Forecasts>,
     first: Option<Timestamp>,
 }
 
@@ -71,6 +75,7 @@ impl RoundTrips {
     pub fn new(options: &RoundTripOptions) -> RoundTrips {
         RoundTrips {
             options: options.clone(),
+            forecasts: Some(Forecasts::default()),
             ..RoundTrips::default()
         }
     }
@@ -78,6 +83,9 @@ impl RoundTrips {
     /// Takes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         self.insights.observe(observation);
+        if let Some(forecasts) = &mut self.forecasts {
+            forecasts.observe(observation);
+        }
         match observation {
             Observation::Control(time, control) => {
                 self.first.get_or_insert(*time);

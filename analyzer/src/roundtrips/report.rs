@@ -9,27 +9,30 @@ use x11prof_trace::ConnectionId;
 use super::RoundTrips;
 use super::insights::Finding;
 use super::round_trip::{Kind, Waited};
-use super::together::{Beyond, Together};
 use crate::callers::{CallerReport, CallersReport};
+use crate::forecast::ForecastReport;
+use crate::forecast::changes::Changes;
 use crate::pipeline::start_up::StartUpReport;
 use crate::text::label::Label;
 
 /// The version of the JSON.
 const FORMAT: u32 = 1;
-/// The latencies that savings are told for, in milliseconds.
-const LATENCIES: [f64; 4] = [1.0, 10.0, 50.0, 100.0];
-/// The longest list of suggestions.
-const SUGGESTIONS: usize = 1000;
+/// Suggestions whose savings are simulated, at most.
+const SUGGESTIONS: usize = 50;
+/// A suggestion that saves less is not offered: a share of the forecast, and milliseconds.
+const LEAST: (f64, f64) = (0.005, 1.0);
 
-/// Round trips of a trace. Times are milliseconds; `at_rtt_ms` is what the network adds at `rtt_ms`.
+/// Round trips of a trace. Times are milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RoundTripsReport {
     /// The version of this layout.
     pub format: u32,
     /// The trace, as the user named it.
     pub trace: String,
-    /// The round-trip latency that times are computed for.
+    /// The round trip of the link.
     pub rtt_ms: f64,
+    /// The recording over the link; null if nothing was forecast.
+    pub forecast: Option<ForecastReport>,
     /// Only start-up was counted.
     pub start_up_only: bool,
     /// Round trips by request, the most first.
@@ -42,7 +45,7 @@ pub struct RoundTripsReport {
     pub ahead: Vec<Ahead>,
     /// Questions repeated without need.
     pub duplicates: Vec<DuplicateRequest>,
-    /// Advice; the largest saving at `rtt_ms` first. Each saving is that of this advice alone.
+    /// Advice, the largest saving first. A saving is the difference of two simulations.
     pub suggestions: Vec<Suggestion>,
     /// The start-up of each client.
     pub start_ups: Vec<StartUpReport>,
@@ -67,8 +70,6 @@ pub struct BlockingRequest {
     pub count: u64,
     /// Time really waited.
     pub waited_ms: f64,
-    /// Time that the network adds.
-    pub at_rtt_ms: f64,
 }
 
 /// Round trips in one place of the session.
@@ -80,8 +81,6 @@ pub struct Place {
     pub count: u64,
     /// Time really waited.
     pub waited_ms: f64,
-    /// Time that the network adds.
-    pub at_rtt_ms: f64,
     /// The round trips by request.
     pub requests: Vec<BlockingRequest>,
 }
@@ -104,8 +103,6 @@ pub struct DuplicateRequest {
     pub count: u64,
     /// Superfluous requests that the client waited for.
     pub round_trips: u64,
-    /// Time that the network adds for them.
-    pub at_rtt_ms: f64,
 }
 
 /// An advice with its savings.
@@ -129,30 +126,15 @@ pub struct Suggestion {
     pub round_trips: u64,
     /// Bytes that it saves.
     pub bytes: u64,
-    /// Time that the recording itself lost with it.
-    pub recorded_ms: f64,
-    /// Time that it saves at the latency asked for: what the network adds, and what the recording lost.
+    /// The time by which the session over the link is shorter with this advice alone.
     pub saves_ms: f64,
-    /// Round trips that it saves beyond the suggestions before it, with which it may overlap.
-    pub adds_round_trips: u64,
-    /// Time that it saves beyond these.
+    /// The time that it saves beyond the suggestions before it.
     pub adds_ms: f64,
     /// The fix of `record --try` that does it for the program; null where there is none.
     #[serde(rename = "try")]
     pub fix: Option<String>,
     /// The places in the program from which it waited for these replies; empty without stacks.
     pub callers: Vec<CallerReport>,
-    /// The time at other latencies.
-    pub at: Vec<AtRtt>,
-}
-
-/// A saving at a latency.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct AtRtt {
-    /// The latency of a round trip.
-    pub rtt_ms: f64,
-    /// The saving.
-    pub saves_ms: f64,
 }
 
 /// The round trips of a client.
@@ -170,8 +152,6 @@ pub struct ClientRoundTrips {
     pub ahead: u64,
     /// Time really waited.
     pub waited_ms: f64,
-    /// Time that the network adds.
-    pub at_rtt_ms: f64,
 }
 
 /// A round trip.
@@ -200,13 +180,10 @@ pub struct TotalRoundTrips {
     pub ahead: u64,
     /// Time really waited.
     pub waited_ms: f64,
-    /// Time that the network adds.
-    pub at_rtt_ms: f64,
-    /// Time of all of them at the latency asked for: that of the network, and that which the recording
-    /// waited without one.
-    pub before_ms: f64,
-    /// The time with all advice followed.
-    pub after_ms: f64,
+    /// The session over the link; null if nothing was forecast.
+    pub before_ms: Option<f64>,
+    /// The session over the link with all advice followed.
+    pub after_ms: Option<f64>,
     /// Round trips that are left then.
     pub round_trips_after: u64,
 }
@@ -219,32 +196,62 @@ impl RoundTrips {
 
     /// The report, with the places from which a client waited for the replies to some requests.
     pub fn finish_with(
-        self,
+        mut self,
         path: &str,
         mut callers: impl FnMut(ConnectionId, &[SequenceNumber]) -> Vec<CallerReport>,
     ) -> RoundTripsReport {
-        let rtt = self.options.rtt_ms;
+        let forecasts = self.forecasts.take().unwrap_or_default();
+        let link = (self.options.bytes_per_second, self.options.rtt_ms);
+        let length = |changes: &Changes| ms(forecasts.length_with(link.0, link.1, changes));
+        let forecast = forecasts
+            .has_any()
+            .then(|| forecasts.report(link.0, link.1));
+        let before = forecast.as_ref().map(|forecast| forecast.forecast_ms);
         let mut findings = self.insights.findings();
-        let saves = |one: &Finding| ms(one.saves.nanos) + one.saves.round_trips as f64 * rtt;
+        let trips = |one: &Finding| (one.saves.round_trips, one.saves.nanos);
         findings.sort_by(|a, b| {
-            saves(b)
-                .total_cmp(&saves(a))
+            trips(b)
+                .cmp(&trips(a))
                 .then_with(|| a.action.cmp(&b.action))
         });
         findings.truncate(SUGGESTIONS);
-        let mut together = Together::default();
-        let (mut saved, mut saved_ms) = (0, 0.0);
+        let mut findings: Vec<(Finding, f64)> = findings
+            .into_iter()
+            .map(|finding| {
+                let saves = match before {
+                    Some(before) => before - length(&finding.changes()),
+                    None => ms(finding.saves.nanos),
+                };
+                // Slow replies are the server's, whatever the link.
+                let shorter = if finding.saves.round_trips == 0 {
+                    ms(finding.saves.nanos)
+                } else {
+                    0.0
+                };
+                (finding, saves.max(shorter))
+            })
+            .collect();
+        findings.sort_by(|a, b| {
+            b.1.total_cmp(&a.1)
+                .then_with(|| a.0.action.cmp(&b.0.action))
+        });
+        let least = before.map(|before| (before * LEAST.0).max(LEAST.1));
+        findings.retain(|(_, saves)| least.is_none_or(|least| *saves >= least));
+        let mut all = Changes::default();
+        let mut after = before;
         let mut suggestions = Vec::new();
-        for finding in &findings {
-            let mut suggestion = self.suggestion(finding, together.add(finding));
+        for (finding, saves) in &findings {
+            all.add(finding.changes());
+            let so_far = before.map(|_| length(&all));
+            let adds = after
+                .zip(so_far)
+                .map_or(*saves, |(after, so_far)| (after - so_far).max(0.0));
+            after = so_far;
+            let mut suggestion = self.suggestion(finding, (*saves, adds));
             suggestion.callers = callers(finding.client, &finding.saves.waits);
-            // Of what nobody waits for it saves no waiting.
-            if !finding.saves.waits.is_empty() {
-                saved += suggestion.adds_round_trips;
-                saved_ms += suggestion.adds_ms;
-            }
             suggestions.push(suggestion);
         }
+        let saved = all.not_awaited.len() as u64;
         let clients = self.client_rows();
         let in_order = self.in_order();
         let ahead = self.ahead_rows();
@@ -252,17 +259,17 @@ impl RoundTrips {
         start_ups.sort_by_key(|one| one.connection);
         let counted = self.places.finish();
         let round_trips: u64 = clients.iter().map(|one| one.round_trips).sum();
-        let before_ms = ms(self.waited_locally) + round_trips as f64 * rtt;
         RoundTripsReport {
             format: FORMAT,
             trace: path.to_owned(),
-            rtt_ms: rtt,
+            rtt_ms: link.1,
+            forecast,
             start_up_only: self.options.start_up,
-            blocking: by_request(&counted, rtt),
+            blocking: by_request(&counted),
             callers: None,
-            places: by_place(&counted, rtt),
+            places: by_place(&counted),
             ahead,
-            duplicates: duplicates(&suggestions, rtt),
+            duplicates: duplicates(&suggestions),
             suggestions,
             start_ups,
             in_order,
@@ -272,19 +279,16 @@ impl RoundTrips {
                 synchronisations: clients.iter().map(|one| one.synchronisations).sum(),
                 ahead: clients.iter().map(|one| one.ahead).sum(),
                 waited_ms: clients.iter().map(|one| one.waited_ms).sum(),
-                at_rtt_ms: clients.iter().map(|one| one.at_rtt_ms).sum(),
-                before_ms,
-                after_ms: (before_ms - saved_ms).max(0.0),
+                before_ms: before,
+                after_ms: after,
                 round_trips_after: round_trips.saturating_sub(saved),
             },
             clients,
         }
     }
 
-    fn suggestion(&self, finding: &Finding, beyond: Beyond) -> Suggestion {
+    fn suggestion(&self, finding: &Finding, (saves_ms, adds_ms): (f64, f64)) -> Suggestion {
         let saves = &finding.saves;
-        let recorded = ms(saves.nanos);
-        let at = |rtt: f64| recorded + saves.round_trips as f64 * rtt;
         Suggestion {
             kind: finding.kind.to_owned(),
             client: self.client(finding.client),
@@ -294,19 +298,10 @@ impl RoundTrips {
             why: finding.why.clone(),
             round_trips: saves.round_trips,
             bytes: saves.bytes,
-            recorded_ms: recorded,
-            saves_ms: at(self.options.rtt_ms),
-            adds_round_trips: beyond.round_trips,
-            adds_ms: ms(beyond.nanos) + beyond.round_trips as f64 * self.options.rtt_ms,
+            saves_ms,
+            adds_ms,
             fix: finding.fix().map(str::to_owned),
             callers: Vec::new(),
-            at: LATENCIES
-                .iter()
-                .map(|rtt| AtRtt {
-                    rtt_ms: *rtt,
-                    saves_ms: at(*rtt),
-                })
-                .collect(),
         }
     }
 
@@ -322,7 +317,6 @@ impl RoundTrips {
                 synchronisations: one.synchronisations,
                 ahead: one.ahead,
                 waited_ms: ms(one.waited.nanos),
-                at_rtt_ms: one.waited.count as f64 * self.options.rtt_ms,
             })
             .collect();
         rows.sort_by_key(|one| (std::cmp::Reverse(one.round_trips), one.connection));
@@ -359,7 +353,7 @@ impl RoundTrips {
     }
 }
 
-fn row((name, synchronises): Kind, waited: Waited, rtt: f64) -> BlockingRequest {
+fn row((name, synchronises): Kind, waited: Waited) -> BlockingRequest {
     BlockingRequest {
         request: name.to_string(),
         kind: match synchronises {
@@ -369,7 +363,6 @@ fn row((name, synchronises): Kind, waited: Waited, rtt: f64) -> BlockingRequest 
         .to_owned(),
         count: waited.count,
         waited_ms: ms(waited.nanos),
-        at_rtt_ms: waited.count as f64 * rtt,
     }
 }
 
@@ -381,28 +374,25 @@ fn most_first(rows: &mut [BlockingRequest]) {
     });
 }
 
-fn by_request(counted: &BTreeMap<(Label, Kind), Waited>, rtt: f64) -> Vec<BlockingRequest> {
+fn by_request(counted: &BTreeMap<(Label, Kind), Waited>) -> Vec<BlockingRequest> {
     let mut sums: BTreeMap<Kind, Waited> = BTreeMap::new();
     for ((_, kind), waited) in counted {
         let sum = sums.entry(*kind).or_default();
         sum.count += waited.count;
         sum.nanos = sum.nanos.saturating_add(waited.nanos);
     }
-    let mut rows: Vec<_> = sums
-        .into_iter()
-        .map(|(kind, sum)| row(kind, sum, rtt))
-        .collect();
+    let mut rows: Vec<_> = sums.into_iter().map(|(kind, sum)| row(kind, sum)).collect();
     most_first(&mut rows);
     rows
 }
 
-fn by_place(counted: &BTreeMap<(Label, Kind), Waited>, rtt: f64) -> Vec<Place> {
+fn by_place(counted: &BTreeMap<(Label, Kind), Waited>) -> Vec<Place> {
     let mut places: BTreeMap<&str, Vec<BlockingRequest>> = BTreeMap::new();
     for ((place, kind), waited) in counted {
         places
             .entry(place.as_str())
             .or_default()
-            .push(row(*kind, *waited, rtt));
+            .push(row(*kind, *waited));
     }
     let place = |(place, mut requests): (&str, Vec<BlockingRequest>)| {
         most_first(&mut requests);
@@ -410,7 +400,6 @@ fn by_place(counted: &BTreeMap<(Label, Kind), Waited>, rtt: f64) -> Vec<Place> {
             place: place.to_string(),
             count: requests.iter().map(|one| one.count).sum(),
             waited_ms: requests.iter().map(|one| one.waited_ms).sum(),
-            at_rtt_ms: requests.iter().map(|one| one.at_rtt_ms).sum(),
             requests,
         }
     };
@@ -419,7 +408,7 @@ fn by_place(counted: &BTreeMap<(Label, Kind), Waited>, rtt: f64) -> Vec<Place> {
     places
 }
 
-fn duplicates(suggestions: &[Suggestion], rtt: f64) -> Vec<DuplicateRequest> {
+fn duplicates(suggestions: &[Suggestion]) -> Vec<DuplicateRequest> {
     let mut rows: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for one in suggestions.iter().filter(|one| one.kind == "duplicates") {
         let row = rows.entry(&one.request).or_default();
@@ -430,7 +419,6 @@ fn duplicates(suggestions: &[Suggestion], rtt: f64) -> Vec<DuplicateRequest> {
         request: request.to_owned(),
         count,
         round_trips,
-        at_rtt_ms: round_trips as f64 * rtt,
     };
     let mut rows: Vec<DuplicateRequest> = rows.into_iter().map(row).collect();
     rows.sort_by(|a, b| {

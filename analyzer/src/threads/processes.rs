@@ -103,6 +103,13 @@ impl Processes {
         process.is_none_or(|process| process.off >= from)
     }
 
+    /// True if a thread of the process is on a processor, as far as its switches tell.
+    pub(crate) fn runs(&self, pid: u32) -> bool {
+        self.known
+            .get(&pid)
+            .is_some_and(|process| process.running > 0)
+    }
+
     /// True where a client has rested between `last`, its latest request or answer, and `now`.
     pub(crate) fn has_rested(&self, pid: Option<u32>, last: u64, now: u64) -> bool {
         let Some(process) = pid.and_then(|pid| self.known.get(&pid)) else {

@@ -1,7 +1,6 @@
 //! The answer in at most five lines: what was recorded, how its start went, who took the time.
 
 use x11prof_analyzer::{Basis, NetworkReport, ProfileReport, StartUpReport, percent};
-use x11prof_cost_model::Network;
 
 use super::scales::scaled_text;
 use crate::link;
@@ -10,8 +9,6 @@ use crate::plain::plain;
 use crate::stalls;
 use crate::units::{bytes, counted, duration, share};
 
-/// The network of the start-up's forecast where the user gave none.
-const USUAL: &str = "dsl";
 /// Per cent of a start-up without work, from which on there is no forecast: the start-up waited for a user,
 /// say.
 const MOSTLY: f64 = 50.0;
@@ -102,7 +99,7 @@ fn start_up(report: &ProfileReport) -> Option<String> {
     let had = slowest.network_ms > 0.0 && !has_network(report);
     let abroad = match had || percent(idle, latency) >= MOSTLY {
         true => String::new(),
-        false => format!("; {}", abroad(report, slowest)?),
+        false => abroad(report, slowest).map_or_else(String::new, |abroad| format!("; {abroad}")),
     };
     Some(format!(
         "Start-up{whose} {}: client {}, {other}, {}{abroad}",
@@ -114,18 +111,11 @@ fn start_up(report: &ProfileReport) -> Option<String> {
 
 /// The start-up's time over a network: the given one, else a usual one.
 fn abroad(report: &ProfileReport, of: &StartUpReport) -> Option<String> {
-    let (name, speed, rtt) = match has_network(report) {
-        true => (
-            "--net",
-            report.network.bytes_per_second,
-            report.network.rtt_ms,
-        ),
-        false => {
-            let usual = Network::parse(USUAL).ok()?;
-            ("DSL", usual.bytes_per_second, usual.rtt.as_ms())
-        }
-    };
-    Some(format!("over {name} {}", duration(of.over(speed, rtt)?)))
+    let forecast = report.forecast.as_ref()?;
+    let mut start_ups = forecast.start_ups.iter();
+    let there = start_ups.find(|one| one.connection == of.connection)?;
+    let name = if has_network(report) { "--net" } else { "DSL" };
+    Some(format!("over {name} {}", duration(there.forecast_ms)))
 }
 
 /// `Clients ran 369 ms, the server 40.6 ms, of 1.98 s`.
@@ -172,22 +162,19 @@ fn stacks(report: &ProfileReport) -> Option<String> {
     })
 }
 
-/// The time that the network adds: `Over 188 kB/s, 50.0 ms: 14.0 s more (278 round trips 13.9 s, …)`.
+/// The recording over the given network: `Over 188 kB/s, 50.0 ms: 14.0 s instead of 1.2 s (PutImage …)`.
 fn over(report: &ProfileReport) -> Option<String> {
-    if !has_network(report) {
-        return None;
-    }
-    let trips: u64 = report.requests.iter().map(|line| line.blocking).sum();
-    let latency = trips as f64 * report.network.rtt_ms;
-    let sent = report.total.bytes.saturating_add(report.transport.bytes);
+    let forecast = report.forecast.as_ref().filter(|_| has_network(report))?;
+    let causes = forecast.causes.iter().take(3);
+    let causes: Vec<String> = causes
+        .map(|cause| format!("{} {}", plain(&cause.name), duration(cause.ms)))
+        .collect();
     Some(format!(
-        "Over {}: {} more ({} {}, {} {})",
+        "Over {}: {} instead of {} ({})",
         network_words(&report.network),
-        duration(report.total.network_ms),
-        counted(trips, "round trip"),
-        duration(latency),
-        bytes(sent),
-        duration((report.total.network_ms - latency).max(0.0)),
+        duration(forecast.forecast_ms),
+        duration(forecast.local_ms),
+        causes.join(", "),
     ))
 }
 

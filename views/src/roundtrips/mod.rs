@@ -17,7 +17,6 @@ struct Row<'a> {
     kind: &'a str,
     count: u64,
     waited_ms: f64,
-    at_rtt_ms: f64,
 }
 
 /// The requests that were waited for, by place.
@@ -31,7 +30,6 @@ pub fn csv(report: &RoundTripsReport) -> String {
                 kind: &one.kind,
                 count: one.count,
                 waited_ms: one.waited_ms,
-                at_rtt_ms: one.at_rtt_ms,
             };
             csv_tables::row(&mut out, &line);
         }

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use x11prof_analyzer::{RoundTripsReport, StartUpReport, Suggestion};
+use x11prof_analyzer::{
+    ForecastCause, ForecastReport, RoundTripsReport, StartUpReport, Suggestion,
+};
 
 use crate::callers::askers;
 use crate::page::{Page, WIDTH, name};
@@ -14,7 +16,7 @@ use crate::units::{bytes, counted};
 const ROWS: usize = 15;
 const SUGGESTIONS: usize = 5;
 
-/// The answer in at most three sentences.
+/// The answer in at most four sentences.
 fn verdict(report: &RoundTripsReport) -> Vec<String> {
     let total = &report.total;
     let who = match report.clients.as_slice() {
@@ -26,18 +28,104 @@ fn verdict(report: &RoundTripsReport) -> Vec<String> {
     } else {
         ""
     };
-    let mut lines = vec![format!(
-        "{who}: {}{place}, {} waited; {} with {} each.",
+    let forecast = report.forecast.as_ref();
+    let mut lines: Vec<String> = forecast.and_then(never_came).into_iter().collect();
+    lines.push(format!(
+        "{who}: {}{place}, {} waited.",
         counted(total.round_trips, "round trip"),
         time(total.waited_ms),
-        time(total.before_ms),
-        time(report.rtt_ms),
-    )];
+    ));
+    if let Some(forecast) = forecast {
+        lines.extend(over(forecast));
+    }
     match report.suggestions.first() {
         Some(first) if first.saves_ms > 0.0 => lines.push(format!("{}.", line(report, first))),
-        _ => lines.push("No way was found to save one.".to_owned()),
+        _ => lines.push("No suggestion saves time on this link.".to_owned()),
     }
     lines
+}
+
+/// What a client waited for in vain.
+pub(crate) fn never_came(forecast: &ForecastReport) -> Option<String> {
+    let one = forecast.never_came.first()?;
+    let missing = match one.missing.as_str() {
+        "descriptor" => {
+            "the reply has come without its file descriptor, which a relay does not pass"
+        }
+        _ => "it never came",
+    };
+    Some(format!(
+        "Client {} has waited for the reply to {} since {}, for {}: {missing}.",
+        one.connection,
+        one.request,
+        time(one.since_ms),
+        time(one.waited_ms),
+    ))
+}
+
+/// The session over the link, and from which link on a start-up is noticeably slower.
+fn over(forecast: &ForecastReport) -> Vec<String> {
+    let link = link_words(forecast);
+    let recorded = match forecast.recorded_rtt_ms {
+        Some(rtt) => format!(
+            "recorded over {} a round trip: {}",
+            time(rtt),
+            time(forecast.recorded_ms)
+        ),
+        None => format!("recorded without: {}", time(forecast.recorded_ms)),
+    };
+    let causes: Vec<String> = forecast
+        .causes
+        .iter()
+        .take(2)
+        .map(|cause| format!("{} {}", time(cause.ms), cause_words(cause)))
+        .collect();
+    let causes = match causes.is_empty() {
+        true => String::new(),
+        false => format!(", of which {}", causes.join(" and ")),
+    };
+    let mut lines = vec![format!(
+        "Over {link} the session takes {} ({recorded}){causes}.",
+        time(forecast.forecast_ms)
+    )];
+    let limits = forecast.limits.map(|limits| {
+        let rtt = limits
+            .rtt_ms
+            .map(|rtt| format!("from a round trip of {} on", time(rtt)));
+        let speed = limits
+            .bytes_per_second
+            .map(|speed| format!("below {:.2} Mbit/s", speed * 8.0 / 1e6));
+        let both: Vec<String> = rtt.into_iter().chain(speed).collect();
+        both.join(" or ")
+    });
+    if let Some(limits) = limits.filter(|limits| !limits.is_empty()) {
+        lines.push(format!("Start-up takes a second longer {limits}."));
+    }
+    if forecast.is_cut {
+        lines.push(
+            "The forecast is of the recording's first part: the rest was too long.".to_owned(),
+        );
+    }
+    lines
+}
+
+fn link_words(forecast: &ForecastReport) -> String {
+    let speed = forecast.bytes_per_second;
+    let speed = speed.map_or_else(String::new, |speed| {
+        format!("{}/s and ", bytes(speed as u64))
+    });
+    format!("{speed}{} a round trip", time(forecast.rtt_ms))
+}
+
+fn cause_words(cause: &ForecastCause) -> String {
+    let name = &cause.name;
+    match cause.kind.as_str() {
+        "round-trips" => format!("for {} of {name}", counted(cause.count, "round trip")),
+        "events" => format!("waiting for {} {name}", cause.count),
+        "connection" => "to connect".to_owned(),
+        "bytes-back" => format!("for the bytes that {name} returns"),
+        _ => format!("for the bytes of {name}"),
+    }
 }
 
 fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
@@ -46,8 +134,6 @@ fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
         false => String::new(),
     };
     let saves = match one.saves_ms - one.adds_ms < 0.01 * one.saves_ms {
-        // Nobody waited for these replies.
-        _ if one.saves_ms == 0.0 => format!("Saves {}", bytes(one.bytes)),
         true => format!("Saves {}", time(one.saves_ms)),
         false => format!(
             "Saves {} more, {} alone",
@@ -62,6 +148,7 @@ fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
 pub fn text(report: &RoundTripsReport, page: &Page) -> String {
     let mut out = page.answer(verdict(report).iter().map(|line| plain(line)), 0);
     suggested(report, &mut out, page);
+    causes(report, &mut out, page);
     if let Some(callers) = &report.callers {
         out.push('\n');
         out.push_str(&crate::callers::text(callers, page));
@@ -71,22 +158,54 @@ pub fn text(report: &RoundTripsReport, page: &Page) -> String {
     out
 }
 
+/// The causes of the time that the link adds.
+fn causes(report: &RoundTripsReport, out: &mut String, page: &Page) {
+    let Some(forecast) = report
+        .forecast
+        .as_ref()
+        .filter(|one| !one.causes.is_empty())
+    else {
+        return;
+    };
+    let heading = format!("On the critical path over {}:", link_words(forecast));
+    out.push_str(&format!("\n{}", page.wrap(&heading, 0)));
+    let mut table = Table::new(["Cause", "n", "ms"]);
+    let shown = if page.all { usize::MAX } else { ROWS };
+    for cause in forecast.causes.iter().take(shown) {
+        let words = match cause.kind.as_str() {
+            "round-trips" => format!("{}: reply awaited", cause.name),
+            "events" => format!("{}: event awaited", cause.name),
+            "connection" => "connecting".to_owned(),
+            "bytes-back" => format!("{}: bytes returned", cause.name),
+            _ => format!("{}: bytes sent", cause.name),
+        };
+        table.row([
+            name(&words, 50),
+            cause.count.to_string(),
+            format!("{:.0}", cause.ms),
+        ]);
+    }
+    out.push_str(&table.on(page));
+    rest(out, forecast.causes.len(), shown, "cause");
+}
+
 fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
     if report.suggestions.is_empty() {
         return;
     }
     let total = &report.total;
+    let times = total.before_ms.zip(total.after_ms);
+    let times = times.map_or_else(String::new, |(before, after)| {
+        format!("{} → {}, ", time(before), time(after))
+    });
     let together = format!(
-        "Suggestions; all of them: {} → {}, {} → {} round trips:",
-        time(total.before_ms),
-        time(total.after_ms),
-        total.round_trips,
-        total.round_trips_after
+        "Suggestions; all of them: {times}{} → {} round trips:",
+        total.round_trips, total.round_trips_after
     );
     out.push_str(&format!("\n{}", page.wrap(&together, 0)));
     let shown = if page.all { usize::MAX } else { SUGGESTIONS };
     // What adds nothing is another way to save the same.
-    let adds = |one: &&Suggestion| page.all || one.adds_ms > 0.0 || one.saves_ms == 0.0;
+    let adds = |one: &&Suggestion| page.all || one.adds_ms > 0.01 * one.saves_ms;
     let mut listed = 0;
     for (number, one) in report
         .suggestions
@@ -102,15 +221,8 @@ fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
         if let Some(askers) = askers(&one.callers) {
             out.push_str(&indented(&format!("Asked by {askers}."), page));
         }
-        if one.round_trips > 0 {
-            if let Some(fix) = &one.fix {
-                out.push_str(&indented(&format!("Try it: record --try {fix}."), page));
-            }
-            let at = one.at.iter();
-            let at: Vec<String> = at
-                .map(|at| format!("{} at {}", time(at.saves_ms), time(at.rtt_ms)))
-                .collect();
-            out.push_str(&indented(&format!("Saves {}.", at.join(", ")), page));
+        if let Some(fix) = &one.fix {
+            out.push_str(&indented(&format!("Try it: record --try {fix}."), page));
         }
     }
     rest(out, report.suggestions.len(), listed, "suggestion");
@@ -120,14 +232,10 @@ fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {
     if report.places.is_empty() {
         return;
     }
-    let _ = writeln!(
-        out,
-        "\nReplies that were waited for, at a round trip of {}:",
-        time(report.rtt_ms)
-    );
+    out.push_str("\nReplies that were waited for:\n");
     // A wider page has room for more of the place.
     let room = 24 + page.columns().saturating_sub(WIDTH);
-    let mut table = Table::new(["Request", "n", "waited ms", "network ms", "where"]).left([4]);
+    let mut table = Table::new(["Request", "n", "waited ms", "where"]).left([3]);
     let rows = report.places.iter().flat_map(|place| {
         let rows = place.requests.iter();
         rows.map(|row| (row, place.place.as_str()))
@@ -148,7 +256,6 @@ fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {
             name(&request, 30),
             row.count.to_string(),
             format!("{:.1}", row.waited_ms),
-            format!("{:.0}", row.at_rtt_ms),
             name(place, room),
         ]);
     }
@@ -166,13 +273,13 @@ fn start_up_lines(report: &RoundTripsReport, out: &mut String, page: &Page) {
         out.push('\n');
     }
     for one in report.start_ups.iter().take(shown) {
-        out.push_str(&page.wrap(&plain(&start_up(one, report.rtt_ms)), 2));
+        out.push_str(&page.wrap(&plain(&start_up(one, report.forecast.as_ref())), 2));
     }
     rest(out, report.start_ups.len(), shown, "client");
 }
 
 /// The start-up of a client in one sentence.
-fn start_up(one: &StartUpReport, rtt_ms: f64) -> String {
+fn start_up(one: &StartUpReport, forecast: Option<&ForecastReport>) -> String {
     let trips = counted(one.round_trips, "round trip");
     let Some(latency) = one.latency_ms else {
         let why = one.why_none.as_deref().unwrap_or_default();
@@ -201,7 +308,7 @@ fn start_up(one: &StartUpReport, rtt_ms: f64) -> String {
         // Setup, waits and the last drawing each have a part of it.
         let on_link = match one.network_ms > 0.0 {
             true => format!(
-                " Of all this, {} on the emulated link.",
+                " Of all this, {} on the link.",
                 time(one.network_ms)
             ),
             false => String::new(),
@@ -223,13 +330,18 @@ fn start_up(one: &StartUpReport, rtt_ms: f64) -> String {
         format!(": {}.{on_link}{}", all.join(", "), ran.unwrap_or_default())
     });
     let end = if parts.is_empty() { "." } else { "" };
+    let over = forecast.and_then(|forecast| {
+        let mut start_ups = forecast.start_ups.iter();
+        let over = start_ups.find(|there| there.connection == one.connection)?;
+        let link = link_words(forecast);
+        Some(format!(" Over {link}: {}.", time(over.forecast_ms)))
+    });
     format!(
-        "Start-up of {}: {} from its {}'s start to its first frame{parts}{end} At {} each, its {trips} add {}.",
+        "Start-up of {}: {} from its {}'s start to its first frame{parts}{end} {trips}.{}",
         one.client,
         time(latency),
         one.since,
-        time(rtt_ms),
-        time(one.round_trips as f64 * rtt_ms),
+        over.unwrap_or_default(),
     )
 }
 
@@ -284,8 +396,7 @@ mod tests {
         }
         let options = RoundTripOptions {
             rtt_ms: 10.0,
-            client: None,
-            start_up: false,
+            ..RoundTripOptions::default()
         };
         let mut found = RoundTrips::new(&options);
         Pipeline::new().run_records(trace.records, |seen| found.observe(seen));

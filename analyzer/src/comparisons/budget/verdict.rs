@@ -86,7 +86,7 @@ impl BudgetVerdict {
         line(
             "total.network_ms".to_owned(),
             total.network_ms,
-            Found::Figure(all.at_rtt_ms),
+            Found::Figure(number(all.round_trips) * round_trips.rtt_ms),
         );
         let server = server_ms.map_or_else(
             || Found::None("the server's time was not worked out".to_owned()),

@@ -77,14 +77,6 @@ impl StartUpReport {
         (all - self.network_ms - self.processor_ms).max(0.0)
     }
 
-    /// The latency over a network of that speed (`None`: without limit) and round trip, in place of the
-    /// emulated link: equation 7 for its round trips and the bytes of both directions.
-    pub fn over(&self, bytes_per_second: Option<f64>, rtt_ms: f64) -> Option<f64> {
-        let bytes = self.bytes.saturating_add(self.received_bytes) as f64;
-        let wire = bytes_per_second.map_or(0.0, |speed| bytes / speed * 1e3);
-        Some(self.latency_ms? - self.network_ms + wire + self.round_trips as f64 * rtt_ms)
-    }
-
     pub(super) fn of(
         id: ConnectionId,
         client: &StartingClient,

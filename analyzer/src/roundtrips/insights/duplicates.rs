@@ -11,16 +11,44 @@ use crate::round_trips::{Answer, Question};
 /// Answers remembered of all clients; when they are too many, those of before are forgotten.
 const REMEMBERED: usize = 1 << 16;
 
-/// The state that an answer depends on.
+/// The state that a reply depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Subject {
     /// Constant for the whole connection.
     Fixed,
-    /// The state of a window.
-    Window(u32),
-    /// The state of all windows, or of an extension's devices or outputs.
+    /// The state of a resource: a window, a colormap, a font.
+    Resource(u32),
+    /// The state of all windows, or of an extension.
     Whole(Symbol),
 }
+
+/// Requests whose reply changes without a request or an event that a client sees: input devices, the focus, pixels,
+/// selections, counters and timers. Sources: the protocol, sections on these requests; XI 2, SYNC, MIT-SCREEN-SAVER,
+/// Present, DRI2, DRI3, GLX, RECORD and X-Resource, whose replies are about other clients, buffers or time.
+const CHANGES_UNSEEN: [&str; 20] = [
+    "GetInputFocus",
+    "QueryPointer",
+    "GetMotionEvents",
+    "QueryKeymap",
+    "GetSelectionOwner",
+    "GetImage",
+    "ListHosts",
+    "MIT-SHM:GetImage",
+    "XInputExtension:XIQueryPointer",
+    "XInputExtension:XIGetFocus",
+    "XInputExtension:GetDeviceMotionEvents",
+    "XInputExtension:QueryDeviceState",
+    "SYNC:",
+    "MIT-SCREEN-SAVER:",
+    "Present:",
+    "DRI",
+    "GLX:",
+    "RECORD:",
+    "X-Resource:",
+    "DPMS:",
+];
+/// Requests that have a reply and change something: their names begin so.
+const CHANGES: [&str; 4] = ["Grab", "Alloc", "Set", "Create"];
 
 /// A question asked before.
 #[derive(Debug)]
@@ -49,31 +77,27 @@ pub(super) struct Duplicates {
     repeated: Groups<Symbol, Repeated>,
 }
 
-/// The state that the answer to a question depends on; `None` where that is not known here.
+/// The state that the reply to a request depends on; `None` if that may change unseen. A reply of the core protocol is
+/// about the resource that the request names first, and a reply of an extension about the extension's whole state.
 fn subject(question: &Question) -> Option<Subject> {
-    let name = question.name;
-    let (extension, request) = name.as_str().split_once(':').unwrap_or(("", name.as_str()));
+    let name = question.name.as_str();
+    if CHANGES_UNSEEN.iter().any(|begin| name.starts_with(begin)) {
+        return None;
+    }
+    let (extension, request) = name.split_once(':').unwrap_or(("", name));
+    if CHANGES.iter().any(|begin| request.starts_with(begin)) {
+        return None;
+    }
     Some(match (extension, request) {
-        ("", "InternAtom" | "GetAtomName" | "QueryExtension" | "ListExtensions") => Subject::Fixed,
-        ("RENDER", "QueryPictFormats" | "QueryVersion") => Subject::Fixed,
-        (_, "QueryVersion" | "XIQueryVersion" | "GetExtensionVersion") => Subject::Fixed,
-        ("", "GetProperty" | "ListProperties" | "GetGeometry" | "GetWindowAttributes") => {
-            Subject::Window(question.u32(0)?)
-        }
-        ("", "QueryTree") => Subject::Whole(Symbol::new("QueryTree")),
-        ("", "GetKeyboardMapping" | "GetModifierMapping") => {
+        ("", "InternAtom" | "GetAtomName" | "QueryExtension" | "ListExtensions" | "ListFonts")
+        | ("RENDER", "QueryPictFormats")
+        | (_, "QueryVersion" | "XIQueryVersion" | "GetExtensionVersion") => Subject::Fixed,
+        ("", "QueryTree" | "TranslateCoordinates") => Subject::Whole(Symbol::new("QueryTree")),
+        ("", "GetKeyboardMapping" | "GetModifierMapping" | "GetKeyboardControl") => {
             Subject::Whole(Symbol::new("XKEYBOARD"))
         }
-        ("XKEYBOARD" | "RANDR" | "XInputExtension" | "XINERAMA", _)
-            if request.starts_with("Get")
-                || matches!(
-                    request,
-                    "XIQueryDevice" | "QueryScreens" | "IsActive" | "ListInputDevices"
-                ) =>
-        {
-            Subject::Whole(Symbol::new(extension))
-        }
-        _ => return None,
+        ("", _) => Subject::Resource(question.u32(0)?),
+        (extension, _) => Subject::Whole(Symbol::new(extension)),
     })
 }
 
@@ -101,7 +125,7 @@ impl Duplicates {
                     16..=28 => {
                         for at in [4, 8] {
                             if let Some(window) = event.order.u32(event.bytes, at) {
-                                self.change(Subject::Window(window));
+                                self.change(Subject::Resource(window));
                             }
                         }
                         self.change(Subject::Whole(Symbol::new("QueryTree")));
@@ -117,33 +141,31 @@ impl Duplicates {
         if request.has_reply {
             return;
         }
-        if let Some((extension, _)) = request.name.as_str().split_once(':') {
-            if matches!(
-                extension,
-                "XKEYBOARD" | "RANDR" | "XInputExtension" | "XINERAMA"
-            ) {
-                self.change(Subject::Whole(Symbol::new(extension)));
-            }
-            return;
-        }
-        // CreateWindow to CirculateWindow, properties; the windows are in the first fields.
-        if !matches!(request.major, 1 | 2 | 4..=13 | 18 | 19 | 114) {
-            if matches!(request.major, 100 | 116 | 118) {
-                self.change(Subject::Whole(Symbol::new("XKEYBOARD")));
-            }
-            return;
-        }
         let body = Body::of(request);
-        if let Some(window) = body.u32(0) {
-            self.change(Subject::Window(window));
+        if let Some((extension, _)) = request.name.as_str().split_once(':') {
+            self.change(Subject::Whole(Symbol::new(extension)));
+            if let Some(resource) = body.u32(0) {
+                self.change(Subject::Resource(resource));
+            }
+            return;
+        }
+        // ClearArea to ImageText16 change pixels alone; ChangeKeyboardMapping, ChangeKeyboardControl.
+        match request.major {
+            61..=77 => return,
+            100 | 102 => return self.change(Subject::Whole(Symbol::new("XKEYBOARD"))),
+            _ => {}
+        }
+        if let Some(resource) = body.u32(0) {
+            self.change(Subject::Resource(resource));
         }
         // Parents of CreateWindow and ReparentWindow.
         if matches!(request.major, 1 | 7)
             && let Some(parent) = body.u32(4)
         {
-            self.change(Subject::Window(parent));
+            self.change(Subject::Resource(parent));
         }
-        if !matches!(request.major, 2 | 18 | 19 | 114) {
+        // CreateWindow to CirculateWindow, but for their attributes.
+        if matches!(request.major, 1 | 3..=13) {
             self.change(Subject::Whole(Symbol::new("QueryTree")));
         }
     }
@@ -288,5 +310,23 @@ mod tests {
         let found = findings(&trace, Duplicates::default());
         assert_eq!((found.len(), found[0].count), (1, 1));
         assert!(found[0].why.contains("WM_NAME"), "{found:?}");
+    }
+
+    #[test]
+    fn a_rule_covers_requests_that_no_list_names() {
+        let query_colors = || request(91, 0, &[BASE + 5, 7]);
+        let mut trace = Synthetic::new();
+        for number in [1, 3, 5] {
+            trace.wait(10).client_sends(&[query_colors()]);
+            trace.wait(50).server_sends(&[reply(number)]);
+            // PolyText8 draws, and changes no colour.
+            trace.client_sends(&[request(74, 0, &[WINDOW, BASE + 2, 0])]);
+        }
+        let found = findings(&trace, Duplicates::default());
+        assert_eq!((found.len(), found[0].count), (1, 2));
+        // StoreColors does.
+        trace.client_sends(&[request(89, 0, &[BASE + 5, 7, 0, 0]), query_colors()]);
+        trace.wait(50).server_sends(&[reply(8)]);
+        assert_eq!(findings(&trace, Duplicates::default())[0].count, 2);
     }
 }

@@ -5,7 +5,6 @@ mod catalogue;
 mod colours;
 mod duplicates;
 mod extensions;
-mod images;
 mod motion;
 mod pieces;
 mod polling;
@@ -21,6 +20,7 @@ use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_session::Session;
 use x11prof_trace::ConnectionId;
 
+use crate::forecast::changes::Changes;
 use crate::pipeline::{Observation, Seen};
 use crate::round_trips::{Answer, Question};
 
@@ -108,6 +108,15 @@ pub const TRIED: [(&str, &str, &str); 3] = [
 ];
 
 impl Finding {
+    /// What the advice changes.
+    pub(super) fn changes(&self) -> Changes {
+        let mut changes = Changes::default();
+        if self.saves.round_trips > 0 {
+            changes.do_not_await(self.client, self.saves.waits.iter().copied());
+        }
+        changes
+    }
+
     /// The fix that tries it.
     pub(super) fn fix(&self) -> Option<&'static str> {
         let of = |(kind, request, _): &&(&str, &str, _)| {
@@ -145,7 +154,6 @@ impl Default for Insights {
             Box::<pieces::Pieces>::default(),
             Box::<colours::Colours>::default(),
             Box::<slow::SlowReplies>::default(),
-            Box::<images::Images>::default(),
         ])
     }
 }

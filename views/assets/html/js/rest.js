@@ -20,7 +20,6 @@ function roundtrips() {
       { name: "Request", of: (row) => row.request, number: false },
       { name: "Number", of: (row) => row.count, show: (row) => whole(row.count) },
       { name: "Waited", of: (row) => row.waited_ms, show: (row) => time(row.waited_ms) },
-      { name: `At ${time(roundtrips.rtt_ms ?? 0)} a round trip`, of: (row) => row.at_rtt_ms, show: (row) => time(row.at_rtt_ms) },
     ],
   });
 }

@@ -1,0 +1,32 @@
+//! Changes of a recording whose effect a second simulation shows.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use x11prof_protocol::SequenceNumber;
+use x11prof_trace::ConnectionId;
+
+/// What a program would do differently.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Changes {
+    /// Replies that the client does not wait for.
+    pub(crate) not_awaited: FxHashSet<(ConnectionId, SequenceNumber)>,
+    /// Requests that the client does not send, with their bytes.
+    pub(crate) not_sent: FxHashMap<(ConnectionId, SequenceNumber), u64>,
+}
+
+impl Changes {
+    /// Adds other changes.
+    pub(crate) fn add(&mut self, others: Changes) {
+        self.not_awaited.extend(others.not_awaited);
+        self.not_sent.extend(others.not_sent);
+    }
+
+    /// Adds the replies to these requests to those that the client does not wait for.
+    pub(crate) fn do_not_await(
+        &mut self,
+        client: ConnectionId,
+        requests: impl IntoIterator<Item = SequenceNumber>,
+    ) {
+        let requests = requests.into_iter().map(|request| (client, request));
+        self.not_awaited.extend(requests);
+    }
+}

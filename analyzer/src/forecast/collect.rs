@@ -1,0 +1,389 @@
+//! Collects what a simulation needs: each write of a client and each read from the server, with their causes.
+
+use rustc_hash::FxHashMap;
+use x11prof_protocol::{Message, SequenceNumber, Symbol};
+use x11prof_trace::{Block, ConnectionId, Control, Direction, EmulatedNetwork};
+
+use super::never_came::Missing;
+use super::shared_memory::SharedImages;
+use crate::pipeline::start_up::StartUpReport;
+use crate::pipeline::{Observation, Seen};
+use crate::round_trips::AnswerKind;
+use crate::threads::processes::Processes;
+
+/// Writes and reads kept at most. A forecast of a longer recording is of its first part.
+const KEPT: usize = 1 << 21;
+
+/// The number of a write or a read in [`Recorded`].
+pub(super) type Id = usize;
+
+/// Bytes that a client wrote, or its end (no bytes).
+#[derive(Debug, Clone, Default)]
+pub(super) struct Write {
+    pub(super) client: ConnectionId,
+    /// The time of the recorder's read.
+    pub(super) at: u64,
+    /// The time at which the server got the bytes.
+    pub(super) arrived: u64,
+    pub(super) bytes: u64,
+    /// Bytes in place of images in shared memory.
+    pub(super) unshared: u64,
+    /// The server's time for the requests that end in these bytes.
+    pub(super) service: u64,
+    /// The write of the same client before it.
+    pub(super) previous: Option<Id>,
+    /// What the client went on after; `None` for a connection that begins at a time of its own.
+    pub(super) after: Option<Moment>,
+    /// The request with the most bytes, and the last request.
+    pub(super) name: Option<Symbol>,
+    pub(super) last: SequenceNumber,
+    /// The first bytes of a connection.
+    pub(super) connects: bool,
+}
+
+/// Bytes from the server.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Read {
+    pub(super) client: ConnectionId,
+    /// The time of the recorder's read.
+    pub(super) at: u64,
+    /// The time at which the server sent the bytes.
+    pub(super) sent: u64,
+    pub(super) bytes: u64,
+    pub(super) unshared: u64,
+    /// The write that the server answered, or the latest write before.
+    pub(super) cause: Option<Id>,
+    pub(super) awaited: Awaited,
+    /// The latest bytes with an event since the awaited request.
+    pub(super) event: Option<Id>,
+}
+
+/// What a client waited for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Awaited {
+    #[default]
+    Nothing,
+    /// The reply to a request.
+    Reply {
+        request: Symbol,
+        sequence: SequenceNumber,
+        /// Only the server's progress counted.
+        synchronises: bool,
+    },
+    Event(Symbol),
+    /// An event that comes only with shared memory.
+    SharedEvent,
+    /// The setup's reply.
+    Setup,
+}
+
+/// A moment of a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Moment {
+    Write(Id),
+    Read(Id),
+}
+
+/// The recorded writes and reads, in the order of their times.
+#[derive(Debug, Default)]
+pub(crate) struct Recorded {
+    pub(super) writes: Vec<Write>,
+    pub(super) reads: Vec<Read>,
+    /// The writes of each client.
+    pub(super) of_client: FxHashMap<ConnectionId, Vec<Id>>,
+    pub(super) first: u64,
+    /// True if there was more than fits.
+    pub(super) is_cut: bool,
+}
+
+impl Recorded {
+    pub(super) fn time(&self, moment: Moment) -> u64 {
+        match moment {
+            Moment::Write(id) => self.writes[id].at,
+            Moment::Read(id) => self.reads[id].at,
+        }
+    }
+
+    /// The latest of some writes, which are in order, that satisfies `is` up to a point.
+    fn last_write(&self, client: ConnectionId, at: u64) -> Option<Id> {
+        let ids = self.of_client.get(&client)?;
+        let end = ids.partition_point(|id| self.writes[*id].at <= at);
+        ids.get(end.checked_sub(1)?).copied()
+    }
+}
+
+/// A client that is connected.
+#[derive(Debug, Default)]
+struct Connected {
+    pid: Option<u32>,
+    /// The moment of the process after which the connection began, and the time of that.
+    origin: Option<Moment>,
+    opened: u64,
+    last_write: Option<Id>,
+    /// What the client waited for since its last write.
+    woken: Option<Id>,
+    last_event: Option<Id>,
+    /// The first write in which the current request began.
+    unnamed: Option<Id>,
+}
+
+/// The bytes that are being read.
+#[derive(Debug, Default)]
+struct Current {
+    write: Write,
+    most: u64,
+    read: Read,
+    event: Option<Symbol>,
+    has_event: bool,
+    asked_at: u64,
+    opened: bool,
+}
+
+/// Collects a recording, and forecasts it over other links.
+#[derive(Debug, Default)]
+pub struct Forecasts {
+    pub(super) recorded: Recorded,
+    pub(super) start_ups: Vec<StartUpReport>,
+    pub(super) emulated: Option<EmulatedNetwork>,
+    pub(super) link_ns: Option<u64>,
+    pub(super) names: FxHashMap<ConnectionId, String>,
+    clients: FxHashMap<ConnectionId, Connected>,
+    of_process: FxHashMap<u32, Moment>,
+    shared: SharedImages,
+    /// Bytes that replies of shared images take, by the request.
+    owed: FxHashMap<(ConnectionId, SequenceNumber), u64>,
+    pub(super) missing: Missing,
+    processes: Processes,
+    server: Option<u32>,
+    /// The server's run time at the latest write.
+    server_ran: Option<u64>,
+    current: Current,
+}
+
+impl Forecasts {
+    /// Takes the next observation of a pass.
+    pub fn observe(&mut self, observation: &Observation<'_>) {
+        self.missing.observe(observation);
+        match observation {
+            Observation::Control(time, control) => self.control(time.as_nanos(), control),
+            Observation::Switches(steps) => steps.iter().for_each(|step| self.processes.step(step)),
+            Observation::Started(one) => self.start_ups.push((*one).clone()),
+            _ if self.is_full() => self.recorded.is_cut = true,
+            Observation::BlockStart(_) => self.current = Current::default(),
+            Observation::Message(seen) => self.message(seen),
+            Observation::BlockEnd(block) => self.block(block),
+            _ => {}
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.recorded.writes.len() + self.recorded.reads.len() >= KEPT
+    }
+
+    fn control(&mut self, time: u64, control: &Control) {
+        if self.recorded.first == 0 {
+            self.recorded.first = time;
+        }
+        match control {
+            Control::Server(server) => self.server = server.pid,
+            Control::Network(network) => self.emulated = Some(*network),
+            Control::Link(link) if link.is_remote() => self.link_ns = link.round_trip_ns(),
+            Control::Opened(opened) => {
+                let name = match &opened.name {
+                    Some(name) => format!("{name} (client {})", opened.connection.0),
+                    None => format!("client {}", opened.connection.0),
+                };
+                self.names.insert(opened.connection, name);
+                let client = Connected {
+                    pid: opened.pid,
+                    origin: opened
+                        .pid
+                        .and_then(|pid| self.of_process.get(&pid).copied()),
+                    opened: time,
+                    ..Connected::default()
+                };
+                self.clients.insert(opened.connection, client);
+            }
+            Control::Joined(joined) => {
+                let client = self.clients.entry(joined.connection).or_default();
+                client.opened = time;
+            }
+            Control::Closed { connection, by, .. } => {
+                if by == "client" && !self.is_full() {
+                    self.current = Current::default();
+                    self.current.write.arrived = time;
+                    self.write(*connection, time);
+                }
+                self.clients.remove(connection);
+            }
+            _ => {}
+        }
+    }
+
+    fn message(&mut self, seen: &Seen<'_>) {
+        let current = &mut self.current;
+        match seen.message {
+            Message::Request(request) => {
+                let [there, back] = self.shared.bytes(seen, request);
+                let bytes = request
+                    .wire_len
+                    .saturating_mul(seen.times)
+                    .saturating_add(there);
+                if bytes >= current.most {
+                    (current.most, current.write.name) = (bytes, Some(request.name));
+                }
+                current.write.unshared += there;
+                current.write.last = request.sequence;
+                current.write.arrived = seen.at_server.as_nanos();
+                if back > 0 && self.owed.len() < KEPT {
+                    self.owed.insert((seen.connection, request.sequence), back);
+                }
+            }
+            Message::ClientSetup(_) => {
+                current.opened = true;
+                current.write.arrived = seen.at_server.as_nanos();
+            }
+            Message::ServerSetup(_) => {
+                current.read.awaited = Awaited::Setup;
+                current.read.sent = seen.at_server.as_nanos();
+            }
+            Message::Event(event) => {
+                current.read.sent = seen.at_server.as_nanos();
+                if event.name.as_str() != "MIT-SHM:Completion" {
+                    current.event.get_or_insert(event.name);
+                }
+                current.has_event = true;
+            }
+            Message::Reply(_) | Message::Error(_) => {
+                current.read.sent = seen.at_server.as_nanos();
+            }
+            Message::Malformed(_) => {}
+        }
+        if let Some(answer) = seen.answer {
+            let question = &answer.question;
+            current.asked_at = current.asked_at.max(question.asked_at);
+            let owed = self.owed.remove(&(seen.connection, question.sequence));
+            current.read.unshared += owed.unwrap_or(0);
+            if answer.how.is_round_trip() {
+                current.read.awaited = Awaited::Reply {
+                    request: question.name,
+                    sequence: question.sequence,
+                    synchronises: answer.how == AnswerKind::Synchronised,
+                };
+            }
+        }
+    }
+
+    /// A block is complete.
+    fn block(&mut self, block: &Block) {
+        let time = block.time.as_nanos();
+        self.clients.entry(block.connection).or_default();
+        match block.direction {
+            Direction::ToServer => {
+                self.current.write.bytes = u64::from(block.wire_len);
+                self.current.write.connects = block.offset == 0;
+                self.write(block.connection, time);
+            }
+            Direction::ToClient => {
+                self.current.read.bytes = u64::from(block.wire_len);
+                self.read(block.connection, time);
+            }
+        }
+    }
+
+    fn write(&mut self, id: ConnectionId, time: u64) {
+        let Some(client) = self.clients.get_mut(&id) else {
+            return;
+        };
+        let recorded = &mut self.recorded;
+        let here = recorded.writes.len();
+        let mut write = std::mem::take(&mut self.current.write);
+        // A block in which no request ends.
+        let is_part = write.arrived == 0;
+        if is_part {
+            write.arrived = time;
+            client.unnamed.get_or_insert(here);
+        } else if let Some(first) = client.unnamed.take() {
+            let parts = recorded.writes.get_mut(first..).unwrap_or_default();
+            for part in parts.iter_mut().filter(|one| one.client == id) {
+                part.name = part.name.or(write.name);
+            }
+        }
+        let woken = client.woken.take().map(Moment::Read);
+        let previous = client.last_write.map(Moment::Write);
+        write.client = id;
+        write.at = time;
+        write.after = woken.or(previous).or(client.origin);
+        write.previous = client.last_write.replace(here);
+        let last = write
+            .previous
+            .map(|previous| recorded.writes[previous].last);
+        write.last = write.last.max(last.unwrap_or_default());
+        if let Some(pid) = client.pid {
+            self.of_process.insert(pid, Moment::Write(here));
+        }
+        if let Some(ran) = self.processes.ran(self.server, time) {
+            let before = self.server_ran.replace(ran);
+            if let Some(last) = recorded.writes.last_mut() {
+                last.service = ran.saturating_sub(before.unwrap_or(ran)).max(last.service);
+            }
+        }
+        recorded.of_client.entry(id).or_default().push(here);
+        recorded.writes.push(write);
+    }
+
+    fn read(&mut self, id: ConnectionId, time: u64) {
+        let Some(client) = self.clients.get_mut(&id) else {
+            return;
+        };
+        let recorded = &mut self.recorded;
+        let here = recorded.reads.len();
+        let mut read = std::mem::take(&mut self.current.read);
+        read.client = id;
+        read.at = time;
+        if read.sent == 0 {
+            read.sent = time;
+        }
+        let asked_at = self.current.asked_at;
+        read.cause = match asked_at {
+            0 if self.current.has_event => {
+                let writes = recorded.writes.iter().rev();
+                let position = writes.take_while(|one| one.arrived > read.sent).count();
+                (recorded.writes.len() - position).checked_sub(1)
+            }
+            0 => client.last_write,
+            at => recorded.last_write(id, at),
+        };
+        if self.current.has_event {
+            client.last_event = Some(here);
+        }
+        if let Awaited::Reply { .. } = read.awaited {
+            let asked = |event: &Id| {
+                recorded
+                    .reads
+                    .get(*event)
+                    .is_none_or(|one| one.at >= asked_at)
+            };
+            read.event = client.last_event.filter(asked);
+            // The server is not at other work before it replies.
+            if let Some(cause) = read.cause.and_then(|cause| recorded.writes.get_mut(cause)) {
+                cause.service = read.sent.saturating_sub(cause.arrived);
+            }
+        } else if read.awaited == Awaited::Nothing
+            && self.current.has_event
+            && !client.pid.is_some_and(|pid| self.processes.runs(pid))
+        {
+            read.awaited = match self.current.event {
+                Some(event) => Awaited::Event(event),
+                None => Awaited::SharedEvent,
+            };
+        }
+        if read.awaited != Awaited::Nothing {
+            client.woken = Some(here);
+            if let Some(pid) = client.pid {
+                self.of_process.insert(pid, Moment::Read(here));
+            }
+        }
+        recorded.reads.push(read);
+    }
+}

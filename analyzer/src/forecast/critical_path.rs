@@ -1,0 +1,139 @@
+//! The critical path of a forecast: from the last moment back, what each moment waited for.
+
+use std::collections::BTreeMap;
+
+use x11prof_protocol::Symbol;
+
+use super::collect::{Awaited, Id, Moment, Recorded};
+use super::simulate::{ForecastLink, Simulated};
+
+/// A kind of time on the critical path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum PathKind {
+    /// A client works or pauses.
+    Client,
+    /// The link's latency, for a reply that a client waits for.
+    RoundTrip,
+    /// The link's latency, for an event that a client waits for.
+    Event,
+    /// The link's latency, for a connection.
+    Connection,
+    /// Bytes of requests.
+    BytesToServer,
+    /// Bytes of replies and events.
+    BytesBack,
+    /// The server.
+    Server,
+}
+
+/// Time on the critical path by kind and name, with how often.
+pub(super) type CriticalPath = BTreeMap<(PathKind, Symbol), (u64, u64)>;
+
+struct Walk<'a> {
+    recorded: &'a Recorded,
+    times: &'a Simulated,
+    link: ForecastLink,
+    path: CriticalPath,
+}
+
+/// The critical path of a simulation that ends with `end`.
+pub(super) fn critical_path(
+    recorded: &Recorded,
+    times: &Simulated,
+    link: ForecastLink,
+    end: Moment,
+) -> CriticalPath {
+    let mut walk = Walk {
+        recorded,
+        times,
+        link,
+        path: CriticalPath::new(),
+    };
+    let mut at = Some(end);
+    while let Some(moment) = at {
+        at = match moment {
+            Moment::Write(id) => walk.write(id),
+            Moment::Read(id) => walk.read(id),
+        };
+    }
+    walk.path
+}
+
+impl Walk<'_> {
+    fn add(&mut self, kind: PathKind, name: Symbol, nanos: u64, count: u64) {
+        if nanos > 0 {
+            let sum = self.path.entry((kind, name)).or_default();
+            *sum = (sum.0.saturating_add(nanos), sum.1 + count);
+        }
+    }
+
+    fn name(&self, id: Id) -> Symbol {
+        let name = self.recorded.writes[id].name;
+        name.unwrap_or_else(|| Symbol::new("(setup)"))
+    }
+
+    /// The moment before a write's start.
+    fn write(&mut self, id: Id) -> Option<Moment> {
+        let (start, none) = (self.times.writes[id].start, Symbol::new(""));
+        let (after, own) = self.times.after[id];
+        let write = &self.recorded.writes[id];
+        if let Some(moment) = after
+            && (write.previous.map(Moment::Write) != after)
+            && self.times.time(moment).saturating_add(own) == start
+        {
+            self.add(PathKind::Client, none, own, 0);
+            return Some(moment);
+        }
+        let previous = write.previous?;
+        let before = self.times.writes[previous];
+        let held = before.returned.saturating_sub(before.start);
+        self.add(PathKind::BytesToServer, self.name(previous), held, 1);
+        let own = start.saturating_sub(before.returned);
+        self.add(PathKind::Client, none, own, 0);
+        Some(Moment::Write(previous))
+    }
+
+    /// The moment before a read's delivery: the request that the server answered.
+    fn read(&mut self, id: Id) -> Option<Moment> {
+        let (read, times) = (&self.recorded.reads[id], self.times.reads[id]);
+        let (kind, name) = match read.awaited {
+            Awaited::Reply { request, .. } => (PathKind::RoundTrip, request),
+            Awaited::Event(event) => (PathKind::Event, event),
+            Awaited::Setup => (PathKind::Connection, Symbol::new("setup")),
+            Awaited::Nothing | Awaited::SharedEvent => {
+                (PathKind::Event, Symbol::new("(other events)"))
+            }
+        };
+        let latency = self.link.map_or(0, |link| link.latency());
+        let back = times.delivered.saturating_sub(times.sent);
+        self.add(PathKind::BytesBack, name, back.saturating_sub(latency), 1);
+        let Some(cause) = read.cause else {
+            self.add(kind, name, latency, 1);
+            return None;
+        };
+        let write = self.times.writes[cause];
+        self.add(
+            PathKind::Server,
+            self.name(cause),
+            times.sent.saturating_sub(write.arrived),
+            1,
+        );
+        let mut there = latency;
+        if self.recorded.writes[cause].connects {
+            there += self.link.map_or(0, |link| link.round_trip_ns);
+        }
+        self.add(kind, name, latency.saturating_add(there), 1);
+        // The bytes before on the line, if these had to wait for them.
+        let mut id = cause;
+        let mut sent = write.arrived.saturating_sub(there);
+        loop {
+            let write = self.times.writes[id];
+            let took = sent.saturating_sub(write.begin);
+            self.add(PathKind::BytesToServer, self.name(id), took, 1);
+            let Some(behind) = write.behind else {
+                return Some(Moment::Write(id));
+            };
+            (id, sent) = (behind, write.begin);
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! The forecast of a recording over another link. [`simulate`] plays the recorded writes and reads as discrete events:
+//!
+//! - A client works and pauses as recorded. If the client had waited for a reply or an event, it waits again; if it had
+//!   not waited, it does not wait.
+//! - All connections share one line in each direction. A line takes the packets one after the other, with their headers,
+//!   and each packet arrives half a round trip later.
+//! - The server takes requests one after the other and needs the recorded time for them. What it sends follows the
+//!   request, or for an event the latest request of any client, after the recorded delay.
+//! - Images in shared memory cannot cross a link: their bytes are sent instead.
+//!
+//! The recorded link has no part in it: its times are taken off first.
+
+pub(crate) mod changes;
+pub(crate) mod collect;
+mod critical_path;
+mod never_came;
+pub(crate) mod report;
+mod shared_memory;
+mod simulate;
+#[cfg(test)]
+mod tests;
+
+pub use collect::Forecasts;
+pub use never_came::NeverCame;
+pub use report::{ForecastCause, ForecastReport, ForecastStartUp, LinkLimits};

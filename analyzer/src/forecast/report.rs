@@ -1,0 +1,273 @@
+//! A forecast as a document (docs/JSON.md).
+
+use serde::{Deserialize, Serialize};
+use x11prof_cost_model::Network;
+use x11prof_trace::EmulatedNetwork;
+
+use super::changes::Changes;
+use super::collect::{Forecasts, Id, Moment};
+use super::critical_path::{PathKind, critical_path};
+use super::never_came::NeverCame;
+use super::simulate::{ForecastLink, Simulated, simulate};
+use crate::pipeline::start_up::StartUpReport;
+
+/// An addition that a person notices at a start-up, in nanoseconds: the limit that keeps a train of thought (Nielsen
+/// 1993, chapter 5).
+const NOTICED: u64 = 1_000_000_000;
+/// Round trips and speeds that are tried for [`LinkLimits`].
+const LONGEST_TRIP: u64 = 2_000_000_000;
+const SPEEDS: (f64, f64) = (1e3, 1e9);
+
+/// A recording over a link. Times are milliseconds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ForecastReport {
+    /// The link's speed; null if bytes take no time.
+    pub bytes_per_second: Option<f64>,
+    /// The link's round trip.
+    pub rtt_ms: f64,
+    /// The round trip of the link that was recorded; null if there was none.
+    pub recorded_rtt_ms: Option<f64>,
+    /// The time from the trace's first record to the last moment of a client.
+    pub recorded_ms: f64,
+    /// The same without a link.
+    pub local_ms: f64,
+    /// The same over the link.
+    pub forecast_ms: f64,
+    /// The causes of the difference on the critical path, the largest first.
+    pub causes: Vec<ForecastCause>,
+    /// The start-up of each client that drew a first frame.
+    pub start_ups: Vec<ForecastStartUp>,
+    /// The limits from which on a start-up takes noticeably longer; null if no start-up is complete.
+    pub limits: Option<LinkLimits>,
+    /// What clients waited for in vain, the longest wait first.
+    pub never_came: Vec<NeverCame>,
+    /// True if the recording was too long and the forecast is of its first part.
+    pub is_cut: bool,
+}
+
+/// A cause of time over a link.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ForecastCause {
+    /// `round-trips`, `events`, `connection`, `bytes-to-server` or `bytes-back`.
+    pub kind: String,
+    /// The request or the event.
+    pub name: String,
+    /// How often it is on the critical path.
+    pub count: u64,
+    /// The time on the critical path.
+    pub ms: f64,
+}
+
+/// A start-up over a link.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ForecastStartUp {
+    /// The client.
+    pub client: String,
+    /// The number of its connection.
+    pub connection: u32,
+    /// As recorded.
+    pub recorded_ms: f64,
+    /// Over the link.
+    pub forecast_ms: f64,
+}
+
+/// The slowest link on which a start-up takes less than a second longer.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct LinkLimits {
+    /// The round trip, with unlimited speed; null if two seconds are not noticed.
+    pub rtt_ms: Option<f64>,
+    /// The speed without latency; null if 1 kB/s is not noticed.
+    pub bytes_per_second: Option<f64>,
+}
+
+impl Forecasts {
+    /// True if there is something to forecast.
+    pub(crate) fn has_any(&self) -> bool {
+        !self.recorded.writes.is_empty()
+    }
+
+    /// The forecast over a network.
+    pub fn over(&self, network: &Network) -> ForecastReport {
+        self.report(network.effective_speed(), network.rtt.as_ms())
+    }
+
+    /// The forecast over a link of this speed and round trip.
+    pub fn report(&self, bytes_per_second: Option<f64>, rtt_ms: f64) -> ForecastReport {
+        let network = EmulatedNetwork {
+            bytes_per_second,
+            // The cast saturates.
+            round_trip_ns: (rtt_ms * 1e6) as u64,
+        };
+        let link = Some(network).filter(|_| bytes_per_second.is_some() || rtt_ms > 0.0);
+        let none = Changes::default();
+        let local = self.simulated(None, &none);
+        let there = self.simulated(link, &none);
+        let mut causes: Vec<ForecastCause> = Vec::new();
+        if let Some(end) = there.end {
+            for ((kind, name), (nanos, count)) in critical_path(&self.recorded, &there, link, end) {
+                let kind = match kind {
+                    PathKind::RoundTrip => "round-trips",
+                    PathKind::Event => "events",
+                    PathKind::Connection => "connection",
+                    PathKind::BytesToServer => "bytes-to-server",
+                    PathKind::BytesBack => "bytes-back",
+                    PathKind::Client | PathKind::Server => continue,
+                };
+                causes.push(ForecastCause {
+                    kind: kind.to_owned(),
+                    name: name.to_string(),
+                    count,
+                    ms: ms(nanos),
+                });
+            }
+        }
+        causes.sort_by(|a, b| b.ms.total_cmp(&a.ms).then_with(|| a.name.cmp(&b.name)));
+        let moments = (0..self.recorded.writes.len())
+            .map(Moment::Write)
+            .chain((0..self.recorded.reads.len()).map(Moment::Read));
+        let recorded = moments.map(|moment| self.recorded.time(moment)).max();
+        let recorded_rtt = match (self.emulated, self.link_ns) {
+            (None, None) => None,
+            (emulated, measured) => {
+                let emulated = emulated.map_or(0, |emulated| emulated.round_trip_ns);
+                Some(ms(emulated + measured.unwrap_or(0)))
+            }
+        };
+        ForecastReport {
+            bytes_per_second,
+            rtt_ms,
+            recorded_rtt_ms: recorded_rtt,
+            recorded_ms: ms(recorded.unwrap_or(0).saturating_sub(self.recorded.first)),
+            local_ms: ms(self.length(&local)),
+            forecast_ms: ms(self.length(&there)),
+            causes,
+            start_ups: self
+                .start_ups
+                .iter()
+                .filter_map(|one| self.start_up(one, &there))
+                .collect(),
+            limits: self.limits(&local),
+            never_came: self.missing.report(),
+            is_cut: self.recorded.is_cut,
+        }
+    }
+
+    /// The time that changes save over a link, in nanoseconds.
+    pub(crate) fn length_with(
+        &self,
+        bytes_per_second: Option<f64>,
+        rtt_ms: f64,
+        changes: &Changes,
+    ) -> u64 {
+        let link = EmulatedNetwork {
+            bytes_per_second,
+            round_trip_ns: (rtt_ms * 1e6) as u64,
+        };
+        self.length(&self.simulated(Some(link), changes))
+    }
+
+    fn simulated(&self, link: ForecastLink, changes: &Changes) -> Simulated {
+        simulate(&self.recorded, link, changes)
+    }
+
+    fn length(&self, times: &Simulated) -> u64 {
+        let end = times.end.map_or(0, |end| times.time(end));
+        end.saturating_sub(self.recorded.first)
+    }
+
+    fn start_up(&self, one: &StartUpReport, times: &Simulated) -> Option<ForecastStartUp> {
+        let recorded_ms = one.latency_ms?;
+        // Negative before the trace's first record.
+        let start = self.recorded.first as f64 + one.start_ms * 1e6;
+        Some(ForecastStartUp {
+            client: one.client.clone(),
+            connection: one.connection,
+            recorded_ms,
+            forecast_ms: (self.first_frame(one, times)? - start) / 1e6,
+        })
+    }
+
+    /// The time at which the server has done the first frame.
+    fn first_frame(&self, one: &StartUpReport, times: &Simulated) -> Option<f64> {
+        let ended = self.recorded.first as f64 + (one.start_ms + one.latency_ms?) * 1e6;
+        let ids = self
+            .recorded
+            .of_client
+            .get(&x11prof_trace::ConnectionId(one.connection))?;
+        let has_arrived = |id: &Id| self.recorded.writes[*id].at as f64 <= ended;
+        let last = *ids.get(ids.partition_point(has_arrived).checked_sub(1)?)?;
+        let (write, there) = (&self.recorded.writes[last], times.writes[last]);
+        let mut done = there.served as f64 + (ended - write.arrived as f64).clamp(0.0, ms_ns(one));
+        // A first frame that a reply ended.
+        let replies = self.recorded.reads.iter().enumerate();
+        let of_client = replies.filter(|(_, read)| {
+            read.client.0 == one.connection && read.cause == Some(last) && read.at as f64 <= ended
+        });
+        for (id, _) in of_client {
+            done = done.max(times.reads[id].delivered as f64);
+        }
+        Some(done)
+    }
+
+    fn limits(&self, local: &Simulated) -> Option<LinkLimits> {
+        let slowest = self
+            .start_ups
+            .iter()
+            .filter(|one| one.latency_ms.is_some())
+            .max_by(|a, b| {
+                a.latency_ms
+                    .unwrap_or(0.0)
+                    .total_cmp(&b.latency_ms.unwrap_or(0.0))
+            })?;
+        let before = self.first_frame(slowest, local)?;
+        let is_noticed = |link: EmulatedNetwork| {
+            let times = self.simulated(Some(link), &Changes::default());
+            let after = self.first_frame(slowest, &times);
+            after.is_some_and(|after| after - before >= NOTICED as f64)
+        };
+        let trip = |round_trip_ns| EmulatedNetwork {
+            bytes_per_second: None,
+            round_trip_ns,
+        };
+        let speed = |speed| EmulatedNetwork {
+            bytes_per_second: Some(speed),
+            round_trip_ns: 0,
+        };
+        let rtt_ms = is_noticed(trip(LONGEST_TRIP)).then(|| {
+            let (mut short, mut long) = (0, LONGEST_TRIP);
+            while long - short > long / 50 + 10_000 {
+                let middle = short.midpoint(long);
+                match is_noticed(trip(middle)) {
+                    true => long = middle,
+                    false => short = middle,
+                }
+            }
+            ms(long)
+        });
+        let bytes_per_second = is_noticed(speed(SPEEDS.0)).then(|| {
+            let (mut slow, mut fast) = SPEEDS;
+            while fast / slow > 1.05 {
+                let middle = (slow * fast).sqrt();
+                match is_noticed(speed(middle)) {
+                    true => slow = middle,
+                    false => fast = middle,
+                }
+            }
+            slow
+        });
+        Some(LinkLimits {
+            rtt_ms,
+            bytes_per_second,
+        })
+    }
+}
+
+/// The server's last part of a start-up, in nanoseconds.
+fn ms_ns(one: &StartUpReport) -> f64 {
+    let parts = one.parts.as_ref();
+    parts.and_then(|parts| parts.server_ms).unwrap_or(0.0) * 1e6
+}
+
+fn ms(nanos: u64) -> f64 {
+    nanos as f64 / 1e6
+}

@@ -1,0 +1,365 @@
+//! The simulation: recorded writes and reads as events, in the order of their forecast times.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use rustc_hash::FxHashMap;
+use x11prof_trace::EmulatedNetwork;
+
+use super::changes::Changes;
+use super::collect::{Awaited, Id, Moment, Recorded};
+
+/// Bytes that a client's socket and the ones behind it take before the client has to wait: `net.core.wmem_default` is
+/// 212,992, and the recorder's emulation leaves 256,000.
+const SEND_BUFFER: u64 = 256_000;
+
+/// The link of a forecast; `None` if nothing is between.
+pub(super) type ForecastLink = Option<EmulatedNetwork>;
+
+/// Something that happens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// The client writes.
+    Write(Id),
+    /// The server has the bytes.
+    Arrive(Id),
+    /// The server sends.
+    Send(Id),
+    /// The client has the bytes.
+    Deliver(Id),
+}
+
+/// The forecast times of a write.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct WriteTimes {
+    /// The client writes.
+    pub(super) start: u64,
+    /// The line takes the first byte.
+    pub(super) begin: u64,
+    /// The client can go on.
+    pub(super) returned: u64,
+    /// The server has all bytes.
+    pub(super) arrived: u64,
+    /// The server is free for them.
+    pub(super) served: u64,
+    /// The write before it on the line, if the line was still taken.
+    pub(super) behind: Option<Id>,
+}
+
+/// The forecast times of a read.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ReadTimes {
+    pub(super) sent: u64,
+    pub(super) delivered: u64,
+}
+
+/// All forecast times.
+#[derive(Debug, Default)]
+pub(super) struct Simulated {
+    pub(super) writes: Vec<WriteTimes>,
+    pub(super) reads: Vec<ReadTimes>,
+    /// The moment after which each write came, and the client's own time since.
+    pub(super) after: Vec<(Option<Moment>, u64)>,
+    /// The last moment of a client.
+    pub(super) end: Option<Moment>,
+}
+
+impl Simulated {
+    /// The time of a moment as its client sees it.
+    pub(super) fn time(&self, moment: Moment) -> u64 {
+        match moment {
+            Moment::Write(id) => self.writes[id].start,
+            Moment::Read(id) => self.reads[id].delivered,
+        }
+    }
+}
+
+/// A line that takes one packet after the other.
+#[derive(Debug, Default)]
+struct Line {
+    free: u64,
+}
+
+impl Line {
+    /// Takes bytes at `time`: gives when their first byte went and when the line is free again.
+    fn take(&mut self, time: u64, occupies: u64) -> (u64, u64) {
+        let begin = time.max(self.free);
+        self.free = begin.saturating_add(occupies);
+        (begin, self.free)
+    }
+}
+
+struct Simulation<'a> {
+    recorded: &'a Recorded,
+    link: ForecastLink,
+    /// Bytes of writes that are not sent.
+    left_out: FxHashMap<Id, u64>,
+    times: Simulated,
+    /// For each write: what it still waits for.
+    open: Vec<u8>,
+    next: Vec<Option<Id>>,
+    followers: FxHashMap<Moment, Vec<Id>>,
+    caused: Vec<Vec<Id>>,
+    /// The recorded delay of each read after its request was served.
+    delays: Vec<u64>,
+    there: Line,
+    back: Line,
+    last_there: Option<Id>,
+    server_free: u64,
+    queue: BinaryHeap<Reverse<(u64, Event)>>,
+}
+
+/// Plays a recording over a link, with changes.
+pub(super) fn simulate(recorded: &Recorded, link: ForecastLink, changes: &Changes) -> Simulated {
+    let mut simulation = Simulation::new(recorded, link, changes);
+    while let Some(Reverse((time, event))) = simulation.queue.pop() {
+        match event {
+            Event::Write(id) => simulation.write(time, id),
+            Event::Arrive(id) => simulation.arrive(time, id),
+            Event::Send(id) => simulation.send(time, id),
+            Event::Deliver(id) => simulation.deliver(time, id),
+        }
+    }
+    let mut times = simulation.times;
+    let writes = (0..recorded.writes.len()).map(Moment::Write);
+    let reads = (0..recorded.reads.len()).map(Moment::Read);
+    times.end = writes.chain(reads).max_by_key(|moment| times.time(*moment));
+    times
+}
+
+impl<'a> Simulation<'a> {
+    fn new(recorded: &'a Recorded, link: ForecastLink, changes: &Changes) -> Simulation<'a> {
+        let (writes, reads) = (&recorded.writes, &recorded.reads);
+        let mut simulation = Simulation {
+            recorded,
+            link,
+            left_out: left_out(recorded, changes),
+            times: Simulated {
+                writes: vec![WriteTimes::default(); writes.len()],
+                reads: vec![ReadTimes::default(); reads.len()],
+                ..Simulated::default()
+            },
+            open: vec![0; writes.len()],
+            next: vec![None; writes.len()],
+            followers: FxHashMap::default(),
+            caused: vec![Vec::new(); writes.len()],
+            delays: delays(recorded),
+            there: Line::default(),
+            back: Line::default(),
+            last_there: None,
+            server_free: 0,
+            queue: BinaryHeap::new(),
+        };
+        for (id, write) in writes.iter().enumerate() {
+            let (after, own) = simulation.after(id, changes);
+            simulation.times.after.push((after, own));
+            let previous = write.previous.map(Moment::Write);
+            if let Some(previous) = write.previous {
+                simulation.next[previous] = Some(id);
+                simulation.open[id] += 1;
+            }
+            match after {
+                Some(moment) if after != previous => {
+                    simulation.followers.entry(moment).or_default().push(id);
+                    simulation.open[id] += 1;
+                }
+                Some(_) => {}
+                None if previous.is_none() => {
+                    simulation.queue.push(Reverse((write.at, Event::Write(id))));
+                }
+                None => {}
+            }
+        }
+        for (id, read) in reads.iter().enumerate() {
+            match read.cause {
+                Some(cause) => simulation.caused[cause].push(id),
+                None => simulation.queue.push(Reverse((read.sent, Event::Send(id)))),
+            }
+        }
+        simulation
+    }
+
+    /// The moment after which a write comes, and the client's own time between.
+    fn after(&self, id: Id, changes: &Changes) -> (Option<Moment>, u64) {
+        let write = &self.recorded.writes[id];
+        let previous = write.previous.map(Moment::Write);
+        let Some(moment) = write.after else {
+            return (None, 0);
+        };
+        let own = write.at.saturating_sub(self.recorded.time(moment));
+        let Moment::Read(read) = moment else {
+            return (Some(moment), own);
+        };
+        let is_remote = self.link.is_some();
+        match self.recorded.reads[read] {
+            super::collect::Read {
+                awaited: Awaited::SharedEvent,
+                ..
+            } if is_remote => (previous, own),
+            super::collect::Read {
+                client,
+                awaited:
+                    Awaited::Reply {
+                        sequence,
+                        synchronises,
+                        ..
+                    },
+                event,
+                ..
+            } if changes.not_awaited.contains(&(client, sequence)) => {
+                // A client that synchronised and got an event has waited for that event.
+                let event = event.filter(|_| synchronises).map(Moment::Read);
+                (event.or(previous), own)
+            }
+            _ => (Some(moment), own),
+        }
+    }
+
+    fn write(&mut self, time: u64, id: Id) {
+        let write = &self.recorded.writes[id];
+        let unshared = if self.link.is_some() {
+            write.unshared
+        } else {
+            0
+        };
+        let bytes = write.bytes.saturating_add(unshared);
+        let bytes = bytes.saturating_sub(self.left_out.get(&id).copied().unwrap_or(0));
+        let (mut begin, mut free, mut latency) = (time, time, 0);
+        if let Some(link) = &self.link {
+            let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+            let connects = if write.connects {
+                link.round_trip_ns
+            } else {
+                0
+            };
+            latency = link.latency().saturating_add(connects);
+            if bytes > 0 {
+                (begin, free) = self.there.take(time, link.occupies(bytes));
+            }
+        }
+        let buffered = self.link.and_then(|link| link.bytes_per_second);
+        let buffered = buffered.map_or(0, |speed| (SEND_BUFFER as f64 / speed * 1e9) as u64);
+        let returned = match buffered {
+            0 => time,
+            buffered => time.max(free.saturating_sub(buffered)),
+        };
+        let arrived = free.saturating_add(latency);
+        let last = self.last_there;
+        if bytes > 0 {
+            self.last_there = Some(id);
+        }
+        self.times.writes[id] = WriteTimes {
+            start: time,
+            begin,
+            returned,
+            arrived,
+            served: arrived,
+            behind: last.filter(|_| begin > time),
+        };
+        self.queue.push(Reverse((arrived, Event::Arrive(id))));
+        if let Some(next) = self.next[id] {
+            let (after, own) = self.times.after[next];
+            let own = if after == Some(Moment::Write(id)) {
+                own
+            } else {
+                0
+            };
+            self.ready(next, returned.saturating_add(own));
+        }
+        self.follow(Moment::Write(id), time);
+    }
+
+    /// One of the things that a write waits for has happened.
+    fn ready(&mut self, id: Id, time: u64) {
+        let start = &mut self.times.writes[id].start;
+        *start = time.max(*start);
+        self.open[id] -= 1;
+        if self.open[id] == 0 {
+            self.queue.push(Reverse((*start, Event::Write(id))));
+        }
+    }
+
+    fn follow(&mut self, moment: Moment, time: u64) {
+        for id in self.followers.remove(&moment).unwrap_or_default() {
+            let own = self.times.after[id].1;
+            self.ready(id, time.saturating_add(own));
+        }
+    }
+
+    fn arrive(&mut self, time: u64, id: Id) {
+        let served = time.max(self.server_free);
+        self.times.writes[id].served = served;
+        self.server_free = served.saturating_add(self.recorded.writes[id].service);
+        for read in std::mem::take(&mut self.caused[id]) {
+            let sent = served.saturating_add(self.delays[read]);
+            self.queue.push(Reverse((sent, Event::Send(read))));
+        }
+    }
+
+    fn send(&mut self, time: u64, id: Id) {
+        self.times.reads[id].sent = time;
+        let read = &self.recorded.reads[id];
+        let mut delivered = time;
+        if let Some(link) = &self.link {
+            let bytes = usize::try_from(read.bytes.saturating_add(read.unshared));
+            let occupies = link.occupies(bytes.unwrap_or(usize::MAX));
+            delivered = self
+                .back
+                .take(time, occupies)
+                .1
+                .saturating_add(link.latency());
+        }
+        self.queue.push(Reverse((delivered, Event::Deliver(id))));
+    }
+
+    fn deliver(&mut self, time: u64, id: Id) {
+        self.times.reads[id].delivered = time;
+        self.follow(Moment::Read(id), time);
+    }
+}
+
+/// The delay of each read after the server was free for its request, as recorded.
+fn delays(recorded: &Recorded) -> Vec<u64> {
+    let mut free = 0;
+    let served: Vec<u64> = recorded
+        .writes
+        .iter()
+        .map(|write| {
+            let served = write.arrived.max(free);
+            free = served.saturating_add(write.service);
+            served
+        })
+        .collect();
+    let delay = |read: &super::collect::Read| {
+        let served = read.cause.map_or(read.sent, |cause| served[cause]);
+        read.sent.saturating_sub(served)
+    };
+    recorded.reads.iter().map(delay).collect()
+}
+
+/// The bytes by which each write is shorter. A request's end is in a write; its beginning may be in those before.
+fn left_out(recorded: &Recorded, changes: &Changes) -> FxHashMap<Id, u64> {
+    let mut less: FxHashMap<Id, u64> = FxHashMap::default();
+    for ((client, sequence), bytes) in &changes.not_sent {
+        let ids = recorded.of_client.get(client);
+        let ids = ids.map(Vec::as_slice).unwrap_or_default();
+        let end = ids.partition_point(|id| recorded.writes[*id].last < *sequence);
+        let mut bytes = *bytes;
+        for id in ids.iter().take(end + 1).rev() {
+            let write = &recorded.writes[*id];
+            let so_far = less.entry(*id).or_default();
+            let now = bytes.min(
+                write
+                    .bytes
+                    .saturating_add(write.unshared)
+                    .saturating_sub(*so_far),
+            );
+            *so_far += now;
+            bytes -= now;
+            if bytes == 0 {
+                break;
+            }
+        }
+    }
+    less
+}

@@ -1,0 +1,175 @@
+//! Recordings made by hand, over links.
+
+use x11prof_protocol::SequenceNumber;
+use x11prof_trace::{ConnectionId, Control, ExtensionOpcodes};
+
+use super::changes::Changes;
+use super::collect::Forecasts;
+use crate::pipeline::Pipeline;
+use crate::testing::*;
+
+const CLIENT: ConnectionId = ConnectionId(1);
+const WINDOW: u32 = BASE + 9;
+
+fn forecasts(trace: &Synthetic) -> Forecasts {
+    let mut found = Forecasts::default();
+    let records = trace.records.iter().cloned();
+    Pipeline::new().run_records(records, |observation| found.observe(observation));
+    found
+}
+
+/// Milliseconds over a link, to the microsecond.
+fn over(trace: &Synthetic, speed: Option<f64>, rtt_ms: f64) -> f64 {
+    let report = forecasts(trace).report(speed, rtt_ms);
+    (report.forecast_ms * 1e3).round() / 1e3
+}
+
+/// Three round trips, each 50 µs, after 10 µs of the client's own.
+fn three_trips() -> Synthetic {
+    let mut trace = Synthetic::new();
+    for number in 1..=3 {
+        trace.wait(10).client_sends(&[query_font()]);
+        trace.wait(50).server_sends(&[reply(number)]);
+    }
+    trace
+}
+
+#[test]
+fn without_a_link_a_recording_is_as_long_as_it_was() {
+    let report = forecasts(&three_trips()).report(None, 0.0);
+    assert_eq!((report.recorded_ms, report.local_ms), (0.18, 0.18));
+    assert_eq!(report.forecast_ms, 0.18);
+    assert_eq!(report.causes, []);
+}
+
+#[test]
+fn each_awaited_reply_takes_a_round_trip_and_so_do_connecting_and_the_setup() {
+    assert_eq!(over(&three_trips(), None, 10.0), 50.18);
+    let causes = forecasts(&three_trips()).report(None, 10.0).causes;
+    let causes: Vec<_> = causes
+        .iter()
+        .map(|one| (one.kind.as_str(), one.name.as_str(), one.count, one.ms))
+        .collect();
+    let expected = [
+        ("round-trips", "QueryFont", 3, 30.0),
+        ("connection", "setup", 1, 20.0),
+    ];
+    assert_eq!(causes, expected);
+}
+
+#[test]
+fn a_reply_that_nobody_waits_for_takes_no_round_trip() {
+    let mut trace = Synthetic::new();
+    trace.wait(10).client_sends(&[query_font()]);
+    trace.wait(10).client_sends(&[no_operation(1)]);
+    trace.wait(30).server_sends(&[reply(1)]);
+    trace.wait(950).client_sends(&[no_operation(1)]);
+    // The reply comes back within the client's pause.
+    assert_eq!(over(&trace, None, 0.5), 1.0 + 1.0);
+}
+
+#[test]
+fn an_event_that_a_client_waits_for_takes_a_round_trip() {
+    let mut trace = Synthetic::new();
+    trace.wait(10).client_sends(&[map_window(WINDOW)]);
+    trace.wait(100).server_sends(&[expose(1)]);
+    trace.wait(40).client_sends(&[no_operation(1)]);
+    assert_eq!(over(&trace, None, 10.0), 30.15);
+}
+
+#[test]
+fn bytes_occupy_the_line_with_the_headers_of_their_packets() {
+    let mut trace = Synthetic::new();
+    // 3000 bytes are three packets with 52 bytes of headers each.
+    let long = request(127, 0, &[0; 749]);
+    trace.wait(10).client_sends(&[long, query_font()]);
+    trace.wait(50).server_sends(&[reply(2)]);
+    let all = |bytes: usize| (bytes + bytes.div_ceil(1448) * 52) as f64 / 1e6 * 1e3;
+    let sent = all(3000 + query_font().len());
+    let setup = all(client_setup().len()) + all(server_setup().len());
+    let expected = 0.06 + sent + all(32) + setup;
+    let found = over(&trace, Some(1e6), 0.0);
+    assert!((found - expected).abs() < 0.002, "{found} {expected}");
+}
+
+#[test]
+fn an_image_in_shared_memory_is_sent() {
+    let mut trace = Synthetic::new();
+    trace.control(Control::Extensions {
+        extensions: vec![ExtensionOpcodes {
+            name: "MIT-SHM".to_owned(),
+            major: 140,
+            first_event: 65,
+            first_error: 128,
+        }],
+    });
+    // 100×50 pixels of depth 24.
+    let part = [
+        WINDOW,
+        BASE + 1,
+        100 | 50 << 16,
+        0,
+        100 | 50 << 16,
+        0,
+        24 | 2 << 8,
+        BASE + 2,
+        0,
+    ];
+    trace
+        .wait(10)
+        .client_sends(&[request(140, 3, &part), get_input_focus()]);
+    trace.wait(50).server_sends(&[reply(2)]);
+    let (with, without) = (
+        over(&trace, Some(1e6), 0.0),
+        over(&three_trips(), Some(1e6), 0.0),
+    );
+    let image = 20_000.0 + 14.0 * 52.0;
+    assert!(
+        (with - without - image / 1e3).abs() < 0.5,
+        "{with} {without}"
+    );
+}
+
+#[test]
+fn a_reply_that_is_not_awaited_any_more_saves_its_round_trip() {
+    let found = forecasts(&three_trips());
+    let mut changes = Changes::default();
+    changes.do_not_await(CLIENT, [SequenceNumber(1), SequenceNumber(2)]);
+    let saved = found.length_with(None, 10.0, &Changes::default())
+        - found.length_with(None, 10.0, &changes);
+    assert_eq!(saved, 20_100_000);
+}
+
+#[test]
+fn an_event_that_comes_before_a_synchronisation_ends_is_still_awaited() {
+    let mut trace = Synthetic::new();
+    for number in [1, 3] {
+        let both = [map_window(WINDOW), get_input_focus()];
+        trace.wait(10).client_sends(&both);
+        trace
+            .wait(50)
+            .server_sends(&[expose(number), reply(number + 1)]);
+    }
+    trace.wait(10).client_sends(&[no_operation(1)]);
+    let found = forecasts(&trace);
+    let mut changes = Changes::default();
+    changes.do_not_await(CLIENT, [SequenceNumber(2), SequenceNumber(4)]);
+    let before = found.length_with(None, 10.0, &Changes::default());
+    assert_eq!(found.length_with(None, 10.0, &changes), before);
+}
+
+#[test]
+fn the_servers_work_stays_if_a_client_does_not_wait_for_it() {
+    let mut trace = Synthetic::new();
+    for number in 1..=3 {
+        trace.wait(10).client_sends(&[query_font()]);
+        trace.wait(20_000).server_sends(&[reply(number)]);
+    }
+    let found = forecasts(&trace);
+    let mut changes = Changes::default();
+    changes.do_not_await(CLIENT, [SequenceNumber(1), SequenceNumber(2)]);
+    let before = found.length_with(None, 1.0, &Changes::default());
+    let saved = before - found.length_with(None, 1.0, &changes);
+    // Two round trips and the client's own time meanwhile; 60 ms of the server stay.
+    assert_eq!(saved, 2_020_000);
+}
