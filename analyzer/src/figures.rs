@@ -104,6 +104,15 @@ round_trips | number | replies | Replies and errors that a client waited for: it
 synchronisations | number | round_trips | Round trips of GetInputFocus, as XSync sends it.
 ahead | number | replies | Questions whose reply no client waited for.
 waited_ms | ms | | From when the relay had the question until it had the reply, of round trips; of a grab or a stall the wait of another client.
+forecast_ms | ms | | Length over the link, simulated: of the session, or of a start-up.
+local_ms | ms | | Length of the session without a link, simulated.
+recorded_ms | ms | | Length as recorded: of the session, or of a start-up.
+recorded_rtt_ms | ms | | Round trip of the recorded link.
+causes.count | number | | Moments on the critical path of the forecast with this cause.
+causes.ms | ms | forecast_ms | Time on the critical path of the forecast with this cause.
+limits.rtt_ms | ms | | Round trip from which on a start-up takes a second longer.
+limits.bytes_per_second | bytes/s | | Speed below which a start-up takes a second longer.
+since_ms | ms | | Time of the request after the first record.
 saves_ms | ms | | Time by which the session over the link is shorter if the suggestion is followed: the difference of two simulations.
 adds_ms | ms | saves_ms | Time that a suggestion saves beyond those before it.
 before_ms | ms | | Length of the session over the link, simulated.

@@ -12,8 +12,8 @@ mod reorder;
 mod report_times;
 mod request_stacks;
 mod seen;
-mod server_link;
 pub(crate) mod server_grab;
+mod server_link;
 pub(crate) mod start_up;
 
 use std::io;

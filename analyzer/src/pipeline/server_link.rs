@@ -209,10 +209,9 @@ mod tests {
         let report = round_trips.finish("made up");
         // Another link takes the place of the recorded one.
         let forecast = report.forecast.unwrap();
-        assert!(
-            (forecast.forecast_ms - forecast.recorded_ms).abs() < 1.0,
-            "{forecast:?}"
-        );
+        // Connecting and the setup took no time here; ten round trips would be 500 ms.
+        let longer = forecast.forecast_ms - forecast.recorded_ms;
+        assert!((0.0..=101.0).contains(&longer), "{forecast:?}");
         assert_eq!(forecast.recorded_rtt_ms, Some(50.0));
     }
 

@@ -14,6 +14,7 @@ mod division;
 mod episodes;
 mod exports;
 mod figures;
+mod forecast;
 mod guest;
 mod issues;
 mod killed;
@@ -67,6 +68,9 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("replay") => replay::validate(&arguments[1..]),
         Some("resources") => resources::validate(),
         Some("ring") => ring::validate(&arguments[1..]),
+        Some("network") if arguments.get(1).is_some_and(|word| word == "forecast") => {
+            forecast::validate(&arguments[2..])
+        }
         Some("network") => roundtrips::validate(&arguments[1..]),
         Some("thin") => thin::validate(&arguments[1..]),
         Some("timed") => timed::validate(&arguments[1..]),
@@ -90,7 +94,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate replay [PROGRAM…]\n       \
              cargo xtask validate resources\n       \
              cargo xtask validate ring [SECONDS]\n       \
-             cargo xtask validate network [PROGRAM…]\n       \
+             cargo xtask validate network [forecast] [PROGRAM…]\n       \
              cargo xtask validate thin FILE…\n       \
              cargo xtask validate timed [KIND…]"
             .to_owned()),

@@ -307,10 +307,7 @@ fn start_up(one: &StartUpReport, forecast: Option<&ForecastReport>) -> String {
         )]);
         // Setup, waits and the last drawing each have a part of it.
         let on_link = match one.network_ms > 0.0 {
-            true => format!(
-                " Of all this, {} on the link.",
-                time(one.network_ms)
-            ),
+            true => format!(" Of all this, {} on the link.", time(one.network_ms)),
             false => String::new(),
         };
         let own = within(&[(one.idle_ms, "idle")]);
