@@ -112,7 +112,7 @@ causes.count | number | | Moments on the critical path of the forecast with this
 causes.ms | ms | forecast_ms | Time on the critical path of the forecast with this cause.
 limits.rtt_ms | ms | | Round trip from which on a start-up takes a second longer.
 limits.bytes_per_second | bytes/s | | Speed below which a start-up takes a second longer.
-since_ms | ms | | Time of the request after the first record.
+never_came.since_ms | ms | | Time of the request after the first record.
 saves_ms | ms | | Time by which the session over the link is shorter if the suggestion is followed: the difference of two simulations.
 adds_ms | ms | saves_ms | Time that a suggestion saves beyond those before it.
 before_ms | ms | | Length of the session over the link, simulated.

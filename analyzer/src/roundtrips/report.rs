@@ -243,9 +243,10 @@ impl RoundTrips {
         for (finding, saves) in &findings {
             all.add(finding.changes());
             let so_far = before.map(|_| length(&all));
-            let adds = after
-                .zip(so_far)
-                .map_or(*saves, |(after, so_far)| (after - so_far).max(0.0));
+            let adds = match after.zip(so_far) {
+                Some((after, so_far)) if finding.saves.round_trips > 0 => (after - so_far).max(0.0),
+                _ => *saves,
+            };
             after = so_far;
             let mut suggestion = self.suggestion(finding, (*saves, adds));
             suggestion.callers = callers(finding.client, &finding.saves.waits);

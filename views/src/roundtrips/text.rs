@@ -30,18 +30,20 @@ fn verdict(report: &RoundTripsReport) -> Vec<String> {
     };
     let forecast = report.forecast.as_ref();
     let mut lines: Vec<String> = forecast.and_then(never_came).into_iter().collect();
+    let over = forecast.map_or_else(String::new, |forecast| {
+        let link = link_words(forecast);
+        format!("; over {link} {}", time(forecast.forecast_ms))
+    });
     lines.push(format!(
-        "{who}: {}{place}, {} waited.",
+        "{who}: {}{place}, {} waited{over}.",
         counted(total.round_trips, "round trip"),
         time(total.waited_ms),
     ));
-    if let Some(forecast) = forecast {
-        lines.extend(over(forecast));
-    }
     match report.suggestions.first() {
         Some(first) if first.saves_ms > 0.0 => lines.push(format!("{}.", line(report, first))),
         _ => lines.push("No suggestion saves time on this link.".to_owned()),
     }
+    lines.extend(forecast.into_iter().flat_map(details));
     lines
 }
 
@@ -63,30 +65,23 @@ pub(crate) fn never_came(forecast: &ForecastReport) -> Option<String> {
     ))
 }
 
-/// The session over the link, and from which link on a start-up is noticeably slower.
-fn over(forecast: &ForecastReport) -> Vec<String> {
-    let link = link_words(forecast);
+/// The causes, and from which link on a start-up is noticeably slower.
+fn details(forecast: &ForecastReport) -> Vec<String> {
     let recorded = match forecast.recorded_rtt_ms {
-        Some(rtt) => format!(
-            "recorded over {} a round trip: {}",
-            time(rtt),
-            time(forecast.recorded_ms)
-        ),
-        None => format!("recorded without: {}", time(forecast.recorded_ms)),
+        Some(rtt) => format!(" over {} a round trip", time(rtt)),
+        None => String::new(),
     };
-    let causes: Vec<String> = forecast
-        .causes
-        .iter()
-        .take(2)
+    let causes = forecast.causes.iter().take(2);
+    let causes: Vec<String> = causes
         .map(|cause| format!("{} {}", time(cause.ms), cause_words(cause)))
         .collect();
     let causes = match causes.is_empty() {
         true => String::new(),
-        false => format!(", of which {}", causes.join(" and ")),
+        false => format!(" Main causes: {}.", causes.join(" and ")),
     };
     let mut lines = vec![format!(
-        "Over {link} the session takes {} ({recorded}){causes}.",
-        time(forecast.forecast_ms)
+        "The session took {}{recorded}.{causes}",
+        time(forecast.recorded_ms)
     )];
     let limits = forecast.limits.map(|limits| {
         let rtt = limits
