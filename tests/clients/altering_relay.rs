@@ -251,9 +251,9 @@ impl Answers {
         loop {
             let held = &self.held;
             let length = match held.len() {
-                ..8 => break,
+                0..8 => break,
                 _ if self.setup => 8 + 4 * usize::from(u16::from_le_bytes([held[6], held[7]])),
-                ..32 => break,
+                8..32 => break,
                 _ if held[0] == 1 || held[0] & 127 == 35 => {
                     32 + 4 * u32::from_le_bytes([held[4], held[5], held[6], held[7]]) as usize
                 }
@@ -318,9 +318,8 @@ impl Answers {
                 Change::Drop(wanted, n) | Change::Swap(wanted, n) if wanted == code => {
                     shared.seen += 1;
                     if shared.seen == n {
-                        match self.change {
-                            Change::Swap(..) => self.swapped = Some(message),
-                            _ => {}
+                        if let Change::Swap(..) = self.change {
+                            self.swapped = Some(message);
                         }
                         return;
                     }
