@@ -83,6 +83,7 @@ fn match_output(shown: &[&str], output: &[&str], live: bool) -> Result<Vec<Strin
     let mut found = Vec::new();
     let mut at = 0;
     let mut skip = false;
+    let mut first = true;
     for line in shown {
         if *line == "..." {
             found.push("...".to_owned());
@@ -96,7 +97,10 @@ fn match_output(shown: &[&str], output: &[&str], live: bool) -> Result<Vec<Strin
         };
         let actual = next.and_then(|next| Some((at + next + 1, *rest.get(next)?)));
         match actual {
-            Some((after, actual)) if writes() || alike(line, actual, live) => {
+            // Of a live program later lines of a paragraph may break elsewhere.
+            Some((after, actual))
+                if writes() || (live && !first && !skip) || alike(line, actual, live) =>
+            {
                 found.push(actual.to_owned());
                 at = after;
             }
@@ -108,6 +112,7 @@ fn match_output(shown: &[&str], output: &[&str], live: bool) -> Result<Vec<Strin
             }
         }
         skip = false;
+        first = false;
     }
     match at < output.len() && !skip {
         true => Err(format!("more is printed:\n{}", output[at..].join("\n"))),
