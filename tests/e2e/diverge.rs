@@ -1,6 +1,7 @@
 //! `diverge`: one program on two servers, and the message that makes the difference.
 
-use crate::harness::{Place, example, needs};
+use crate::harness::examples::example;
+use crate::harness::{Place, needs};
 use serde_json::Value;
 
 /// Runs the program on Xvfb and on a relay that makes one change, and returns the report. The status is 1 for a

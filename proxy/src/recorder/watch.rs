@@ -48,6 +48,10 @@ struct Offered {
 
 /// An event for a watcher.
 #[derive(Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "nearly all events are records, and each is moved once"
+)]
 pub enum WatchEvent {
     /// The next record.
     Record(Record),
