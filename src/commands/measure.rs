@@ -45,6 +45,8 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     let plan = plan(arguments, file.known.as_ref(), wanted);
+    // The server has a client from here on, and an interruption is to leave what was measured.
+    let stop = stopped_by_interrupt()?;
     let handlers = match &mut server {
         Some(server) => handler_times::of_private(server, &target),
         None => handler_times::of_running(&target),
@@ -53,7 +55,6 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
     if let (Some(server), Some(aside)) = (&server, plan.pin.and_then(|pin| pin.other)) {
         server.put_aside(aside).map_err(CommandError::failed)?;
     }
-    let stop = stopped_by_interrupt()?;
     let bar = bar();
     // A server's work for its viewer is measured separately: no viewer is connected until then.
     let mut shown = || match &mut server {
