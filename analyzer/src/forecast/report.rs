@@ -1,4 +1,4 @@
-//! A forecast as a document (docs/JSON.md).
+//! A forecast as a document (docs/REFERENCE.md).
 
 use serde::{Deserialize, Serialize};
 use x11prof_cost_model::Network;
