@@ -92,7 +92,16 @@ fn match_output(shown: &[&str], output: &[&str], live: bool) -> Result<Vec<Strin
         }
         let rest = output.get(at..).unwrap_or_default();
         let next = match skip {
-            true => rest.iter().position(|other| alike(line, other, live)),
+            true => {
+                let same = rest.iter().position(|other| alike(line, other, live));
+                // A renamed column changes a heading; its first word finds the new one.
+                let word = line.split_whitespace().next();
+                let named = || {
+                    rest.iter()
+                        .position(|other| other.split_whitespace().next() == word)
+                };
+                same.or_else(|| named().filter(|_| writes()))
+            }
             false => Some(0),
         };
         let actual = next.and_then(|next| Some((at + next + 1, *rest.get(next)?)));
