@@ -55,14 +55,12 @@ fn a_changed_field_of_a_reply_is_named_with_both_values() {
 }
 
 #[test]
-fn a_missing_event_and_the_requests_that_it_would_have_caused_are_named() {
+fn a_missing_event_is_named() {
     needs("xmessage", "x11-utils");
     let json = diverge("drop:12:1", &XMESSAGE);
     let client = &json["clients"][0];
     assert_eq!(client["received"][0]["message"], "Expose", "{json}");
     assert_eq!(client["received"][0]["other"], Value::Null);
-    let requests = client["first_request"]["reference"]["count"].as_u64();
-    assert!(requests > Some(0), "{json}");
 }
 
 #[test]
