@@ -75,8 +75,18 @@ impl DerivedState {
                 if let Some(runs) = runs {
                     steps.iter().for_each(|step| runs.step(step));
                 }
+                let last = steps.last().map_or(0, |step| step.time);
+                handled.settle(last, runs.as_ref());
             }
             _ => {}
+        }
+        let known_until = match observation {
+            Observation::BlockStart(block) | Observation::BlockEnd(block) => Some(block.time),
+            Observation::Control(time, _) => Some(*time),
+            _ => None,
+        };
+        if let Some(time) = known_until {
+            handled.settle(time.as_nanos(), runs.as_ref());
         }
         let has = server_grab.by();
         on(observation);
@@ -86,13 +96,17 @@ impl DerivedState {
         if let Some(time) = now.filter(|_| has != had) {
             on(&Observation::Grabbed(time, has));
         }
-        while let Some(request) = self.handled.take() {
-            on(&Observation::HandledRequest(&request));
-        }
+        self.handled(on);
         while let Some(grab) = self.device_grabs.take_change() {
             on(&Observation::DeviceGrab { grab, session });
         }
         self.started(on);
+    }
+
+    fn handled(&mut self, on: &mut impl FnMut(&Observation<'_>)) {
+        while let Some(request) = self.handled.take() {
+            on(&Observation::HandledRequest(&request));
+        }
     }
 
     fn ran(&mut self, on: &mut impl FnMut(&Observation<'_>)) {
@@ -119,6 +133,8 @@ impl DerivedState {
             runs.end();
         }
         self.ran(on);
+        self.handled.settle(u64::MAX, self.runs.as_ref());
+        self.handled(on);
         self.start_ups.finish(self.round_trips.processes());
         self.started(on);
     }

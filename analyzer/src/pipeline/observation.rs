@@ -20,7 +20,7 @@ pub struct HandledRequest {
     pub sent: Timestamp,
     /// The time at which the server's handler began.
     pub start: Timestamp,
-    /// Nanoseconds in the handler.
+    /// Nanoseconds of the handler on a processor.
     pub nanos: f64,
 }
 

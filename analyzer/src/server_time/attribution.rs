@@ -20,7 +20,7 @@ const TOLD_LATE: u64 = 2_000_000;
 /// Works that wait for their run, at most; equal ones count as one. Beyond that, all waiting work belongs to the next run.
 const WAITING_LIMIT: usize = 1 << 16;
 /// The kernel may have run others within a handler that took longer. In nanoseconds.
-const INTERRUPTED: u64 = 20_000;
+pub(crate) const INTERRUPTED: u64 = 20_000;
 /// Waiting works that are searched for an equal one of the same moment: each request has a few charges.
 const ALIKE: usize = 4;
 

@@ -10,7 +10,9 @@ pub(crate) mod server_runs;
 mod share;
 mod timed;
 
-pub(crate) use attribution::{Attribution, Evidence, RequestId, Source, UnattributedRuns, Work};
+pub(crate) use attribution::{
+    Attribution, Evidence, INTERRUPTED, RequestId, Source, UnattributedRuns, Work,
+};
 pub(crate) use fit::AttributionKey;
 pub use share::Basis;
 pub(crate) use share::{Rate, Share};
