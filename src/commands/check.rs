@@ -45,7 +45,8 @@ fn held_against(arguments: &Check) -> Outcome {
         rtt_ms: budget.rtt_ms.unwrap_or(RTT_MS),
         client: budget.client.clone(),
         ..RoundTripOptions::default()
-    });
+    })
+    .without_forecast();
     pass.follow_changes(profile.as_ref().is_some_and(Profile::knows_updates));
     pass.run(|observation| {
         summary.observe(observation);

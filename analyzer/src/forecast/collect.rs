@@ -12,7 +12,7 @@ use crate::round_trips::AnswerKind;
 use crate::threads::processes::Processes;
 
 /// Writes and reads kept at most. A forecast of a longer recording is of its first part.
-const KEPT: usize = 1 << 21;
+const KEPT: usize = 1 << 18;
 
 /// The number of a write or a read in [`Recorded`].
 pub(super) type Id = usize;
@@ -101,6 +101,23 @@ impl Recorded {
         match moment {
             Moment::Write(id) => self.writes[id].at,
             Moment::Read(id) => self.reads[id].at,
+        }
+    }
+
+    /// The beginning of the recording, until a time.
+    pub(super) fn until(&self, time: u64) -> Recorded {
+        let writes = self.writes.partition_point(|one| one.at <= time);
+        let reads = self.reads.partition_point(|one| one.at <= time);
+        let ids = |(client, ids): (&ConnectionId, &Vec<Id>)| {
+            let end = ids.partition_point(|id| *id < writes);
+            (*client, ids.get(..end).unwrap_or_default().to_vec())
+        };
+        Recorded {
+            writes: self.writes.get(..writes).unwrap_or_default().to_vec(),
+            reads: self.reads.get(..reads).unwrap_or_default().to_vec(),
+            of_client: self.of_client.iter().map(ids).collect(),
+            first: self.first,
+            is_cut: self.is_cut,
         }
     }
 

@@ -220,8 +220,11 @@ impl Forecasts {
                     .total_cmp(&b.latency_ms.unwrap_or(0.0))
             })?;
         let before = self.first_frame(slowest, local)?;
+        // What comes later delays no first frame.
+        let ended = self.recorded.first as f64 + (slowest.start_ms + slowest.latency_ms?) * 1e6;
+        let beginning = self.recorded.until(ended as u64);
         let is_noticed = |link: EmulatedNetwork| {
-            let times = self.simulated(Some(link), &Changes::default());
+            let times = simulate(&beginning, Some(link), &Changes::default());
             let after = self.first_frame(slowest, &times);
             after.is_some_and(|after| after - before >= NOTICED as f64)
         };

@@ -80,6 +80,12 @@ impl RoundTrips {
         }
     }
 
+    /// Simulates nothing: suggestions have the time that the recording waited, and none is left out.
+    pub fn without_forecast(mut self) -> RoundTrips {
+        self.forecasts = None;
+        self
+    }
+
     /// Takes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         self.insights.observe(observation);

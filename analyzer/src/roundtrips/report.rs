@@ -18,7 +18,9 @@ use crate::text::label::Label;
 /// The version of the JSON.
 const FORMAT: u32 = 1;
 /// Suggestions whose savings are simulated, at most.
-const SUGGESTIONS: usize = 50;
+const SUGGESTIONS: usize = 24;
+/// Suggestions without a simulation, at most.
+const LISTED: usize = 1000;
 /// A suggestion that saves less is not offered: a share of the forecast, and milliseconds.
 const LEAST: (f64, f64) = (0.005, 1.0);
 
@@ -214,7 +216,11 @@ impl RoundTrips {
                 .cmp(&trips(a))
                 .then_with(|| a.action.cmp(&b.action))
         });
-        findings.truncate(SUGGESTIONS);
+        let duplicates = duplicates(&findings);
+        findings.truncate(match before {
+            Some(_) => SUGGESTIONS,
+            None => LISTED,
+        });
         let mut findings: Vec<(Finding, f64)> = findings
             .into_iter()
             .map(|finding| {
@@ -270,7 +276,7 @@ impl RoundTrips {
             callers: None,
             places: by_place(&counted),
             ahead,
-            duplicates: duplicates(&suggestions),
+            duplicates,
             suggestions,
             start_ups,
             in_order,
@@ -409,12 +415,12 @@ fn by_place(counted: &BTreeMap<(Label, Kind), Waited>) -> Vec<Place> {
     places
 }
 
-fn duplicates(suggestions: &[Suggestion]) -> Vec<DuplicateRequest> {
+fn duplicates(findings: &[Finding]) -> Vec<DuplicateRequest> {
     let mut rows: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-    for one in suggestions.iter().filter(|one| one.kind == "duplicates") {
-        let row = rows.entry(&one.request).or_default();
+    for one in findings.iter().filter(|one| one.kind == "duplicates") {
+        let row = rows.entry(one.request.as_str()).or_default();
         row.0 += one.count;
-        row.1 += one.round_trips;
+        row.1 += one.saves.round_trips;
     }
     let row = |(request, (count, round_trips)): (&str, (u64, u64))| DuplicateRequest {
         request: request.to_owned(),
