@@ -45,7 +45,7 @@ SELECT
   CAST(sum(processor_ns + sleeping_ns + lock_ns + file_ns + poll_ns + elsewhere_ns) AS BIGINT) AS off_cpu_ns,
   CAST(sum(reply_ns + grabbed_ns + drawing_ns + coalesce(server_processor_ns, 0)) AS BIGINT) AS server_ns,
   CAST(sum(network_ns) AS BIGINT) AS network_ns,
-  CAST(sum(other_clients_ns) AS BIGINT) AS other_clients_ns,
+  CAST(sum(other_clients_ns + coalesce(awaited_ns, 0)) AS BIGINT) AS other_clients_ns,
   CAST(sum(round_trips) AS BIGINT) AS round_trips,
   CAST(sum(requests) AS BIGINT) AS requests,
   substr(min(seen), instr(min(seen), ' ') + 1) AS first_version,

@@ -131,7 +131,7 @@ parts.server_ms | ms | latency_ms | The client waited for the server.
 perceptible_parts.server_ms | ms | latency_ms | Waits for the server in episodes over their threshold.
 parts.network_ms | ms | latency_ms | Messages on the network.
 perceptible_parts.network_ms | ms | latency_ms | Time on the network in episodes over their threshold.
-other_clients_ms | ms | latency_ms | Other clients handled its effects, after its own client was done.
+other_clients_ms | ms | latency_ms | Other clients handled its effects after its own client was done, or its client waited for their answers.
 running_ms | ms | parts | The client on a processor.
 processor_ms | ms | parts | The client was ready and had no processor.
 grab_ms | ms | parts | Waits for a reply while another client had grabbed the server.
@@ -141,6 +141,7 @@ lock_ms | ms | parts | Waits for another thread.
 file_ms | ms | parts | Waits for a file.
 poll_ms | ms | parts | Waits in poll: for the next frame, a timer, another program.
 elsewhere_ms | ms | parts | Other waits: for a process, a pipe, or unknown.
+awaited_ms | ms | parts | The client waited for the answer of another client, or for the screen's clock, by a request that was open.
 runnable_threads | number | | Running and ready threads of the client, on average over its episodes.
 others_ms | ms | | Other clients handled the episodes' effects, after the episodes' own clients were done.
 perceptible_others_ms | ms | others_ms | `others_ms` of episodes over their threshold.

@@ -61,14 +61,15 @@ pub use comparisons::divergence::{
     ReceivedDifference, RepeatedRequest, RequestDifference, RequestSide,
 };
 pub use episodes::{
-    ApartReport, BlameReport, Blamed, BurstReport, Cause, CausesReport, Child as EpisodeChild,
-    ChildReport, CumulativeReport, DurationReport, Episode, EpisodeOptions, EpisodeReport,
-    Episodes, EpisodesReport, EventDefinition, EventDefinitions, EventFileError, EventTypeReport,
-    ExclusiveReport, Figure, Findings, HeldUpReport, LandmarkReport, LocationReport, MarkReport,
-    MarkedEpisode, MarkedStall, ModalReport, OutliersReport, Owner, Parts, PartsReport, PathReport,
-    PatternReport, PhasesReport, RepeatedLandmark, RepeatedReport, ResourceUse, SeriesReport,
-    ServerCause, SummaryReport, ThinkReport, ThresholdError, Thresholds, Trigger, TriggerReport,
-    Unmatched, Unsure,
+    ApartReport, AwaitedOutcome, AwaitedReport, AwaitedRequest, BacklogReport, BlameReport, Blamed,
+    BurstReport, Cause, CausesReport, Child as EpisodeChild, ChildReport, CumulativeReport,
+    DurationReport, Episode, EpisodeOptions, EpisodeReport, Episodes, EpisodesReport,
+    EventDefinition, EventDefinitions, EventFileError, EventTypeReport, ExclusiveReport, Figure,
+    Findings, HeldUpReport, LandmarkReport, LocationReport, LoopReport, MarkReport, MarkedEpisode,
+    MarkedStall, ModalReport, OutliersReport, Owner, Parts, PartsReport, PathReport, PatternReport,
+    PhasesReport, RepeatedLandmark, RepeatedReport, ResourceUse, SeriesReport, ServerCause,
+    SummaryReport, ThinkReport, ThresholdError, Thresholds, Trigger, TriggerReport, Unmatched,
+    Unsure,
 };
 pub use figures::{FigureDefinition, figure_at, figures};
 pub use forecast::{
@@ -83,10 +84,13 @@ pub use input::user_input::{InputWindow, UserInput, UserInputs};
 pub use link::{LinkFinding, LinkKind, LinkReport, SpreadReport};
 pub use live::LiveProfile;
 pub use live::clients_now::report::{
-    ClientNow, GrabNow, HeldNow, NowReport, RateNow, RowNow, WaitNow, WatchingCost,
+    AskedNow, ClientNow, GrabNow, HeldNow, NowReport, RateNow, RowNow, WaitNow, WatchingCost,
 };
 pub use live::clients_now::{ClientsNow, NowOptions};
 pub use pipeline::live_pass::{Follows, LivePass};
+pub use pipeline::open_requests::{
+    OPEN_KINDS, OpenKind, OpenKindDefinition, OpenRequest, OpenRequestChange, OpenStep,
+};
 pub use pipeline::start_up::{StartUpParts, StartUpReport};
 pub use pipeline::{HandledRequest, Observation, Pipeline, Seen, ServerRun};
 pub use profile::groups::By;

@@ -22,6 +22,7 @@ pub const PART_NAMES: [&str; PARTS] = [
     "server_processor_ns",
     "network_ns",
     "other_clients_ns",
+    "awaited_ns",
 ];
 
 /// An episode. Times are nanoseconds.
@@ -124,6 +125,7 @@ fn words<'a>(blamed: &Blamed, name: impl Fn(ConnectionId) -> Option<&'a str>) ->
         ("server", Some(request)) => format!("round trips of {request}"),
         ("server", None) => "drawing".to_owned(),
         ("server_processor", _) => "no free processor for the server".to_owned(),
+        ("awaited", Some(request)) => format!("waiting for the answer to {request}"),
         ("queue", _) => "an earlier action".to_owned(),
         ("sleep", _) => "sleep or timer".to_owned(),
         ("elsewhere", _) => "other waits".to_owned(),

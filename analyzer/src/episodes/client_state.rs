@@ -6,7 +6,9 @@
 //! has the state; [`messages`] and [`threads`] have the changes.
 
 mod messages;
+mod motions;
 mod threads;
+mod waits;
 
 use std::collections::VecDeque;
 
@@ -24,6 +26,8 @@ use super::thread::Thread;
 use super::timeline_event::About;
 use crate::threads::delays::BRIEF;
 use crate::threads::server_ready::ServerReady;
+pub(crate) use motions::Backlog;
+use motions::Motions;
 
 /// The durations that decide what belongs together, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
@@ -46,8 +50,9 @@ impl Spans {
 #[derive(Debug)]
 pub(crate) struct ClientState {
     client: ConnectionId,
-    /// The number of episodes that have ended.
-    ended: u64,
+    /// The number of the current episode, and the number of the next one.
+    number: u64,
+    next_number: u64,
     /// The process id.
     pub(crate) pid: Option<u32>,
     threads: ClientThreads,
@@ -65,6 +70,16 @@ pub(crate) struct ClientState {
     /// question that is known, and the last of them.
     grabbed: (u64, Option<ConnectionId>),
     open: Option<OpenEpisode>,
+    /// Episodes that wait for an answer while the client does other things, the first to wait first, with their numbers.
+    parked: Vec<(u64, OpenEpisode)>,
+    motions: Motions,
+    /// Motion that came too fast, until the tracker takes it.
+    pub(crate) backlogs: Vec<Backlog>,
+    /// The time at which the last answer came.
+    answer_came: Option<u64>,
+    /// The time at which bytes came last, and whether the threads woke last without any.
+    fed_at: u64,
+    woke_unfed: bool,
     waiting: Queue,
     spans: Spans,
     /// The owner of the time until the relay has taken the client's requests.
@@ -73,8 +88,9 @@ pub(crate) struct ClientState {
     arrives: u64,
     /// The first request since the client was last quiet: later events may answer its own requests.
     busy_from: Option<SequenceNumber>,
-    /// The time at which the client last drew without a stimulus.
+    /// The time at which the client last drew without a stimulus, and the last one after its start-up.
     last_frame: Option<u64>,
+    ticked_at: Option<u64>,
     /// The end of the client's last episode.
     last_end: u64,
     /// The server has answered the client's setup.
@@ -111,7 +127,8 @@ impl ClientState {
         };
         ClientState {
             client,
-            ended: 0,
+            number: 0,
+            next_number: 1,
             pid,
             threads: ClientThreads::default(),
             thread: Thread::Unknown,
@@ -122,6 +139,13 @@ impl ClientState {
             answered_at: time,
             grabbed: (0, None),
             open: Some(OpenEpisode::start_up(names.startup.clone(), time)),
+            parked: Vec::new(),
+            motions: Motions::default(),
+            backlogs: Vec::new(),
+            answer_came: None,
+            ticked_at: None,
+            fed_at: time,
+            woke_unfed: false,
             waiting: Queue::default(),
             spans,
             taking: if far {
@@ -194,7 +218,7 @@ impl ClientState {
     fn id(&self) -> EpisodeId {
         EpisodeId {
             client: self.client,
-            number: self.ended,
+            number: self.number,
         }
     }
 
@@ -206,7 +230,17 @@ impl ClientState {
     /// The roots of the trees of the open episode and of the waiting stimuli.
     pub(crate) fn roots(&self) -> impl Iterator<Item = EpisodeId> {
         let waiting = self.waiting.links().map(|link| link.root);
-        waiting.chain(self.position().map(|open| open.root))
+        let id = |number| EpisodeId {
+            client: self.client,
+            number,
+        };
+        let parked = self.parked.iter();
+        let parked = parked.map(move |(number, open)| open.position(id(*number)).root);
+        let open = self.position().map(|open| open.root);
+        waiting
+            .chain(open)
+            .chain(parked)
+            .chain(self.motions.roots())
     }
 
     /// Adds the time until `time`. In `grabbed` nanoseconds of it other clients, the last of them `by`, had
@@ -223,6 +257,10 @@ impl ClientState {
         let asks = !self.outstanding.is_empty() || !self.set_up;
         let owner = match self.thread.owner(time, asks) {
             Owner::Client if self.threads.is_gone() => Owner::OffCpu(Cause::Elsewhere),
+            Owner::OffCpu(Cause::Poll | Cause::Sleeping | Cause::Elsewhere) if self.awaits() => {
+                Owner::Awaited
+            }
+            Owner::Client if self.awaits() && self.thread == Thread::Unknown => Owner::Awaited,
             owner => owner,
         };
         let state = BusyState {
@@ -275,7 +313,7 @@ impl ClientState {
     fn lingers(&self, open: &OpenEpisode, time: u64) -> bool {
         let now = match self.thread {
             Thread::Blocked { since, .. } if open.quiet_since().is_some() => {
-                time.saturating_sub(since)
+                time.saturating_sub(since.max(self.answer_came.unwrap_or(0)))
             }
             Thread::Unknown | Thread::Running | Thread::Preempted | Thread::Blocked { .. } => 0,
         };
@@ -292,13 +330,9 @@ impl ClientState {
     /// Begins with the first stimulus that waits.
     fn begin(&mut self, time: u64) {
         if let Some(first) = self.waiting.next() {
-            let stimulus = Some(first.stimulus);
-            let mut open = OpenEpisode::new(stimulus, first.about, first.start, time);
-            open.waited_idle = time.saturating_sub(first.start.max(self.last_end));
-            open.events = first.events;
-            open.link = first.link;
-            open.delivered = Some(first.delivered);
-            open.tags = first.tags;
+            let start = first.start;
+            let mut open = OpenEpisode::begin(first, time);
+            open.waited_idle = time.saturating_sub(start.max(self.last_end));
             self.open = Some(open);
         }
     }
@@ -306,16 +340,35 @@ impl ClientState {
     /// Ends the open episode: the client has ended its response, or the connection or the trace has ended.
     pub(crate) fn close(&mut self) {
         let id = self.id();
-        self.ended += 1;
+        self.number = self.take_number();
         if let Some(mut open) = self.open.take()
             && open.counts()
         {
+            if open.stimulus.is_some() && open.requests > 0 {
+                // The client handles other things while these wait.
+                let parked = self.parked.iter_mut();
+                parked.for_each(|(_, open)| open.goes_on_meanwhile = true);
+            }
             if open.scheduled && open.never_waits() {
                 open.unsure.get_or_insert(Unsure::NeverWaits);
             }
-            let (episode, end) = open.finish(id);
-            self.last_end = end;
-            self.ended_episodes.push((episode, end));
+            let finished = open.finish(id);
+            self.last_end = finished.end;
+            let (episode, end) = (finished.episode, finished.end);
+            for press in finished.together {
+                let id = EpisodeId {
+                    client: self.client,
+                    number: self.take_number(),
+                };
+                self.ended_episodes.push(press.episode(id, &episode, end));
+            }
+            let ended = self.motions.hold(episode, end);
+            self.ended_episodes.extend(ended);
         }
+    }
+
+    fn take_number(&mut self) -> u64 {
+        self.next_number += 1;
+        self.next_number - 1
     }
 }

@@ -2,7 +2,7 @@
 
 use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_session::Session;
-use x11prof_trace::{Control, Direction, Timestamp};
+use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
 use super::across::causal_keys::{Watched, server_time};
 use super::crossings::Crossings;
@@ -15,6 +15,7 @@ use super::timeline_event::{About, Arrival, Delivery, Place, SentRequests, Timel
 use super::user::definition::EventDefinitions;
 use super::user::matching::Matcher;
 use super::windows;
+use crate::pipeline::open_requests::{OpenRequestChange, OpenStep};
 use crate::pipeline::{Observation, Seen};
 use crate::text::label::Label;
 
@@ -31,6 +32,8 @@ pub(crate) struct Collector {
     matcher: Matcher,
     delivery: Delivery,
     sent: SentRequests,
+    /// The connection and the direction of the current block.
+    block: Option<(ConnectionId, Direction)>,
     /// The window that was drawn on last since a block began, and its name.
     drawn: Option<(u32, Option<String>)>,
 }
@@ -47,7 +50,8 @@ impl Collector {
     /// Takes the next observation, and returns its events of the timeline with their times.
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) -> Vec<(u64, TimelineEvent)> {
         let (time, timeline_event) = match observation {
-            Observation::BlockStart(_) => {
+            Observation::BlockStart(block) => {
+                self.block = Some((block.connection, block.direction));
                 self.delivery = Delivery::default();
                 self.sent = SentRequests::default();
                 self.drawn = None;
@@ -57,6 +61,10 @@ impl Collector {
                 self.message(seen);
                 return Vec::new();
             }
+            Observation::OpenRequest(change) => match self.open_request(change) {
+                Some(event) => (change.time.as_nanos(), event),
+                None => return Vec::new(),
+            },
             Observation::Grabbed(time, by) => (time.as_nanos(), TimelineEvent::Grabbed(*by)),
             Observation::BlockEnd(block) => {
                 let client = block.connection;
@@ -90,6 +98,26 @@ impl Collector {
             | Observation::DeviceGrab { .. } => return Vec::new(),
         };
         vec![(self.passed(time), timeline_event)]
+    }
+
+    /// Adds a change of an open request to the block of its own client's messages; any other change is an event.
+    fn open_request(&mut self, change: &OpenRequestChange) -> Option<TimelineEvent> {
+        let own = self
+            .block
+            .filter(|(client, _)| *client == change.request.client);
+        match (change.step, own) {
+            (OpenStep::Opened, Some((_, Direction::ToServer))) => {
+                self.sent.opened.push(change.request);
+            }
+            (OpenStep::Answered, Some((_, Direction::ToClient))) => {
+                if let Some(last) = self.delivery.events.last_mut() {
+                    last.answers = true;
+                }
+                self.delivery.answered_requests.push(change.request);
+            }
+            _ => return Some(TimelineEvent::OpenRequest(*change)),
+        }
+        None
     }
 
     /// The last time seen.
@@ -231,6 +259,7 @@ impl Collector {
                     about,
                     causal_keys,
                     millis: server_time(event),
+                    answers: false,
                 });
             }
             _ => {}

@@ -7,6 +7,7 @@ use x11prof_trace::{ConnectionId, Timestamp};
 use super::across::causal_edge::{CausalEdge, EpisodeId};
 use super::across::path_step::PathStep;
 use super::across::steps::Steps;
+use super::awaited::AwaitedRequest;
 pub use super::owner::{Owner, Parts};
 use super::states::Busy;
 use super::tree::Tree;
@@ -171,6 +172,8 @@ pub struct Episode {
     pub(crate) drawn: Option<Label>,
     /// Nanoseconds from its last request until that was drawn, those on the way to the server among them.
     pub(crate) presentation: u64,
+    /// The requests that other clients had to answer, the longest waits first.
+    pub awaited: Vec<AwaitedRequest>,
     /// True where the parts come from context switches, false where from the wire alone.
     pub scheduled: bool,
 }

@@ -8,11 +8,14 @@ use x11prof_trace::{ConnectionId, Timestamp};
 use super::across::causal_edge::{CausalEdge, EpisodeId};
 use super::across::causes::Causes;
 use super::across::episode_forest::EpisodeForest;
-use super::client_state::{ClientState, Spans};
+use super::across::loops::Loops;
+use super::across::open_waits::OpenWaits;
+use super::client_state::{Backlog, ClientState, Spans};
 use super::clock::ServerClock;
-use super::episode::Episode;
+use super::episode::{Episode, Trigger};
 use super::server::ServerActivity;
 use super::timeline_event::{Delivery, SentRequests, TimelineEvent, Wait};
+use crate::pipeline::open_requests::OpenStep;
 use crate::threads::runnable::Runnable;
 use crate::threads::thread_states::Step;
 
@@ -20,6 +23,8 @@ use crate::threads::thread_states::Step;
 const MAX_CLIENTS: usize = 4096;
 /// Processes whose capture is known, at most.
 const MAX_PROCESSES: usize = 1 << 14;
+/// Backlogs of motion kept at most, the first ones.
+const MAX_BACKLOGS: usize = 1000;
 
 /// A client, up to its last step.
 #[derive(Debug)]
@@ -40,6 +45,8 @@ pub(crate) struct EpisodeTracker {
     around: Surroundings,
     causes: Causes,
     forest: EpisodeForest,
+    /// Clients that cause each other's messages again and again.
+    pub(crate) loops: Loops,
     /// Episodes that clients have ended, and those that are settled, until the caller takes them.
     pub(crate) finished: Vec<Episode>,
 }
@@ -53,6 +60,9 @@ struct Surroundings {
     grab: Grab,
     /// The recorder emulates a link to the server.
     emulated: bool,
+    /// What clients wait for.
+    waits: OpenWaits,
+    backlogs: Vec<Backlog>,
 }
 
 /// The holder of the server's grab, and the total time of all grabs until now. Each client reads the total
@@ -102,9 +112,12 @@ impl Surroundings {
         let state = &mut client.state;
         state.pass(time, grabbed, last, runnable, &self.server.ready);
         let result = what(state, &mut self.clock);
-        for (episode, end) in state.ended_episodes.drain(..) {
+        for (mut episode, end) in state.ended_episodes.drain(..) {
+            self.waits.explain(&mut episode.awaited);
             self.server.finish(episode, end);
         }
+        let room = MAX_BACKLOGS.saturating_sub(self.backlogs.len());
+        self.backlogs.extend(state.backlogs.drain(..).take(room));
         result
     }
 }
@@ -115,6 +128,11 @@ impl EpisodeTracker {
             spans,
             ..EpisodeTracker::default()
         }
+    }
+
+    /// Motion that clients handled more slowly than it came.
+    pub(crate) fn take_backlogs(&mut self) -> Vec<Backlog> {
+        std::mem::take(&mut self.around.backlogs)
     }
 
     /// The server's process.
@@ -159,7 +177,7 @@ impl EpisodeTracker {
                             self.processes.remove(&pid);
                         }
                     }
-                    around.step(time, *id, &mut client, |state, _| state.close());
+                    around.step(time, *id, &mut client, |state, _| state.close_all(time));
                 }
                 around.server.closed(*id);
             }
@@ -189,6 +207,8 @@ impl EpisodeTracker {
             }
             TimelineEvent::Step(step) => self.step(time, step),
             TimelineEvent::Delivered(id, delivery) => {
+                let answered = delivery.answered_requests.iter();
+                answered.for_each(|request| around.waits.over(request, time));
                 let links = self.links(time, *id, delivery);
                 if let Some(client) = self.clients.get_mut(id) {
                     let asked_at = client.state.asked_at();
@@ -199,6 +219,18 @@ impl EpisodeTracker {
                     });
                     let landed = delivery.landed_at;
                     self.around.server.landed(landed, *id, &delivery.landed);
+                }
+            }
+            TimelineEvent::OpenRequest(change) => {
+                let request = &change.request;
+                match change.step {
+                    OpenStep::Opened | OpenStep::Reached => around.waits.opened(request),
+                    OpenStep::Answered | OpenStep::Abandoned => around.waits.over(request, time),
+                }
+                if let Some(client) = self.clients.get_mut(&request.client) {
+                    around.step(time, request.client, client, |state, _| {
+                        state.open_request(time, change);
+                    });
                 }
             }
             TimelineEvent::Grabbed(by) => {
@@ -226,6 +258,7 @@ impl EpisodeTracker {
             causes,
             forest,
             around,
+            loops,
             ..
         } = self;
         let delivered = Timestamp::from_nanos(time);
@@ -233,7 +266,18 @@ impl EpisodeTracker {
             let millis = event.millis.filter(|_| !event.causal_keys.is_empty());
             let by = millis.map(|millis| around.clock.happened(millis, delivered));
             let by = by.map(Timestamp::as_nanos);
+            if event.stimulus.trigger == Trigger::Input {
+                loops.input(time, id);
+            }
             let link = causes.find(time, by, id, &event.causal_keys)?;
+            // An answer that the client has asked for is none.
+            if !event.answers && loops.step(&link, id, &event.about.landmark) {
+                return Some(CausalEdge {
+                    root: link.from,
+                    looped: true,
+                    ..link
+                });
+            }
             forest.link(CausalEdge {
                 unserved: around.server.ready.between(link.sent, time),
                 ..link
@@ -253,6 +297,8 @@ impl EpisodeTracker {
             return;
         };
         let around = &mut self.around;
+        let opened = sent.opened.iter();
+        opened.for_each(|request| around.waits.opened(request));
         around.server.shows(time, id, sent.shown, sent.is_told);
         // Of the others it reads nothing.
         if around.grab.by.is_none_or(|by| by == id) {
@@ -272,8 +318,11 @@ impl EpisodeTracker {
     /// Collects the episodes that are complete at `time`.
     fn settle(&mut self, time: u64) {
         for episode in self.around.server.settle(time) {
-            self.finished.push(episode.clone());
-            self.forest.add(episode);
+            // A step of a loop is no episode.
+            if !episode.link.as_ref().is_some_and(|link| link.looped) {
+                self.finished.push(episode.clone());
+                self.forest.add(episode);
+            }
         }
         if self.forest.is_due(time) {
             let machines = self.clients.values();
@@ -340,7 +389,7 @@ impl EpisodeTracker {
     pub(crate) fn finish(&mut self, time: u64) {
         for (id, client) in &mut self.clients {
             self.around
-                .step(time, *id, client, |state, _| state.close());
+                .step(time, *id, client, |state, _| state.close_all(time));
         }
         for episode in self.around.server.settle(u64::MAX) {
             self.forest.add(episode);

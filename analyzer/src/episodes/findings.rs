@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use x11prof_trace::{ConnectionId, Control, Opened, Timestamp};
 
 use super::EpisodeOptions;
+use super::across::loops::Loops;
 use super::bursts::Bursts;
+use super::client_state::Backlog;
 use super::episode::{Episode, Owner, Parts, Trigger};
 use super::interval_union::IntervalUnion;
 use super::landmarks::Landmarks;
@@ -87,6 +89,10 @@ pub struct Findings {
     pub(crate) long: LongEpisodes,
     /// Windows and grabs that let the user do nothing else.
     pub(crate) modal: Modal,
+    /// Motion that clients handled more slowly than it came.
+    pub(crate) backlogs: Vec<Backlog>,
+    /// Clients that cause each other's messages again and again.
+    pub(crate) loops: Loops,
     /// The user's own events.
     pub(crate) user: Instances,
     /// The time in which an episode went on.
@@ -279,7 +285,7 @@ impl Findings {
         })
     }
 
-    fn wanted_client(&self, client: ConnectionId) -> bool {
+    pub(crate) fn wanted_client(&self, client: ConnectionId) -> bool {
         self.options.client.as_ref().is_none_or(|wanted| {
             wanted.parse() == Ok(client.0) || holds(&self.client(client), wanted)
         })

@@ -74,6 +74,7 @@ impl Location {
             Location::Of(Owner::OffCpu(Cause::Elsewhere)) => "elsewhere",
             Location::Of(Owner::Network) => "network",
             Location::Of(Owner::Others) => "other_clients",
+            Location::Of(Owner::Awaited) => "awaited",
         }
     }
 
@@ -109,6 +110,7 @@ impl fmt::Display for Location {
             "poll" => "frame or timer",
             "network" => "network",
             "other_clients" => "other clients",
+            "awaited" => "waiting for an answer",
             _ => "elsewhere",
         })
     }

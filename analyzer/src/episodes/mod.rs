@@ -8,6 +8,7 @@
 
 mod across;
 mod audience;
+mod awaited;
 mod bursts;
 mod cause;
 mod client_state;
@@ -44,6 +45,7 @@ mod tests;
 mod thread;
 mod thresholds;
 mod timeline_event;
+mod together;
 mod tree;
 mod user;
 mod windows;
@@ -59,17 +61,19 @@ use collect::Collector;
 use episode_tracker::EpisodeTracker;
 use starting::Starting;
 
+pub use awaited::{AwaitedOutcome, AwaitedRequest};
 pub use cause::{Cause, ServerCause};
 pub use episode::{Child, Episode, Owner, Parts, Trigger, Unsure};
 pub use findings::{Findings, Unmatched};
 pub(crate) use keyboard::Keyboard;
 pub use repeated::{Figure, RepeatedLandmark, RepeatedReport};
 pub use report::{
-    ApartReport, BlameReport, Blamed, BurstReport, CausesReport, ChildReport, CumulativeReport,
-    DurationReport, EpisodeReport, EpisodesReport, EventTypeReport, ExclusiveReport, HeldUpReport,
-    LandmarkReport, LocationReport, MarkReport, MarkedEpisode, MarkedStall, ModalReport,
-    OutliersReport, PartsReport, PathReport, PatternReport, PhasesReport, ResourceUse,
-    SeriesReport, SummaryReport, ThinkReport, TriggerReport,
+    ApartReport, AwaitedReport, BacklogReport, BlameReport, Blamed, BurstReport, CausesReport,
+    ChildReport, CumulativeReport, DurationReport, EpisodeReport, EpisodesReport, EventTypeReport,
+    ExclusiveReport, HeldUpReport, LandmarkReport, LocationReport, LoopReport, MarkReport,
+    MarkedEpisode, MarkedStall, ModalReport, OutliersReport, PartsReport, PathReport,
+    PatternReport, PhasesReport, ResourceUse, SeriesReport, SummaryReport, ThinkReport,
+    TriggerReport,
 };
 pub use thresholds::{ThresholdError, Thresholds};
 pub use user::definition::{EventDefinition, EventDefinitions};
@@ -234,6 +238,8 @@ impl Episodes {
             self.findings.left_out = audience.finish();
             self.pass_on();
         }
+        self.findings.backlogs = self.tracker.take_backlogs();
+        self.findings.loops = std::mem::take(&mut self.tracker.loops);
         self.findings.ended(Timestamp::from_nanos(end));
     }
 

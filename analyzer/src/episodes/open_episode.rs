@@ -5,6 +5,7 @@ use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::across::causal_edge::{CausalEdge, EpisodeId, TreePosition};
 use super::across::steps::{StepCause, Steps};
+use super::awaited::{AwaitedOutcome, Awaits};
 use super::cause::{Cause, ServerCause};
 use super::episode::{Episode, Owner, Parts, Trigger, Unsure, without};
 use super::outline::Outline;
@@ -12,7 +13,9 @@ use super::queue::WaitingStimulus;
 use super::states::{Busy, BusyState};
 use super::stimulus::{Shape, Stimulus};
 use super::timeline_event::{About, SentRequests};
+use super::together::{FinishedEpisode, ReadPress};
 use super::user::tag::Tags;
+use crate::pipeline::open_requests::{OpenKind, OpenRequest};
 use crate::text::label::Label;
 use crate::threads::delays::WOKEN_WITHIN;
 
@@ -109,6 +112,8 @@ pub(crate) struct OpenEpisode {
     pub(crate) events: u64,
     pub(crate) scheduled: bool,
     starts_up: bool,
+    /// The client handles other stimuli while the answer to a request has not come.
+    pub(crate) goes_on_meanwhile: bool,
     /// Time in which the stimulus waited while the client handled nothing.
     pub(crate) waited_idle: u64,
     /// A reason why the end may be elsewhere.
@@ -125,6 +130,10 @@ pub(crate) struct OpenEpisode {
     pub(crate) tags: Tags,
     /// The window that was drawn on last.
     drawn: Option<Label>,
+    /// The requests that other clients have to answer.
+    pub(crate) awaits: Awaits,
+    /// Presses that the client has read together with the episode's own stimulus.
+    together: Vec<ReadPress>,
 }
 
 impl OpenEpisode {
@@ -170,6 +179,7 @@ impl OpenEpisode {
             events: u64::from(stimulus.is_some()),
             scheduled: false,
             starts_up: false,
+            goes_on_meanwhile: false,
             waited_idle: 0,
             unsure: None,
             outline: Outline::new(),
@@ -179,6 +189,53 @@ impl OpenEpisode {
             delivered: None,
             tags: Tags::default(),
             drawn: None,
+            awaits: Awaits::default(),
+            together: Vec::new(),
+        }
+    }
+
+    /// The episode of a stimulus that its client begins with at `time`.
+    pub(crate) fn begin(first: WaitingStimulus, time: u64) -> OpenEpisode {
+        let mut open = OpenEpisode::new(Some(first.stimulus), first.about, first.start, time);
+        open.events = first.events;
+        open.link = first.link;
+        open.delivered = Some(first.delivered);
+        open.tags = first.tags;
+        open
+    }
+
+    /// The stimulus of an episode that has come to nothing so far, to begin with it again.
+    pub(crate) fn into_waiting(self) -> Option<WaitingStimulus> {
+        Some(WaitingStimulus {
+            stimulus: self.stimulus?,
+            about: self.about,
+            start: self.start,
+            delivered: self.delivered.unwrap_or(self.begun),
+            events: self.events,
+            link: self.link,
+            tags: self.tags,
+        })
+    }
+
+    /// True while the episode may wait for the screen's clock: the user's action is not drawn.
+    pub(crate) fn takes_open(&self, request: &OpenRequest) -> bool {
+        match request.kind {
+            // Owners and window managers go on meanwhile.
+            OpenKind::PieceTaken | OpenKind::Ping => false,
+            OpenKind::ScreenClock => self.is_input() && !self.draws,
+            _ => !self.is_done(),
+        }
+    }
+
+    /// The client waited until `time` for an answer, and did other things in between.
+    pub(crate) fn awaited_until(&mut self, time: u64) {
+        self.pass(time, Owner::Awaited, 0, BusyState::default(), None, false);
+    }
+
+    /// The client has read this press together with the episode's stimulus.
+    pub(crate) fn read_together(&mut self, press: WaitingStimulus, time: u64) {
+        if self.together.len() < MAX_FED {
+            self.together.push(ReadPress { press, time });
         }
     }
 
@@ -227,7 +284,13 @@ impl OpenEpisode {
         let passed = time.saturating_sub(self.since);
         self.outline.pass(owner, asks, passed);
         let waits_for = asks.filter(|_| !draws);
-        self.steps.add(self.since, time, owner, waits_for);
+        match self.awaits.current().filter(|_| owner == Owner::Awaited) {
+            Some(request) => {
+                let name = Symbol::new(request.kind.definition().request);
+                self.steps.awaited(self.since, time, name, request.party);
+            }
+            None => self.steps.add(self.since, time, owner, waits_for),
+        }
         let buckets = &mut self.since_sent;
         buckets.parts.add(owner, passed);
         let threads = passed.saturating_mul(runnable);
@@ -343,6 +406,7 @@ impl OpenEpisode {
         next.steps = self.steps.split_off(start);
         next.scheduled = self.scheduled;
         next.trigger = Trigger::Output;
+        next.awaits = std::mem::take(&mut self.awaits);
         next
     }
 
@@ -431,6 +495,7 @@ impl OpenEpisode {
         (next.scheduled, next.draws) = (self.scheduled, true);
         next.drawn.clone_from(&self.drawn);
         (next.trigger, next.is_frame) = (Trigger::Output, true);
+        next.awaits = std::mem::take(&mut self.awaits);
         self.until_sent = first.buckets;
         self.last_sent = Some(first.end);
         (self.requests, self.bytes) = (first.requests, first.bytes);
@@ -459,16 +524,18 @@ impl OpenEpisode {
 
     /// Takes the stimulus `waiting` as the episode's own, if the user caused it and the episode has shown
     /// nothing yet.
-    pub(crate) fn is_of(&mut self, waiting: &WaitingStimulus) {
+    /// False if it belongs to another episode.
+    pub(crate) fn is_of(&mut self, waiting: &WaitingStimulus) -> bool {
         let shown = self.first_sent.is_some_and(|sent| sent < waiting.start);
         let modifier = self.stimulus.is_some_and(|of| of.modifier) && !waiting.stimulus.modifier;
         if self.is_input() && !(modifier && self.is_press()) || shown && !self.is_tick() {
-            return;
+            return false;
         }
         self.stimulus = Some(waiting.stimulus);
         (self.trigger, self.about) = (waiting.stimulus.trigger, waiting.about.clone());
         self.link = waiting.link;
         self.delivered = Some(waiting.delivered);
+        true
     }
 
     /// An event that answers the client's own request of this number begins a child.
@@ -479,7 +546,10 @@ impl OpenEpisode {
     /// The client may be quiet since `time`, if it has not been since before: a wakeup in between that
     /// sent nothing did nothing for anybody.
     pub(crate) fn maybe_quiet(&mut self, time: u64) {
-        self.at_quiet.get_or_insert((time, self.since_sent));
+        // A client with an open request is not quiet.
+        if !self.awaits.is_open() {
+            self.at_quiet.get_or_insert((time, self.since_sent));
+        }
     }
 
     /// The client was not quiet from `time` on after all.
@@ -533,9 +603,21 @@ impl OpenEpisode {
     }
 
     /// The episode, as far as the client goes, and when it ended.
-    pub(crate) fn finish(mut self, id: EpisodeId) -> (Episode, u64) {
-        // Without a request there is no response but the client's falling quiet.
+    pub(crate) fn finish(mut self, id: EpisodeId) -> FinishedEpisode {
+        // Without an answer the action is not complete, and with it when the client has handled it; else, without a
+        // request, there is no response but the client's falling quiet.
+        let blocks = self.awaits.blocks() && !self.goes_on_meanwhile;
+        let answered = self.awaits.answered_at();
         let end = match (self.last_sent, self.at_quiet) {
+            (Some(sent), None) if blocks || answered > Some(sent) => {
+                let since = self.since_sent;
+                self.until_sent.merge(&since);
+                self.since
+            }
+            (Some(sent), Some((quiet, until))) if answered > Some(sent) => {
+                self.until_sent.merge(&until);
+                quiet
+            }
             (Some(sent), _) => sent,
             (None, Some((quiet, until))) => {
                 self.until_sent.merge(&until);
@@ -554,6 +636,7 @@ impl OpenEpisode {
         self.steps
             .add(end, end.saturating_add(on_the_way), Owner::Network, None);
         let latency = self.until_sent.parts.total();
+        self.awaits.end_all(self.since, AwaitedOutcome::Unanswered);
         let episode = Episode {
             id,
             settled: false,
@@ -585,8 +668,13 @@ impl OpenEpisode {
             asked: done.asked,
             drawn: self.drawn,
             presentation: on_the_way,
+            awaited: self.awaits.finish(),
             scheduled: self.scheduled,
         };
-        (episode, end)
+        FinishedEpisode {
+            episode,
+            end,
+            together: self.together,
+        }
     }
 }

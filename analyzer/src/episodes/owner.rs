@@ -17,15 +17,17 @@ pub enum Owner {
     Network,
     /// The client is done; other clients handle its effects.
     Others,
+    /// The client waits for the answer to a request to another client, or for the screen's clock.
+    Awaited,
 }
 
 /// Nanoseconds by owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Parts([u64; 14]);
+pub struct Parts([u64; 15]);
 
 impl Parts {
     /// The owners, in the order of [`Parts`].
-    pub const OWNERS: [Owner; 14] = [
+    pub const OWNERS: [Owner; 15] = [
         Owner::Waiting,
         Owner::Client,
         Owner::OffCpu(Cause::Processor),
@@ -40,6 +42,7 @@ impl Parts {
         Owner::Server(ServerCause::Processor),
         Owner::Network,
         Owner::Others,
+        Owner::Awaited,
     ];
 
     fn index(owner: Owner) -> usize {
@@ -97,6 +100,11 @@ impl Parts {
         self.sum(|owner| matches!(owner, Owner::OffCpu(_)))
     }
 
+    /// Nanoseconds of other clients: in effects of the episode, or awaited.
+    pub fn others(&self) -> u64 {
+        self.sum(|owner| matches!(owner, Owner::Others | Owner::Awaited))
+    }
+
     /// Nanoseconds of the server.
     pub fn server(&self) -> u64 {
         self.sum(|owner| matches!(owner, Owner::Server(_)))
@@ -110,7 +118,7 @@ impl Parts {
             ("off_cpu", self.off_cpu()),
             ("server", self.server()),
             ("network", self.of(Owner::Network)),
-            ("other_clients", self.of(Owner::Others)),
+            ("other_clients", self.others()),
         ];
         let mut largest = parts[0];
         for part in parts {

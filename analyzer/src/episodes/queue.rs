@@ -46,6 +46,11 @@ impl WaitingStimulus {
         together && idle && !last.is_awaited() && self.is_awaited()
     }
 
+    /// True for a press that may have a response of its own.
+    pub(crate) fn is_press(&self) -> bool {
+        self.stimulus.shape == Shape::Press && !self.stimulus.modifier && !self.stimulus.repeated
+    }
+
     fn is_modifier(&self) -> bool {
         self.stimulus.modifier && self.stimulus.shape == Shape::Press
     }
@@ -63,8 +68,8 @@ pub(crate) struct ReadStimuli {
     /// The requests that led to them.
     pub(crate) links: Vec<CausalEdge>,
     pub(crate) tags: Tags,
-    /// The first that the user did.
-    pub(crate) input: Option<WaitingStimulus>,
+    /// What the user did: the first one, and presses.
+    pub(crate) inputs: Vec<WaitingStimulus>,
 }
 
 /// The stimuli of one client that wait, the first to come first.
@@ -103,6 +108,11 @@ impl Queue {
         }
     }
 
+    /// Puts a stimulus back that the client has not responded to.
+    pub(crate) fn put_back(&mut self, stimulus: WaitingStimulus) {
+        self.0.push_front(stimulus);
+    }
+
     /// Forgets all but the one that came last.
     pub(crate) fn keep_last(&mut self) {
         let before = self.0.len().saturating_sub(1);
@@ -121,11 +131,12 @@ impl Queue {
             read.events += first.events;
             read.links.extend(first.link);
             read.tags.add(&first.tags);
-            let before = read.input.as_ref();
-            if first.stimulus.trigger == Trigger::Input
-                && before.is_none_or(WaitingStimulus::is_modifier)
-            {
-                read.input = Some(first);
+            if first.stimulus.trigger != Trigger::Input {
+                continue;
+            }
+            read.inputs.pop_if(|before| before.is_modifier());
+            if read.inputs.is_empty() || first.is_press() {
+                read.inputs.push(first);
             }
         }
         read

@@ -1,8 +1,10 @@
 //! The report on episodes as data (docs/REFERENCE.md).
 
+mod awaited;
 mod blame;
 mod episode;
 mod landmark;
+mod loops;
 mod mark;
 mod modal;
 mod outliers;
@@ -18,9 +20,11 @@ use serde::Serialize;
 use super::findings::Findings;
 use crate::recording::trace_summary::TraceSummary;
 
+pub use awaited::AwaitedReport;
 pub use blame::{BlameReport, Blamed, PathReport};
 pub use episode::{ChildReport, EpisodeReport, HeldUpReport};
 pub use landmark::{ExclusiveReport, LandmarkReport, PhasesReport};
+pub use loops::{BacklogReport, LoopReport};
 pub use mark::{MarkReport, MarkedEpisode, MarkedStall};
 pub use modal::ModalReport;
 pub use outliers::OutliersReport;
@@ -55,6 +59,12 @@ pub struct EpisodesReport {
     pub patterns: Vec<PatternReport>,
     /// Actions that took far longer than the same actions usually do, the most time first.
     pub outliers: Vec<OutliersReport>,
+    /// Clients that cause each other's messages again and again, the most steps first; their steps are no episodes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub loops: Vec<LoopReport>,
+    /// Pointer motion that clients handled more slowly than it came, the oldest motion first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub backlogs: Vec<BacklogReport>,
     /// Contiguous short episodes.
     pub bursts: Vec<BurstReport>,
     /// Think and wait time.
@@ -98,6 +108,8 @@ impl EpisodesReport {
             landmarks: landmark::landmarks(&findings.landmarks),
             patterns: PatternReport::all(findings, first),
             outliers: OutliersReport::all(findings),
+            loops: LoopReport::all(findings, first),
+            backlogs: BacklogReport::all(findings, first),
             bursts: findings
                 .bursts
                 .list()

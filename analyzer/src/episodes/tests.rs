@@ -4,6 +4,7 @@ mod across;
 mod audience;
 mod devices;
 mod kernel;
+mod open_requests;
 mod processors;
 mod quiet;
 mod server_time;

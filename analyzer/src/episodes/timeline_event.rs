@@ -7,6 +7,7 @@ use super::across::causal_keys::{CausalKey, CausalRequest};
 use super::kinds::Kinds;
 use super::stimulus::Stimulus;
 use super::user::tag::Tags;
+use crate::pipeline::open_requests::{OpenRequest, OpenRequestChange};
 use crate::text::label::Label;
 use crate::threads::thread_states::Step;
 
@@ -35,6 +36,8 @@ pub(crate) enum TimelineEvent {
     Step(Step),
     /// The server changed hands: who has grabbed it now.
     Grabbed(Option<ConnectionId>),
+    /// A request to another client changed, other than by a message of its own client.
+    OpenRequest(OpenRequestChange),
     /// Bytes came for a client.
     Delivered(ConnectionId, Delivery),
     /// Bytes came from a client.
@@ -189,6 +192,8 @@ pub(crate) struct Arrival {
     pub(crate) tags: Tags,
     /// The time of the event by the server's clock, in milliseconds, where the stimulus does not tell.
     pub(crate) millis: Option<u32>,
+    /// The event is the answer to an open request of the client.
+    pub(crate) answers: bool,
 }
 
 /// A picture that a client has shown with Present: its window and its number.
@@ -212,6 +217,8 @@ pub(crate) struct Delivery {
     /// Pictures that are on the screen now, and when the server said so last.
     pub(crate) landed: Vec<Shown>,
     pub(crate) landed_at: u64,
+    /// The open requests of the client that are answered.
+    pub(crate) answered_requests: Vec<OpenRequest>,
 }
 
 /// The requests that came from a client in one piece.
@@ -242,4 +249,6 @@ pub(crate) struct SentRequests {
     pub(crate) shown: Option<Shown>,
     /// The client asks for an event once such pictures are on the screen.
     pub(crate) is_told: bool,
+    /// Requests that other clients have to answer.
+    pub(crate) opened: Vec<OpenRequest>,
 }

@@ -6,6 +6,7 @@ use x11prof_trace::{Control, Timestamp};
 use crate::pipeline::device_grabs::DeviceGrabs;
 use crate::pipeline::handled_requests::HandledRequests;
 use crate::pipeline::observation::{Observation, ServerRun};
+use crate::pipeline::open_requests::OpenRequests;
 use crate::pipeline::server_grab::ServerGrab;
 use crate::pipeline::start_up::StartUps;
 use crate::round_trips::RoundTripTracker;
@@ -20,6 +21,7 @@ pub(crate) struct DerivedState {
     device_grabs: DeviceGrabs,
     handled: HandledRequests,
     runs: Option<Runs>,
+    open_requests: OpenRequests,
 }
 
 impl DerivedState {
@@ -36,6 +38,7 @@ impl DerivedState {
             device_grabs,
             handled,
             runs,
+            open_requests,
         } = self;
         handled.observe(observation);
         let had = server_grab.by();
@@ -48,6 +51,7 @@ impl DerivedState {
             Observation::Message(seen) => {
                 start_ups.message(seen, round_trips.processes());
                 device_grabs.message(seen);
+                open_requests.message(seen);
                 session = Some(seen.session);
                 if let Message::Request(request) = seen.message {
                     server_grab.request(seen.connection, request.major);
@@ -67,6 +71,7 @@ impl DerivedState {
                 if let Control::Closed { connection, .. } = control {
                     server_grab.release(*connection);
                     device_grabs.closed(*connection, *time);
+                    open_requests.closed(*time, *connection);
                     now = Some(*time);
                 }
             }
@@ -98,7 +103,11 @@ impl DerivedState {
         }
         self.handled(on);
         while let Some(grab) = self.device_grabs.take_change() {
+            self.open_requests.device_grab(&grab);
             on(&Observation::DeviceGrab { grab, session });
+        }
+        while let Some(change) = self.open_requests.take_change() {
+            on(&Observation::OpenRequest(change));
         }
         self.started(on);
     }

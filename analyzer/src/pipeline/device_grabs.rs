@@ -51,6 +51,8 @@ pub struct DeviceGrab {
     pub device: Device,
     /// The client that has or had the grab.
     pub by: ConnectionId,
+    /// The client that has the device instead, of a grab that was refused; `None` where that is not known.
+    pub holder: Option<ConnectionId>,
     /// The window of the grab.
     pub window: u32,
     /// The time of the request for the grab.
@@ -127,6 +129,7 @@ impl DeviceGrabs {
             let grab = DeviceGrab {
                 device,
                 by: seen.connection,
+                holder: None,
                 window: Body::of(request).u32(0).unwrap_or(0),
                 asked: seen.time,
                 time: seen.time,
@@ -149,9 +152,20 @@ impl DeviceGrabs {
         };
         match reply.bytes.get(at) {
             Some(0) => self.begin(grab),
-            Some(_) => self.changes.push_back(grab),
+            Some(_) => {
+                grab.holder = self.holder(grab.device);
+                self.changes.push_back(grab);
+            }
             None => {}
         }
+    }
+
+    /// The client that has a device: one that has grabbed it, or the only client with a grab, as the core protocol and
+    /// XInput name devices differently.
+    fn holder(&self, device: Device) -> Option<ConnectionId> {
+        let mut all = self.open.values().map(|grab| grab.by);
+        let only = all.next().filter(|one| all.all(|other| other == *one));
+        self.open.get(&device).map(|grab| grab.by).or(only)
     }
 
     fn begin(&mut self, grab: DeviceGrab) {

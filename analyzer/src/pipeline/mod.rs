@@ -8,6 +8,7 @@ pub(crate) mod elapsed;
 mod handled_requests;
 pub(crate) mod live_pass;
 mod observation;
+pub(crate) mod open_requests;
 mod reorder;
 mod report_times;
 mod request_stacks;

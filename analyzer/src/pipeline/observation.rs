@@ -5,6 +5,7 @@ use x11prof_session::Session;
 use x11prof_trace::{Block, ConnectionId, Control, HandlerTime, Timestamp};
 
 use crate::pipeline::device_grabs::DeviceGrab;
+use crate::pipeline::open_requests::OpenRequestChange;
 use crate::pipeline::seen::Seen;
 use crate::pipeline::start_up::StartUpReport;
 use crate::threads::thread_states::Step;
@@ -70,6 +71,8 @@ pub enum Observation<'a> {
         /// The state of the display after the message; `None` at the end of a connection.
         session: Option<&'a Session>,
     },
+    /// A request that another client has to answer was sent, has reached that client, or is answered.
+    OpenRequest(OpenRequestChange),
     /// The start-up of a client is over.
     Started(&'a StartUpReport),
     /// Bytes of a connection that cannot be followed: their beginning is not in the trace, or

@@ -287,6 +287,6 @@ fn parts(of: &[u64; PARTS]) -> PartsReport {
         off_cpu_ms: sum(&of[2..8]),
         server_ms: sum(&of[8..12]),
         network_ms: ms(of[12]),
-        other_clients_ms: ms(of[13]),
+        other_clients_ms: sum(&of[13..15]),
     }
 }

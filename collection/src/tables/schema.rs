@@ -52,6 +52,7 @@ pub const EPISODES: Schema = Schema {
         optional(integer("server_processor_ns")),
         integer("network_ns"),
         integer("other_clients_ns"),
+        optional(integer("awaited_ns")),
         integer("round_trips"),
         integer("requests"),
         integer("bytes"),

@@ -2,6 +2,7 @@
 //! and the right one is blamed.
 
 mod chains;
+mod open_requests;
 mod programs;
 mod protocols;
 mod session;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use x11prof_analyzer::{ClientNow, NowReport, StallLine};
+use x11prof_analyzer::{AskedNow, ClientNow, NowReport, StallLine};
 
 use super::name;
 use crate::plain::plain;
@@ -12,12 +12,15 @@ use crate::units::{bytes, counted, duration, number, share};
 const SENTENCES: usize = 5;
 /// The least share of the server's time with which a client is named, in milliseconds a second.
 const MUCH: f64 = 100.0;
+/// A grab of the server is named from three frames on, at 60 frames a second.
+const LONG_GRAB_MS: f64 = 50.0;
 
 /// The answer: clients that held the server, that cost much, whose resources grow, that poll; without any,
 /// the load of the server.
 pub fn answer(report: &NowReport) -> Vec<String> {
     let mut lines = stalls(report);
     let clients = || report.clients.iter();
+    lines.extend(clients().flat_map(|one| one.asked.iter().map(|asked| waits(one, asked, report))));
     let much = clients().filter(|one| one.server_ms_per_s >= MUCH);
     lines.extend(much.map(|one| cost(one, report)));
     lines.extend(clients().filter_map(|one| growth(one, report)));
@@ -36,6 +39,20 @@ pub fn answer(report: &NowReport) -> Vec<String> {
     }
     lines.truncate(SENTENCES);
     lines
+}
+
+/// `paster has waited 3.20 s for xclip to send the selection CLIPBOARD`.
+fn waits(client: &ClientNow, asked: &AskedNow, report: &NowReport) -> String {
+    let party = asked.client.as_deref().unwrap_or("another client");
+    let subject = asked.subject.as_ref();
+    let subject = subject.map_or_else(String::new, |subject| format!(" {}", plain(subject)));
+    format!(
+        "{} has waited {} for {} to {}{subject}",
+        name(client, report),
+        duration(asked.ms),
+        plain(party),
+        asked.clause,
+    )
 }
 
 fn cost(client: &ClientNow, report: &NowReport) -> String {
@@ -84,8 +101,10 @@ fn stalls(report: &NowReport) -> Vec<String> {
             waiters.dedup();
             let waited: f64 = waits().map(|one| one.waited_ms).sum();
             let held: f64 = stalls.iter().map(|one| one.held_ms).sum();
-            // Where nothing tells who waits, the grab itself does.
-            let long = how == "grabbed" && held >= MUCH * report.seconds;
+            let longest = stalls.iter().map(|one| one.held_ms).fold(0.0, f64::max);
+            // A grab stops all other clients, also those whose waits are not known.
+            let long =
+                how == "grabbed" && (held >= MUCH * report.seconds || longest >= LONG_GRAB_MS);
             let waited_for = match waiters.len() {
                 0 => String::new(),
                 n => {

@@ -56,7 +56,8 @@ fn characterisation(report: &EpisodesReport, page: &Page) -> String {
     text.push_str(&table.on(page));
     text.push_str("\nWhat the client did, % of the time that is neither waiting nor drawing:\n");
     let mut table = Table::new([
-        "Trigger", "Running", "Ready", "Reply", "Grab", "Sleep", "Lock", "File", "Poll", "Other",
+        "Trigger", "Running", "Ready", "Reply", "Grab", "Sleep", "Lock", "File", "Poll", "Answer",
+        "Other",
     ]);
     for of in &report.triggers {
         let mut cells = vec![of.trigger.to_owned()];
@@ -145,6 +146,7 @@ fn causes(of: &CausesReport) -> Vec<String> {
         of.lock_ms,
         of.file_ms,
         of.poll_ms,
+        of.awaited_ms,
         of.elsewhere_ms,
     ])
 }

@@ -26,6 +26,8 @@ pub struct Show {
 
 /// Rows shown.
 const ROWS: usize = 15;
+/// Lines of the verdict at most.
+const SENTENCES: usize = 5;
 
 /// The report for people. A page of all has all rows and all tables, and the messages of the worst.
 pub fn text(report: &EpisodesReport, show: &Show, page: &Page) -> String {
@@ -96,7 +98,9 @@ fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
     let summary = &report.summary;
     let (input, rest): (Vec<_>, Vec<_>) =
         report.triggers.iter().partition(|of| of.trigger == "input");
-    let mut lines = Vec::new();
+    let loops = report.loops.iter().map(|one| &one.sentence).take(1);
+    let backlogs = report.backlogs.iter().map(|one| &one.sentence).take(1);
+    let mut lines: Vec<String> = loops.chain(backlogs).cloned().collect();
     match input.first().filter(|of| of.count > 0) {
         Some(of) => {
             let some = |ms: Option<f64>| latency(ms.unwrap_or_default());
@@ -149,6 +153,7 @@ fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
             latency(longest)
         ));
     }
+    lines.truncate(SENTENCES);
     lines
 }
 
@@ -173,6 +178,16 @@ fn outliers(of: &OutliersReport) -> String {
 fn worst_of_input(report: &EpisodesReport, page: &Page) -> Option<String> {
     let input = report.episodes.iter().filter(|of| of.trigger == "input");
     let worst: &EpisodeReport = input.max_by(|a, b| a.latency_ms.total_cmp(&b.latency_ms))?;
+    if let Some(wait) = worst.awaited.first()
+        && wait.ms > worst.latency_ms / 2.0
+        && worst.perceptible
+    {
+        let at = worst.start_ms / 1000.0;
+        return Some(format!(
+            "Worst: {} at {at:.3} s: {}",
+            worst.landmark, wait.sentence
+        ));
+    }
     let blamed = worst.blame.as_ref();
     let others = blamed.filter(|blame| matches!(blame.kind, "other_client" | "grab"));
     let mostly = match others {

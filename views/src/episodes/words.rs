@@ -89,7 +89,8 @@ pub(super) fn causes(
             parts.server_ms - replies - causes.server_processor_ms,
         ),
         ("network", parts.network_ms),
-        ("other clients", parts.other_clients_ms),
+        ("other clients", parts.other_clients_ms - causes.awaited_ms),
+        ("waiting for an answer", causes.awaited_ms),
     ]);
     let mut line = before.to_owned();
     for (number, share) in shares.iter().enumerate() {

@@ -33,6 +33,8 @@ pub(crate) enum BlameKind {
     Processor,
     /// The server could run, and no processor was free for it.
     ServerProcessor,
+    /// The client waited for an answer that comes from no known client.
+    Awaited,
 }
 
 impl BlameKind {
@@ -49,6 +51,7 @@ impl BlameKind {
             BlameKind::Elsewhere => "elsewhere",
             BlameKind::Processor => "processor",
             BlameKind::ServerProcessor => "server_processor",
+            BlameKind::Awaited => "awaited",
         }
     }
 }
@@ -125,6 +128,7 @@ impl Blame {
             (Owner::OffCpu(Cause::File), None) => own(BlameKind::Disk),
             (Owner::OffCpu(Cause::Sleeping | Cause::Poll), None) => own(BlameKind::Sleep),
             (Owner::OffCpu(Cause::Elsewhere), None) => own(BlameKind::Elsewhere),
+            (Owner::Awaited, None) => (BlameKind::Awaited, step.client, step.request),
             (Owner::Waiting, None) if whole.queued => own(BlameKind::Queue),
             (Owner::Waiting | Owner::Client | Owner::OffCpu(_) | Owner::Others, None) => {
                 own(BlameKind::Client)

@@ -50,6 +50,8 @@ pub(crate) struct CausalEdge {
     pub(crate) delivered: u64,
     /// The part of that time in which the server had no processor.
     pub(crate) unserved: u64,
+    /// The event is a step of a loop of two clients.
+    pub(crate) looped: bool,
 }
 
 impl CausalEdge {

@@ -165,6 +165,7 @@ impl Causes {
             sent: cause.sent,
             delivered: time,
             unserved: 0,
+            looped: false,
         })
     }
 

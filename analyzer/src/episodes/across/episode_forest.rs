@@ -176,7 +176,8 @@ impl Node {
 /// Nanoseconds in which an episode waited while others did what it had led to.
 fn waited(episode: &Episode, elsewhere: &IntervalUnion) -> u64 {
     let waits = episode.steps.list().iter();
-    let waits = waits.filter(|step| step.owner == Owner::OffCpu(Cause::Poll));
+    let waits =
+        waits.filter(|step| matches!(step.owner, Owner::OffCpu(Cause::Poll) | Owner::Awaited));
     let waited = waits.map(|step| {
         let of_others = elsewhere.longest().into_iter().map(|stretch| {
             let (from, to) = (stretch.start, stretch.start + stretch.length);

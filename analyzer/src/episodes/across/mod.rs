@@ -7,6 +7,8 @@ pub(crate) mod causal_keys;
 pub(crate) mod causes;
 pub(crate) mod coalesce;
 pub(crate) mod episode_forest;
+pub(crate) mod loops;
+pub(crate) mod open_waits;
 pub(crate) mod path;
 pub(crate) mod path_step;
 pub(crate) mod steps;

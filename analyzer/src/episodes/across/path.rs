@@ -18,6 +18,8 @@ const MAX_STEPS: usize = 4096;
 /// The walk back.
 struct Walk<'a> {
     all: &'a FxHashMap<EpisodeId, Episode>,
+    /// The beginning of the chain.
+    from: u64,
     /// The last link first.
     path: Vec<PathStep>,
 }
@@ -30,6 +32,7 @@ pub(crate) fn path(
 ) -> Vec<PathStep> {
     let mut walk = Walk {
         all,
+        from: all.get(&root).map_or(0, |root| root.start.as_nanos()),
         path: Vec::new(),
     };
     let Some(episode) = all.get(&last) else {
@@ -38,7 +41,10 @@ pub(crate) fn path(
     let (mut at, mut time) = (last, episode.end().as_nanos());
     for _ in 0..MAX_STEPS {
         match walk.back(at, time, at == root) {
-            Some(next) if next.1 < time || next.0 != at => (at, time) = next,
+            // Another client may have waited since before the beginning.
+            Some(next) if next.1 > walk.from && (next.1 < time || next.0 != at) => {
+                (at, time) = next;
+            }
             _ => break,
         }
     }
@@ -124,7 +130,10 @@ impl Walk<'_> {
         Some((link.from, link.sent.min(time)))
     }
 
-    fn add(&mut self, step: PathStep) {
+    fn add(&mut self, mut step: PathStep) {
+        let before = self.from.saturating_sub(step.start).min(step.nanos);
+        step.start += before;
+        step.nanos -= before;
         match self.path.last_mut() {
             _ if step.nanos == 0 => {}
             Some(later) if later.is_like(&step) => later.join(&step),
@@ -137,7 +146,9 @@ impl Walk<'_> {
 fn waits(owner: Owner) -> bool {
     matches!(
         owner,
-        Owner::OffCpu(Cause::Poll | Cause::Elsewhere | Cause::Processor) | Owner::Waiting
+        Owner::OffCpu(Cause::Poll | Cause::Elsewhere | Cause::Processor)
+            | Owner::Waiting
+            | Owner::Awaited
     )
 }
 

@@ -78,7 +78,24 @@ impl Steps {
         });
     }
 
-    fn push(&mut self, step: Step) {
+    /// The client waited from `start` to `end` for the answer to `request`, from `by`.
+    pub(crate) fn awaited(
+        &mut self,
+        start: u64,
+        end: u64,
+        request: Symbol,
+        by: Option<ConnectionId>,
+    ) {
+        self.push(Step {
+            start,
+            end,
+            owner: Owner::Awaited,
+            request: Some(request),
+            by,
+        });
+    }
+
+    pub(crate) fn push(&mut self, step: Step) {
         if step.length() == 0 {
             return;
         }

@@ -4,6 +4,7 @@ use x11prof_trace::Timestamp;
 
 use super::ClientState;
 use crate::episodes::across::causal_edge::{CausalEdge, TreePosition};
+use crate::episodes::awaited::AwaitedOutcome;
 use crate::episodes::cause::ServerCause;
 use crate::episodes::clock::ServerClock;
 use crate::episodes::episode::{Owner, Trigger, Unsure};
@@ -53,6 +54,11 @@ impl ClientState {
             open.round_trips += delivery.round_trips;
             open.received = open.received.saturating_add(delivery.received);
         }
+        for request in &delivery.answered_requests {
+            self.no_longer_waits(time, request, AwaitedOutcome::Answered);
+            self.answered_at = time;
+        }
+        self.fed_at = time;
         if self.thread == Thread::Unknown {
             self.silence(time);
         }
@@ -83,7 +89,7 @@ impl ClientState {
                 && self.outstanding.is_empty()
                 && self.open.as_ref().is_some_and(|open| open.requests > 0);
             if idle || answered {
-                self.close();
+                self.close_or_park();
                 self.begin(time);
             }
         }
@@ -98,6 +104,15 @@ impl ClientState {
     ) {
         let (stimulus, about) = (&event.stimulus, event.about.clone());
         let id = self.id();
+        if event.answers
+            && self.answer_came == Some(time)
+            && let Some(open) = &mut self.open
+        {
+            open.events += 1;
+            open.tags.add(&event.tags);
+            link.into_iter().for_each(|link| open.fed(link));
+            return;
+        }
         let lingers = self
             .open
             .as_ref()
@@ -107,6 +122,13 @@ impl ClientState {
             || self.waiting.knows(stimulus, &about, &event.tags)
         {
             return;
+        }
+        let delivered = Timestamp::from_nanos(time);
+        let start = stimulus
+            .server_time
+            .map_or(delivered, |millis| clock.happened(millis, delivered));
+        if stimulus.shape == Shape::Motion {
+            self.motions.came(start.as_nanos());
         }
         if let Some(open) = &mut self.open {
             let own = stimulus.trigger != Trigger::Input
@@ -141,10 +163,6 @@ impl ClientState {
         if self.waiting.takes(stimulus, link, &event.tags) {
             return;
         }
-        let delivered = Timestamp::from_nanos(time);
-        let start = stimulus
-            .server_time
-            .map_or(delivered, |millis| clock.happened(millis, delivered));
         self.waiting.add(WaitingStimulus {
             stimulus: *stimulus,
             about,
@@ -163,8 +181,9 @@ impl ClientState {
                 time.saturating_sub(sent.max(self.answered_at)) > self.spans.silence
             })
         });
-        if over && self.outstanding.is_empty() {
+        if over && self.outstanding.is_empty() && !self.awaits() {
             self.close();
+            self.motion_is_handled();
             self.busy_from = None;
             if !self.waiting.is_empty() {
                 self.begin(time);
@@ -215,7 +234,17 @@ impl ClientState {
         }
         if open.stimulus.is_none() && sent.draws {
             self.last_frame = Some(time);
+            if !open.starts_up() {
+                self.ticked_at = Some(time);
+            }
         }
+        if sent.draws {
+            self.draws_waiting(time);
+            self.motions.drew(time);
+        }
+        let Some(open) = &mut self.open else {
+            return TreePosition::of(self.id(), None);
+        };
         let asks = !sent.questions.is_empty();
         if let Thread::Blocked {
             since, wait, taken, ..
@@ -267,6 +296,7 @@ impl ClientState {
         open.bytes = open.bytes.saturating_add(sent.bytes);
         open.draws |= sent.draws;
         let position = open.position(id);
+        sent.opened.iter().for_each(|one| self.asks_for(one));
         if self.busy_from.is_none() {
             self.busy_from = sent.first;
         }
@@ -302,7 +332,7 @@ impl ClientState {
         }
         if !self.waiting.is_empty() {
             // What it wrote ends what it did before it reads the next event.
-            self.close();
+            self.close_or_park();
             self.begin(time);
         }
         position

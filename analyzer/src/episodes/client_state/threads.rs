@@ -156,7 +156,7 @@ impl ClientState {
     /// A thread has waited for work, and was taken to be in the middle of some: what came begins now.
     fn was_quiet(&mut self, time: u64) {
         if std::mem::take(&mut self.mid_way) && !self.waiting.is_empty() {
-            self.close();
+            self.close_or_park();
             self.busy_from = None;
             self.begin(time);
         }
@@ -169,8 +169,10 @@ impl ClientState {
             open.events += read.events;
             open.tags.add(&read.tags);
             read.links.into_iter().for_each(|link| open.fed(link));
-            if let Some(input) = &read.input {
-                open.is_of(input);
+            for input in read.inputs {
+                if !open.is_of(&input) && input.is_press() {
+                    open.read_together(input, time);
+                }
             }
         }
     }
@@ -188,8 +190,14 @@ impl ClientState {
         if let Some(open) = &mut self.open {
             open.resumes(time);
         }
+        self.woke_unfed = !fed;
         if !self.outstanding.is_empty() {
             return;
+        }
+        self.still_waits(time);
+        if self.awaits() {
+            self.mid_way = false;
+            return self.wakes_waiting(time, since, fed);
         }
         self.mid_way = wait.is_some_and(|wait| wait != Wait::Poll);
         if self.mid_way {
@@ -209,10 +217,17 @@ impl ClientState {
                 open.pauses_briefly(since, BRIEF);
                 open.resumes(time);
             } else {
-                open.rested(time.saturating_sub(since), fed);
+                open.rested(
+                    time.saturating_sub(since.max(self.answer_came.unwrap_or(0))),
+                    fed,
+                );
             }
         }
-        if !handed {
+        if !(brief || relieved || handed) {
+            self.motion_is_handled();
+        }
+        // What came while the client waited for an answer is not read in the same turn.
+        if !handed && self.answer_came.is_none_or(|came| came < since) {
             let known = wait == Some(Wait::Poll);
             self.has_read(since, if known { 0 } else { HANDED_ON_WITHIN });
         }

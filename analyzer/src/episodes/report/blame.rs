@@ -15,7 +15,8 @@ use crate::text::units::{duration_ms, nanos_ms};
 #[derive(Debug, Clone, Serialize)]
 pub struct BlameReport {
     /// `client` (whose episode it is), `queue` (the client handled earlier input), `other_client`, `server`,
-    /// `network`, `grab`, `disk`, `sleep`, `elsewhere`, `processor`, `server_processor`.
+    /// `network`, `grab`, `disk`, `sleep`, `elsewhere`, `processor`, `server_processor`, `awaited` (the answer to a
+    /// request comes from no known client).
     pub kind: &'static str,
     /// The program that worked or waited; for `grab`, the program that grabbed.
     pub client: String,
@@ -135,6 +136,11 @@ fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
         true => format!(" ({} ms of that waiting for a processor)", ms(blame.ready)),
         false => String::new(),
     };
+    if matches!(blame.kind, BlameKind::OtherClient | BlameKind::Awaited)
+        && let Some(waited) = super::awaited::longest(episode, blame.client, findings)
+    {
+        return waited;
+    }
     match (blame.kind, blame.request) {
         (BlameKind::Client, _) => {
             format!("{own} itself took {part}{ready}: look at what its code does then.")
@@ -172,6 +178,10 @@ fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
         (BlameKind::Processor, _) => format!(
             "{who} could have gone on for {part}, but no processor was free: look at what else runs."
         ),
+        (BlameKind::Awaited, request) => {
+            let request = request.map_or_else(String::new, |name| format!(" to {name}"));
+            format!("{own} waited {part} for an answer{request}.")
+        }
         (BlameKind::ServerProcessor, _) => format!(
             "The display server could have gone on for {part}, but no processor was free: look at what else runs."
         ),

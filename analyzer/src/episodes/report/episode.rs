@@ -3,6 +3,7 @@
 use serde::Serialize;
 use x11prof_trace::Timestamp;
 
+use super::awaited::AwaitedReport;
 use super::blame::BlameReport;
 use super::landmark::{PhasesReport, phase_report};
 use super::modal::ModalReport;
@@ -66,6 +67,9 @@ pub struct EpisodeReport {
     pub basis: &'static str,
     /// Why it may have ended elsewhere; null where nothing speaks for it.
     pub unsure: Option<&'static str>,
+    /// The requests that other clients had to answer, the longest waits first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub awaited: Vec<AwaitedReport>,
     /// The stall of the server that held it up longest; null where none did, or that was not looked at.
     pub held_up: Option<HeldUpReport>,
     /// Effects: events caused by the client's own requests, and episodes of other clients.
@@ -151,6 +155,7 @@ pub(super) fn episode(of: &Episode, findings: &Findings, first: Timestamp) -> Ep
         events: of.events,
         basis: if of.scheduled { "switches" } else { "silence" },
         unsure: of.unsure.map(Unsure::why),
+        awaited: AwaitedReport::all(of, findings, first),
         held_up: None,
         children: children(&of.children, findings, first),
         modal: ModalReport::of(of, findings, first),

@@ -21,7 +21,7 @@ pub struct PartsReport {
     pub server_ms: f64,
     /// The time on the way between client and server.
     pub network_ms: f64,
-    /// The time in which other clients handle the effects; the client itself is done.
+    /// The time in which other clients handle the effects, or the client waits for them (`awaited_ms`).
     pub other_clients_ms: f64,
 }
 
@@ -48,6 +48,8 @@ pub struct CausesReport {
     pub poll_ms: f64,
     /// Blocked elsewhere.
     pub elsewhere_ms: f64,
+    /// Waiting for another client, or for the screen's clock, by a request that is open.
+    pub awaited_ms: f64,
 }
 
 /// The episodes of one trigger.
@@ -84,7 +86,7 @@ pub(super) fn parts(parts: &Parts) -> PartsReport {
         off_cpu_ms: nanos_ms(parts.off_cpu()),
         server_ms: nanos_ms(parts.server()),
         network_ms: nanos_ms(parts.of(Owner::Network)),
-        other_clients_ms: nanos_ms(parts.of(Owner::Others)),
+        other_clients_ms: nanos_ms(parts.others()),
     }
 }
 
@@ -101,6 +103,7 @@ pub(super) fn causes(parts: &Parts) -> CausesReport {
         file_ms: of(Owner::OffCpu(Cause::File)),
         poll_ms: of(Owner::OffCpu(Cause::Poll)),
         elsewhere_ms: of(Owner::OffCpu(Cause::Elsewhere)),
+        awaited_ms: of(Owner::Awaited),
     }
 }
 

@@ -63,6 +63,7 @@ fn gets(client: ConnectionId, number: u64, window: u32) -> TimelineEvent {
         modifier: false,
     };
     let event = Arrival {
+        answers: false,
         stimulus,
         about: About::alone("MapRequest"),
         causal_keys: vec![causal_key(window)],

@@ -4,6 +4,7 @@
 //! difference between the oldest and the newest. So a running recording, a finished one, and a part of it
 //! are counted alike.
 
+mod asked;
 mod questions;
 pub(crate) mod report;
 mod rows;
@@ -24,6 +25,7 @@ use crate::profile::{BasisOption, Blocking, Profile};
 use crate::recording::trace_summary::TraceSummary;
 use crate::resources::Resources;
 use crate::stalls::Stalls;
+use asked::Asked;
 use questions::Questions;
 use snapshot::Snapshot;
 
@@ -51,6 +53,7 @@ pub struct ClientsNow {
     pub(crate) resources: Resources,
     pub(crate) stalls: Stalls,
     questions: Questions,
+    asked: Asked,
     connected: BTreeSet<ConnectionId>,
     snapshots: VecDeque<Snapshot>,
     /// True once the window has begun to move.
@@ -73,6 +76,7 @@ impl ClientsNow {
             resources: Resources::default(),
             stalls: Stalls::new(parameters, substitutions, options.frame_ms),
             questions: Questions::default(),
+            asked: Asked::default(),
             connected: BTreeSet::new(),
             snapshots: VecDeque::new(),
             begun: false,
@@ -114,6 +118,7 @@ impl ClientsNow {
         let price = self.profile.last_price();
         self.stalls.observe_priced(observation, price);
         self.questions.observe(observation);
+        self.asked.observe(observation);
     }
 
     /// Counts all messages so far: there are no more.

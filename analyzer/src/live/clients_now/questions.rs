@@ -1,9 +1,10 @@
 //! Waits of each client for answers: number, time, and the questions that it repeats.
 
 use rustc_hash::FxHashMap;
-use x11prof_protocol::Symbol;
+use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::{ConnectionId, Control};
 
+use crate::episodes::shows;
 use crate::pipeline::Observation;
 use crate::round_trips::{Answer, AnswerKind};
 
@@ -31,22 +32,41 @@ pub(super) struct Questions {
     client_waits: FxHashMap<ConnectionId, ClientWaits>,
     /// The time at which each question was asked last.
     last: FxHashMap<ConnectionId, FxHashMap<u64, u64>>,
+    /// The time at which each client got an event or drew last: a question after that is no repetition.
+    acted: FxHashMap<ConnectionId, u64>,
 }
 
 impl Questions {
     pub(super) fn observe(&mut self, observation: &Observation<'_>) {
-        if let Observation::Message(seen) = observation
-            && let Some(answer) = seen.answer
-        {
-            self.answered(answer);
-        }
-        if let Observation::Control(_, Control::Closed { connection, .. }) = observation {
-            self.last.remove(connection);
+        match observation {
+            Observation::Message(seen) => {
+                let acts = match seen.message {
+                    Message::Event(_) => true,
+                    Message::Request(request) => shows(seen, request),
+                    _ => false,
+                };
+                if acts && (self.acted.len() < CLIENTS || self.acted.contains_key(&seen.connection))
+                {
+                    self.acted.insert(seen.connection, seen.time.as_nanos());
+                }
+                if let Some(answer) = seen.answer {
+                    self.answered(answer);
+                }
+            }
+            Observation::Control(_, Control::Closed { connection, .. }) => {
+                self.last.remove(connection);
+                self.acted.remove(connection);
+            }
+            _ => {}
         }
     }
 
     fn answered(&mut self, answer: &Answer<'_>) {
-        let Questions { client_waits, last } = self;
+        let Questions {
+            client_waits,
+            last,
+            acted,
+        } = self;
         if !answer.how.is_round_trip()
             || client_waits.len() >= CLIENTS && !client_waits.contains_key(&answer.client)
         {
@@ -65,7 +85,12 @@ impl Questions {
             last.clear();
         }
         let before = last.insert(answer.question.same, time);
-        if before.is_some_and(|before| time.saturating_sub(before) <= AGAIN_WITHIN) {
+        let acted = acted.get(&answer.client).copied().unwrap_or(0);
+        let again = |before: u64| {
+            let reacts = (before..=time).contains(&acted);
+            time.saturating_sub(before) <= AGAIN_WITHIN && !reacts
+        };
+        if before.is_some_and(again) {
             *of.again.entry(name).or_default() += 1;
         }
     }

@@ -82,6 +82,26 @@ pub struct ClientNow {
     pub grabs: Vec<GrabNow>,
     /// The holders of the server that the client waited for, the longest waits first.
     pub waits_for: Vec<WaitNow>,
+    /// The requests that other clients have not answered for 100 ms or more, the first one first.
+    pub asked: Vec<AskedNow>,
+}
+
+/// A request that another client has to answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AskedNow {
+    /// The kind, as docs/CONCEPTS.md lists them.
+    pub kind: &'static str,
+    /// The request or the message.
+    pub request: &'static str,
+    /// What the other client has to do, in words.
+    #[serde(skip)]
+    pub clause: &'static str,
+    /// The selection; null for other kinds.
+    pub subject: Option<String>,
+    /// The program that has to answer; null if it is not known.
+    pub client: Option<String>,
+    /// The time since the request.
+    pub ms: f64,
 }
 
 /// The rate of a request.

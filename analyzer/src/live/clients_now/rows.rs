@@ -234,6 +234,9 @@ impl ClientsNow {
             held: self.held(id, now, seconds),
             grabs: self.grabs(id, first.time, now.time),
             waits_for: self.waits_for(id, stalls),
+            asked: self
+                .asked
+                .of(id, Timestamp::from_nanos(now.time), |one| self.name(one)),
         }
     }
 

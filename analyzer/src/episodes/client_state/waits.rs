@@ -1,0 +1,186 @@
+//! A client that has asked another one for something is not quiet until the answer has come, or until it gives up.
+//!
+//! A program that blocks meanwhile handles nothing else. A program with an event loop does: its episode is parked until the
+//! answer comes. Which of the two a program is shows when it falls asleep without a response to what it has read.
+
+use super::ClientState;
+use crate::episodes::awaited::AwaitedOutcome;
+use crate::episodes::open_episode::OpenEpisode;
+use crate::episodes::thread::Thread;
+use crate::pipeline::open_requests::{OpenRequest, OpenRequestChange, OpenStep};
+
+/// Episodes parked at most.
+const MAX_PARKED: usize = 16;
+/// A program that has drawn by itself within this time before it asked does so periodically: a cursor blinks. In
+/// nanoseconds.
+const PERIOD: u64 = 2_000_000_000;
+
+impl ClientState {
+    /// True while the open episode waits for an answer.
+    pub(super) fn awaits(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| open.awaits.is_open())
+    }
+
+    /// The episode with this number asks for something.
+    pub(super) fn asks_for(&mut self, request: &OpenRequest) {
+        if let Some(open) = &mut self.open
+            && open.takes_open(request)
+        {
+            open.awaits.opens(*request);
+        }
+    }
+
+    /// An open request of the client changed, other than by a message of the client.
+    pub(crate) fn open_request(&mut self, time: u64, change: &OpenRequestChange) {
+        let request = &change.request;
+        match change.step {
+            OpenStep::Opened => {
+                self.asks_for(request);
+                if let Some(open) = self.open.as_mut().filter(|open| open.awaits.is_open()) {
+                    open.not_quiet_since(0);
+                }
+            }
+            OpenStep::Reached => {
+                let parked = self.parked.iter_mut().map(|(_, open)| open);
+                for open in self.open.iter_mut().chain(parked) {
+                    open.awaits.reached(request.number, request.party);
+                }
+            }
+            OpenStep::Answered => self.no_longer_waits(time, request, AwaitedOutcome::Answered),
+            OpenStep::Abandoned => self.no_longer_waits(time, request, AwaitedOutcome::GaveUp),
+        }
+        if let (Thread::Blocked { fed: false, .. }, false) = (self.thread, self.awaits())
+            && change.step != OpenStep::Reached
+            && self.outstanding.is_empty()
+            && let Some(open) = &mut self.open
+        {
+            open.maybe_quiet(time);
+        }
+    }
+
+    /// A wait for an answer is over: the episode that asked goes on.
+    pub(super) fn no_longer_waits(
+        &mut self,
+        time: u64,
+        request: &OpenRequest,
+        outcome: AwaitedOutcome,
+    ) {
+        let number = request.number;
+        if let Some(open) = &mut self.open
+            && open.awaits.ends(number, time, outcome)
+        {
+            self.answer_came = Some(time);
+        }
+        let mut parked = self.parked.iter_mut();
+        let Some(at) = parked.position(|(_, open)| open.awaits.ends(number, time, outcome)) else {
+            return;
+        };
+        if outcome == AwaitedOutcome::Answered && !self.parked[at].1.awaits.is_open() {
+            self.answer_came = Some(time);
+            self.unpark(time, at);
+        }
+    }
+
+    /// The client does something else while the open episode waits for an answer.
+    pub(super) fn park(&mut self) {
+        if let Some(open) = self.open.take() {
+            if self.parked.len() == MAX_PARKED {
+                self.end_parked(0);
+            }
+            self.parked.push((self.number, open));
+            self.number = self.take_number();
+        }
+    }
+
+    /// A parked episode goes on. A stimulus without a response so far waits behind it.
+    fn unpark(&mut self, time: u64, at: usize) {
+        match self.open.take() {
+            Some(open) if open.requests > 0 => {
+                self.open = Some(open);
+                self.close();
+            }
+            Some(open) => {
+                if let Some(stimulus) = open.into_waiting() {
+                    self.waiting.put_back(stimulus);
+                }
+            }
+            None => {}
+        }
+        let (number, mut open) = self.parked.remove(at);
+        open.awaited_until(time);
+        (self.number, self.open) = (number, Some(open));
+    }
+
+    /// The client wakes, or ends: if it has sent nothing for what it has read since it parked an episode, it still waits in
+    /// that one.
+    pub(super) fn still_waits(&mut self, time: u64) {
+        let idle = self.open.as_ref().is_none_or(|open| open.requests == 0);
+        if let Some(last) = self.parked.len().checked_sub(1).filter(|_| idle) {
+            self.unpark(time, last);
+        }
+    }
+
+    /// The client wakes with an open request: parks the episode if it begins something else.
+    pub(super) fn wakes_waiting(&mut self, time: u64, since: u64, fed: bool) {
+        let blocks = self.open.as_ref().is_some_and(|open| open.awaits.blocks());
+        if fed && !self.waiting.is_empty() {
+            self.park();
+            self.begin(time);
+            if let Some(open) = &mut self.open {
+                open.could_begin(since);
+            }
+        } else if !fed && (!blocks || self.ticks()) {
+            self.park();
+            self.open = Some(OpenEpisode::new(None, self.names.timer.clone(), time, time));
+        }
+    }
+
+    /// True where the client draws by itself periodically.
+    fn ticks(&self) -> bool {
+        let asked = self.open.as_ref().and_then(|open| open.awaits.current());
+        let asked = asked.map_or(0, |request| request.since.as_nanos());
+        let last = self.ticked_at;
+        last.is_some_and(|last| last.saturating_add(PERIOD) >= asked)
+    }
+
+    /// The client draws without the answer: it has given up, unless it draws because of other messages.
+    pub(super) fn draws_waiting(&mut self, time: u64) {
+        let unfed = match self.thread {
+            Thread::Unknown => {
+                let current = self.open.as_ref().and_then(|open| open.awaits.current());
+                current.is_some_and(|request| self.fed_at < request.since.as_nanos())
+            }
+            _ => self.woke_unfed,
+        };
+        if let Some(open) = self.open.as_mut().filter(|_| unfed) {
+            open.awaits.end_all(time, AwaitedOutcome::GaveUp);
+        }
+    }
+
+    /// Ends the open episode, or parks it while it waits for an answer.
+    pub(super) fn close_or_park(&mut self) {
+        match self.awaits() {
+            true => self.park(),
+            false => self.close(),
+        }
+    }
+
+    fn end_parked(&mut self, at: usize) {
+        let (number, mut open) = self.parked.remove(at);
+        open.goes_on_meanwhile = true;
+        let current = (self.number, self.open.take());
+        (self.number, self.open) = (number, Some(open));
+        self.close();
+        (self.number, self.open) = current;
+    }
+
+    /// Ends all episodes: the connection or the trace has ended.
+    pub(crate) fn close_all(&mut self, time: u64) {
+        self.still_waits(time);
+        while !self.parked.is_empty() {
+            self.end_parked(0);
+        }
+        self.close();
+        self.motion_is_handled();
+    }
+}

@@ -1,0 +1,108 @@
+//! The waits of an episode for other clients.
+
+use serde::Serialize;
+use x11prof_trace::{ConnectionId, Timestamp};
+
+use crate::episodes::awaited::{AwaitedOutcome, AwaitedRequest};
+use crate::episodes::episode::Episode;
+use crate::episodes::findings::Findings;
+use crate::pipeline::open_requests::{OpenKind, OpenRequest};
+use crate::text::units::{duration_ms, nanos_ms};
+
+/// A request of an episode that another client, or the screen's clock, had to answer.
+#[derive(Debug, Clone, Serialize)]
+pub struct AwaitedReport {
+    /// The kind of request, as docs/CONCEPTS.md lists them.
+    pub kind: &'static str,
+    /// The request or the message.
+    pub request: &'static str,
+    /// The selection; null for other kinds.
+    pub subject: Option<String>,
+    /// The program that had to answer; null if it is not known, or not a client.
+    pub client: Option<String>,
+    /// The number of that program's connection.
+    pub connection: Option<u32>,
+    /// The time of the request, since the trace's first record.
+    pub start_ms: f64,
+    /// The time until the answer, or until the client gave up, or until the end.
+    pub ms: f64,
+    /// `answered`, `gave_up` or `unanswered`.
+    pub outcome: &'static str,
+    /// The wait in a sentence, with what the other program waited for meanwhile.
+    pub sentence: String,
+}
+
+impl AwaitedReport {
+    pub(super) fn all(of: &Episode, findings: &Findings, first: Timestamp) -> Vec<AwaitedReport> {
+        let all = of.awaited.iter();
+        all.map(|wait| AwaitedReport::new(wait, findings, first))
+            .collect()
+    }
+
+    fn new(wait: &AwaitedRequest, findings: &Findings, first: Timestamp) -> AwaitedReport {
+        let request = &wait.request;
+        let definition = request.kind.definition();
+        AwaitedReport {
+            kind: definition.name,
+            request: definition.request,
+            subject: request.subject.map(|subject| subject.to_string()),
+            client: request.party.map(|party| findings.program(party)),
+            connection: request.party.map(|party| party.0),
+            start_ms: duration_ms(request.since.since(first)),
+            ms: nanos_ms(wait.nanos()),
+            outcome: match wait.outcome {
+                AwaitedOutcome::Answered => "answered",
+                AwaitedOutcome::GaveUp => "gave_up",
+                AwaitedOutcome::Unanswered => "unanswered",
+            },
+            sentence: sentence(wait, findings),
+        }
+    }
+}
+
+/// The wait of an episode that had most of the time that `client` is blamed for, in a sentence.
+pub(super) fn longest(of: &Episode, client: ConnectionId, findings: &Findings) -> Option<String> {
+    let mut all = of.awaited.iter();
+    let longest = all.find(|wait| wait.request.party.unwrap_or(of.client) == client)?;
+    (longest.nanos() > of.latency() / 2).then(|| sentence(longest, findings))
+}
+
+fn sentence(wait: &AwaitedRequest, findings: &Findings) -> String {
+    let ms = nanos_ms(wait.nanos());
+    let time = match ms >= 1000.0 {
+        true => format!("{:.2} s", ms / 1e3),
+        false => format!("{ms:.1} ms"),
+    };
+    let outcome = match wait.outcome {
+        AwaitedOutcome::Answered => "",
+        AwaitedOutcome::GaveUp => ", and gave up",
+        AwaitedOutcome::Unanswered => "; the answer never came",
+    };
+    let behind = wait.behind.as_ref().map(|request| {
+        let waits = waits(request, "", findings);
+        format!("; {waits}")
+    });
+    let waited = waits(&wait.request, &format!(" {time}"), findings);
+    format!("{waited}{outcome}{}.", behind.unwrap_or_default())
+}
+
+/// `paster waited 5.00 s for xclip to send the selection CLIPBOARD`.
+fn waits(request: &OpenRequest, time: &str, findings: &Findings) -> String {
+    let definition = request.kind.definition();
+    let own = findings.program(request.client);
+    let party = match (request.party, request.kind) {
+        (Some(party), _) => match findings.program(party) {
+            // Two of one program.
+            name if name == own => findings.client(party),
+            name => name,
+        },
+        (None, OpenKind::ScreenClock) => "the screen's clock".to_owned(),
+        (None, _) => "an unknown client".to_owned(),
+    };
+    let subject = request.subject;
+    let subject = subject.map_or_else(String::new, |subject| format!(" {subject}"));
+    format!(
+        "{own} waited{time} for {party} to {}{subject}",
+        definition.clause
+    )
+}

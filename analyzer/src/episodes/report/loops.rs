@@ -1,0 +1,117 @@
+//! Loops of two clients, and backlogs of motion: what goes wrong in a client beyond a single episode.
+
+use serde::Serialize;
+use x11prof_trace::Timestamp;
+
+use crate::episodes::across::loops::Side;
+use crate::episodes::client_state::Backlog;
+use crate::episodes::findings::Findings;
+use crate::text::units::{duration_ms, nanos_ms};
+
+/// Two clients that cause each other's messages again and again, without a user or a timer.
+#[derive(Debug, Clone, Serialize)]
+pub struct LoopReport {
+    /// The programs.
+    pub clients: [String; 2],
+    /// The numbers of their connections.
+    pub connections: [u32; 2],
+    /// The beginning, since the trace's first record.
+    pub start_ms: f64,
+    /// The time in which steps followed each other.
+    pub duration_ms: f64,
+    /// Messages that one client caused the other one to send.
+    pub steps: u64,
+    /// Steps a second.
+    pub steps_per_s: f64,
+    /// The loop in a sentence.
+    pub sentence: String,
+}
+
+impl LoopReport {
+    pub(super) fn all(findings: &Findings, first: Timestamp) -> Vec<LoopReport> {
+        let list = findings.loops.list().into_iter();
+        let wanted = list.filter(|one| {
+            let sides = one.sides.iter();
+            sides
+                .into_iter()
+                .any(|side| findings.wanted_client(side.client))
+        });
+        wanted
+            .map(|one| {
+                let names = one.sides.each_ref().map(|side| findings.program(side.client));
+                let per_s = one.steps as f64 / (one.nanos as f64 / 1e9).max(1e-3);
+                let act = |side: &Side| {
+                    let request = side.request.map_or("a request", |name| name.as_str());
+                    let event = side.event.as_ref().map_or("an event", |event| event.as_str());
+                    format!("{} sends {request} at {event}", findings.program(side.client))
+                };
+                let [one_acts, other_acts] = one.sides.each_ref().map(act);
+                let [a, b] = &names;
+                LoopReport {
+                    sentence: format!(
+                        "{a} and {b} cause each other's messages, {per_s:.0} a second for {:.1} s: {one_acts}, {other_acts}.",
+                        one.nanos as f64 / 1e9,
+                    ),
+                    connections: one.sides.each_ref().map(|side| side.client.0),
+                    clients: names,
+                    start_ms: duration_ms(Timestamp::from_nanos(one.first).since(first)),
+                    duration_ms: nanos_ms(one.nanos),
+                    steps: one.steps,
+                    steps_per_s: per_s,
+                }
+            })
+            .collect()
+    }
+}
+
+/// Pointer motion that a client handled more slowly than it came.
+#[derive(Debug, Clone, Serialize)]
+pub struct BacklogReport {
+    /// The program.
+    pub client: String,
+    /// The number of its connection.
+    pub connection: u32,
+    /// The event and its window.
+    pub landmark: String,
+    /// The beginning, since the trace's first record.
+    pub start_ms: f64,
+    /// Motion events.
+    pub events: u64,
+    /// Motion events a second, while they came.
+    pub events_per_s: f64,
+    /// The mean time in which the client handled an event.
+    pub each_ms: f64,
+    /// The age of the oldest motion when the client had handled it.
+    pub oldest_ms: f64,
+    /// The backlog in a sentence.
+    pub sentence: String,
+}
+
+impl BacklogReport {
+    /// The backlogs, the oldest motion first.
+    pub(super) fn all(findings: &Findings, first: Timestamp) -> Vec<BacklogReport> {
+        let mut all: Vec<&Backlog> = findings.backlogs.iter().collect();
+        all.retain(|one| findings.wanted_client(one.client));
+        all.sort_by_key(|one| std::cmp::Reverse(one.oldest));
+        let report = |one: &Backlog| {
+            let client = findings.program(one.client);
+            let per_s = one.events as f64 / (one.came_in as f64 / 1e9).max(1e-3);
+            let (each_ms, oldest_ms) = (nanos_ms(one.each), nanos_ms(one.oldest));
+            BacklogReport {
+                sentence: format!(
+                    "{client} handles motion in {each_ms:.1} ms, and {per_s:.0} motions a second came: it falls behind, up to {:.2} s.",
+                    oldest_ms / 1e3
+                ),
+                connection: one.client.0,
+                client,
+                landmark: one.landmark.to_string(),
+                start_ms: duration_ms(Timestamp::from_nanos(one.start).since(first)),
+                events: one.events,
+                events_per_s: per_s,
+                each_ms,
+                oldest_ms,
+            }
+        };
+        all.into_iter().map(report).collect()
+    }
+}

@@ -1,0 +1,104 @@
+//! Actions whose response waits for another client.
+
+use super::found;
+use crate::episodes::awaited::AwaitedOutcome;
+use crate::episodes::episode::{Episode, Owner, Trigger};
+use crate::testing::{Synthetic, poly_fill_rectangle, reply, request};
+
+const WINDOW: u32 = 0x20_0005;
+const MS: u64 = 1_000_000;
+
+/// A key goes down at this time of the server, in milliseconds.
+fn press(key: u8, millis: u32) -> Vec<u8> {
+    let mut press = reply(0);
+    (press[0], press[1]) = (2, key);
+    press[4..8].copy_from_slice(&millis.to_le_bytes());
+    press
+}
+
+fn convert() -> Vec<u8> {
+    request(24, 0, &[WINDOW, 7, 8, 9, 0])
+}
+
+/// SelectionNotify: time, requestor, selection, target, property.
+fn notify() -> Vec<u8> {
+    let mut bytes = vec![31, 0, 0, 0, 0, 0, 0, 0];
+    for word in [WINDOW, 7, 8, 9] {
+        bytes.extend(word.to_le_bytes());
+    }
+    bytes.resize(32, 0);
+    bytes
+}
+
+/// The server's clock counts milliseconds.
+fn assert_near(nanos: u64, millis: u64) {
+    assert!(nanos.abs_diff(millis * MS) <= MS, "{nanos} {millis}");
+}
+
+fn actions(trace: &Synthetic) -> Vec<Episode> {
+    let mut all = found(trace);
+    all.retain(|one| one.trigger == Trigger::Input);
+    all
+}
+
+#[test]
+fn an_action_ends_with_the_response_to_the_answer() {
+    let mut trace = Synthetic::new();
+    trace.wait(1_000_000).server_sends(&[press(38, 2000)]);
+    trace.wait(1000).client_sends(&[convert()]);
+    trace.wait(500_000).server_sends(&[notify()]);
+    trace.wait(2000).client_sends(&[poly_fill_rectangle(1)]);
+    trace.wait(1_000_000).end();
+    let all = actions(&trace);
+    let [paste] = all.as_slice() else {
+        panic!("{all:#?}")
+    };
+    assert_near(paste.latency(), 503);
+    assert_near(paste.parts.of(Owner::Awaited), 500);
+    let wait = paste.awaited.first().unwrap();
+    assert_eq!(wait.outcome, AwaitedOutcome::Answered);
+    assert_near(wait.nanos(), 500);
+}
+
+#[test]
+fn a_program_that_goes_on_meanwhile_handles_other_keys_as_separate_actions() {
+    let mut trace = Synthetic::new();
+    trace.wait(1_000_000).server_sends(&[press(38, 2000)]);
+    trace.wait(1000).client_sends(&[convert()]);
+    trace.wait(99_000).server_sends(&[press(39, 2100)]);
+    trace.wait(3000).client_sends(&[poly_fill_rectangle(1)]);
+    trace.wait(397_000).server_sends(&[notify()]);
+    trace.wait(2000).client_sends(&[poly_fill_rectangle(1)]);
+    trace.wait(1_000_000).end();
+    let mut all = actions(&trace);
+    all.sort_by_key(|one| one.start);
+    assert_eq!(all.len(), 2);
+    assert_near(all[0].latency(), 502);
+    assert_near(all[1].latency(), 3);
+}
+
+#[test]
+fn a_client_that_draws_without_the_answer_has_given_up() {
+    let mut trace = Synthetic::new();
+    trace.wait(1_000_000).server_sends(&[press(38, 2000)]);
+    trace.wait(1000).client_sends(&[convert()]);
+    trace.wait(400_000).client_sends(&[poly_fill_rectangle(1)]);
+    trace.wait(1_000_000).end();
+    let all = actions(&trace);
+    let [paste] = all.as_slice() else {
+        panic!("{all:#?}")
+    };
+    assert_near(paste.latency(), 401);
+    assert_eq!(paste.awaited[0].outcome, AwaitedOutcome::GaveUp);
+}
+
+#[test]
+fn an_action_that_is_never_answered_lasts_to_the_end() {
+    let mut trace = Synthetic::new();
+    trace.wait(1_000_000).server_sends(&[press(38, 2000)]);
+    trace.wait(1000).client_sends(&[convert()]);
+    trace.wait(700_000).end();
+    let all = actions(&trace);
+    assert_near(all[0].latency(), 701);
+    assert_eq!(all[0].awaited[0].outcome, AwaitedOutcome::Unanswered);
+}

@@ -1,0 +1,67 @@
+//! Presses that a client has read together: each is an episode, from its own time to the end of the common response.
+
+use x11prof_trace::Timestamp;
+
+use super::across::causal_edge::EpisodeId;
+use super::across::steps::Steps;
+use super::episode::{Episode, Owner, Parts};
+use super::queue::WaitingStimulus;
+use super::tree::Tree;
+
+/// A press that a client has read while it handled another stimulus, and to which it has sent no separate response.
+#[derive(Debug, Clone)]
+pub(crate) struct ReadPress {
+    pub(crate) press: WaitingStimulus,
+    /// The time by which the client had read it.
+    pub(crate) time: u64,
+}
+
+/// An episode that its client has ended at `end`, and the presses that were read together with its stimulus.
+#[derive(Debug)]
+pub(crate) struct FinishedEpisode {
+    pub(crate) episode: Episode,
+    pub(crate) end: u64,
+    pub(crate) together: Vec<ReadPress>,
+}
+
+impl ReadPress {
+    /// The press as an episode with the common response of `episode`, and its end. The requests count with `episode`.
+    pub(crate) fn episode(self, id: EpisodeId, episode: &Episode, end: u64) -> (Episode, u64) {
+        let ReadPress { press, time: read } = self;
+        let mut steps = Steps::default();
+        steps.add(press.start, read, Owner::Waiting, None);
+        let after = episode.steps.clone().split_off(read);
+        after.list().iter().for_each(|step| steps.push(*step));
+        let mut parts = Parts::default();
+        for step in steps.list() {
+            parts.add(step.owner, step.length());
+        }
+        let together = Episode {
+            id,
+            landmark: press.about.landmark,
+            group: press.about.group,
+            trigger: press.stimulus.trigger,
+            start: Timestamp::from_nanos(press.start),
+            parts,
+            round_trips: 0,
+            bytes: 0,
+            received: 0,
+            events: press.events,
+            busy: Default::default(),
+            waited_idle: 0,
+            children: Vec::new(),
+            of_children: 0,
+            link: press.link,
+            fed: Vec::new(),
+            steps,
+            delivered: Some(press.delivered),
+            tags: press.tags,
+            tree: Tree::new(press.about.group),
+            asked: Vec::new(),
+            awaited: Vec::new(),
+            presentation: 0,
+            ..episode.clone()
+        };
+        (together, end.max(read))
+    }
+}

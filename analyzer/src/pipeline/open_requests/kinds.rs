@@ -1,0 +1,105 @@
+//! The requests of one client that another client has to answer, and the answers, by the specifications that define
+//! them. A new kind is a line of this table, and the recognition of its messages in [`super::messages`].
+
+/// A request that another client, or the screen's clock, has to answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum OpenKind {
+    /// A client asks for the contents of a selection.
+    Selection,
+    /// The requestor waits for the next piece of a selection that comes in pieces.
+    SelectionPiece,
+    /// The owner waits until the requestor has taken a piece of a selection.
+    PieceTaken,
+    /// The source of a drag waits for the target's reaction to a position.
+    DragPosition,
+    /// The source of a drag waits until the target has taken the data.
+    Drop,
+    /// A client has sent a key, or another request, to its input method.
+    InputMethod,
+    /// A window manager checks whether a client still reads its events.
+    Ping,
+    /// A window manager waits until a client has drawn a new size.
+    Resize,
+    /// A client waits until the window manager maps its window.
+    Map,
+    /// A client waits until the window manager moves or resizes its window.
+    Configure,
+    /// A client waits for the size of the frame that the window manager will draw.
+    FrameExtents,
+    /// A client waits for a time of the screen's clock.
+    ScreenClock,
+    /// A client waits for a device that another client has grabbed.
+    Grab,
+}
+
+/// The definition of a kind.
+#[derive(Debug)]
+pub struct OpenKindDefinition {
+    /// The kind.
+    pub kind: OpenKind,
+    /// The name in JSON.
+    pub name: &'static str,
+    /// The request or message that opens it.
+    pub request: &'static str,
+    /// The event that answers it.
+    pub answer: &'static str,
+    /// What the client waits for the other party to do, as a clause after `to`.
+    pub clause: &'static str,
+    /// The client that has sent it does nothing else for the action meanwhile: an action without an answer is not
+    /// complete.
+    pub blocks: bool,
+    /// The specification.
+    pub source: &'static str,
+}
+
+macro_rules! kinds {
+    ($($kind:ident, $name:literal, $request:literal => $answer:literal, $clause:literal, $blocks:literal, $source:literal;)*) => {
+        /// All kinds.
+        pub const OPEN_KINDS: &[OpenKindDefinition] = &[$(OpenKindDefinition {
+            kind: OpenKind::$kind,
+            name: $name,
+            request: $request,
+            answer: $answer,
+            clause: $clause,
+            blocks: $blocks,
+            source: $source,
+        }),*];
+    };
+}
+
+kinds! {
+    Selection, "selection", "ConvertSelection" => "SelectionNotify", "send the selection", true, "ICCCM 2.4";
+    SelectionPiece, "selection_piece", "DeleteProperty" => "PropertyNotify", "send the next piece of the selection", true, "ICCCM 2.7.2";
+    PieceTaken, "piece_taken", "ChangeProperty" => "PropertyNotify", "delete the property with a piece of the selection", false, "ICCCM 2.7.2";
+    DragPosition, "drag_position", "XdndPosition" => "XdndStatus", "react to the drag", true, "XDND 5, XdndPosition";
+    Drop, "drop", "XdndDrop" => "XdndFinished", "take the dropped data", true, "XDND 5, XdndDrop";
+    InputMethod, "input_method", "_XIM_PROTOCOL" => "_XIM_PROTOCOL", "answer the input method's protocol", true, "XIM 4, appendix D";
+    Ping, "ping", "_NET_WM_PING" => "_NET_WM_PING", "answer a ping", false, "EWMH, _NET_WM_PING";
+    Resize, "resize", "_NET_WM_SYNC_REQUEST" => "SYNC:SetCounter", "draw the new size", false, "EWMH, _NET_WM_SYNC_REQUEST";
+    Map, "map", "MapWindow" => "MapNotify", "map the window", false, "ICCCM 4.1.4";
+    Configure, "configure", "ConfigureWindow" => "ConfigureNotify", "configure the window", false, "ICCCM 4.1.5";
+    FrameExtents, "frame_extents", "_NET_REQUEST_FRAME_EXTENTS" => "PropertyNotify", "set _NET_FRAME_EXTENTS", false, "EWMH, _NET_REQUEST_FRAME_EXTENTS";
+    ScreenClock, "screen_clock", "Present:NotifyMSC" => "Present:CompleteNotify", "reach the asked frame", false, "Present 1.2, PresentNotifyMSC";
+    Grab, "grab", "GrabKeyboard or GrabPointer" => "GrabSuccess", "let go of the keyboard or pointer", true, "X protocol, GrabPointer, GrabKeyboard";
+}
+
+impl OpenKind {
+    /// The definition.
+    pub fn definition(self) -> &'static OpenKindDefinition {
+        // The table has a line for each kind, in the order of the kinds; a test checks that.
+        &OPEN_KINDS[self as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OPEN_KINDS;
+
+    #[test]
+    fn the_table_is_in_the_order_of_the_kinds() {
+        for (at, one) in OPEN_KINDS.iter().enumerate() {
+            assert_eq!(one.kind as usize, at, "{}", one.name);
+            assert_eq!(one.kind.definition().name, one.name);
+        }
+    }
+}

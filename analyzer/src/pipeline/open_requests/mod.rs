@@ -1,0 +1,213 @@
+//! Requests between clients that are open: a client has asked another one for something by a message of the X protocol or
+//! of a convention between clients, and the answer has not come. [`kinds`] has the table. The pipeline has the one
+//! instance.
+
+mod kinds;
+mod messages;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, VecDeque};
+
+use x11prof_protocol::Symbol;
+use x11prof_session::Session;
+use x11prof_trace::{ConnectionId, Timestamp};
+
+use crate::pipeline::device_grabs::{DeviceGrab, GrabStep};
+pub use kinds::{OPEN_KINDS, OpenKind, OpenKindDefinition};
+
+/// Requests that are open at most, and other objects that are followed.
+const MAX_OPEN: usize = 1024;
+
+/// A request that another client has to answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenRequest {
+    /// The number of the request among those of the recording.
+    pub number: u64,
+    /// The client that waits.
+    pub client: ConnectionId,
+    /// The kind.
+    pub kind: OpenKind,
+    /// The selection or the property, if there is one.
+    pub subject: Option<Symbol>,
+    /// The client that has to answer; `None` if it is not known, or not a client.
+    pub party: Option<ConnectionId>,
+    /// The time of the request.
+    pub since: Timestamp,
+}
+
+/// A step in the life of an open request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenStep {
+    /// The client has sent the request.
+    Opened,
+    /// The request has reached the client that has to answer, which is known now.
+    Reached,
+    /// The answer has come.
+    Answered,
+    /// The client takes the request back, or has repeated it, or its connection has ended.
+    Abandoned,
+}
+
+/// A change of an open request.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenRequestChange {
+    /// The request.
+    pub request: OpenRequest,
+    /// The change.
+    pub step: OpenStep,
+    /// The time of the change.
+    pub time: Timestamp,
+}
+
+/// What a request and its answer have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Key {
+    kind: OpenKind,
+    /// The window, or the client where the convention knows no window.
+    window: u32,
+    detail: u64,
+}
+
+/// The transfer of a selection in pieces, on a property of a window.
+#[derive(Debug, Clone, Copy)]
+struct Transfer {
+    owner: ConnectionId,
+    selection: Option<Symbol>,
+}
+
+/// The open requests, and the changes that have not been taken yet.
+#[derive(Debug, Default)]
+pub(crate) struct OpenRequests {
+    count: u64,
+    open: Vec<(Key, OpenRequest)>,
+    changes: VecDeque<OpenRequestChange>,
+    /// The owners' windows of selections.
+    owners: HashMap<u32, u32>,
+    /// Transfers in pieces, by window and property.
+    transfers: HashMap<(u32, u32), Transfer>,
+    /// Windows whose clients count their drawing of new sizes by these counters of SYNC.
+    counters: HashMap<u32, u32>,
+    /// The first bytes of messages to and from input methods that are in properties, by window and property.
+    payloads: VecDeque<((u32, u32), u8)>,
+    /// Clients that have connected to an input method.
+    composing: Vec<ConnectionId>,
+    /// The client to which the server redirects other clients' requests.
+    window_manager: Option<ConnectionId>,
+}
+
+impl OpenRequests {
+    /// The next change, until all are taken.
+    pub(crate) fn take_change(&mut self) -> Option<OpenRequestChange> {
+        self.changes.pop_front()
+    }
+
+    fn change(&mut self, time: Timestamp, request: OpenRequest, step: OpenStep) {
+        self.changes.push_back(OpenRequestChange {
+            request,
+            step,
+            time,
+        });
+    }
+
+    /// A client asks for something. An equal request of the client that is open is abandoned.
+    fn opens(
+        &mut self,
+        time: Timestamp,
+        key: Key,
+        client: ConnectionId,
+        party: Option<ConnectionId>,
+        subject: Option<Symbol>,
+    ) {
+        // A client that answers itself waits for no other.
+        if party == Some(client) {
+            return;
+        }
+        if key.kind != OpenKind::InputMethod {
+            self.close(time, OpenStep::Abandoned, |(known, _)| *known == key);
+        }
+        if self.open.len() >= MAX_OPEN {
+            let (_, oldest) = self.open.remove(0);
+            self.change(time, oldest, OpenStep::Abandoned);
+        }
+        let request = OpenRequest {
+            number: self.count,
+            client,
+            kind: key.kind,
+            subject,
+            party,
+            since: time,
+        };
+        self.count += 1;
+        self.open.push((key, request));
+        self.change(time, request, OpenStep::Opened);
+    }
+
+    /// A request has reached the client that has to answer it.
+    fn reached(&mut self, time: Timestamp, key: Key, party: ConnectionId) {
+        let open = self.open.iter_mut().find(|(known, _)| *known == key);
+        if let Some((_, request)) = open
+            && request.party != Some(party)
+        {
+            request.party = Some(party);
+            let request = *request;
+            self.change(time, request, OpenStep::Reached);
+            // A client that answers itself waits for no other.
+            self.close(time, OpenStep::Abandoned, |(_, one)| {
+                one.party == Some(one.client)
+            });
+        }
+    }
+
+    /// The answer has come for the first request with this key.
+    fn answered(&mut self, time: Timestamp, key: Key) {
+        if let Some(at) = self.open.iter().position(|(known, _)| *known == key) {
+            let (_, request) = self.open.remove(at);
+            self.change(time, request, OpenStep::Answered);
+        }
+    }
+
+    fn close(
+        &mut self,
+        time: Timestamp,
+        step: OpenStep,
+        ends: impl Fn(&(Key, OpenRequest)) -> bool,
+    ) {
+        while let Some(at) = self.open.iter().position(&ends) {
+            let (_, request) = self.open.remove(at);
+            self.change(time, request, step);
+        }
+    }
+
+    /// A grab of a device was refused, or has begun.
+    pub(crate) fn device_grab(&mut self, grab: &DeviceGrab) {
+        let key = Key {
+            kind: OpenKind::Grab,
+            window: grab.by.0,
+            detail: 0,
+        };
+        match grab.step {
+            // The client tries again and again: it waits since the first time.
+            GrabStep::Refused if !self.open.iter().any(|(known, _)| *known == key) => {
+                self.opens(grab.asked, key, grab.by, grab.holder, None);
+            }
+            GrabStep::Began => self.answered(grab.time, key),
+            _ => {}
+        }
+    }
+
+    /// A connection has ended.
+    pub(crate) fn closed(&mut self, time: Timestamp, client: ConnectionId) {
+        self.close(time, OpenStep::Abandoned, |(_, one)| one.client == client);
+        self.composing.retain(|one| *one != client);
+        self.transfers.retain(|_, one| one.owner != client);
+        self.window_manager.take_if(|one| *one == client);
+    }
+}
+
+/// The client whose window this is.
+fn client_of(session: &Session, window: u32) -> Option<ConnectionId> {
+    session
+        .id_range(window)
+        .map(|range| ConnectionId(range.client.0))
+}

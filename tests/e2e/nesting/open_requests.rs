@@ -1,0 +1,110 @@
+//! A wait for another client: the episode names kind, client and time, as the waiting client measures it
+//! (`tests/clients/waits.rs`).
+
+use serde_json::Value;
+
+use super::session::{Report, Session, number, text};
+
+/// The most that a wait may be off, in milliseconds, besides the time for which others used the processors.
+const OFF_MS: f64 = 2.0;
+
+/// The episodes of the asker's keys after these delays of its party, and the waits that the asker measured.
+fn session(kind: &str, delays: &str, limit: Option<&str>) -> (Report, Vec<f64>) {
+    let mut session = Session::new(&[]);
+    if kind != "clock" {
+        let party = session.start_example("waits", &["party", kind, delays]);
+        session.said(party, "ready");
+    }
+    let words: Vec<&str> = ["asker", kind].into_iter().chain(limit).collect();
+    let asker = session.start_example("waits", &words);
+    session.said(asker, "ready");
+    // The first key of XTEST changes the server's keyboard, which all clients are informed of.
+    session.person("key Shift_L");
+    session.person("mousemove 50 50");
+    session.look(300);
+    let measured = delays.split(',').map(|_| {
+        session.person("key a");
+        let waited = session.said(asker, "waited").parse();
+        session.look(200);
+        waited.expect("milliseconds")
+    });
+    let measured = measured.collect();
+    (session.end(), measured)
+}
+
+fn keys(report: &Report) -> Vec<&Value> {
+    let all = report.episodes().into_iter();
+    all.filter(|one| text(one, "landmark").starts_with("KeyPress keycode 38"))
+        .collect()
+}
+
+/// Checks the waits of all keys: kind, party, time and outcome.
+fn check(kind: &str, name: &str, delays: &str, limit: Option<&str>) {
+    let (report, measured) = session(kind, delays, limit);
+    let keys = keys(&report);
+    assert_eq!(
+        keys.len(),
+        measured.len(),
+        "{kind}: {:#?}",
+        report.json["episodes"]
+    );
+    for ((key, measured), delay) in keys.iter().zip(measured).zip(delays.split(',')) {
+        let wait = &key["awaited"][0];
+        println!("{kind}: {measured:.1} ms: {}", text(wait, "sentence"));
+        assert_eq!(text(wait, "kind"), name, "{key:#}");
+        let outcome = if delay == "never" {
+            "gave_up"
+        } else {
+            "answered"
+        };
+        assert_eq!(text(wait, "outcome"), outcome, "{key:#}");
+        if kind != "clock" {
+            // The party connects first.
+            assert_eq!(number(wait, "connection"), 1.0, "{key:#}");
+        }
+        let off = OFF_MS + report.disturbed_ms;
+        for waited in [number(wait, "ms"), number(key, "latency_ms")] {
+            assert!((waited - measured).abs() <= off, "{measured} ms: {key:#}");
+        }
+        assert!(
+            number(&key["causes"], "awaited_ms") > measured * 0.8 - off,
+            "{key:#}"
+        );
+    }
+}
+
+#[test]
+fn an_unanswered_selection_names_its_owner_and_the_time_until_the_client_gives_up() {
+    check("selection", "selection", "50,never", Some("400"));
+}
+
+#[test]
+fn a_slow_window_manager_is_named() {
+    check("map", "map", "150", None);
+}
+
+#[test]
+fn a_refused_grab_names_the_holder() {
+    check("grab", "grab", "150", None);
+}
+
+#[test]
+fn the_screens_clock_is_named() {
+    check("clock", "screen_clock", "0", None);
+}
+
+#[test]
+#[ignore = "takes a minute; cargo xtask validate nesting"]
+fn each_kind_of_request_has_its_time_and_its_party() {
+    for (kind, name) in [
+        ("selection", "selection"),
+        ("drag", "drag_position"),
+        ("method", "input_method"),
+        ("map", "map"),
+        ("configure", "configure"),
+        ("extents", "frame_extents"),
+        ("grab", "grab"),
+    ] {
+        check(kind, name, "50,500,2000", None);
+    }
+}
