@@ -15,6 +15,9 @@ use crate::{
 const REACH: u64 = 1 << 58;
 /// The most processor time of a process: 36 years, in nanoseconds.
 const MOST_RUN: u64 = 1 << 60;
+/// The most that one sample, stack or change tells: five hours in nanoseconds, or as many requests. A million of them can be
+/// added up.
+const MOST_OF_ONE: u64 = 1 << 44;
 
 /// Reads the records of a trace in the order of the file, in one pass and with bounded memory.
 /// The reader skips unknown channels, unknown kinds of control record and unknown kinds of switch.
@@ -120,7 +123,7 @@ pub(crate) fn decode(message: Message, began: Timestamp) -> Result<Option<Record
         .is_none_or(|record| is_in_reach(record, began))
     {
         true => Ok(record),
-        false => Err("a time is years from the beginning of the recording".to_owned()),
+        false => Err("a time or a count is beyond those of any recording".to_owned()),
     }
 }
 
@@ -129,15 +132,27 @@ fn is_in_reach(record: &Record, began: Timestamp) -> bool {
     let near = |time: Timestamp| time.as_nanos().abs_diff(began.as_nanos()) <= REACH;
     match record {
         Record::Block(block) => near(block.time),
-        Record::Control(time, Control::CpuTime(figures)) => {
-            near(*time) && figures.cpu_ns <= MOST_RUN
-        }
-        Record::Control(time, _) => near(*time),
+        Record::Control(time, control) => near(*time) && has_plausible_sums(control),
         Record::Schedule(switches) => switches.iter().all(|switch| near(switch.time)),
         Record::HandlerTimes(times) => {
             let mut times = times.iter();
             times.all(|time| near(time.start) && time.took_ns <= REACH)
         }
+    }
+}
+
+/// True if the figures that analyses add up can be of a recording.
+fn has_plausible_sums(control: &Control) -> bool {
+    match control {
+        Control::CpuTime(figures) => figures.cpu_ns <= MOST_RUN,
+        Control::RunStack { ran_ns: one, .. }
+        | Control::WaitStack { took_ns: one, .. }
+        | Control::RequestStacks { took_ns: one, .. }
+        | Control::Tried {
+            requests: Some(one),
+            ..
+        } => *one <= MOST_OF_ONE,
+        _ => true,
     }
 }
 
