@@ -15,6 +15,7 @@ mod machine;
 mod names;
 mod output;
 mod pass;
+mod progress;
 mod read_ahead;
 mod ring;
 mod saved_parameters;

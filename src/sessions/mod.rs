@@ -3,7 +3,6 @@
 mod files;
 mod in_order;
 mod online;
-mod progress;
 mod read;
 mod tables;
 

@@ -15,11 +15,11 @@ use x11prof_collection::{
 
 use super::files::{Found, TWICE};
 use super::in_order::in_order;
-use super::progress::Reading;
 use crate::callers::NamedCallers;
 use crate::error::{CommandError, shown};
 use crate::input::replay_of;
 use crate::pass::{Pass, tell_missing};
+use crate::progress::Steps;
 
 /// The tables that issues are made of.
 const WANTED: [&Schema; 3] = [&schema::SESSIONS, &schema::EPISODES, &schema::LATENCIES];
@@ -30,7 +30,7 @@ pub(crate) fn read(found: Found, selection: Selection) -> (Issues, Vec<LeftOut>)
     let mut left_out = found.left_out;
     let tables = found.tables.iter();
     let tables = tables.filter(|(name, _)| WANTED.iter().any(|table| table.name == *name));
-    let mut reading = Reading::new(tables.count() + found.traces.len());
+    let mut reading = Steps::new("reading", tables.count() + found.traces.len(), "files");
     // A damaged table is an error, which is said once.
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));

@@ -349,8 +349,22 @@ fn keys_stay_where_another_window_has_the_focus() {
         &XTERM,
     ]);
     let line = place.run(&run).failed_with_one_line(1);
-    let said = "before action 2 (key a): the focus is in another client's window";
+    let said = "before action 2 (key a): the focus is in another client's window, not in \"XTerm\"";
     assert!(line.contains(said), "{line}");
+}
+
+/// A toolkit shows lists of completions in popups, which keys do not go to.
+#[test]
+fn keys_go_on_while_a_popup_is_open() {
+    let place = Place::new();
+    needs("wish", "tk");
+    let program = "entry .e; pack .e; focus -force .e\n\
+        bind .e <Key> {catch {destroy .p}; toplevel .p; wm overrideredirect .p 1; wm geometry .p 90x50+300+300; \
+        after 300 {destroy .p}}\n";
+    let program = place.write("popup.tcl", program.as_bytes());
+    let program = program.to_str().expect("a path");
+    let result = place.json(["type", "abcdef", "--format", "json", "--", "wish", program]);
+    assert_eq!(latencies(&result).len(), 6, "{result}");
 }
 
 #[test]

@@ -51,6 +51,8 @@ pub(super) struct Display {
 pub(super) struct ClientWindow {
     pub(super) id: Window,
     pub(super) name: WindowName,
+    /// A menu, a tooltip or a list of completions: the window manager leaves it alone, and keys go to its owner.
+    pub(super) is_popup: bool,
 }
 
 fn gone(error: impl std::fmt::Display) -> DriveError {
@@ -225,6 +227,7 @@ impl Display {
                 found.push(ClientWindow {
                     id: child,
                     name: WindowName { class, title },
+                    is_popup: of.override_redirect,
                 });
                 continue;
             }
@@ -237,6 +240,7 @@ impl Display {
                 found.push(ClientWindow {
                     id: child,
                     name: WindowName { class, title: None },
+                    is_popup: false,
                 });
             }
         }
@@ -355,6 +359,23 @@ impl Display {
             .map_err(gone)?
             .focus;
         self.is_in(focus, window)
+    }
+
+    /// Says that the window does not have the focus, and what to do.
+    pub(super) fn lacks_focus(&self, window: Window, other: &str) -> Result<String, DriveError> {
+        let windows = self.windows()?;
+        let named = windows.iter().find(|one| one.id == window);
+        let named = named.map_or_else(|| format!("window {window:#x}"), |one| one.name.to_string());
+        let popup = windows.iter().find(|one| one.is_popup && one.id != window);
+        Ok(match popup {
+            Some(popup) => format!(
+                "the focus is in {other}, not in {named}: the popup {} is open; close it first (key Escape)",
+                popup.name
+            ),
+            None => format!(
+                "the focus is in {other}, not in {named}: click into {named} first, or name the window to type into"
+            ),
+        })
     }
 
     fn focus_name(&self) -> Result<String, DriveError> {

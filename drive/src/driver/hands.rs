@@ -44,14 +44,22 @@ impl From<DriveError> for Stop {
     }
 }
 
-/// The window of that name: by class and title, else the topmost of the class.
-fn matching<'a>(windows: &'a [ClientWindow], name: &WindowName) -> Option<&'a ClientWindow> {
-    let of_class = || {
-        windows
-            .iter()
-            .rev()
-            .filter(|one| one.name.class == name.class)
+/// The window of that name: by class and title, else the topmost of the class; without a name the topmost of all. For
+/// keys, a popup only if there is no other.
+fn matching<'a>(
+    windows: &'a [ClientWindow],
+    name: Option<&WindowName>,
+    for_keys: bool,
+) -> Option<&'a ClientWindow> {
+    let (popups, others) = windows
+        .iter()
+        .rev()
+        .partition::<Vec<_>, _>(|one| for_keys && one.is_popup);
+    let all = || others.iter().chain(&popups).copied();
+    let Some(name) = name else {
+        return all().next();
     };
+    let of_class = || all().filter(|one| one.name.class == name.class);
     let exact = of_class().find(|one| name.title.is_some() && one.name.title == name.title);
     exact.or_else(|| of_class().next())
 }
@@ -129,7 +137,8 @@ impl Hands {
         if !action.is_input() {
             return Ok(Target::default());
         }
-        let window = self.find()?;
+        let for_keys = matches!(action, Action::Type(_) | Action::Key(_));
+        let window = self.find(for_keys)?;
         if !self.has_begun {
             self.has_begun = true;
             self.until_quiet(Instant::now() + RESTLESS)?;
@@ -164,7 +173,7 @@ impl Hands {
     }
 
     /// The window of the next actions, once it is seen; the topmost one where the session names none.
-    fn find(&mut self) -> Result<u32, Stop> {
+    fn find(&mut self, for_keys: bool) -> Result<u32, Stop> {
         if let Some(fixed) = self.fixed {
             return Ok(fixed);
         }
@@ -176,11 +185,8 @@ impl Hands {
             if !windows.is_empty() {
                 shown.get_or_insert_with(Instant::now);
             }
-            let found = match &self.window {
-                Some(Some(name)) => matching(&windows, name),
-                _ => windows.last(),
-            };
-            if let Some(found) = found {
+            let name = self.window.as_ref().and_then(Option::as_ref);
+            if let Some(found) = matching(&windows, name, for_keys) {
                 return Ok(found.id);
             }
             if self.program.is_over() {
@@ -207,7 +213,7 @@ impl Hands {
         let is_new = !self.display.was_focused(window);
         while let Some(other) = self.display.focus(window)? {
             if Instant::now() > until {
-                return Err(Stop::Because(format!("the focus is in {other}")));
+                return Err(Stop::Because(self.display.lacks_focus(window, &other)?));
             }
             std::thread::sleep(BEAT);
         }

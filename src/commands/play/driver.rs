@@ -14,6 +14,7 @@ use x11prof_proxy::mark;
 use crate::commands::stand_in::tell;
 use crate::error::{CommandError, Outcome};
 use crate::input;
+use crate::progress::Steps;
 
 /// The first word of the driver's command line. Not for people.
 pub(crate) const WORD: &str = "--driver";
@@ -49,7 +50,11 @@ fn driven(path: &Path, config: &DriveConfig) -> Result<Driven, CommandError> {
         .map_err(|error| CommandError::file(path, error))?;
     let display = std::env::var("DISPLAY").unwrap_or_default();
     let mut lost = None;
+    let mut steps = Steps::new("driving", session.inputs(), "actions");
     let driven = drive(&session, config, |action| {
+        if action.is_some() {
+            steps.step();
+        }
         let line = action.map(|(number, action)| (number, action.to_string()));
         let line = line.as_ref().map(|(number, line)| (*number, line.as_str()));
         if let Err(error) = mark(&display, &play_mark(line)) {

@@ -1,0 +1,62 @@
+//! The progress of many steps: a bar on standard error, if this is a terminal and the steps take longer than a second.
+
+use std::io::IsTerminal;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Shorter work shows no bar.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The bar.
+pub(crate) struct Steps {
+    began: Instant,
+    verb: &'static str,
+    noun: &'static str,
+    all: u64,
+    done: u64,
+    bar: Option<ProgressBar>,
+}
+
+impl Steps {
+    /// No step is done yet: "reading: 0 of 12 files".
+    pub(crate) fn new(verb: &'static str, all: usize, noun: &'static str) -> Steps {
+        Steps {
+            began: Instant::now(),
+            verb,
+            noun,
+            all: all as u64,
+            done: 0,
+            bar: None,
+        }
+    }
+
+    /// Counts a step as done.
+    pub(crate) fn step(&mut self) {
+        self.done += 1;
+        if self.bar.is_none() && self.began.elapsed() >= PATIENCE && std::io::stderr().is_terminal()
+        {
+            self.bar = Some(self.bar());
+        }
+        if let Some(bar) = &self.bar {
+            bar.set_position(self.done);
+        }
+    }
+
+    fn bar(&self) -> ProgressBar {
+        let bar = ProgressBar::new(self.all);
+        let template = format!("{{bar:24}} {}: {{pos}} of {{len}} {}", self.verb, self.noun);
+        if let Ok(style) = ProgressStyle::with_template(&template) {
+            bar.set_style(style);
+        }
+        bar
+    }
+}
+
+impl Drop for Steps {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
