@@ -9,7 +9,7 @@ use x11prof_analyzer::{
     By, Callers, CodeStacks, EpisodeReport, FunctionReport, NowReport, Observation, Profile,
     Resources, RoundTrips, RoundTripsReport, Running, Seen, StackNames, program_functions,
 };
-use x11prof_stacks::{Frame, Names};
+use x11prof_stacks::{Frame, Functions, Names};
 use x11prof_trace::{ConnectionId, Control, StackFrame, SymbolFunction, Timestamp};
 
 use x11prof_collection::EpisodeRow;
@@ -41,8 +41,9 @@ pub(crate) struct FunctionNames {
     of_requests: bool,
     /// The functions that the recording names itself (`record --keep-symbols`), by file and address.
     symbols: HashMap<(String, u64), Vec<FunctionReport>>,
+    known: RefCell<KnownNames>,
     /// Files without names that the user was told of.
-    told: RefCell<BTreeSet<String>>,
+    told: RefCell<BTreeSet<(String, &'static str)>>,
 }
 
 impl NamedCallers {
@@ -76,12 +77,12 @@ impl NamedCallers {
             return;
         }
         let stacks = &self.names.stacks;
-        let mut names = KnownNames::default();
         let functions = self.run_names();
+        let known = &mut *self.names.known.borrow_mut();
         for row in rows {
             let start = first.as_nanos().saturating_add(row.start);
             let span = (start, start.saturating_add(row.latency));
-            let name = |frame: &_| names.of(frame, &self.names);
+            let name = |frame: &_| known.of(frame, &self.names);
             let client = ConnectionId(row.client);
             let callers = self.callers.between(client, span, stacks, name);
             row.waited_in = longest_wait(&callers);
@@ -233,26 +234,37 @@ impl FunctionNames {
         &self,
         act: impl FnOnce(&mut dyn FnMut(&StackFrame) -> Vec<FunctionReport>) -> R,
     ) -> R {
-        let mut names = KnownNames::default();
-        let result = act(&mut |frame| names.of(frame, self));
-        let changed = names.files.into_iter();
-        let changed = changed.filter(|(file, is_unchanged)| !is_unchanged && file.starts_with('/'));
-        let changed: BTreeSet<String> = changed.map(|(file, _)| shown(Path::new(&file))).collect();
+        let known = &mut *self.known.borrow_mut();
+        let result = act(&mut |frame| known.of(frame, self));
+        const CHANGED: &str = "the file is missing, or has changed since the recording";
+        const FAILED: &str = "reading its symbols failed, or took too much memory or time";
+        let changed = known.files.iter();
+        let changed =
+            changed.filter(|(file, is_unchanged)| !**is_unchanged && file.starts_with('/'));
+        let failed = known.names.failed().map(|file| (file, FAILED));
+        let nameless = changed
+            .map(|(file, _)| (file.as_str(), CHANGED))
+            .chain(failed);
+        let nameless: BTreeSet<_> = nameless
+            .map(|(file, why)| (shown(Path::new(file)), why))
+            .collect();
         let mut told = self.told.borrow_mut();
-        let new: Vec<&String> = changed.difference(&told).collect();
-        for file in new.iter().take(TOLD) {
-            say!("no names from {file}: it is not there, or has changed since the recording");
+        let new: Vec<_> = nameless.difference(&told).collect();
+        for (file, why) in new.iter().take(TOLD) {
+            say!("no function names from {file}: {why}");
         }
         if new.len() > TOLD {
-            say!("no names from {} more files", new.len() - TOLD);
+            say!("no function names from {} more files", new.len() - TOLD);
         }
-        told.extend(changed);
+        told.extend(nameless);
         result
     }
 
     fn is_unchanged(&self, file: &str) -> bool {
         // A pipe or a device that a trace names is not opened.
-        let about = Path::new(file).metadata().ok();
+        // Recorders write full paths; another one would be a file of the current folder.
+        let path = Some(Path::new(file)).filter(|path| path.is_absolute());
+        let about = path.and_then(|path| path.metadata().ok());
         let about = about.filter(std::fs::Metadata::is_file);
         let modified = about.and_then(|about| about.modified().ok());
         modified.is_some_and(|modified| self.recorded.is_none_or(|recorded| modified <= recorded))
@@ -260,7 +272,7 @@ impl FunctionNames {
 }
 
 /// Names that were looked up, and whether files are as they were.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct KnownNames {
     names: Names,
     files: HashMap<String, bool>,
@@ -290,8 +302,8 @@ fn functions(frame: &StackFrame, names: Option<&mut Names>) -> Vec<FunctionRepor
     let Some(names) = names else {
         return reported(&frame.file, Vec::new(), frame.address);
     };
-    let (found, start) = names.of(&place);
-    let found = found.into_iter().map(|one| SymbolFunction {
+    let Functions { functions, start } = names.of(&place).clone();
+    let found = functions.into_iter().map(|one| SymbolFunction {
         name: one.name,
         line: one.line,
         inlined: one.is_inlined,

@@ -4,12 +4,12 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use x11prof_analyzer::{
     Comparison, EpisodeOptions, Episodes, EpisodesReport, HistogramOptions, Marks, Observation,
     ProfileReport, RoundTripOptions, RoundTrips, Statistics, StatisticsReport, TraceSummary,
 };
+use x11prof_stacks::program;
 use x11prof_views::episodes::Timeline;
 use x11prof_views::html::{Code, Page, Sweep};
 use x11prof_views::profile;
@@ -179,7 +179,7 @@ fn to(arguments: &Report) -> Option<PathBuf> {
 }
 
 fn open(page: &Path) -> Outcome {
-    let opened = Command::new("xdg-open").arg(page).status();
+    let opened = program("xdg-open").arg(page).status();
     match opened {
         Ok(status) if status.success() => Ok(std::process::ExitCode::SUCCESS),
         Ok(_) | Err(_) => Err(CommandError::file(

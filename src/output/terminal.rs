@@ -2,7 +2,9 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Stdio};
+
+use x11prof_stacks::program;
 
 use x11prof_views::{Page, ROWS, WIDTH};
 
@@ -52,7 +54,7 @@ impl Pager {
         if matches!(wanted.trim(), "" | "cat") {
             return None;
         }
-        let mut command = Command::new("sh");
+        let mut command = program("sh");
         // As git has them: quit where it fits one screen, keep colours, leave the screen as it is.
         for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
             if std::env::var_os(name).is_none() {

@@ -5,11 +5,13 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use object::{Object, ObjectSection, ReadCache};
+
+use crate::program;
 
 /// The program that asks, with a cache of its own.
 const PROGRAM: &str = "debuginfod-find";
@@ -48,7 +50,7 @@ impl DebugFiles {
     fn ask(&mut self, file: &str) -> Option<PathBuf> {
         let build_id = lacking(Path::new(file))?;
         let begun = Instant::now();
-        let mut command = Command::new(PROGRAM);
+        let mut command = program(PROGRAM);
         command.args(["debuginfo", &build_id]).stdin(Stdio::null());
         let asked = command.stderr(Stdio::null()).output();
         let asked = asked.inspect_err(|_| self.asks = false).ok()?;

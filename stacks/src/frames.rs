@@ -286,6 +286,27 @@ fn add_module<'d>(
     })
 }
 
+/// Unwinds a stack of zeros by the tables of a file, whose code is mapped at its own addresses.
+pub fn unwind(file: &[u8], address: u64) {
+    let mapping = Mapping {
+        range: 0..1 << 40,
+        offset: 0,
+        path: String::new(),
+    };
+    let mut unwinder = UnwinderX86_64::default();
+    let Some(file) = add_module(&mut unwinder, &mapping, file) else {
+        return;
+    };
+    let mut registers = UnwindRegsX86_64::new(address, 0, UNKNOWN);
+    let mut cache = CacheX86_64::default();
+    let at = FrameAddress::from_instruction_pointer(address);
+    let _ = unwinder.unwind_frame(at, &mut registers, &mut cache, &mut |_| Ok(0));
+    if let Some(tables) = file.tables {
+        tables.below(address, |_, length| Some(vec![0x90; length]));
+        let _ = tables.function(address);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::fd::OwnedFd;
@@ -294,7 +315,8 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::Unwinder;
-    use crate::{Names, Waiter};
+    use crate::Waiter;
+    use crate::symbols::Symbols;
 
     const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -304,7 +326,7 @@ mod tests {
         let mut cat = Command::new("cat");
         let mut cat = cat.stdin(OwnedFd::from(theirs)).spawn().expect("cat");
         let mut waiter = Waiter::open(cat.id()).expect("our own process");
-        let mut names = Names::default();
+        let mut symbols = Symbols::default();
         let until = Instant::now() + PATIENCE;
         let seen = loop {
             // Until it has loaded its libraries and reads.
@@ -320,7 +342,7 @@ mod tests {
             std::thread::sleep(Duration::from_millis(1));
         };
         assert!(seen.is_whole, "{seen:?}");
-        let (innermost, _) = names.of(&seen.frames[0]);
+        let innermost = symbols.of(&seen.frames[0]).functions;
         assert!(innermost[0].name.contains("read"), "{innermost:?}");
         drop(ours);
         assert!(cat.wait().expect("it ran").success());

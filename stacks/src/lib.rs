@@ -11,10 +11,20 @@ mod frame_pointer;
 mod frames;
 mod memory;
 mod names;
+mod program;
+mod symbols;
 mod tables;
 mod waiter;
 
 pub use debug_files::are_named as debug_file_servers_are_named;
 pub use frames::{Frame, Unwinder, Unwound};
-pub use names::{Function, Names};
+/// For the fuzz targets.
+#[doc(hidden)]
+pub mod fuzzing {
+    pub use crate::frames::unwind;
+}
+
+pub use names::{Names, SYMBOL_READER, WITH_DEBUG_FILES};
+pub use program::program;
+pub use symbols::{Function, Functions, serve_symbols};
 pub use waiter::{StackCopy, Waiter};

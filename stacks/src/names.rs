@@ -1,104 +1,133 @@
 //! Names and lines of functions, from the programs' files: the process may be gone.
 
-use std::collections::HashMap;
-use std::fs::File;
-use std::path::Path;
+use std::collections::{BTreeSet, HashMap};
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
-use blazesym::symbolize::source::{Elf, Source};
-use blazesym::symbolize::{CodeInfo, Input, Symbolized, Symbolizer};
-use object::ReadCache;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
 
-use crate::debug_files::DebugFiles;
 use crate::frames::Frame;
-use crate::tables::Tables;
+use crate::program;
+use crate::symbols::Functions;
 
-/// A function of a frame.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Function {
-    /// The name.
-    pub name: String,
-    /// The source file and the line, `src/app.c:12`, where the program has them.
-    pub line: Option<String>,
-    /// True where the call was inlined into the function after it.
-    pub is_inlined: bool,
-}
+/// The first argument of a process that runs [`serve_symbols`](crate::serve_symbols).
+pub const SYMBOL_READER: &str = "x11prof-symbols";
+/// The second argument: a server for debug files is asked as well.
+pub const WITH_DEBUG_FILES: &str = "debug-files";
+/// Files that may end the process; after that no file is read.
+const FAILURES: usize = 3;
+/// The longest wait for an address's functions: more than the CPU time of a file, and than most downloads.
+const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Looks names up, each once.
-#[derive(Default)]
+/// Looks names up, each once, in a separate process ([`serve_symbols`](crate::serve_symbols)). A file that ends the process
+/// has no names.
+#[derive(Debug, Default)]
 pub struct Names {
-    symbolizer: Symbolizer,
-    known: HashMap<Frame, Vec<Function>>,
-    tables: HashMap<Arc<str>, Option<Tables>>,
-    debug_files: Option<DebugFiles>,
+    with_debug_files: bool,
+    known: HashMap<Frame, Functions>,
+    failed: BTreeSet<Arc<str>>,
+    reader: Option<Reader>,
 }
 
 impl Names {
-    /// Has a server for debug files asked for what the programs' files lack, where the user has named one (DEBUGINFOD_URLS).
-    pub fn asking() -> Names {
+    /// Has a server for debug files asked for what the programs' files lack, if the user has named one (DEBUGINFOD_URLS).
+    pub fn with_debug_files() -> Names {
         Names {
-            debug_files: Some(DebugFiles::new()),
+            with_debug_files: true,
             ..Names::default()
         }
     }
 
-    /// The functions of a frame, the innermost first: several where calls were inlined. Where no table knows the address, none,
-    /// and the address at which the function begins in its file: a stripped file tells this as well.
-    pub fn of(&mut self, frame: &Frame) -> (Vec<Function>, Option<u64>) {
-        let functions = self.functions(frame);
-        let start = match functions.is_empty() {
-            true => self.start(frame),
-            false => None,
-        };
-        (functions, start)
-    }
-
-    fn functions(&mut self, frame: &Frame) -> Vec<Function> {
-        if let Some(known) = self.known.get(frame) {
-            return known.clone();
+    /// The functions of a frame.
+    pub fn of(&mut self, frame: &Frame) -> &Functions {
+        if !self.known.contains_key(frame) {
+            let found = self.read(frame);
+            self.known.insert(frame.clone(), found);
         }
-        let found = self.look_up(frame).unwrap_or_default();
-        self.known.insert(frame.clone(), found.clone());
-        found
+        &self.known[frame]
     }
 
-    fn start(&mut self, frame: &Frame) -> Option<u64> {
-        let tables = self.tables.entry(Arc::clone(&frame.file));
-        let tables = tables.or_insert_with(|| {
-            let file = ReadCache::new(File::open(&*frame.file).ok()?);
-            Tables::of(&object::File::parse(&file).ok()?)
-        });
-        let function = tables.as_ref()?.function(frame.address)?;
-        Some(function.initial_address())
+    /// The files of which the symbols could not be read: they crashed the libraries, or took too much memory or time.
+    pub fn failed(&self) -> impl Iterator<Item = &str> {
+        self.failed.iter().map(AsRef::as_ref)
     }
 
-    fn look_up(&mut self, frame: &Frame) -> Option<Vec<Function>> {
-        if frame.file.is_empty() {
-            return None;
+    fn read(&mut self, frame: &Frame) -> Functions {
+        let is_out = self.failed.len() >= FAILURES || self.failed.contains(&frame.file);
+        if is_out || frame.file.is_empty() {
+            return Functions::default();
         }
-        let debug_files = self.debug_files.as_mut();
-        let debug_file = debug_files.and_then(|files| files.of(&frame.file));
-        let of_debug_file = debug_file.and_then(|path| self.look_up_in(&path, frame.address));
-        of_debug_file.or_else(|| self.look_up_in(Path::new(&*frame.file), frame.address))
+        let reader = match self.reader.take() {
+            Some(reader) => Ok(reader),
+            None => Reader::start(self.with_debug_files),
+        };
+        let read = reader.and_then(|mut reader| Ok((reader.read(frame)?, reader)));
+        match read {
+            Ok((found, reader)) => {
+                self.reader = Some(reader);
+                found
+            }
+            Err(_) => {
+                self.failed.insert(Arc::clone(&frame.file));
+                Functions::default()
+            }
+        }
+    }
+}
+
+/// The process. It ends when the value is dropped.
+#[derive(Debug)]
+struct Reader {
+    child: Child,
+    requests: ChildStdin,
+    replies: BufReader<ChildStdout>,
+}
+
+impl Reader {
+    fn start(with_debug_files: bool) -> io::Result<Reader> {
+        let mut child = program("/proc/self/exe")
+            .arg(SYMBOL_READER)
+            .args(with_debug_files.then_some(WITH_DEBUG_FILES))
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        match (child.stdin.take(), child.stdout.take()) {
+            (Some(requests), Some(replies)) => Ok(Reader {
+                child,
+                requests,
+                replies: BufReader::new(replies),
+            }),
+            _ => Err(io::Error::other("no pipes")),
+        }
     }
 
-    fn look_up_in(&self, file: &Path, address: u64) -> Option<Vec<Function>> {
-        let source = Source::Elf(Elf::new(file));
-        let input = Input::VirtOffset(address);
-        let found = self.symbolizer.symbolize_single(&source, input).ok()?;
-        let Symbolized::Sym(symbol) = found else {
-            return None;
+    fn read(&mut self, frame: &Frame) -> io::Result<Functions> {
+        let mut request = serde_json::to_vec(&(&*frame.file, frame.address))?;
+        request.push(b'\n');
+        self.requests.write_all(&request)?;
+        let mut ready = [PollFd::new(self.replies.get_ref(), PollFlags::IN)];
+        let patience = Timespec {
+            tv_sec: PATIENCE.as_secs().cast_signed(),
+            tv_nsec: 0,
         };
-        let function = |name: &str, code: Option<&CodeInfo<'_>>, is_inlined| Function {
-            name: name.to_owned(),
-            line: code
-                .and_then(|code| Some(format!("{}:{}", code.to_path().display(), code.line?))),
-            is_inlined,
-        };
-        // blazesym has the outermost of the inlined calls first.
-        let inlined = symbol.inlined.iter().rev();
-        let inlined = inlined.map(|one| function(&one.name, one.code_info.as_ref(), true));
-        let itself = function(&symbol.name, symbol.code_info.as_deref(), false);
-        Some(inlined.chain([itself]).collect())
+        if retry_on_intr(|| poll(&mut ready, Some(&patience)))? == 0 {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let mut reply = String::new();
+        self.replies.read_line(&mut reply)?;
+        Ok(serde_json::from_str(&reply)?)
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }

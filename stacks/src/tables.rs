@@ -59,8 +59,12 @@ impl Tables {
     }
 }
 
+/// The longest section that is read, in bytes: a sparse file may have any length.
+const LONGEST: u64 = 256 << 20;
+
 /// The bytes of a section that has some.
 pub(crate) fn section<'d>(elf: &impl Object<'d>, name: &str) -> Option<Bytes> {
-    let data = elf.section_by_name(name)?.data().ok();
+    let section = elf.section_by_name(name)?;
+    let data = (section.size() <= LONGEST).then(|| section.data().ok())?;
     data.filter(|data| !data.is_empty()).map(Bytes::from)
 }

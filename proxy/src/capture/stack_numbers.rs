@@ -63,7 +63,7 @@ impl StackNumbers {
     }
 
     /// Writes the functions of all stacks, as the programs' files and debug files tell them now.
-    pub(crate) fn keep_symbols(&self, on: impl FnOnce(Notice)) {
+    pub(crate) fn keep_symbols(&self, mut on: impl FnMut(Notice)) {
         let known = self.known();
         if debug_file_servers_are_named() && !known.is_empty() {
             on(Notice::DebugFiles);
@@ -74,25 +74,32 @@ impl StackNumbers {
         let places: BTreeSet<(&str, u64)> = places
             .map(|frame| (frame.file.as_str(), frame.address))
             .collect();
-        let mut names = Names::asking();
+        let mut names = Names::with_debug_files();
         for (file, address) in places {
             let frame = Frame {
                 file: file.into(),
                 address,
             };
-            let (functions, start) = names.of(&frame);
-            let functions = functions.into_iter().map(|one| SymbolFunction {
-                name: one.name,
-                line: one.line,
+            let found = names.of(&frame);
+            let functions = found.functions.iter().map(|one| SymbolFunction {
+                name: one.name.clone(),
+                line: one.line.clone(),
                 inlined: one.is_inlined,
             });
             let symbol = Control::Symbol {
                 file: file.to_owned(),
                 address,
                 functions: functions.collect(),
-                start,
+                start: found.start,
             };
             self.sender.control(clock::now(), symbol);
+        }
+        let failed: Vec<&str> = names.failed().collect();
+        if !failed.is_empty() {
+            on(Notice::Trouble(format!(
+                "functions have no names: the symbols of {} cannot be read",
+                failed.join(", ")
+            )));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
@@ -78,13 +79,14 @@ impl StackUnwinding {
         sender: RecordSender,
     ) -> std::io::Result<StackUnwinding> {
         let (queue, copies) = sync_channel(WAITING);
-        let thread = std::thread::Builder::new()
-            .name("x11prof-stacks".to_owned())
-            .spawn(move || unwind(&copies, &numbers, &sender))?;
         let queue = StackQueue {
             copies: Arc::new(Mutex::new(Some(queue))),
             lost: Arc::default(),
         };
+        let lost = Arc::clone(&queue.lost);
+        let thread = std::thread::Builder::new()
+            .name("x11prof-stacks".to_owned())
+            .spawn(move || unwind(&copies, &lost, &numbers, &sender))?;
         Ok(StackUnwinding { queue, thread })
     }
 
@@ -103,7 +105,12 @@ impl StackUnwinding {
     }
 }
 
-fn unwind(copies: &Receiver<Copied>, numbers: &StackNumbers, sender: &RecordSender) {
+fn unwind(
+    copies: &Receiver<Copied>,
+    lost: &AtomicU64,
+    numbers: &StackNumbers,
+    sender: &RecordSender,
+) {
     let mut unwinders: HashMap<u32, Unwinder> = HashMap::new();
     while let Ok(Copied { at, copy, reason }) = copies.recv() {
         let pid = copy.pid;
@@ -118,7 +125,13 @@ fn unwind(copies: &Receiver<Copied>, numbers: &StackNumbers, sender: &RecordSend
                 Err(_) => continue,
             },
         };
-        let unwound = unwinder.unwind(&copy);
+        // The tables of a program's file may contradict themselves.
+        let unwound = catch_unwind(AssertUnwindSafe(|| unwinder.unwind(&copy)));
+        let Ok(unwound) = unwound else {
+            unwinders.remove(&pid);
+            lost.fetch_add(1, Ordering::Relaxed);
+            continue;
+        };
         let is_of = |frame: &Frame, library| frame.file.rsplit('/').next() == Some(library);
         let innermost = unwound.frames.first();
         // The library that tells the stacks of requests is no part of the program, nor is its unwinder's work.

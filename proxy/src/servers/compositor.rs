@@ -7,6 +7,8 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use x11prof_stacks::program;
+
 use crate::private_dir::PrivateDir;
 use crate::processes::child::{OwnChild, last_words};
 use crate::servers::server_error::{START_PATIENCE, ServerError};
@@ -51,7 +53,7 @@ impl Compositor {
         let configuration = dir.path().join("weston.ini");
         fs::write(&configuration, CONFIGURATION).map_err(io)?;
         let log = dir.path().join("log");
-        let mut command = Command::new(PROGRAM);
+        let mut command = program(PROGRAM);
         command
             .args(["--backend=headless-backend.so", "--use-pixman"])
             .args(["--width=1280", "--height=1024", "--socket", SOCKET])

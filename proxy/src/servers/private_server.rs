@@ -128,7 +128,7 @@ impl PrivateServer {
         let host = kind.host().map(Host::start).transpose()?;
         let dir = PrivateDir::new().map_err(io(program))?;
         let arguments = kind.arguments(dir.path()).map_err(io(program))?;
-        let mut command = Command::new(program);
+        let mut command = x11prof_stacks::program(program);
         if let Some(host) = &host {
             host.shows(&mut command);
         }

@@ -1,0 +1,20 @@
+//! Programs that x11prof starts for itself.
+
+use std::env;
+use std::path::Path;
+use std::process::Command;
+
+/// The command of a program that the user has not named: it is looked for in PATH's absolute folders only, so that no program of
+/// the current folder runs in its place.
+pub fn program(name: &str) -> Command {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let absolute = env::split_paths(&path).filter(|folder| Path::is_absolute(folder));
+    let path = env::join_paths(absolute).unwrap_or_default();
+    let mut command = Command::new(name);
+    match path.is_empty() {
+        // An empty PATH is the current folder.
+        true => command.env("PATH", "/usr/local/bin:/usr/bin:/bin"),
+        false => command.env("PATH", path),
+    };
+    command
+}
