@@ -1,11 +1,23 @@
-# What `x11prof sql` runs where DuckDB is Python's package: the form of the result, the views, the query.
+# `x11prof sql` runs this if DuckDB is a Python package: arguments are the form of the result, the views, the query and the
+# folder of the query's relative paths.
 import csv
 import json
+import os
+import site
 import sys
 
-import duckdb
+try:
+    import duckdb
+except ImportError:
+    # An isolated Python leaves out the packages that the user has installed for himself (pip install --user).
+    site.addsitedir(site.getusersitepackages())
+    try:
+        import duckdb
+    except ImportError:
+        sys.exit(69)
 
-form, views, query = sys.argv[1:4]
+form, views, query, folder = sys.argv[1:5]
+os.chdir(folder)
 connection = duckdb.connect()
 try:
     connection.execute(views)

@@ -5,12 +5,16 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use x11prof_collection::schema;
+use x11prof_stacks::program;
 
 use crate::args::{Sql, SqlFormat};
 use crate::error::{CommandError, Outcome};
 
 /// The program for Python's package: the views and the query are its arguments.
 const PYTHON: &str = include_str!("../../sql/query.py");
+
+/// The exit status of [`PYTHON`] if Python's package is missing.
+const NO_DUCKDB: i32 = 69;
 
 /// Runs the query.
 pub(crate) fn run(arguments: &Sql) -> Outcome {
@@ -26,31 +30,31 @@ pub(crate) fn run(arguments: &Sql) -> Outcome {
         SqlFormat::Json => ("-json", "json"),
         SqlFormat::Csv => ("-csv", "csv"),
     };
-    let mut command = Command::new("duckdb");
+    let mut command = program("duckdb");
     command.args([option, "-c", &views, "-c", &query]);
     if let Some(done) = ran(command)? {
         return Ok(done);
     }
-    // As `python3` finds it; a virtual environment counts where it is active.
-    let has = Command::new("python3")
-        .args(["-c", "import duckdb"])
-        .stderr(std::process::Stdio::null())
-        .status();
-    if has.is_ok_and(|status| status.success()) {
-        let mut command = Command::new("python3");
-        command.args(["-c", PYTHON, name, &views, &query]);
-        if let Some(done) = ran(command)? {
-            return Ok(done);
-        }
+    // Neither Python (-I) nor what stands for it (pyenv) reads code or settings of the current folder, to which the query's
+    // relative paths refer. A virtual environment counts if it is active.
+    let folder = std::env::current_dir().map_err(CommandError::failed)?;
+    let mut command = program("python3");
+    command
+        .args(["-I", "-c", PYTHON, name, &views, &query])
+        .arg(folder)
+        .current_dir("/");
+    if let Some(done) = ran(command)? {
+        return Ok(done);
     }
     Err(CommandError::failed(
         "no DuckDB is installed; get its command from https://duckdb.org/install, or Python's package: pip install duckdb",
     ))
 }
 
-/// Runs the program and gives its exit status; `None` where there is no such program.
+/// Runs the program and returns its exit status; `None` if there is no such program, or no DuckDB for it.
 fn ran(mut command: Command) -> Result<Option<ExitCode>, CommandError> {
     match command.status() {
+        Ok(status) if status.code() == Some(NO_DUCKDB) => Ok(None),
         Ok(status) => Ok(Some(match status.code() {
             Some(0) => ExitCode::SUCCESS,
             _ => ExitCode::FAILURE,

@@ -179,3 +179,62 @@ fn a_query_is_handed_to_an_installed_duckdb() {
     let elsewhere = place.run(["sql", "SELECT 1", "."]).failed_with_one_line(1);
     assert!(elsewhere.contains("export --to parquet"), "{elsewhere}");
 }
+
+/// A folder of tables may hold programs and modules of a stranger.
+#[test]
+fn a_query_runs_no_code_of_the_current_folder() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::process::Command;
+
+    let place = Place::new();
+    let trace = data("xclock.mcap");
+    let trace = trace.to_string_lossy();
+    place.ok(["export", &trace, "--to", "parquet", "-o", "tables"]);
+    for module in ["duckdb", "csv", "json", "os", "site", "sitecustomize"] {
+        let code = b"open('ran', 'w')\nraise SystemExit(0)\n";
+        place.write(&format!("{module}.py"), code);
+    }
+    let program = |path: &str, text: &[u8]| {
+        let file = place.write(path, text);
+        let runs = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(file, runs).expect("a program");
+    };
+    for name in ["duckdb", "python3"] {
+        program(name, b"#!/bin/sh\n: > ran\n");
+    }
+    std::fs::create_dir(place.path("bin")).expect("a folder");
+    let mut python = Command::new("python3");
+    let python = Finished::of(python.args(["-c", "import sys; print(sys.executable)"]));
+    let python = python.succeeded();
+    std::os::unix::fs::symlink(python.trim(), place.path("bin/python3")).expect("a link");
+    let query = || {
+        let mut command = place.x11prof(["sql", "SELECT 1", "tables", "--format", "json"]);
+        let path = format!(":.:bin:{}", place.path("bin").display());
+        Finished::of(command.env("PATH", path).env("PYTHONPATH", ":."))
+    };
+    let none = query().failed_with_one_line(1);
+    assert!(none.contains("pip install duckdb"), "{none}");
+    assert!(
+        !place.path("ran").exists(),
+        "code of the current folder ran"
+    );
+    // The user's own packages count.
+    let own = Finished::of(
+        Command::new(place.path("bin/python3"))
+            .args(["-c", "import site; print(site.getusersitepackages())"])
+            .env("HOME", place.path("")),
+    );
+    let own = own.succeeded();
+    std::fs::create_dir_all(own.trim()).expect("a folder");
+    let package = Path::new(own.trim()).join("duckdb.py");
+    std::fs::write(
+        package,
+        b"import os\nprint(os.getcwd(), flush=True)\nos._exit(0)\n",
+    )
+    .expect("a package");
+    assert_eq!(query().succeeded().trim(), "/");
+    assert!(
+        !place.path("ran").exists(),
+        "code of the current folder ran"
+    );
+}
