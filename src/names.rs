@@ -25,7 +25,13 @@ pub(crate) fn unmatched<'a>(
                 "no message has the name {pattern:?}; did you mean {nearest:?}?"
             )));
         }
-        say!("no message of the trace is a {pattern}");
+        // Toolkits take input events of the X Input Extension, which have the names of X11's.
+        let of_extension =
+            |name: &&String| name.split_once(':').is_some_and(|(_, of)| of == pattern);
+        match known.iter().find(of_extension) {
+            Some(name) => say!("no message of the trace is a {pattern}; try {name}"),
+            None => say!("no message of the trace is a {pattern}"),
+        }
     }
     Ok(())
 }

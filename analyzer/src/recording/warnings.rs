@@ -57,6 +57,8 @@ pub enum WarningKind {
     /// The server's context switches and its clock tell different times of the same stretch; `from` says
     /// which.
     ClocksDiffer,
+    /// X errors that the server sent; `from` has the number of each.
+    Errors,
     /// The recorder reported trouble; `from` says what.
     Trouble,
 }

@@ -122,6 +122,10 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
             format!("{} from before the recording", of("connection")),
             "their GCs, pictures and fonts from before it are not known",
         ),
+        WarningKind::Errors => (
+            of("X error"),
+            "the server refused these requests, which `x11prof dump --message NAME` shows",
+        ),
         WarningKind::Trouble => ("trouble while recording".to_owned(), "the recorder said"),
     }
 }

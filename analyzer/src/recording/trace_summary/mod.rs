@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 use x11prof_cost_model::{Micros, Network};
-use x11prof_protocol::Message;
+use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::{
     ConnectionId, Control, EmulatedNetwork, Joined, Link, Opened, Reader, Record, Server, Started,
     Timestamp, TraceError,
@@ -74,6 +74,8 @@ pub struct TraceSummary {
     present: u64,
     cpu_clocks: CpuClocks,
     malformed: u64,
+    /// X errors by name.
+    errors: BTreeMap<Symbol, u64>,
     lost_bytes: u64,
     missing: MissingParts,
     /// The changes that the recorder tried, with the number of changed requests.
@@ -202,8 +204,10 @@ impl TraceSummary {
             .places
             .get(&seen.connection)
             .and_then(|at| self.connections.get_mut(*at));
-        if let Message::Malformed(_) = seen.message {
-            self.malformed += 1;
+        match seen.message {
+            Message::Malformed(_) => self.malformed += 1,
+            Message::Error(error) => *self.errors.entry(error.name).or_default() += 1,
+            _ => {}
         }
         let Some(connection) = connection else { return };
         let mentioned = match seen.message {
@@ -237,6 +241,7 @@ impl TraceSummary {
         self.cpu_clocks
             .start_afresh(self.activity.since_reading(), self.last);
         self.malformed = 0;
+        self.errors.clear();
         self.lost_bytes = 0;
         self.activity.start_afresh();
     }
@@ -401,11 +406,18 @@ impl TraceSummary {
             };
             Warning::general(WarningKind::EmulatedNetwork, Some(network.to_string()), 1)
         });
+        let mut errors: Vec<_> = self.errors.iter().collect();
+        errors.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        let names = errors.iter().map(|(name, count)| format!("{count} {name}"));
+        let names = names.collect::<Vec<_>>().join(", ");
+        let count: u64 = errors.iter().map(|(_, count)| **count).sum();
+        let errors = (count > 0).then(|| Warning::general(WarningKind::Errors, Some(names), count));
         let troubles = self.missing.sentences(usize::MAX).map(Some);
         counts
             .map(|(kind, count)| Warning::general(kind, None, count))
             .chain(network)
             .chain(tried)
+            .chain(errors)
             .chain(troubles.map(|what| Warning::general(WarningKind::Trouble, what, 1)))
             .collect()
     }
