@@ -278,15 +278,10 @@ fn under_load(when: &str, at_once: usize, happens: impl FnOnce(&Place, &Recordin
     assert!(reader.is_complete() && marks > 0);
     let (first, moment) = (first.expect("a request"), moment.expect("a time"));
     let before = moment.since(first);
-    assert!(
-        before >= Duration::from_millis(400) && last > moment,
-        "{before:?}"
-    );
-    // It is a part of the recording.
-    assert!(
-        before < Duration::from_millis(1800) || is_behind,
-        "{before:?}"
-    );
+    // Before the moment and after it, and a part of the recording.
+    let kept = Duration::from_millis(400)..Duration::from_millis(1800);
+    let is_kept = kept.contains(&before) && last > moment;
+    assert!(is_kept || is_behind, "{before:?}");
 }
 
 #[test]

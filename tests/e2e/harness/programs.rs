@@ -5,7 +5,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// The longest that anything in a test may take.
-pub(super) const LIMIT: Duration = Duration::from_secs(120);
+pub(super) const LIMIT: Duration = Duration::from_secs(600);
 
 /// A program that the tests need; names the package when it is missing.
 pub(crate) fn needs(program: &str, package: &str) {
