@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::harness::raw::{Client, Order};
 use crate::harness::{Finished, Place, Recording, Server, needs, until, wait};
@@ -368,17 +368,12 @@ fn keys_take_the_time_that_their_program_took() {
     let mut lines = BufReader::new(program.stdout.take().expect("a pipe")).lines();
     assert_eq!(lines.next().expect("a line").expect("a line"), "ready");
     let attached = Attached::start(&place, &server.display, None);
-    let begun = Instant::now();
     for key in ["d", "a", "d", "e", "f"] {
         // The program rests between two keys, one of which takes it 400 ms.
         let typed = ["key", key, "sleep", "0.9"];
         let typed = server.client("xdotool").args(typed).status();
         assert!(typed.expect("xdotool").success());
     }
-    let took = lines.by_ref().take(5).map(|line| line.expect("a line"));
-    let took = took.map(|line| line.parse::<f64>().expect("milliseconds"));
-    let took: Vec<f64> = took.collect();
-    let all = begun.elapsed().as_secs_f64() * 1e3;
     let trace = attached.end();
     program.kill().expect("it runs");
     program.wait().expect("it ends");
@@ -386,15 +381,14 @@ fn keys_take_the_time_that_their_program_took() {
     let report = place.json(["episodes", trace, "--format", "json"]);
     let episodes = report["episodes"].as_array().expect("episodes").iter();
     let input = episodes.filter(|one| one["trigger"] == "input");
-    let latencies: Vec<f64> = input
+    let (slow, quick): (Vec<_>, Vec<_>) = input
         .map(|one| one["latency_ms"].as_f64().expect("a time"))
-        .collect();
-    let longest = |of: &[f64]| of.iter().copied().fold(0.0, f64::max);
-    // An event has whole milliseconds, and its key may have waited for the program.
-    let slow = longest(&latencies) - longest(&took);
-    assert!(slow > -2.0, "{latencies:?} {took:?}");
-    assert!(latencies.len() >= 5, "{latencies:?}");
-    assert!(latencies.iter().sum::<f64>() < all, "{latencies:?} {all}");
+        .partition(|latency| *latency > 390.0);
+    assert!(
+        slow.len() == 1 && (395.0..1500.0).contains(&slow[0]),
+        "{slow:?}"
+    );
+    assert!(quick.len() >= 4, "{quick:?}");
 }
 
 /// RECORD keeps a few requests in the server until the server writes to somebody.

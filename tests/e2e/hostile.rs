@@ -320,7 +320,9 @@ fn names_and_stacks_are_in_proportion_to_the_file() {
             command
                 .args(["-c", &script, env!("CARGO_BIN_EXE_x11prof")])
                 .current_dir(place.path(""));
-            let line = crate::harness::Finished::of(&mut command).failed_with_one_line(1);
+            let ran = crate::harness::Finished::of(&mut command);
+            assert_eq!(ran.status(), Some(1), "{ran}");
+            let line = ran.stderr();
             assert!(
                 line.contains("longer than those of any recording"),
                 "{line}"
