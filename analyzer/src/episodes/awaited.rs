@@ -52,6 +52,12 @@ impl Awaits {
         self.open.last()
     }
 
+    /// The request that the client waits for, or has waited for last.
+    pub(crate) fn latest(&self) -> Option<&OpenRequest> {
+        let over = self.over.last().map(|one| &one.request);
+        self.current().or(over)
+    }
+
     pub(crate) fn is_open(&self) -> bool {
         !self.open.is_empty()
     }

@@ -284,7 +284,7 @@ impl OpenEpisode {
         let passed = time.saturating_sub(self.since);
         self.outline.pass(owner, asks, passed);
         let waits_for = asks.filter(|_| !draws);
-        match self.awaits.current().filter(|_| owner == Owner::Awaited) {
+        match self.awaits.latest().filter(|_| owner == Owner::Awaited) {
             Some(request) => {
                 let name = Symbol::new(request.kind.definition().request);
                 self.steps.awaited(self.since, time, name, request.party);
