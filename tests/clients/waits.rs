@@ -351,7 +351,8 @@ impl Asker {
                     }
                     std::thread::sleep(Duration::from_millis(2));
                 }
-                Ok(x.ungrab_pointer(now)?.ignore_error())
+                x.ungrab_pointer(now)?.ignore_error();
+                Ok(())
             }
             "clock" => {
                 x.present_notify_msc(window, self.asked, 0, 60, 0)?;
