@@ -11,7 +11,7 @@ WITH perceptible AS (
     concat(coalesce(e.date, ''), ' ', coalesce(e.version, '')) AS seen,
     e.user AS person
   FROM episodes e
-  WHERE e.latency_ns >= e.threshold_ns AND e.led_to_by IS NULL
+  WHERE e.latency_ns >= e.threshold_ns AND e.caused_by IS NULL
 ),
 placed AS (
   SELECT

@@ -37,7 +37,7 @@ pub(crate) struct NamedCallers {
 pub(crate) struct FunctionNames {
     stacks: CodeStacks,
     recorded: Option<SystemTime>,
-    /// True where the recording has stacks of requests.
+    /// True if the recording has stacks of requests.
     of_requests: bool,
     /// The functions that the recording names itself (`record --keep-symbols`), by file and address.
     symbols: HashMap<(String, u64), Vec<FunctionReport>>,
@@ -159,7 +159,7 @@ impl FunctionNames {
         }
     }
 
-    /// True where the recording has stacks of requests.
+    /// True if the recording has stacks of requests.
     pub(crate) fn are_of_requests(&self) -> bool {
         self.of_requests
     }
@@ -201,7 +201,9 @@ impl FunctionNames {
             }
         });
         if !has_lines {
-            say!("no lines: the programs' files have no debug symbols");
+            say!(
+                "no source lines: the program files have no debug symbols. Install them, or use --by function"
+            );
         }
     }
 

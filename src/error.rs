@@ -1,4 +1,4 @@
-//! Errors as the user sees them: one sentence, and what to do.
+//! Errors that the program prints: cause, consequence, remedy.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -6,8 +6,6 @@ use std::process::ExitCode;
 
 use x11prof_views::plain;
 
-/// Characters of the longest message.
-const LONGEST: usize = 180;
 /// The exit status of `git bisect run` for a commit that cannot be tested.
 const SERVER_NOT_STARTED: u8 = 125;
 
@@ -64,16 +62,9 @@ impl CommandError {
         CommandError::failed(format_args!("{}: {cause}", shown(path)))
     }
 
-    /// The message, without the program's name. Of a very long one the middle is left out: the
-    /// beginning says what it is about, the end what to do.
-    pub(crate) fn message(&self) -> String {
-        let length = self.message.chars().count();
-        if length <= LONGEST {
-            return self.message.clone();
-        }
-        let beginning = self.message.chars().take(LONGEST * 3 / 5);
-        let end = self.message.chars().skip(length - LONGEST * 2 / 5 + 3);
-        beginning.chain(" … ".chars()).chain(end).collect()
+    /// The message, without the program's name.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
     }
 
     /// The status to exit with.
@@ -82,7 +73,7 @@ impl CommandError {
     }
 }
 
-/// A file's name as it is said: a line end in a name ends no line.
+/// The name of a file for messages, without control characters.
 pub(crate) fn shown(path: &Path) -> String {
     plain(&path.to_string_lossy()).into_owned()
 }

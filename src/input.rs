@@ -21,7 +21,7 @@ pub(crate) fn trace(path: &Path) -> Result<Reader<BufReader<File>>, CommandError
         if error.kind() == std::io::ErrorKind::NotFound {
             CommandError::file(
                 path,
-                "no such trace; make one with: x11prof record -- COMMAND",
+                "no such recording; make one with: x11prof record -- COMMAND",
             )
         } else {
             CommandError::file(path, error)
@@ -43,7 +43,8 @@ pub(crate) const REPLAY_OF: &str = "replay-of";
 pub(crate) fn tell_replay(path: &Path) -> Result<(), CommandError> {
     if let Some(played) = replay_of(path)? {
         say!(
-            "{} is a replay of {played}: requests, bytes and the server's time are the program's; waits and the client's time are the player's",
+            "{} is a replay of {played}. Requests, bytes and server time are those of the program; waits \
+             and client CPU are those of the player",
             shown(path)
         );
     }
@@ -95,12 +96,12 @@ pub(crate) struct Prices {
     pub(crate) parameters: ServerParameters,
     /// Why they are still another machine's.
     pub(crate) elsewhere: Option<String>,
-    /// The recorded server and the prices' server, if they differ.
+    /// The recorded server and the costs' server, if they differ.
     pub(crate) other_server: Option<(String, String)>,
 }
 
 impl Prices {
-    /// The doubts about the prices. On a server time that was `measured` the prices only divide it,
+    /// The doubts about the costs. On a server time that was `measured` the costs only divide it,
     /// whatever their server.
     pub(crate) fn doubts(&self, measured: bool) -> Vec<Warning> {
         let machine = self.elsewhere.clone().filter(|_| !measured);
@@ -122,7 +123,7 @@ impl Prices {
         }
     }
 
-    /// The prices as they were measured; `host` is the machine of the recording.
+    /// The costs as they were measured; `host` is the machine of the recording.
     fn as_measured(parameters: ServerParameters, host: &Host) -> Prices {
         let models = parameters
             .host
@@ -140,7 +141,7 @@ impl Prices {
     }
 }
 
-/// The parameters `name` to price the trace at `path` with, brought to its machine unless they are to be
+/// The parameters `name` to cost the trace at `path` with, brought to its machine unless they are to be
 /// taken `as_measured`.
 pub(crate) fn named_prices(
     name: &str,
@@ -155,8 +156,8 @@ pub(crate) fn named_prices(
     Ok(Prices::on(parameters, &host, Probing::Allowed))
 }
 
-/// The prices that fit the server in the trace best, if the user named none. Names them on standard error, unless the
-/// server's handlers are timed: then prices only share out wakeups, reading and replies.
+/// The costs that fit the server in the trace best, if the user named none. Names them on standard error, unless the
+/// server's handlers are timed: then costs only share out wakeups, reading and replies.
 pub(crate) fn matching_prices(path: &Path, as_measured: bool) -> Result<Prices, CommandError> {
     prices_of(path, as_measured, true)
 }
@@ -189,7 +190,7 @@ pub(crate) fn prices_of(
     })
 }
 
-/// Prices of the recorded server itself, to carry what was measured there to another one; `None` where
+/// Costs of the recorded server itself, to carry what was measured there to another one; `None` if
 /// nobody knows them.
 pub(crate) fn recorded_prices(
     path: &Path,
@@ -246,10 +247,10 @@ fn parameters_for(
     let host = recorded_host(started);
     let server = server.map(recorded_server).unwrap_or_default();
     let best = best_match(machine::known(), &server, &host).ok_or_else(|| {
-        CommandError::failed("no parameters come with this x11prof; name some with --params")
+        CommandError::failed("this build has no cost tables; name one with --params")
     })?;
     let name = &best.parameters.server.name;
-    let advice = "`x11prof calibrate` makes this machine's";
+    let advice = "`x11prof calibrate` measures this machine";
     let mut other_server = None;
     let whence = match (best.same_server, best.same_machine) {
         (true, Some(true)) => "measured on this machine".to_owned(),
@@ -264,7 +265,7 @@ fn parameters_for(
         }
     };
     if named {
-        say!("prices: {name}, {whence}");
+        say!("cost table: {name}, {whence}");
     }
     Ok((machine::whole(best.parameters), other_server))
 }
@@ -275,7 +276,7 @@ pub(crate) fn parameters(name: &str) -> Result<ServerParameters, CommandError> {
         .map_err(|error| CommandError::failed(format_args!("{name}: {error}")))
 }
 
-/// The rules by which another value stands in for one that was not measured: those of the user's file at
+/// The rules by which another value substitutes one that was not measured: those of the user's file at
 /// `path`, or those that come with the program.
 pub(crate) fn substitutions(path: Option<&Path>) -> Result<Substitutions, CommandError> {
     let Some(path) = path else {
@@ -307,7 +308,7 @@ pub(crate) fn parameter_text(name: &str) -> Result<String, CommandError> {
     }
     if !path.exists() {
         return Err(CommandError::failed(format_args!(
-            "{name}: neither a file nor a name from `x11prof params list`"
+            "{name}: not a file, and not a name from `x11prof params list`"
         )));
     }
     text(path, "parameter file")

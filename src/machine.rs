@@ -32,7 +32,7 @@ pub(crate) enum Probing {
 }
 
 /// `parameters` on the machine `host`, where that is another than theirs and both are known. Where there is
-/// no way to bring them they stay as they are; the second says why.
+/// no way to bring them they stay unchanged; the second says why.
 pub(crate) fn bring(
     parameters: ServerParameters,
     host: &Host,

@@ -37,7 +37,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
     if words.next().as_deref() == Some(x11prof_proxy::WATCHDOG) {
-        // Not for people: the recorder starts itself as a watchdog.
+        // Internal: the recorder starts itself as a watchdog.
         x11prof_proxy::attach_watchdog(words.next().and_then(|pid| pid.parse().ok()));
         return ExitCode::SUCCESS;
     }
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
         .nth(1)
         .is_some_and(|word| word == x11prof_stacks::SYMBOL_READER)
     {
-        // Not for people: x11prof starts itself to read symbols.
+        // Internal: x11prof starts itself to read symbols.
         let with_debug_files = std::env::args_os().nth(2).is_some();
         if with_debug_files {
             // Ctrl-C ends a download, and not the reading.
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
         let served = x11prof_stacks::serve_symbols(with_debug_files);
         return ExitCode::from(u8::from(served.is_err()));
     }
-    // Not for people: `replay` and `drive` start x11prof as the command that they record.
+    // Internal: `replay` and `drive` start x11prof as the command that they record.
     let stand_in = std::env::args_os().nth(1).unwrap_or_default();
     let words = std::env::args_os().skip(2);
     if stand_in == commands::replay::player::WORD {

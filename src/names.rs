@@ -22,26 +22,26 @@ pub(crate) fn unmatched<'a>(
         if !known.iter().any(|name| name_matches(pattern, name)) {
             let nearest = nearest(pattern, &known).unwrap_or_default();
             return Err(CommandError::usage(format_args!(
-                "no message has the name {pattern:?}; did you mean {nearest:?}?"
+                "there is no message {pattern:?}; did you mean {nearest:?}?"
             )));
         }
         // Toolkits take input events of the X Input Extension, which have the names of X11's.
         let of_extension =
             |name: &&String| name.split_once(':').is_some_and(|(_, of)| of == pattern);
         match known.iter().find(of_extension) {
-            Some(name) => say!("no message of the trace is a {pattern}; try {name}"),
-            None => say!("no message of the trace is a {pattern}"),
+            Some(name) => say!("the trace has no message that matches {pattern}; try {name}"),
+            None => say!("the trace has no message that matches {pattern}"),
         }
     }
     Ok(())
 }
 
-/// A client or a landmark was asked for that a trace has none of.
+/// A client or a landmark was requested that a trace has none of.
 pub(crate) fn no_such(path: &Path, missing: &Unmatched) -> CommandError {
     let nearest = nearest_part(&missing.wanted, &missing.known);
     let nearest = nearest.map(|name| format!("; the nearest is {name:?}"));
     CommandError::usage(format_args!(
-        "{}: no {} is called {:?}{}",
+        "{}: there is no {} {:?}{}",
         shown(path),
         missing.what,
         missing.wanted,

@@ -30,7 +30,7 @@ pub(crate) fn refuse_input<'a>(
     };
     match read.into_iter().any(|read| id(read) == Some(to)) {
         true => Err(CommandError::usage(format_args!(
-            "{}: this file is read here, the result would replace it; name another one with -o",
+            "{}: the result would replace an input file; name another file with -o",
             path.display()
         ))),
         false => Ok(()),

@@ -25,7 +25,7 @@ pub(crate) struct Pass {
     path: PathBuf,
     reader: Reader<BufReader<File>>,
     pipeline: Pipeline,
-    /// True where the pass also reads the observations after a part.
+    /// True if the pass also reads the observations after a part.
     reads_on: bool,
     /// Collected where the user is told of them.
     missing: Option<MissingParts>,
@@ -44,7 +44,7 @@ impl Span {
         *self == Span::default()
     }
 
-    /// The beginning and end of the span in a recording from `start` to `end`; `None` where the recording is over
+    /// The beginning and end of the span in a recording from `start` to `end`; `None` if the recording is over
     /// before.
     pub(crate) fn within(
         &self,
@@ -63,7 +63,7 @@ impl Span {
     /// The error that the recording at `path` ends before the span begins.
     pub(crate) fn beyond(&self, path: &Path, length: Duration) -> CommandError {
         CommandError::usage(format_args!(
-            "{} ends {:.3} s after its start: there is nothing at {} s",
+            "{} ends {:.3} s after its start; there is nothing at {} s",
             shown(path),
             length.as_secs_f64(),
             self.from.unwrap_or_default()
@@ -164,7 +164,7 @@ impl Pass {
                     on(Step::Begins);
                 }
                 if let Some(to) = span.to.filter(|to| seconds > *to && !over) {
-                    // The part lasts as long as was asked for, whenever its last record came.
+                    // The part lasts as long as was requested, whenever its last record came.
                     let until = start.as_nanos().saturating_add((to * 1e9) as u64);
                     last = last.max(Timestamp::from_nanos(until).min(time));
                     if !reads_on {

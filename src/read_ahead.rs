@@ -1,4 +1,4 @@
-//! Reads a trace on a thread of its own: another processor decompresses while this one analyses.
+//! Reads a trace on a separate thread: another processor decompresses while this one analyses.
 
 use std::io::Read;
 use std::sync::mpsc::{self, Receiver, SyncSender};

@@ -45,7 +45,7 @@ pub(crate) fn all() -> Vec<(PathBuf, ServerParameters)> {
     paths.sort();
     let read = paths.into_iter().filter_map(|path| {
         let parameters = read(&path).unwrap_or_else(|why| {
-            say!("warning: {}: {why}; left out", shown(&path));
+            say!("warning: {}: {why}; file ignored", shown(&path));
             None
         })?;
         Some((path, parameters))
@@ -53,7 +53,7 @@ pub(crate) fn all() -> Vec<(PathBuf, ServerParameters)> {
     read.collect()
 }
 
-/// The parameters at `path`; `None` where there is no such file.
+/// The parameters at `path`; `None` if there is no such file.
 pub(crate) fn read(path: &Path) -> Result<Option<ServerParameters>, String> {
     match std::fs::read_to_string(path) {
         Ok(text) => match ServerParameters::from_toml(&text) {
@@ -80,7 +80,7 @@ fn folder() -> Result<PathBuf, CommandError> {
     let data = absolute("XDG_DATA_HOME").or_else(|| Some(absolute("HOME")?.join(".local/share")));
     data.map(|data| data.join("x11prof")).ok_or_else(|| {
         CommandError::failed(
-            "neither XDG_DATA_HOME nor HOME is set, so no file can be kept: name one with -o FILE",
+            "XDG_DATA_HOME and HOME are not set, so the table has no place; name a file with -o FILE",
         )
     })
 }

@@ -1,25 +1,71 @@
-//! The program's messages to its user: the one place that writes to standard error.
+//! The only place that writes to standard error.
 //!
-//! Nobody may be there to hear it (a full disk, a reader that has gone): that is no reason to fail,
-//! let alone to take a recorded program down. `eprintln!` would panic, and the lints forbid it.
+//! A write error (a full disk, a closed pipe) must not end the program, and with it a recorded program. `eprintln!`
+//! would panic; the lints forbid it.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use x11prof_views::plain_lines;
 
-/// Says what it formats on a line of its own, as the program.
+/// Prints a message after the name of the program.
 macro_rules! say {
     ($($words:tt)*) => { $crate::say::say_all(&format!("x11prof: {}\n", format_args!($($words)*))) };
 }
 
-/// Says `text` as it is, line feeds included.
+/// Prints `text`, which may have several lines; on a terminal, long lines break between words.
 pub(crate) fn say_all(text: &str) {
+    let mut stderr = io::stderr().lock();
+    let size = stderr
+        .is_terminal()
+        .then(|| rustix::termios::tcgetwinsize(&stderr));
+    let width = size
+        .and_then(Result::ok)
+        .map(|size| usize::from(size.ws_col));
+    let text = plain_lines(text);
+    let text = match width.filter(|width| *width > 0) {
+        Some(width) => folded(&text, width).into(),
+        None => text,
+    };
     // One write, so that lines of several threads do not mix.
-    let _ = io::stderr().lock().write_all(plain_lines(text).as_bytes());
+    let _ = stderr.write_all(text.as_bytes());
+}
+
+/// The lines of `text`, broken between words at `width` characters.
+fn folded(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    for line in text.split_inclusive('\n') {
+        let mut column = 0;
+        for word in line.split_inclusive(' ') {
+            let length = word.trim_end().chars().count();
+            if column > 0 && column + length > width {
+                out.truncate(out.trim_end_matches(' ').len());
+                out.push_str("\n  ");
+                column = 2;
+            }
+            out.push_str(word);
+            column += word.chars().count();
+        }
+    }
+    out
 }
 
 #[cfg(test)]
 mod tests {
+    use super::folded;
+
+    #[test]
+    fn long_lines_break_between_words() {
+        assert_eq!(
+            folded("a message of words\n", 10),
+            "a message\n  of words\n"
+        );
+        assert_eq!(
+            folded("/a/very/long/path is kept\n", 9),
+            "/a/very/long/path\n  is kept\n"
+        );
+        assert_eq!(folded("short\nlines\n", 9), "short\nlines\n");
+    }
+
     /// Lints see `eprintln!` and its kin, but a file may allow them; no file of the program does.
     #[test]
     fn nothing_prints_but_through_here() {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
-use x11prof_analyzer::{EpisodeOptions, Episodes, EpisodesReport, TraceSummary};
+use x11prof_analyzer::{EpisodeOptions, Episodes, EpisodesReport, StartUpReport, TraceSummary};
 
 use crate::args::seconds;
 use crate::error::{CommandError, shown};
@@ -12,13 +12,13 @@ use crate::pass::{Pass, Span};
 /// The part of the recording to report; all of it where nothing is given.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct SpanArguments {
-    /// Only what came S seconds after the recording's start or later
+    /// Skip the first S seconds of the recording
     #[arg(long, value_name = "S", value_parser = seconds)]
     from: Option<f64>,
-    /// Only what came S seconds after the recording's start or earlier
+    /// Stop S seconds after the start of the recording
     #[arg(long, value_name = "S", value_parser = seconds)]
     to: Option<f64>,
-    /// Only the start-up of the client that took longest to start: until the end of its first frame
+    /// Only the start-up of the slowest-starting client: until the end of its first frame
     #[arg(long, conflicts_with_all = ["from", "to", "episode"])]
     start_up: bool,
     /// Only the N-th longest episode (see `episodes`)
@@ -41,7 +41,7 @@ impl SpanArguments {
             && to <= from
         {
             return Err(CommandError::usage(format_args!(
-                "--to {to} is not after --from {from}: nothing would be left"
+                "--to {to} must be greater than --from {from}"
             )));
         }
         Ok(Span { from, to })
@@ -52,16 +52,16 @@ fn start_up(path: &Path) -> Result<Span, CommandError> {
     let mut summary = TraceSummary::default();
     Pass::open(path, None)?.run(|observation| summary.observe(observation))?;
     let done = summary.start_ups();
-    let timed = done
-        .iter()
-        .filter_map(|one| Some((one.start_ms, one.latency_ms?)));
-    let slowest = timed.max_by(|(_, a), (_, b)| a.total_cmp(b));
-    slowest
-        .map(|(start, latency)| Span::of(start, latency))
+    let first = StartUpReport::first(done);
+    first
+        .and_then(|one| Some(Span::of(one.start_ms, one.latency_ms?)))
         .ok_or_else(|| {
             let why = done.iter().find_map(|one| one.why_none.clone());
             let why = why.map_or_else(String::new, |why| format!(": {why}"));
-            CommandError::file(path, format_args!("no client started in it{why}"))
+            CommandError::file(
+                path,
+                format_args!("no client started in this recording{why}"),
+            )
         })
 }
 
@@ -81,7 +81,7 @@ fn episode(path: &Path, number: u32) -> Result<Span, CommandError> {
     one.map(|one| Span::of(one.start_ms, one.latency_ms))
         .ok_or_else(|| {
             CommandError::usage(format_args!(
-                "--episode {number}: there are {} episodes in {}",
+                "--episode {number}: {1} has only {0} episodes",
                 longest.len(),
                 shown(path)
             ))

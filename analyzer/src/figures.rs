@@ -17,7 +17,7 @@ pub struct FigureDefinition {
 /// Name | unit | part of | meaning; a heading begins each group.
 const TABLE: &str = "
 # Messages
-count | number | total.count | Messages of the line in the trace; requests where it says no other kind.
+count | number | total.count | Messages of the line in the trace; requests where it says no other kind; of a distribution its values.
 requests | number | total.count | Requests that the client sent.
 bytes | bytes | total.bytes | Bytes on the wire: of requests; in `transport` of all other messages.
 replies | number | | Replies that the server sent.
@@ -47,11 +47,10 @@ transport_ms | ms | transport.server_ms | Server time for waking, reading and an
 transport_network_ms | ms | network_ms | Network time of transport.
 charged_ms | ms | total.time_ms | All that the requests caused: `time_ms`, `transport_ms`, and the network's time for `returned_bytes`.
 percent_charged | % | 100 | `charged_ms` as a share of the total's `time_ms`.
-blocking | number | round_trips | Round trips, charged the network's latency; where `network.blocking` is `by-type`, all requests that the protocol answers.
 exact | number | count | Requests whose price was measured at this size.
 interpolated | number | count | Requests priced between two measured sizes.
 substituted | number | count | Requests priced with another value of an attribute.
-unpriced | number | count | Requests without a price: no time.
+no_cost_data | number | count | Requests without a price: no time.
 wakeups | number | | Runs of the server that began with a wakeup; where time is measured, those divided.
 wakeup_ms | ms | transport.server_ms | Server time for waking.
 read_ms | ms | transport.server_ms | Server time for reading bytes and for setups.
@@ -63,8 +62,8 @@ perceptible_causes.reply_ms | ms | parts | Waits for a reply in episodes over th
 event_ms | ms | transport.server_ms | Server time for events.
 update_ms | ms | transport.server_ms | Server time for sending screen changes to a viewer or host.
 updates | number | | Screen updates that the server sent on.
-own.runs | number | | Runs of the server for no recorded client.
-own.ms | ms | transport.server_ms | Server time for no recorded client.
+unattributed.runs | number | | Runs of the server for no recorded client.
+unattributed.ms | ms | transport.server_ms | Server time for no recorded client.
 total_ms | ms | | The sum: of requests and transport for a server in `compare`, of latencies for a landmark or pattern.
 ratio | times | | `total_ms` as a multiple of the first server's on the same network.
 comparable_ms | ms | total_ms | Time of the requests that all compared servers can price.
@@ -92,7 +91,7 @@ event_wakeups | number | | Wakeups of a waiting client by events alone.
 event_client_ms | ms | client_cpu_ms | Client time from such a wakeup to its next wait.
 percent_of_wall | % | | `sum_ms` as a share of `wall_ms`; over 100 where both ran at once.
 estimate_ratio | times | | The estimate of the server's time as a multiple of the kernel's.
-ran_ms | ms | | Time on a processor; of a stall the server's.
+cpu_ms | ms | | Time on a processor; of a stall the server's.
 handlers_ms | ms | | The time of the server's handlers for the requests of the client that held the server.
 # Start-up
 start_up.latency_ms | ms | | From the process's start (the connection's, where that is unknown) to the end of the first frame in the first mapped top-level window: until the client rests, has waited for its drawing (GetInputFocus, GetImage of the window), puts a second picture over the window, or has drawn for a second. The landmark `Start-up` of `episodes` is the same; of a client without a first frame, `Start-up, nothing shown`, goes from the connection to the first rest.
@@ -100,9 +99,9 @@ start_ups.latency_ms | ms | | `start_up.latency_ms`.
 before_connection_ms | ms | latency_ms | Time before the client connected.
 setup_ms | ms | latency_ms | Time until the server answered the connection's setup.
 # Round trips
-round_trips | number | replies | Replies and errors that a client waited for: it wrote nothing after the question, was owed no other answer, and was off the processor before the reply came. Without context switches, and in an attached recording (its times are the server's, in milliseconds), the first two conditions decide.
+round_trips | number | replies | Replies and errors that a client waited for: it wrote nothing after the question, was owed no other answer, and was off the processor before the reply came. Without context switches, and in an attached recording (its times are the server's, in milliseconds), the first two conditions decide; if `network.round_trips` is `by-type`, all requests that the protocol answers.
 synchronisations | number | round_trips | Round trips of GetInputFocus, as XSync sends it.
-ahead | number | replies | Questions whose reply no client waited for.
+pipelined | number | replies | Questions whose reply no client waited for.
 waited_ms | ms | | From when the relay had the question until it had the reply, of round trips; of a grab or a stall the wait of another client.
 forecast_ms | ms | | Length over the link, simulated: of the session, or of a start-up.
 local_ms | ms | | Length of the session without a link, simulated.
@@ -134,6 +133,7 @@ perceptible_parts.network_ms | ms | latency_ms | Time on the network in episodes
 other_clients_ms | ms | latency_ms | Other clients handled its effects after its own client was done, or its client waited for their answers.
 running_ms | ms | parts | The client on a processor.
 processor_ms | ms | parts | The client was ready and had no processor.
+run_queue_ms | ms | waited_ms | The client was ready to run during start-up and had no processor.
 grab_ms | ms | parts | Waits for a reply while another client had grabbed the server.
 server_processor_ms | ms | parts | The server was ready and had no processor.
 sleeping_ms | ms | parts | A sleep.
@@ -158,12 +158,12 @@ end_to_end_ms | ms | duration_ms | `wall_ms` of the reported part.
 in_episode_ms | ms | end_to_end_ms | At least one episode went on.
 in_episode_percent | % | 100 | The share of `end_to_end_ms`.
 under_3_ms | number | count | Episodes under 3 ms.
-summary.left_out | number | | Episodes of clients without windows and device events, beside others: they count nowhere.
+summary.excluded | number | | Episodes of clients without windows and device events, beside others: they count nowhere.
 from_3_ms | number | count | Episodes of 3 ms and more.
 from_100_ms | number | from_3_ms | Episodes of 100 ms and more.
 perceptible | number | count | Episodes over their threshold.
 long_per_minute | number | | `from_100_ms` for each minute in episodes.
-median_ms | ms | | The latency that half do not exceed.
+p50_ms | ms | | The latency that half do not exceed.
 p75_ms | ms | | The latency that 75 % do not exceed.
 p95_ms | ms | | The latency that 95 % do not exceed.
 p98_ms | ms | | The latency that 98 % do not exceed.
@@ -193,10 +193,11 @@ longest_ms | ms | | The longest episode that began in the step.
 # Resources, grabs and stalls
 held | number | created | Resources that the client had at the end.
 held_bytes | bytes | | The size of these resources.
-most | number | created | The most resources at once.
-least | number | most | The fewest resources in the slot.
-most_bytes | bytes | | The largest size at once.
-most_at_ms | ms | | The time of `most`, after the first record.
+peak | number | created | The most resources at once.
+over_time.min | number | over_time.max | The fewest resources in the slot.
+over_time.max | number | peak | The most resources in the slot.
+peak_bytes | bytes | | The largest size at once.
+peak_at_ms | ms | | The time of `peak`, after the first record.
 created | number | | Resources that the client created.
 freed | number | created | Resources that the client freed.
 freed_at_once | number | freed | Resources freed in the socket read that created them.
@@ -204,13 +205,10 @@ closed_ms | ms | | The end of the connection, after the first record.
 first_ms | ms | | The creation of the first of these, after the first record.
 last_ms | ms | | The creation of the last of these, after the first record.
 refused | number | | Grabs that the server refused.
-since_ms | ms | | The beginning, after the first record.
 held_ms | ms | | The length of the grab or stall.
-worst_ms | ms | held_ms | The longest of them.
-waiters | number | | Other clients that waited.
+waiter_count | number | | Other clients that waited.
 frame_ms | ms | | The shortest stall: a frame.
 # Distributions of sizes and of times between messages
-number | number | | Values.
 min | as the values | | The least.
 max | as the values | | The most.
 mode | as the values | | The most frequent value; of times the median of the fullest cell of their histogram.
@@ -221,7 +219,7 @@ standard_deviation | as the values | | The standard deviation of a sample.
 seconds | s | | The interval of the rates.
 at_s | s | | The end of the interval, after the first record.
 server_ms_per_s | ms/s | | Server time.
-own_ms_per_s | ms/s | server_ms_per_s | Server time for no client.
+unattributed_ms_per_s | ms/s | server_ms_per_s | Server time for no client.
 requests_per_s | number/s | | Requests.
 round_trips_per_s | number/s | requests_per_s | Round trips.
 waited_ms_per_s | ms/s | | Time waited for answers.
@@ -274,7 +272,7 @@ mod tests {
     #[test]
     fn the_nearest_definition_counts() {
         let unit = |path| figure_at(path).map(|figure| figure.name);
-        assert_eq!(unit("transport.own.ms"), Some("own.ms"));
+        assert_eq!(unit("transport.unattributed.ms"), Some("unattributed.ms"));
         assert_eq!(unit("episodes.blame.ms"), Some("ms"));
         assert_eq!(unit("nothing"), None);
     }

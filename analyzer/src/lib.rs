@@ -91,7 +91,7 @@ pub use pipeline::live_pass::{Follows, LivePass};
 pub use pipeline::open_requests::{
     OPEN_KINDS, OpenKind, OpenKindDefinition, OpenRequest, OpenRequestChange, OpenStep,
 };
-pub use pipeline::start_up::{StartUpParts, StartUpReport};
+pub use pipeline::start_up::{ClientRole, StartUpParts, StartUpReport};
 pub use pipeline::{HandledRequest, Observation, Pipeline, Seen, ServerRun};
 pub use profile::groups::By;
 pub use profile::partition::PartitionReport;

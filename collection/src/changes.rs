@@ -23,7 +23,7 @@ const RESOLUTION: f64 = 1e-6;
 pub(crate) struct Change {
     /// Milliseconds over the threshold for each action, in the old version and in the new one.
     pub(crate) per_action_ms: [f64; 2],
-    /// The chance of such a difference where the versions are the same; `None` where there are too few
+    /// The chance of such a difference where the versions are the same; `None` if there are too few
     /// sessions to tell.
     pub(crate) chance: Option<f64>,
     /// True for each version, old and new, in which the issue occurs.
@@ -31,7 +31,7 @@ pub(crate) struct Change {
 }
 
 impl Change {
-    /// `new`, `fixed`, `worse`, `better`; `None` where it may be chance.
+    /// `new`, `fixed`, `worse`, `better`; `None` if it may be chance.
     pub(crate) fn word(&self) -> Option<&'static str> {
         let [old, new] = self.per_action_ms;
         self.chance.filter(|chance| *chance <= LEVEL)?;

@@ -124,14 +124,14 @@ fn words<'a>(blamed: &Blamed, name: impl Fn(ConnectionId) -> Option<&'a str>) ->
         ("grab", _) => format!("grab by {who}"),
         ("server", Some(request)) => format!("round trips of {request}"),
         ("server", None) => "drawing".to_owned(),
-        ("server_processor", _) => "no free processor for the server".to_owned(),
-        ("awaited", Some(request)) => format!("waiting for the answer to {request}"),
+        ("server_processor", _) => "server run queue".to_owned(),
+        ("awaited", Some(request)) => format!("waiting for the reply to {request}"),
         ("queue", _) => "an earlier action".to_owned(),
         ("sleep", _) => "sleep or timer".to_owned(),
-        ("elsewhere", _) => "other waits".to_owned(),
+        ("elsewhere", _) => "other off-CPU".to_owned(),
         ("disk", _) => "waiting for a file".to_owned(),
         ("network", _) => "network".to_owned(),
-        ("processor", _) => "no free processor".to_owned(),
+        ("processor", _) => "CPU run queue".to_owned(),
         _ => "client code".to_owned(),
     }
 }

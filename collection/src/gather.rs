@@ -12,7 +12,7 @@ use crate::session::{Latencies, Session, date, hash};
 /// Client names kept at most.
 const NAMES_LIMIT: usize = 10_000;
 
-/// Takes one trace and hands out its episodes as rows.
+/// Takes one trace and returns its episodes as rows.
 pub struct Gather {
     episodes: Episodes,
     about: About,

@@ -2,7 +2,7 @@
 //! the same problem of many users, sessions and versions is one *issue*, and issues are ranked by what
 //! users suffer.
 //!
-//! `gather` takes one trace through the pipeline and hands out a row for each episode; `tables` writes such
+//! `gather` takes one trace through the pipeline and returns a row for each episode; `tables` writes such
 //! rows as Parquet and reads them again (docs/REFERENCE.md); `issues` adds the rows of any number of sessions
 //! up in one pass; `report` is the result (docs/REFERENCE.md). Pure: files are opened, and named where they are
 //! damaged, by whoever calls.

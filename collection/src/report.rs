@@ -35,7 +35,7 @@ pub struct IssuesReport {
     pub versions: Vec<String>,
     /// The number of all episodes.
     pub episodes: u64,
-    /// The two versions that are compared; null where there are not two.
+    /// The two versions that are compared; null if there are not two.
     pub compared: Option<[String; 2]>,
     /// Issues, the most time over the threshold first.
     pub issues: Vec<IssueReport>,
@@ -44,6 +44,7 @@ pub struct IssuesReport {
     /// The latency curve of each version (the thesis, Figure 9.1).
     pub curves: Vec<CurveReport>,
     /// Files that were left out.
+    #[serde(rename = "skipped")]
     pub left_out: Vec<LeftOut>,
 }
 
@@ -53,26 +54,27 @@ pub struct LeftOut {
     /// The name of the file.
     pub file: String,
     /// Why.
+    #[serde(rename = "reason")]
     pub why: String,
 }
 
 /// A program in the compared versions.
 #[derive(Debug, Clone, Serialize)]
 pub struct ProgramReport {
-    /// The program; null where it is not known.
+    /// The program; null if it is not known.
     pub program: Option<String>,
     /// Sessions of the old version and of the new one.
     pub sessions: [usize; 2],
     /// The user's actions in them.
     pub actions: [u64; 2],
-    /// The change of the program's issues together; null where one version has no session of the program.
+    /// The change of the program's issues together; null if one version has no session of the program.
     pub change: Option<ChangeReport>,
 }
 
 /// The distribution of a version's latencies.
 #[derive(Debug, Clone, Serialize)]
 pub struct CurveReport {
-    /// The version; null where it is not known.
+    /// The version; null if it is not known.
     pub version: Option<String>,
     /// The number of episodes.
     pub episodes: u64,

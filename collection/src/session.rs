@@ -21,7 +21,7 @@ pub struct Session {
     pub duration: u64,
     /// Episodes of all its clients.
     pub episodes: u64,
-    /// True where the recording ended properly.
+    /// True if the recording ended properly.
     pub complete: bool,
 }
 

@@ -23,7 +23,7 @@ pub struct TraceTables {
 
 impl TraceTables {
     /// Tables of no observation yet; `profile` has to be a stacked one. Without `priced`, requests have no
-    /// server time: the prices are another server's.
+    /// server time: the costs are another server's.
     pub fn new(profile: Profile, priced: bool) -> TraceTables {
         TraceTables {
             profile,
@@ -71,7 +71,7 @@ impl TraceTables {
         Ok(())
     }
 
-    /// Ends the trace and hands out the remaining rows.
+    /// Ends the trace and returns the remaining rows.
     ///
     /// # Errors
     /// Errors of `to`.
@@ -80,7 +80,7 @@ impl TraceTables {
         let basis = match self.profile.basis() {
             _ if !self.priced => None,
             Basis::Timed => Some("timed"),
-            Basis::Measured => Some("measured"),
+            Basis::Measured => Some("attributed"),
             _ => Some("modelled"),
         };
         for stack in self.profile.stacks(&self.summary) {

@@ -2,13 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The machine whose parameters were brought to the one that their `host` names, and the factor.
+/// The machine from which costs were rescaled, and the factor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Brought {
     /// The model of the processor that they were measured on.
     pub from: String,
     /// The median ratio of the loads' times.
+    #[serde(rename = "factor")]
     pub times: f64,
     /// The least of them.
     pub low: f64,
@@ -17,7 +18,7 @@ pub struct Brought {
 }
 
 impl Brought {
-    /// True where its figures can be multiplied by.
+    /// True if all factors are positive and finite.
     pub(crate) fn is_sound(&self) -> bool {
         let all = [self.times, self.low, self.high];
         all.iter().all(|part| part.is_finite() && *part > 0.0)

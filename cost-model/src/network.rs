@@ -112,7 +112,7 @@ impl Network {
             });
         }
         let Some((speed, rtt)) = text.split_once(',') else {
-            return Err(error("it is neither a known name nor two figures".into()));
+            return Err(error("it is not a known name, and not SPEED,RTT".into()));
         };
         let bytes_per_second = match speed.trim() {
             "none" => None,

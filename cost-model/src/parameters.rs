@@ -104,7 +104,7 @@ pub struct Method {
     /// Requests of which something was left out when the time was over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmeasured: Vec<String>,
-    /// The machine from which the costs were brought to `host`; `None` where the costs were measured there.
+    /// The machine from which the costs were rescaled to `host`; null if they were measured there.
     pub brought: Option<Brought>,
 }
 

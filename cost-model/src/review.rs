@@ -13,7 +13,7 @@ pub fn review(parameters: &ServerParameters) -> Vec<String> {
     }
     let server = &parameters.server;
     if server.executable.is_none() && server.vendor.is_none() {
-        remarks.push("neither executable nor vendor: no recording is matched to this file".into());
+        remarks.push("no executable and no vendor: this file matches no recording".into());
     }
     remarks.extend(review_method(&parameters.method));
     let mut count = |what: &str, is: &dyn Fn(&RequestCosts) -> bool| {

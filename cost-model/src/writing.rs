@@ -112,7 +112,7 @@ kernel = "Linux 6.18"
 source = "x11prof calibrate 0.1.0"
 date = "2026-11-20"
 notes = "pinned"
-brought = { from = "Intel Xeon", times = 1.25, low = 1, high = 1.5 }
+brought = { from = "Intel Xeon", factor = 1.25, low = 1, high = 1.5 }
 
 [transport]
 wakeup = { cpu_us = 6.5, wall_us = 13, spread = 0.02 }

@@ -161,7 +161,7 @@ pub(crate) fn quoted(text: &str) -> String {
     quoted
 }
 
-/// The character that the key of this name types; `None` where it types none.
+/// The character that the key of this name types; `None` if it types none.
 pub(crate) fn typed(name: &str) -> Option<char> {
     let keysym = x11prof_protocol::keysym_named(name)?;
     let character = match keysym {

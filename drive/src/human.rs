@@ -17,7 +17,7 @@ impl Human {
         }
     }
 
-    /// The next pause; none where the session has none.
+    /// The next pause; none if the session has none.
     pub(crate) fn pause(&mut self) -> Duration {
         let count = self.pauses.len() as u64;
         let at = self.next().checked_rem(count);

@@ -21,7 +21,7 @@ pub enum InputKind {
     Key {
         /// The key goes down.
         down: bool,
-        /// The name without modifiers, and the name with Shift; `None` where they are not known.
+        /// The name without modifiers, and the name with Shift; `None` if they are not known.
         names: [Option<String>; 2],
     },
     /// A button.

@@ -1,5 +1,5 @@
 //! Any bytes as what a client and its server say after the connection's setup, one message to a
-//! read, and as who ran meanwhile: every analysis of them, priced for a server that is itself and
+//! read, and as who ran meanwhile: every analysis of them, estimated for a server that is itself and
 //! for one that updates its screen later.
 #![no_main]
 
@@ -49,7 +49,7 @@ const EXTENSIONS: [&str; 20] = [
     "RECORD",
 ];
 
-/// An Xvfb's parameters, and a viewed Xvnc's: one of eight prices, for each execution makes tables of them.
+/// An Xvfb's parameters, and a viewed Xvnc's: one of eight costs, for each execution makes tables of them.
 static PARAMETERS: LazyLock<Vec<ServerParameters>> = LazyLock::new(|| {
     let wanted = |name: &str| ["xvfb-24", "xvnc-viewed"].contains(&name);
     let servers = built_in().iter().filter(|server| wanted(server.name));

@@ -14,11 +14,11 @@ pub(crate) struct Pending {
     pub(crate) name: Symbol,
     pub(crate) major: u8,
     pub(crate) minor: u8,
-    /// True where a reply must come; nothing is known of the request otherwise.
+    /// True if a reply must come; nothing is known of the request otherwise.
     pub(crate) certain: bool,
     /// The last of the request's replies.
     pub(crate) last: Last,
-    /// The extension that a QueryExtension asks for.
+    /// The extension that a QueryExtension requests.
     pub(crate) asks_for: Option<Box<str>>,
 }
 

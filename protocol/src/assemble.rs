@@ -3,7 +3,7 @@
 use crate::header::{Head, HeadKind, Side};
 use crate::walk::{Piece, Walker};
 
-/// Bytes kept of a message that does not lie in one slice, where nobody asks for more; the rest counts in its
+/// Bytes kept of a message that does not lie in one slice, where nobody requests more; the rest counts in its
 /// length only.
 const LONGEST_KEPT: usize = 1 << 20;
 /// Bytes shown of a stream that has no message boundaries.
@@ -32,13 +32,13 @@ impl Whole<'_> {
     }
 }
 
-/// Joins pieces into messages. A message inside the slice fed is handed on without a copy.
+/// Joins pieces into messages. A message inside the slice fed is passed on without a copy.
 #[derive(Debug)]
 pub(crate) struct Assembler {
     pub(crate) walker: Walker,
     /// The start of the message under way.
     held: Vec<u8>,
-    /// True where a part of the message is missing: what follows does not belong after `held`.
+    /// True if a part of the message is missing: what follows does not belong after `held`.
     cut: bool,
     /// The message's head, where its end is missing.
     head: Option<Head>,

@@ -26,7 +26,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// False where the recorder left out the tail of the body.
+    /// False if the recorder left out the tail of the body.
     #[inline]
     pub fn is_whole(&self) -> bool {
         self.whole

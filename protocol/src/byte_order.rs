@@ -28,7 +28,7 @@ impl ByteOrder {
         }
     }
 
-    /// The CARD16 at `at`, or `None` where the bytes end earlier.
+    /// The CARD16 at `at`, or `None` if the bytes end earlier.
     #[inline]
     pub fn u16(self, bytes: &[u8], at: usize) -> Option<u16> {
         let two: [u8; 2] = bytes.get(at..at.checked_add(2)?)?.try_into().ok()?;
@@ -38,13 +38,13 @@ impl ByteOrder {
         })
     }
 
-    /// The INT16 at `at`, or `None` where the bytes end earlier.
+    /// The INT16 at `at`, or `None` if the bytes end earlier.
     #[inline]
     pub fn i16(self, bytes: &[u8], at: usize) -> Option<i16> {
         self.u16(bytes, at).map(u16::cast_signed)
     }
 
-    /// The CARD32 at `at`, or `None` where the bytes end earlier.
+    /// The CARD32 at `at`, or `None` if the bytes end earlier.
     #[inline]
     pub fn u32(self, bytes: &[u8], at: usize) -> Option<u32> {
         let four: [u8; 4] = bytes.get(at..at.checked_add(4)?)?.try_into().ok()?;

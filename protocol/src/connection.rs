@@ -12,7 +12,7 @@ use crate::{
     Request, SequenceNumber, ServerSetup, SetupStatus, Symbol, request_name,
 };
 
-/// Core opcodes with a part of their own here (protocol, appendix B).
+/// Core opcodes with a separate part here (protocol, appendix B).
 const LIST_FONTS_WITH_INFO: u8 = 50;
 const QUERY_EXTENSION: u8 = 98;
 /// The event without a sequence number (section "KeymapNotify").

@@ -31,7 +31,7 @@ enum Lists {
 }
 use Lists::{Control, Counted, Groups, Image, PictFormats, Single};
 
-/// True where a request's lists can fit in the request. `body` is the bytes after its header.
+/// True if a request's lists can fit in the request. `body` is the bytes after its header.
 pub(crate) fn request_fits(
     extension: Option<&str>,
     opcode: u8,
@@ -41,7 +41,7 @@ pub(crate) fn request_fits(
     extension.is_none_or(|extension| fits(&request_lists(extension, opcode), order, body))
 }
 
-/// True where a reply's lists can fit in the reply.
+/// True if a reply's lists can fit in the reply.
 pub(crate) fn reply_fits(
     extension: Option<&str>,
     opcode: u8,
@@ -81,7 +81,7 @@ fn fits(lists: &Lists, order: ByteOrder, bytes: &[u8]) -> bool {
 }
 
 /// Render extension, section "QueryPictFormats": formats of 28 bytes, then screens, of depths, of
-/// visuals of 8 bytes. `None` where they go past the end.
+/// visuals of 8 bytes. `None` if they go past the end.
 fn pict_formats_fit(order: ByteOrder, bytes: &[u8]) -> Option<bool> {
     let formats = usize::try_from(order.u32(bytes, 8)?).ok()?;
     let screens = order.u32(bytes, 12)?;
@@ -98,7 +98,7 @@ fn pict_formats_fit(order: ByteOrder, bytes: &[u8]) -> Option<bool> {
     Some(at <= bytes.len() && subpixels <= bytes.len())
 }
 
-/// `None` where they go past the end.
+/// `None` if they go past the end.
 fn groups_fit(
     order: ByteOrder,
     bytes: &[u8],

@@ -172,7 +172,7 @@ impl<'a> ServerSetup<'a> {
         Ok(xproto::Setup::try_parse(&bytes)?.0)
     }
 
-    /// Why the server refused, in its words; `None` where it accepted.
+    /// Why the server refused, in its words; `None` if it accepted.
     pub fn reason(&self) -> Option<&'a [u8]> {
         let len = match self.status {
             SetupStatus::Success => return None,

@@ -28,7 +28,7 @@ pub enum HeadKind {
     Error,
 }
 
-/// The head of a message: all that its header tells without decoding.
+/// The head of a message: all that its header reports without decoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Head {
     /// The kind of message.

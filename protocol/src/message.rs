@@ -29,7 +29,7 @@ pub enum Message<'a> {
 pub struct ClientSetup<'a> {
     /// The byte order that the client chose.
     pub order: ByteOrder,
-    /// The protocol version that it asked for: major, minor.
+    /// The protocol version that it requested: major, minor.
     pub version: (u16, u16),
     /// Name of the authorization protocol, such as `MIT-MAGIC-COOKIE-1`.
     pub authorization: &'a [u8],
@@ -93,7 +93,7 @@ pub struct Request<'a> {
     pub wire_len: u64,
     /// Bytes of the header: 4, or 8 where a BIG-REQUESTS length follows.
     pub header_len: usize,
-    /// True where the protocol answers this request with a reply (the paper's `blocking`, by type).
+    /// True if the protocol answers this request with a reply (the paper's `blocking`, by type).
     pub has_reply: bool,
 }
 
@@ -102,11 +102,11 @@ pub struct Request<'a> {
 pub struct Reply<'a> {
     /// The number of the request that it answers; 0 where no request has the number on the wire.
     pub sequence: SequenceNumber,
-    /// The name of that request; `None` where no such request waits for a reply (an unpaired reply).
+    /// The name of that request; `None` if no such request waits for a reply (an unpaired reply).
     pub request: Option<Symbol>,
     /// The opcodes of that request, where paired: major, minor.
     pub opcode: Option<(u8, u8)>,
-    /// True where this is the last reply to its request (ListFontsWithInfo has several).
+    /// True if this is the last reply to its request (ListFontsWithInfo has several).
     pub last: bool,
     /// The connection's byte order.
     pub order: ByteOrder,
@@ -123,7 +123,7 @@ pub struct Event<'a> {
     pub name: Symbol,
     /// The event code without the SendEvent bit.
     pub code: u8,
-    /// True where another client sent it (SendEvent).
+    /// True if another client sent it (SendEvent).
     pub sent: bool,
     /// The last request that the server had handled; `None` for KeymapNotify, which has no number.
     pub sequence: Option<SequenceNumber>,

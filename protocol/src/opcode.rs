@@ -34,7 +34,7 @@ pub(crate) enum Replies {
 }
 
 impl Opcode {
-    /// True where the protocol answers the request with a reply.
+    /// True if the protocol answers the request with a reply.
     pub(crate) fn has_reply(&self) -> bool {
         self.replies == Replies::Always
     }
@@ -88,7 +88,7 @@ pub(crate) fn unknown_opcode(major: u8, minor: u8) -> Opcode {
     Opcode::new(name, None, None)
 }
 
-/// The parser of the replies to a request; `None` where there are none. `x11rb-protocol` has it by the parsed
+/// The parser of the replies to a request; `None` if there are none. `x11rb-protocol` has it by the parsed
 /// request, so a blank one is parsed.
 fn reply_parser(
     extension: Option<&Extension>,

@@ -24,7 +24,7 @@ pub(crate) fn extension_request_name(extension: &Extension, minor: u8) -> Symbol
         extension.major,
         minor,
     ));
-    // The table says `Render::Composite`; the protocol's own name of the extension is RENDER.
+    // The table states `Render::Composite`; the protocol's own name of the extension is RENDER.
     match name.and_then(|name| name.split_once("::")) {
         Some((_, name)) => join(extension, name),
         None => match request(extension.name.as_str(), minor) {
@@ -34,7 +34,7 @@ pub(crate) fn extension_request_name(extension: &Extension, minor: u8) -> Symbol
     }
 }
 
-/// True where `x11rb-protocol` knows the request.
+/// True if `x11rb-protocol` knows the request.
 pub(crate) fn is_known_request(extension: &Extension, minor: u8) -> bool {
     known(get_request_name(
         &Only(Some(extension)),

@@ -147,7 +147,7 @@ impl Walker {
         Some(self.piece(rest, at))
     }
 
-    /// Passes over `n` bytes of the current message that are not there. True where the message
+    /// Passes over `n` bytes of the current message that are not there. True if the message
     /// ends with them. The length must be known and `n` lie inside the message: else the
     /// boundaries are lost.
     pub fn skip(&mut self, n: u64) -> bool {

@@ -7,7 +7,7 @@ use x11prof_protocol::{
     ByteOrder, Connection, Extension, Extensions, Input, Message, Side, Symbol,
 };
 
-/// The largest allocation that was asked for.
+/// The largest allocation that was requested.
 static LARGEST: AtomicUsize = AtomicUsize::new(0);
 
 /// The system's allocator, watched.

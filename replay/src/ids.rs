@@ -29,7 +29,7 @@ pub(crate) struct Ids {
 }
 
 impl Ids {
-    /// The ids of a client: base and mask of the recording, base and mask here. False where there are too few here.
+    /// The ids of a client: base and mask of the recording, base and mask here. False if there are too few here.
     pub(crate) fn add_client(&mut self, recorded: (u32, u32), here: (u32, u32)) -> bool {
         let (base, mask) = recorded;
         self.mask = mask;
@@ -46,7 +46,7 @@ impl Ids {
         }
     }
 
-    /// The recorded `id` as it is here. What nobody knows stays as it is: servers of one kind number their own things
+    /// The recorded `id` as it is here. What nobody knows stays unchanged: servers of one kind number their own things
     /// alike.
     pub(crate) fn here(&self, id: u32, kind: IdKind) -> u32 {
         let of = |map: &FxHashMap<u32, u32>| map.get(&id).copied().unwrap_or(id);

@@ -1,6 +1,6 @@
 //! A recorded session played to another display server: the same requests of the same clients, in the same order.
 //!
-//! A [`Script`] is made of a recording: what each client sent, and what it had heard by then. [`drive`] sends that to the
+//! A [`Script`] is made of a recording: what each client sent, and what it had heard by then. [`play`] sends that to the
 //! display of the environment. Ids, atoms, opcodes, picture formats and times become the display's own; input comes
 //! from XTEST.
 //!

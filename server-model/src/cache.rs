@@ -47,7 +47,7 @@ struct ColdPixels {
 }
 
 impl UsedPixels {
-    /// A request's cost beyond its price because its pixels are cold. The server has been idle for `idled` in all.
+    /// A request's cost beyond its cost because its pixels are cold. The server has been idle for `idled` in all.
     pub(crate) fn cost(
         &mut self,
         prices: &SleepPrices,

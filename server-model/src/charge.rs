@@ -47,7 +47,7 @@ pub enum Charge<'a> {
         operation: &'a Operation,
         /// The request's bytes on the wire.
         bytes: u64,
-        /// The request's price on the server.
+        /// The request's cost on the server.
         price: &'a Price,
         /// The extra cost across a network, if the request shares memory with the server.
         across: Option<Crossing>,
@@ -60,7 +60,7 @@ pub enum Charge<'a> {
         sequence: SequenceNumber,
         /// The request's name.
         request: Symbol,
-        /// The old charge and the right one: the fixed part. `None` if the price is no longer known.
+        /// The old charge and the right one: the fixed part. `None` if the cost is no longer known.
         correction: Option<(Cost, Cost)>,
     },
     /// A message's cost beside its operation.
@@ -105,7 +105,7 @@ pub struct Alike<'a> {
     pub operation: &'a Operation,
     /// The bytes on the wire of each.
     pub bytes: u64,
-    /// The price of each on the server.
+    /// The cost of each on the server.
     pub price: &'a Price,
     /// The cost of reading each.
     pub read: Cost,

@@ -1,15 +1,15 @@
-//! The requests and answers of a client, as far as prices go.
+//! The requests and answers of a client, as far as costs go.
 
 use std::collections::VecDeque;
 
 use x11prof_cost_model::Cost;
 use x11prof_protocol::{SequenceNumber, Symbol};
 
-/// The most prices kept for each client, until an answer shows that their requests did not fail. A request that fails
-/// after more requests than this keeps its full price.
+/// The most costs kept for each client, until an answer shows that their requests did not fail. A request that fails
+/// after more requests than this keeps its full cost.
 const PRICED_LIMIT: usize = 4096;
 
-/// A price that an error may still correct: that of a request, or of several alike that came one after the other.
+/// A cost that an error may still correct: that of a request, or of several alike that came one after the other.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct PricedRequest {
     /// The number of the first of them that may still fail.
@@ -31,7 +31,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// The client sent a request with this price.
+    /// The client sent a request with this cost.
     pub(crate) fn requested(&mut self, request: PricedRequest) {
         let before = std::mem::replace(&mut self.latest, request.sequence);
         if let Some((alike, last)) = self.priced.back_mut()
@@ -71,7 +71,7 @@ impl Client {
         }
     }
 
-    /// The price of the failed request, if it is still known. The price is removed, for a request fails once.
+    /// The cost of the failed request, if it is still known. The cost is removed, for a request fails once.
     pub(crate) fn failed(&mut self, sequence: SequenceNumber) -> Option<PricedRequest> {
         self.answered(sequence);
         let (front, last) = self.priced.front_mut()?;

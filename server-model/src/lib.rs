@@ -1,11 +1,11 @@
 //! The simulation of a display server: it divides the server's time into charges.
 //!
 //! Its input is the server's reads and writes with their times; its output is the cost of each on the server, by the
-//! prices of its parameter file. docs/CONCEPTS.md has the five nouns, each with a file here: `operation`, `message`,
+//! costs of its parameter file. docs/CONCEPTS.md has the five nouns, each with a file here: `operation`, `message`,
 //! `wakeup`, `cache`, `screen_update`. `server` puts them together. `simulated` is a server to test measurements with.
 //!
 //! The simulation does not know traces, files, processes or this machine's clock, and measures nothing. `session` gives
-//! the meaning of messages, and `cost-model` the prices.
+//! the meaning of messages, and `cost-model` the costs.
 
 mod cache;
 mod charge;

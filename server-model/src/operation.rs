@@ -10,7 +10,7 @@ use x11prof_session::{NetworkSubstitute, Operation};
 
 use across_network::Crossing;
 
-/// The prices of requests.
+/// The costs of requests.
 pub(crate) struct Operations(CostTable);
 
 impl Operations {
@@ -18,7 +18,7 @@ impl Operations {
         Operations(CostTable::new(parameters, substitutions))
     }
 
-    /// The price of `operation`, and the cost of its fixed part.
+    /// The cost of `operation`, and the cost of its fixed part.
     #[inline]
     pub(crate) fn look_up(&mut self, operation: &Operation) -> (&Price, Cost) {
         self.0.look_up(operation)

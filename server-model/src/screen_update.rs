@@ -43,7 +43,7 @@ impl Changes {
 pub(crate) struct ScreenUpdates {
     costs: Deferred,
     changes: Changes,
-    /// The time at which the next update is due; `None` where nothing has changed.
+    /// The time at which the next update is due; `None` if nothing has changed.
     due: Option<Micros>,
     /// The time of the last update.
     last: Option<Micros>,

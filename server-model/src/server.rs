@@ -27,7 +27,7 @@ pub struct ServerModel {
     clients: FxHashMap<ClientId, Client>,
     /// The client of the last batch.
     served: Option<ClientId>,
-    /// The price of the last request.
+    /// The cost of the last request.
     price: Micros,
 }
 
@@ -58,7 +58,7 @@ impl ServerModel {
         self.updates.is_some()
     }
 
-    /// The price of the last request; zero if it has none.
+    /// The cost of the last request; zero if it has none.
     pub fn last_price(&self) -> Micros {
         self.price
     }

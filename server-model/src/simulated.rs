@@ -19,7 +19,7 @@ const EVENT: u8 = 34;
 /// A simulated server's answer to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Answer {
-    /// Bytes of the reply beyond the first 32, a multiple of 4; none where the request has no reply.
+    /// Bytes of the reply beyond the first 32, a multiple of 4; none if the request has no reply.
     pub reply_data: u32,
     /// Events that the client is sent.
     pub events: u32,

@@ -9,7 +9,7 @@ use crate::ids::{By, ClientId};
 use crate::state::State;
 
 impl State {
-    /// Learns from a reply. `None` where there is nothing to learn.
+    /// Learns from a reply. `None` if there is nothing to learn.
     pub(crate) fn learn(&mut self, client: ClientId, reply: &Reply<'_>) -> Option<()> {
         let asked = By {
             client,

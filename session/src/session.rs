@@ -38,11 +38,11 @@ pub fn only_draws(major: u8) -> bool {
 /// A message's meaning for the session.
 #[derive(Debug, PartialEq)]
 pub enum Observed<'a> {
-    /// A request, to be priced. The next request reuses the value.
+    /// A request, to be estimated. The next request reuses the value.
     Operation(&'a Operation),
     /// The request of this number, observed before on the same connection, failed: only its fixed part cost.
     Failed(SequenceNumber),
-    /// The message has no price here.
+    /// The message has no cost here.
     Nothing,
 }
 
@@ -212,6 +212,11 @@ impl Session {
         self.state.drawables.get(id)
     }
 
+    /// The client that redirects the children of a root window (SubstructureRedirect).
+    pub fn window_manager(&self) -> Option<ClientId> {
+        self.state.drawables.windows.window_manager()
+    }
+
     /// The root windows, in the order of their ids.
     pub fn roots(&self) -> Vec<u32> {
         let mut roots: Vec<u32> = self.state.drawables.windows.roots().collect();
@@ -254,7 +259,7 @@ impl Session {
         self.state.fonts.name(id)
     }
 
-    /// The metrics of the font `id`; `None` where no reply has told them.
+    /// The metrics of the font `id`; `None` if no reply has told them.
     pub fn font_metrics(&self, id: u32) -> Option<FontMetrics> {
         self.state.fonts.metrics(id)
     }

@@ -45,7 +45,7 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// `None` where the client was not accepted, or the bytes end too early for the ids.
+    /// `None` if the client was not accepted, or the bytes end too early for the ids.
     pub(crate) fn read(setup: &ServerSetup<'_>) -> Option<Setup> {
         if setup.status != SetupStatus::Success {
             return None;

@@ -11,10 +11,10 @@ pub(crate) struct Check {
     /// The recording
     #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
     pub(crate) trace: PathBuf,
-    /// The budget, with the highest allowed costs (a TOML file, see docs/CI.md)
+    /// The budget: a TOML file with the highest allowed figures (docs/CI.md)
     #[arg(long, value_name = "FILE")]
     pub(crate) budget: PathBuf,
-    /// Write the result to FILE as JUnit XML as well
+    /// Also write the result to FILE as JUnit XML
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
 }

@@ -9,30 +9,29 @@ use super::values::milliseconds;
 /// The arguments of `issues`.
 #[derive(Debug, Args)]
 pub(crate) struct Issues {
-    /// Recordings, tables (of `export --to parquet` or `record --tables-only`), and folders of them;
-    /// names of folders such as version=1.2/user=ann give version and user
+    /// Recordings, tables (from `export --to parquet` or `record --tables-only`), and folders of them. Folder names
+    /// such as version=1.2/user=ann set version and user
     #[arg(value_name = "FOLDER|FILE", required = true)]
     pub(crate) inputs: Vec<PathBuf>,
-    /// The latency from which an episode counts
-    /// [default: 100, of keys 150, of the pointer 195]
+    /// The latency from which an episode counts [default: 100, for keys 150, for the pointer 195]
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub(crate) threshold: Option<f64>,
-    /// A TOML file that says which issues are accepted, and which have a bug's number (docs/REFERENCE.md)
+    /// A TOML file that lists accepted issues and bug numbers (docs/REFERENCE.md)
     #[arg(long, value_name = "FILE")]
     pub(crate) known: Option<PathBuf>,
     /// The two versions to compare, the older one first [default: the last two]
     #[arg(long, value_name = "OLD,NEW", value_parser = versions)]
     pub(crate) compare: Option<[String; 2]>,
-    /// Show what the episodes of each issue did, and where its worst one is
+    /// Show what the episodes of each issue did, and where the slowest one is
     #[arg(long)]
     pub(crate) details: bool,
-    /// Show all issues, also accepted ones, not the fifteen worst alone
+    /// Show all issues, including accepted ones, instead of the fifteen worst
     #[arg(long)]
     pub(crate) all: bool,
-    /// The form of the result
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: IssuesFormat,
-    /// Write the result to FILE instead of standard output; of html, to the folder FILE, which is made
+    /// Write the result to FILE instead of standard output. For html, FILE is a folder, which is created
     #[arg(short, long, value_name = "FILE", required_if_eq("format", "html"))]
     pub(crate) output: Option<PathBuf>,
 }
@@ -40,24 +39,24 @@ pub(crate) struct Issues {
 /// The form of the list of issues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum IssuesFormat {
-    /// For people
+    /// Text for a terminal
     Text,
-    /// For programs; versioned
+    /// JSON, with a version number
     Json,
-    /// Pages for a browser: the list, and one for each issue
+    /// HTML pages: the list, and one page per issue
     Html,
 }
 
 /// The arguments of `sql`.
 #[derive(Debug, Args)]
 pub(crate) struct Sql {
-    /// The query, or @FILE
+    /// The SQL query, or @FILE
     #[arg(value_name = "QUERY")]
     pub(crate) query: String,
     /// The folder of the tables
     #[arg(value_name = "FOLDER")]
     pub(crate) folder: PathBuf,
-    /// The form of the result
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: SqlFormat,
 }
@@ -65,11 +64,11 @@ pub(crate) struct Sql {
 /// The form of a query's result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SqlFormat {
-    /// For people
+    /// Text for a terminal
     Text,
-    /// For programs
+    /// JSON
     Json,
-    /// For spreadsheets
+    /// CSV
     Csv,
 }
 

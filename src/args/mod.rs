@@ -15,7 +15,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use x11prof_cost_model::Network;
 use x11prof_protocol::Chord;
 use x11prof_proxy::{Rewrite, ServerKind};
@@ -37,7 +37,7 @@ pub(crate) use values::{
 };
 use values::{NETWORK, PARAMETERS, SERVER, label, rewrite};
 
-/// perf for X11: where does the time of an X11 program go, request by request?
+/// perf for X11: shows where the time of an X11 program goes, in the client, the server and the network
 #[derive(Debug, Parser)]
 #[command(name = "x11prof", version, max_term_width = 100)]
 pub(crate) struct Arguments {
@@ -46,9 +46,12 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// The parsed command line. Help, and clap's own errors, end the program here.
+    /// The parsed command line. Help and clap's own errors end the program here.
     pub(crate) fn read() -> Result<Arguments, CommandError> {
-        Arguments::try_parse_from(options_first(std::env::args_os().collect())).map_err(|error| {
+        let words = options_first(std::env::args_os().collect());
+        let matches = grouped().try_get_matches_from(words);
+        let parsed = matches.and_then(|mut found| Arguments::from_arg_matches_mut(&mut found));
+        parsed.map_err(|error| {
             let advice = command_without_dashes(&error).or_else(|| file_as_command(&error));
             match advice {
                 Some(advice) => CommandError::usage(advice),
@@ -56,6 +59,42 @@ impl Arguments {
             }
         })
     }
+}
+
+/// The groups of commands in `--help`.
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("Record", &["record", "mark", "server"]),
+    (
+        "Look",
+        &["report", "episodes", "network", "top", "stats", "dump"],
+    ),
+    (
+        "Compare",
+        &["diff", "compare", "check", "diverge", "issues", "sql"],
+    ),
+    ("Drive", &["drive", "type", "replay"]),
+    ("Share", &["export", "scrub"]),
+    ("Maintain", &["calibrate", "params", "ping", "recover"]),
+];
+
+/// The command line, with its commands in groups.
+fn grouped() -> clap::Command {
+    let command = Arguments::command();
+    let bold = *command.get_styles().get_header();
+    let mut template = "{about}\n\n{usage-heading} {usage}\n".to_owned();
+    for (heading, names) in GROUPS {
+        template.push_str(&format!("\n{bold}{heading}:{bold:#}\n"));
+        for command in names
+            .iter()
+            .filter_map(|name| command.find_subcommand(name))
+        {
+            let about = command.get_about().map(ToString::to_string);
+            let about = about.unwrap_or_default();
+            template.push_str(&format!("  {:<11}{about}\n", command.get_name()));
+        }
+    }
+    template.push_str(&format!("\n{bold}Options:{bold:#}\n{{options}}"));
+    command.help_template(template)
 }
 
 /// The words of the command line. In `diff OLD -- NEW` the options after NEW, which clap would take for
@@ -88,7 +127,7 @@ fn options_first(words: Vec<OsString>) -> Vec<OsString> {
 fn file_as_command(error: &clap::Error) -> Option<String> {
     match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(word)) if std::path::Path::new(word).is_file() => Some(format!(
-            "{word} is a file; for a profile of a recording: x11prof report {word}"
+            "{word} is a file; to show a recording: x11prof report {word}"
         )),
         _ => None,
     }
@@ -106,7 +145,7 @@ fn command_without_dashes(error: &clap::Error) -> Option<String> {
                 && !word.starts_with('-') =>
         {
             Some(format!(
-                "a command to record comes after --, as in: x11prof record -- {word}"
+                "the command comes after --: x11prof record -- {word}"
             ))
         }
         _ => None,
@@ -115,65 +154,65 @@ fn command_without_dashes(error: &clap::Error) -> Option<String> {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Record a program's X11 protocol through a proxy display
+    /// Record what a program and its X server send each other
     Record(Record),
-    /// Print the execution profile of a recording: every request with its count, time and share
+    /// Show where the time of a recording went, request by request
     Report(Report),
-    /// Price one recording for several display servers, side by side
+    /// Estimate what a recording would cost on other servers
     Compare(Compare),
-    /// Show what changed between two versions of a program, from recordings of each
+    /// Compare recordings of two versions of a program
     Diff(Diff),
-    /// Find the first difference between one program's sessions on two servers, and what led to it
+    /// Find the first difference between two servers in sessions of one program
     Diverge(Diverge),
-    /// Print the statistics of a recording's messages: inter-arrival times and sizes
+    /// Show message counts, sizes and inter-arrival times
     Stats(Stats),
-    /// Print the latency of each action of the user until its response was complete, and the causes
+    /// Show how long each user action took, and why
     Episodes(Episodes),
-    /// Print the replies that clients waited for, their cost over a network, and ways to save them
+    /// Show what a slow network makes slow, and how to avoid it
     Network(RoundTrips),
-    /// Rank the slow actions of many sessions: actions that are slow for one reason are one issue
+    /// Rank the slow actions of many sessions
     ///
-    /// An issue is all actions of one kind, in one program, that took too long for one reason. The worst
-    /// issue has the most time over the threshold, of all users together.
+    /// An issue is all slow actions of one kind, in one program, with the same cause. The worst issue has
+    /// the most time over the threshold, summed over all users.
     Issues(Issues),
-    /// Query the tables of many sessions with an installed DuckDB
+    /// Query the tables of many sessions with DuckDB
     ///
-    /// The query is DuckDB's. Each table is a view: sessions, episodes, latencies, requests, round_trips,
-    /// resources, server_runs, marks (docs/REFERENCE.md).
+    /// DuckDB must be installed. The views are sessions, episodes, latencies, requests, round_trips,
+    /// resources, server_runs and marks (docs/REFERENCE.md).
     Sql(Sql),
-    /// Show what each client costs the server now: who draws, polls, grabs, leaks, or waits
+    /// Show live which client uses the server
     Top(Top),
-    /// Compare a recording with a budget; exit status 1 where the recording costs more, 2 on any error
+    /// Compare a recording with a budget, for CI
     Check(Check),
-    /// Play a recording to other display servers, and compare what it takes there
+    /// Play a recorded session to other servers and compare them
     Replay(Replay),
-    /// Drive a program by recorded input, action by action, and print how long each took
+    /// Send recorded input to a program and time each action
     Drive(Play),
-    /// Type into a program, and print how long its answers to the keys took
+    /// Type into a program and time each key
     Type(Type),
-    /// Put a mark into the running recording, at the moment when a delay was felt
+    /// Mark the moment in a recording when a delay was felt
     Mark(Mark),
-    /// Start your display server so that every recorder of yours times each of its requests
+    /// Start your own X server so that every request is timed
     Server(ServerCommand),
-    /// Measure the connection to a display, to see whether the network is to blame
+    /// Test the connection to a display
     Ping(Link),
-    /// Print the messages of a recording, one line each
+    /// Print the messages of a recording, one per line
     Dump(Dump),
-    /// Write a recording in another program's format
+    /// Convert a recording for other tools
     Export(Export),
-    /// Measure what each request costs a display server, and write a parameter file
+    /// Measure what requests cost on a server
     Calibrate(Measure),
-    /// List, show, check and convert server parameter files
+    /// List, show and convert cost tables
     #[command(subcommand)]
     Params(Params),
-    /// Check that all reports on a recording agree, to report a fault of x11prof
+    /// Check that all reports on a recording agree (attach the output to bug reports)
     #[command(hide = true)]
     Audit(Audit),
-    /// Make a complete trace of one whose recorder was killed
+    /// Complete a recording whose recorder was killed
     Recover(Recover),
-    /// Copy a recording without typed and shown text and images, to show it to others
+    /// Copy a recording without text, keys and images
     Scrub(Scrub),
-    /// Print the completions of a shell
+    /// Print shell completions
     #[command(hide = true)]
     Completions {
         /// The shell
@@ -187,83 +226,78 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Without COMMAND, `record` serves clients until Ctrl-C, and prints the DISPLAY and XAUTHORITY to set. \
-                  With COMMAND, it sets both for the command, and exits with the command's status."
+    after_help = "With COMMAND, `record` sets DISPLAY and XAUTHORITY for the command and exits with its status. \
+                  Without COMMAND, it prints both, and records all clients that connect until Ctrl-C."
 )]
 pub(crate) struct Record {
-    /// The trace file to write, once a client has connected or the recording ends; an existing one is kept as FILE.old
+    /// The trace file to write when the first client connects. An existing file is kept as FILE.old
     #[arg(short, long, value_name = "FILE", default_value = DEFAULT_TRACE)]
     pub(crate) output: PathBuf,
-    /// The display server to record at [default: $DISPLAY]
+    /// Record on this display server [default: $DISPLAY]
     #[arg(long, value_name = "DISPLAY", conflicts_with = "server")]
     pub(crate) display: Option<String>,
-    /// Start a private headless server of this kind, and stop it afterwards; the server times each request, but for
-    /// xwayland
+    /// Start a private headless server of this kind for the recording. It times every request (except xwayland)
     #[arg(long, value_name = "KIND", value_parser = SERVER, hide_possible_values = true)]
     pub(crate) server: Option<ServerKind>,
-    /// Record the clients that already run on the display, until Ctrl-C: through its RECORD extension,
-    /// without a restart, as an ordinary user. RECORD does not tell when clients read bytes, nor which
-    /// descriptors they pass
+    /// Record the clients that already run on the display until Ctrl-C, through the RECORD extension. Read times
+    /// and passed file descriptors are not visible
     #[arg(long, conflicts_with_all = ["server", "listen", "tcp", "all_users", "link", "net", "rewrites", "command"])]
     pub(crate) attach: bool,
-    /// End the recording after N seconds, and COMMAND with it
+    /// Stop the recording, and COMMAND, after N seconds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) seconds: Option<u64>,
-    /// Record until all clients have disconnected. By default, the recording ends when COMMAND has ended and its windows
-    /// are closed, even if helper programs such as dbus-launch are still connected
+    /// Record until all clients have disconnected. By default, the recording ends when COMMAND has ended and its
+    /// windows are closed, even if helper programs such as dbus-launch are still connected
     #[arg(long, requires = "command")]
     pub(crate) until_closed: bool,
-    /// End the recording once it costs the server more than PERCENT of a processor, over five seconds
+    /// Stop the recording when it uses more than PERCENT of a CPU in the server, over five seconds
     #[arg(long, value_name = "PERCENT", requires = "attach", value_parser = values::percent)]
     pub(crate) max_overhead: Option<f64>,
-    /// Keep only the last SECONDS (at most 200 MB, in files without a name), and write them to FILE-1,
-    /// FILE-2 … each time a condition of --when is met
+    /// Keep only the last SECONDS (at most 200 MB) and write them to FILE-1, FILE-2 … each time a --when condition
+    /// is met
     #[arg(long, value_name = "SECONDS", requires = "when", conflicts_with_all = ["live", "scrub"],
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) ring: Option<u64>,
-    /// The condition for writing the ring to a file (may be repeated): 'episode > 200ms', 'stall > 50ms',
-    /// mark (x11prof mark), or signal (SIGUSR1)
+    /// When to write the ring to a file (may be repeated): 'episode > 200ms', 'stall > 50ms', mark (x11prof mark),
+    /// or signal (SIGUSR1)
     #[arg(long, value_name = "CONDITION", requires = "ring")]
     pub(crate) when: Vec<Condition>,
-    /// Serve as display number N [default: the first free one]
+    /// Serve as display number N [default: the first free number]
     #[arg(long, value_name = "N")]
     pub(crate) listen: Option<u16>,
-    /// Show the profile while it grows. The command cannot read from the terminal, and what it writes there
-    /// is shown afterwards. SIGUSR1 prints the profile so far to standard error; SIGUSR2 resets the counts
-    /// and reads the parameters again; both work without a terminal too
+    /// Show the profile while it grows. COMMAND cannot read from the terminal; its output is shown afterwards.
+    /// SIGUSR1 prints the profile to standard error, SIGUSR2 resets the counts and reloads the cost table
     #[arg(long)]
     pub(crate) live: bool,
-    /// The server's parameters for --live: a file, or a name from `params list`
-    /// [default: those that match the server]
+    /// The cost table for --live: a file, or a name from `params list` [default: the table that matches the server]
     #[arg(long, value_name = "P", requires = "live", value_parser = PARAMETERS, hide_possible_values = true)]
     pub(crate) params: Option<String>,
-    /// Listen by TCP as well, at this address [default: localhost], for clients that have the cookie
+    /// Also listen on TCP at this address [default: localhost], for clients that have the cookie
     #[arg(long, value_name = "ADDR", num_args = 0..=1, default_missing_value = "localhost")]
     pub(crate) tcp: Option<String>,
-    /// Take the clients of other users too, if they have the cookie
+    /// Also accept clients of other users, if they have the cookie
     #[arg(long)]
     pub(crate) all_users: bool,
-    /// The size of the queue in memory for a slow disk, in MiB [default: 256]
+    /// The size of the memory queue for a slow disk, in MiB [default: 256]
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub(crate) queue: Option<u32>,
-    /// Keep the bodies of images; without this, those over 4 KiB are left out
+    /// Keep the pixels of images over 4 KiB, which are dropped by default
     #[arg(long)]
     pub(crate) keep_images: bool,
-    /// Leave out typed and shown text and images, as `scrub` does, before anything reaches the disk
+    /// Remove text, keys and images, as `scrub` does, before anything reaches the disk
     #[arg(long)]
     pub(crate) scrub: bool,
-    /// Write no trace, for days of use: only tables, to the folder of -o [default: x11prof-tables], of the
-    /// actions that took too long, with their causes, and of the latencies of all others. They hold no key,
-    /// text or title
+    /// Write no trace, only tables: the slow actions with their causes, and the latencies of all others. For days
+    /// of use. They hold no key, text or title. -o names the folder [default: x11prof-tables]
     #[arg(long, conflicts_with_all = ["live", "ring", "keep_images", "scrub", "link"])]
     pub(crate) tables_only: bool,
-    /// Put a mark into the recording at each press of KEY, such as F12, Pause or ctrl+alt+m. The key is
-    /// grabbed on the server's root windows: no program gets it meanwhile
+    /// Put a mark into the recording at each press of KEY, such as F12, Pause or ctrl+alt+m. The key is grabbed:
+    /// other programs do not receive it
     #[arg(long, value_name = "KEY")]
     pub(crate) mark_key: Option<Chord>,
-    /// Record where in the program waits for replies began (waits, the default; short ones go by where looking would take over
-    /// a twentieth of them): `network` names the functions. Or where each request was made (requests), or where the program
-    /// ran (cpu): `report --by function` adds up by them. Several: requests,cpu. With --attach only cpu
+    /// Record call stacks: of waits for replies (waits, the default; short waits are skipped to keep the overhead
+    /// under 5 %), of every request (requests), of the running program (cpu). `network` and `report --by function`
+    /// show them. Several: requests,cpu. With --attach only cpu
     #[arg(
         long,
         value_name = "OF",
@@ -275,24 +309,24 @@ pub(crate) struct Record {
         conflicts_with_all = ["ring", "tables_only"]
     )]
     pub(crate) stacks: Vec<StacksOf>,
-    /// Write the names of the stacks' functions into the trace at the end, so that they are known elsewhere, and after the
-    /// programs have changed. Debug files are asked for where DEBUGINFOD_URLS names servers
+    /// Store the function names in the trace, so that stacks can be read on another machine or after an update.
+    /// Debug files are requested from the servers in DEBUGINFOD_URLS
     #[arg(long, requires = "stacks")]
     pub(crate) keep_symbols: bool,
-    /// First measure the connection to the server, which takes some seconds, and keep the result in the trace
+    /// Measure the connection to the server first, for a few seconds, and store the result in the trace
     #[arg(long)]
     pub(crate) link: bool,
-    /// A label of this session in the trace: version=1.2, user=ann, program=notes (may be repeated);
-    /// `issues` and `export --to parquet` tell sessions apart by their labels
+    /// Label this session in the trace: version=1.2, user=ann, program=notes (may be repeated). `issues` and
+    /// `export --to parquet` use the labels
     #[arg(long = "label", value_name = "NAME=TEXT", value_parser = label)]
     pub(crate) labels: Vec<(String, String)>,
-    /// Put a slower network between the program and the server, as SPEED,RTT (see `report`): the program then
-    /// runs as over that network, without MIT-SHM and DRI3. Bytes take their time in each direction
+    /// Emulate a slower network between the program and the server, as SPEED,RTT (see `report`). MIT-SHM and DRI3
+    /// are disabled
     #[arg(long, value_name = "SPEED,RTT", value_parser = NETWORK, hide_possible_values = true)]
     pub(crate) net: Option<Network>,
-    /// Try a change of the program before it is made (may be repeated): answer-queries and answer-atoms
-    /// answer repeated questions of a connection, current-resources does not probe the outputs, no-sharing
-    /// hides MIT-SHM and DRI3
+    /// Try an optimization of the program without changing it (may be repeated): answer-queries and answer-atoms
+    /// answer repeated requests of a connection locally, current-resources skips probing outputs, no-sharing hides
+    /// MIT-SHM and DRI3
     #[arg(long = "try", value_name = "FIX", value_parser = rewrite)]
     pub(crate) rewrites: Vec<Rewrite>,
     /// The command to record, with its arguments
@@ -302,52 +336,51 @@ pub(crate) struct Record {
 
 #[derive(Debug, Args)]
 pub(crate) struct Measure {
-    /// The display server to measure [default: $DISPLAY]
+    /// The display server to calibrate [default: $DISPLAY]
     #[arg(long, value_name = "DISPLAY", conflicts_with = "server")]
     pub(crate) display: Option<String>,
-    /// Start a private headless server of this kind, and stop it afterwards
+    /// Start a private headless server of this kind for the calibration
     #[arg(long, value_name = "KIND", value_parser = SERVER, hide_possible_values = true)]
     pub(crate) server: Option<ServerKind>,
-    /// The parameter file to write [default: the file of this machine and server, where `report` finds it].
-    /// An interruption leaves FILE.partial
+    /// The parameter file to write [default: the file of this machine and server, where `report` finds it]. An
+    /// interrupted calibration leaves FILE.partial
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Fewer sizes and fewer repetitions: about half a minute
+    /// Measure fewer sizes, with fewer repetitions: about half a minute
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Measure this request only (may be repeated)
+    /// Measure only this request (may be repeated)
     #[arg(long, value_name = "REQUEST")]
     pub(crate) only: Vec<String>,
     /// Measure what this recording needs and the file lacks, and add it
     #[arg(long = "for", value_name = "TRACE")]
     pub(crate) trace: Option<PathBuf>,
-    /// Continue an interrupted measurement: measure what the file and its FILE.partial lack, and add it
+    /// Continue an interrupted calibration: measure what FILE and FILE.partial lack, and add it
     #[arg(long)]
     pub(crate) resume: bool,
-    /// Also measure what a user of the display would notice (grabs, focus, pointer); a private server is
-    /// always measured so
+    /// Also measure what a user of the display would notice (grabs, focus, pointer). Always on for a private server
     #[arg(long)]
     pub(crate) intrusive: bool,
-    /// The time limit in seconds [default: 525]; figures that are uncertain by then keep a wide spread
+    /// The time limit in seconds [default: 525]. Costs that are still uncertain then keep a wide range
     #[arg(long, value_name = "SECONDS", conflicts_with = "quick",
           value_parser = clap::value_parser!(u64).range(30..=86_400))]
     pub(crate) time_limit: Option<u64>,
-    /// Do not pin the server and x11prof to processors
+    /// Do not pin the server and x11prof to CPUs
     #[arg(long)]
     pub(crate) no_pin: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Params {
-    /// List the parameter files: those measured here or elsewhere, and those that come with x11prof
+    /// List the cost tables: your own, and those that come with x11prof
     List,
-    /// Print a parameter file
+    /// Print a cost table
     Show {
         /// A file, or a name from `params list`
         #[arg(value_name = "P", value_parser = PARAMETERS, hide_possible_values = true)]
         params: String,
     },
-    /// Check a parameter file, and name its limits
+    /// Validate a cost table and report its limits
     Check {
         /// A file, or a name from `params list`
         #[arg(value_name = "P", value_parser = PARAMETERS, hide_possible_values = true)]
@@ -365,7 +398,7 @@ pub(crate) enum Params {
         #[arg(long, value_name = "N", default_value_t = 20)]
         top: usize,
     },
-    /// Show what typical requests cost several servers, as the Xprof paper's Table 1 does
+    /// Show what typical requests cost on several servers, as Table 1 of the Xprof paper
     Table {
         /// Files, or names from `params list`
         #[arg(value_name = "P", required = true, value_parser = PARAMETERS, hide_possible_values = true)]
@@ -377,7 +410,7 @@ pub(crate) enum Params {
         #[command(flatten)]
         result: TableArguments,
     },
-    /// Turn a description in Xprof's own language into a parameter file
+    /// Convert a description in Xprof's own language to a cost table
     Import {
         /// The description
         #[arg(value_name = "FILE")]
@@ -386,7 +419,7 @@ pub(crate) enum Params {
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Write a parameter file in Xprof's own language, which has wall-clock rates only
+    /// Convert a cost table to Xprof's own language, which has wall-clock rates only
     Export {
         /// A file, or a name from `params list`
         #[arg(value_name = "P", value_parser = PARAMETERS, hide_possible_values = true)]
@@ -395,8 +428,8 @@ pub(crate) enum Params {
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Price one request: x11prof params price sun4-ipc 'PolyLine gxmode=GXcopy …' 100
-    Price {
+    /// Show the cost of one request: x11prof params cost sun4-ipc 'PolyLine gxmode=GXcopy …' 100
+    Cost {
         /// A file, or a name from `params list`
         #[arg(value_name = "P", value_parser = PARAMETERS, hide_possible_values = true)]
         params: String,
@@ -414,32 +447,32 @@ pub(crate) enum Params {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "`episodes --marks` lists what went on around each mark. The recording is found through a \
-                  socket of this user, not through the display: this works while the display hangs."
+    after_help = "`episodes --marks` shows what happened around each mark. `mark` reaches the recorder through a socket, \
+                  not through the display, so it works while the display hangs."
 )]
 pub(crate) struct Mark {
     /// The text of the mark
     #[arg(value_name = "TEXT")]
     pub(crate) text: Vec<String>,
-    /// The display that is recorded: the one that `record` serves, or the server's own [default: $DISPLAY]
+    /// The recorded display: the one that `record` serves, or the server itself [default: $DISPLAY]
     #[arg(long, value_name = "DISPLAY")]
     pub(crate) display: Option<String>,
 }
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "x11prof becomes the server: its process, its exit status. `record --display`, `record --attach` and \
-                  `top` find the times. A setuid server loads no library, and is measured as before."
+    after_help = "x11prof replaces itself with the server process. `record --display`, `record --attach` and `top` find the \
+                  times. A setuid server cannot load the timing library; its requests are not timed."
 )]
 pub(crate) struct ServerCommand {
-    /// The server's command, such as `Xvnc :7 -geometry 1280x800`
+    /// The server command, such as `Xvnc :7 -geometry 1280x800`
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<std::ffi::OsString>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Recover {
-    /// The trace to read
+    /// The damaged trace
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
     /// The complete trace to write
@@ -449,8 +482,8 @@ pub(crate) struct Recover {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Keys, texts, titles and other properties, selections, images, paths and hosts are replaced by \
-                  others of the same length. Sizes and times stay: reports differ in names only."
+    after_help = "Keys, texts, properties, selections, images, paths and host names are replaced by random data of the \
+                  same length. Sizes and times stay, so reports differ in names only."
 )]
 pub(crate) struct Scrub {
     /// The recording
@@ -465,12 +498,22 @@ pub(crate) struct Scrub {
 mod tests {
     use std::ffi::OsString;
 
-    use super::{Arguments, options_first};
+    use super::{Arguments, GROUPS, options_first};
     use clap::CommandFactory;
 
     #[test]
     fn the_definitions_hold_together() {
         Arguments::command().debug_assert();
+    }
+    #[test]
+    fn help_lists_each_command_once() {
+        let command = Arguments::command();
+        let shown = command.get_subcommands().filter(|one| !one.is_hide_set());
+        let mut shown: Vec<&str> = shown.map(|one| one.get_name()).collect();
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|group| group.1).copied().collect();
+        shown.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(grouped, shown);
     }
     #[test]
     fn options_after_the_new_recordings_of_a_diff_are_options() {

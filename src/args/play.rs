@@ -12,11 +12,11 @@ use super::values::{SERVER, TableFormat};
 /// The pace of a session's actions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PlayPace {
-    /// Each as soon as the program is quiet
+    /// Each action as soon as the program is idle
     Quiet,
-    /// With the person's pauses
+    /// With the recorded pauses
     Recorded,
-    /// With pauses drawn from the person's by --seed
+    /// With random pauses that are distributed like the recorded ones (see --seed)
     Human,
 }
 
@@ -26,38 +26,38 @@ pub(crate) struct Where {
     /// Start a private headless server of this kind
     #[arg(long, value_name = "KIND", default_value = "xvfb", value_parser = SERVER, hide_possible_values = true)]
     pub(crate) server: ServerKind,
-    /// Use this display instead [with --window: $DISPLAY]: its pointer moves and its keys are pressed
+    /// Use this display instead [with --window: $DISPLAY]. Its pointer moves and its keys are pressed
     #[arg(long, value_name = "DISPLAY", conflicts_with = "server")]
     pub(crate) display: Option<String>,
-    /// Do not ask before the display's pointer and keys are used
+    /// Do not ask before using the pointer and keys of the display
     #[arg(long)]
     pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The next action waits until the program is quiet, and until its window is seen. The recordings are \
-                  drive-1.mcap, drive-2.mcap …; with --old also drive-old-1.mcap …, and of each version a first play, which is \
-                  cold and not compared: drive-cold.mcap, drive-old-cold.mcap. `diff` joins recordings action by action. \
-                  Exit status 1 where a session was not played to its end."
+    after_help = "Each action waits until the program is idle and its window is visible. The recordings are drive-1.mcap, \
+                  drive-2.mcap … With --old there are also drive-old-1.mcap …, and a first run of each version to warm up, \
+                  which is not compared: drive-cold.mcap, drive-old-cold.mcap. `diff` compares the recordings action by \
+                  action. Exit status 1 if a session did not run to its end."
 )]
 pub(crate) struct Play {
-    /// The session: a recording whose input is played again, or a text (see --print)
+    /// The session: a recording whose input is sent again, or a text file (see --print)
     #[arg(value_name = "SESSION")]
     pub(crate) session: PathBuf,
-    /// Print the session as a text, to be edited and played, and play nothing
+    /// Print the session as text, to edit and use as SESSION, and start no program
     #[arg(long, conflicts_with_all = ["old", "command"])]
     pub(crate) print: bool,
-    /// The program's old version, a shell command: both are played in turns, then compared as `diff` does
+    /// The old version of the program, a shell command. Both versions run in turns and are compared as `diff` does
     #[arg(long, value_name = "COMMAND")]
     pub(crate) old: Option<String>,
-    /// Play N times
+    /// Repeat the session N times
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) times: u16,
-    /// The pace
+    /// How fast the actions follow each other
     #[arg(long, value_enum, default_value = "quiet")]
     pub(crate) pace: PlayPace,
-    /// The seed of --pace human [default: another one each time, which is printed]
+    /// The random seed of --pace human [default: random, printed at the start]
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     #[command(flatten)]
@@ -65,10 +65,10 @@ pub(crate) struct Play {
     /// The recordings: FILE-1.mcap, FILE-2.mcap …
     #[arg(short, long, value_name = "FILE", default_value = "drive.mcap")]
     pub(crate) output: PathBuf,
-    /// The form of the result
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: TableFormat,
-    /// Print every action, in the session's order
+    /// Print every action, in the order of the session
     #[arg(long)]
     pub(crate) all: bool,
     /// The program, with its arguments
@@ -78,24 +78,24 @@ pub(crate) struct Play {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The recording is a trace: `episodes`, `report` and `diff` read it. The program is typed into, so it may \
-                  write files or send what was typed."
+    after_help = "`episodes`, `report` and `diff` read the recording. Caution: the program acts on the keys, so it may write \
+                  files or send the text."
 )]
 pub(crate) struct Type {
-    /// The text [default: some 200 letters]; \n is Return
+    /// The text to type [default: about 200 letters]. \n is Return
     #[arg(value_name = "TEXT")]
     pub(crate) text: Option<String>,
-    /// Keys a second, such as 8/s; the next key waits in any case until the program is quiet
+    /// Keys per second, such as 8/s. Each key also waits until the program is idle
     #[arg(long, value_name = "RATE", default_value = "8/s", value_parser = rate)]
     pub(crate) rate: Duration,
-    /// Type into a window that is there, by its number (as xwininfo prints it), or into the one that you `click`. The
-    /// recorder attaches to the display
+    /// Type into an existing window: its ID (from xwininfo), or `click` to choose it with the pointer. The recorder
+    /// attaches to the display
     #[arg(long, value_name = "ID|click", value_parser = window, conflicts_with_all = ["server", "command"])]
     pub(crate) window: Option<WindowChoice>,
     /// Print these recordings of `type` or `drive` beside the new one (may be repeated)
     #[arg(long, value_name = "TRACE")]
     pub(crate) against: Vec<PathBuf>,
-    /// Write a picture of the distribution to FILE (SVG)
+    /// Write a chart of the distribution to FILE (SVG)
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
     #[command(flatten)]
@@ -103,7 +103,7 @@ pub(crate) struct Type {
     /// The recording
     #[arg(short, long, value_name = "FILE", default_value = "type.mcap")]
     pub(crate) output: PathBuf,
-    /// The form of the result
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: TableFormat,
     /// The program, with its arguments
@@ -133,7 +133,7 @@ fn window(text: &str) -> Result<WindowChoice, String> {
         None => text.parse(),
     };
     let number = number.map(WindowChoice::Id);
-    number.map_err(|_| "expected a window's number, such as 0x1c00007, or click".to_owned())
+    number.map_err(|_| "expected a window ID, such as 0x1c00007, or click".to_owned())
 }
 
 /// The time between two keys, from keys a second.
@@ -141,6 +141,6 @@ fn rate(text: &str) -> Result<Duration, String> {
     let rate = text.strip_suffix("/s").unwrap_or(text).parse::<f64>();
     match rate {
         Ok(rate) if (0.01..=1000.0).contains(&rate) => Ok(Duration::from_secs_f64(1.0 / rate)),
-        _ => Err("expected keys a second from 0.01 to 1000, such as 8/s".to_owned()),
+        _ => Err("expected keys per second from 0.01 to 1000, such as 8/s".to_owned()),
     }
 }

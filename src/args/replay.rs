@@ -20,9 +20,9 @@ pub(crate) enum PaceChoice {
 // Without any of them, all are named: nobody is sent to the display that is in use.
 #[command(group(ArgGroup::new("where").required(true).multiple(true).args(["server", "server_command", "display"])))]
 #[command(
-    after_help = "Record the program with `record --keep-images`: without that, images over 4 KiB are noise. A replay's \
-                  trace is a trace: report, diff and check read it. With --budget, exit status 1 where a replay costs \
-                  more, 2 on any error."
+    after_help = "Record with `record --keep-images`; otherwise images over 4 KiB are replayed as noise. `report`, `diff` and \
+                  `check` read the traces of replays. With --budget, exit status 1 if a replay exceeds the budget, 2 on \
+                  any error."
 )]
 pub(crate) struct Replay {
     /// The recording
@@ -34,29 +34,29 @@ pub(crate) struct Replay {
     /// Play to this display. The replay moves its pointer and presses its keys
     #[arg(long, value_name = "DISPLAY", conflicts_with_all = ["server", "server_command"])]
     pub(crate) display: Option<String>,
-    /// Play to a private server of this shell command (may be repeated), such as 'build/Xvfb -screen 0 1280x1024x24';
-    /// the command gets more arguments: -displayfd, -auth, -nolisten and -noreset
+    /// Play to a private server that this shell command starts (may be repeated), such as 'build/Xvfb -screen 0
+    /// 1280x1024x24'. x11prof appends -displayfd, -auth, -nolisten and -noreset
     #[arg(long, value_name = "COMMAND")]
     pub(crate) server_command: Vec<String>,
-    /// The pace
+    /// How fast the requests follow each other
     #[arg(long, value_enum, default_value = "recorded")]
     pub(crate) pace: PaceChoice,
-    /// Play N times to each server; the result has the run with the median time
+    /// Play N times to each server and report the run with the median time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) times: u16,
-    /// Hold each replay against the budget in FILE, as `check` does
+    /// Check each replay against the budget in FILE, as `check` does
     #[arg(long, value_name = "FILE")]
     pub(crate) budget: Option<PathBuf>,
     /// The traces of the replays: FILE-xvfb.mcap, FILE-xvnc.mcap …
     #[arg(short, long, value_name = "FILE", default_value = "replay.mcap")]
     pub(crate) output: PathBuf,
-    /// Write pictures of the screen to FOLDER/SERVER: at each mark of the recording, and at the end (PPM)
+    /// Write screenshots to FOLDER/SERVER: at each mark and at the end (PPM)
     #[arg(long, value_name = "FOLDER")]
     pub(crate) pictures: Option<PathBuf>,
-    /// The form of the result
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: TableFormat,
-    /// Print every line
+    /// Print all rows
     #[arg(long)]
     pub(crate) all: bool,
 }

@@ -9,32 +9,34 @@ use super::values::{PARAMETERS, milliseconds, percent, seconds};
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Without TRACE, `top` watches a running display, by attaching to it (see `record --attach`). In a \
-                  terminal it shows a screen that takes keys; elsewhere it prints once."
+    after_help = "Without TRACE, `top` attaches to a running display (see `record --attach`). On a terminal it shows a screen \
+                  that you control with keys; otherwise it prints once."
 )]
 pub(crate) struct Top {
-    /// A recording instead of a display; it may still go on
+    /// A recording instead of a display; it may still grow
     #[arg(value_name = "TRACE", conflicts_with = "display")]
     pub(crate) trace: Option<PathBuf>,
     /// The display [default: $DISPLAY]
     #[arg(long, value_name = "DISPLAY")]
     pub(crate) display: Option<String>,
-    /// Print what went on S seconds after the recording's start [default: at its end]
+    /// Print the state S seconds after the start of the recording [default: at its end]
     #[arg(long, value_name = "S", value_parser = seconds, requires = "trace")]
     pub(crate) at: Option<f64>,
-    /// The interval of rates, in seconds
+    /// Average the rates over this many seconds
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = window)]
     pub(crate) seconds: f64,
-    /// The kind of rows at the start
+    /// What the rows show at the start
     #[arg(long, value_enum, default_value = "client")]
     pub(crate) by: TopBy,
-    /// The shortest stall: a client holds the server for MS milliseconds [default: 16.67, a frame at 60 Hz]
+    /// Report stalls from MS milliseconds: the time for which one client occupies the server [default: 16.67, one
+    /// frame at 60 Hz]
     #[arg(long, value_name = "MS", value_parser = milliseconds)]
     pub(crate) frame_budget: Option<f64>,
-    /// The server's parameters: a file, or a name from `params list` [default: those that match the server]
+    /// The cost table of the server: a file, or a name from `params list` [default: the table that matches the
+    /// server]
     #[arg(long, value_name = "P", value_parser = PARAMETERS, hide_possible_values = true)]
     pub(crate) params: Option<String>,
-    /// End once watching costs the server more than PERCENT of a processor
+    /// Stop when watching uses more than PERCENT of a CPU in the server
     #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "trace")]
     pub(crate) max_overhead: Option<f64>,
     /// Print all rows
@@ -52,7 +54,7 @@ pub(crate) enum TopBy {
     Client,
     /// Windows
     Window,
-    /// Kinds of requests
+    /// Requests
     Request,
 }
 
@@ -72,6 +74,6 @@ fn window(text: &str) -> Result<f64, String> {
     let wide = seconds(text)?;
     match (0.1..=86_400.0).contains(&wide) {
         true => Ok(wide),
-        false => Err("from 0.1 to 86400".to_owned()),
+        false => Err("expected seconds from 0.1 to 86400".to_owned()),
     }
 }

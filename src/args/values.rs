@@ -11,24 +11,24 @@ use x11prof_proxy::{Rewrite, ServerKind};
 /// The form of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people
+    /// Text for a terminal
     Text,
-    /// For programs; versioned
+    /// JSON, with a version number
     Json,
 }
 
 /// The formats of `export`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
-    /// A network capture, which Wireshark's X11 dissector decodes
+    /// A network capture for Wireshark, which decodes X11
     Pcapng,
-    /// A timeline of messages, the server's runs and episodes, for ui.perfetto.dev
+    /// A timeline of messages, server runs and episodes for ui.perfetto.dev
     Perfetto,
-    /// A timeline of messages, the server's runs and episodes, for profiler.firefox.com
+    /// A timeline of messages, server runs and episodes for profiler.firefox.com
     Firefox,
-    /// The server's time and bytes by client, window and request, for `go tool pprof` and speedscope
+    /// Server time and bytes by client, window and request for `go tool pprof` and speedscope
     Pprof,
-    /// The server's time as stacks, a line each, in microseconds, for speedscope and flame graphs
+    /// Server time as collapsed stacks in microseconds for flame graphs and speedscope
     Collapsed,
     /// Tables of one or many sessions for DuckDB, Spark and `issues` (docs/REFERENCE.md)
     Parquet,
@@ -37,18 +37,18 @@ pub(crate) enum ExportFormat {
 /// The form of a result that is a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TableFormat {
-    /// For people
+    /// Text for a terminal
     Text,
-    /// For programs; versioned
+    /// JSON, with a version number
     Json,
-    /// For spreadsheets: the main table
+    /// CSV: the main table
     Csv,
 }
 
 /// The form and the place of a table.
 #[derive(Debug, Args)]
 pub(crate) struct TableArguments {
-    /// The form of the result
+    /// The output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) format: TableFormat,
     /// Write the result to FILE instead of standard output
@@ -59,33 +59,33 @@ pub(crate) struct TableArguments {
 /// The form of a result about episodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EpisodesFormat {
-    /// For people
+    /// Text for a terminal
     Text,
-    /// For programs; versioned
+    /// JSON, with a version number
     Json,
-    /// For spreadsheets: the main table
+    /// CSV: the main table
     Csv,
-    /// With --events: your own events, in Reiss's form
+    /// With --events: your own events as XML, in the format of Reiss
     Xml,
 }
 
 /// The form of a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReportFormat {
-    /// For people
+    /// Text for a terminal
     Text,
-    /// For programs; versioned
+    /// JSON, with a version number
     Json,
-    /// For spreadsheets: the main table
+    /// CSV: the main table
     Csv,
-    /// One page for a browser, with episodes, statistics and resources
+    /// One HTML page, with episodes, statistics and resources
     Html,
 }
 
 /// The groups that times are added up by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GroupBy {
-    /// The kind of request
+    /// The request
     Request,
     /// The client
     Client,
@@ -95,11 +95,11 @@ pub(crate) enum GroupBy {
     Drawable,
     /// The property, selection or message type of a request
     Atom,
-    /// The program's function that made the request, or that ran (record --stacks=requests, cpu)
+    /// The function of the program that sent the request or ran (record --stacks=requests, cpu)
     Function,
-    /// The line of the program's source that made the request
+    /// The source line that sent the request
     Line,
-    /// The function with its callers
+    /// The call stack that sent the request
     Stack,
 }
 
@@ -124,7 +124,7 @@ impl GroupBy {
 pub(crate) enum ExportBy {
     /// The window that a request acts on
     Window,
-    /// The program's functions that made the request or ran (record --stacks=requests, =cpu)
+    /// The call stack that sent the request or ran (record --stacks=requests, cpu)
     Stack,
 }
 
@@ -141,11 +141,11 @@ impl ExportBy {
 /// The moments of a program at which its stack is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StacksOf {
-    /// Each wait for a reply, while the recorder holds the reply
+    /// Each wait for a reply, while the recorder holds the reply back
     Waits,
-    /// Each request, by a library that the program loads
+    /// Each request, captured by a library that the program loads
     Requests,
-    /// Every other millisecond in which it runs, where the kernel permits samples (perf_event_paranoid 2 or less)
+    /// The running program, every other millisecond (needs perf_event_paranoid 2 or less)
     Cpu,
 }
 
@@ -205,7 +205,7 @@ pub(super) fn scale(text: &str) -> Result<Scale, String> {
 }
 
 pub(super) fn grain(text: &str) -> Result<(String, u64), String> {
-    let expected = "expected NAME=N with N from 1 on, such as PutImage=16";
+    let expected = "expected NAME=N with N of 1 or more, such as PutImage=16";
     let (name, grain) = text.rsplit_once('=').ok_or(expected)?;
     match grain.parse() {
         Ok(grain) if grain > 0 => Ok((name.to_owned(), grain)),
@@ -221,7 +221,7 @@ pub(super) fn thresholds(text: &str) -> Result<Thresholds, String> {
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds >= 0.0 && seconds.is_finite() => Ok(seconds),
-        _ => Err("expected a number of seconds from 0 on".to_owned()),
+        _ => Err("expected a number of seconds, 0 or more".to_owned()),
     }
 }
 
@@ -272,14 +272,14 @@ pub(super) fn rewrite(text: &str) -> Result<Rewrite, String> {
 /// Where server times come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum BasisChoice {
-    /// Measured where it can be
+    /// The best source in the recording
     Auto,
-    /// The handlers of the recorded server, which x11prof started: each request's own time
+    /// Each request timed in the server (record --server, x11prof server)
     Timed,
-    /// The kernel's clock of the recorded server; prices only divide it
-    Measured,
-    /// Prices alone
-    Model,
+    /// The CPU time of the server from the kernel, attributed to requests by the cost table
+    Attributed,
+    /// The cost table alone
+    Modelled,
 }
 
 impl BasisChoice {
@@ -287,8 +287,8 @@ impl BasisChoice {
         match self {
             BasisChoice::Auto => BasisOption::Auto,
             BasisChoice::Timed => BasisOption::Timed,
-            BasisChoice::Measured => BasisOption::Measured,
-            BasisChoice::Model => BasisOption::Model,
+            BasisChoice::Attributed => BasisOption::Measured,
+            BasisChoice::Modelled => BasisOption::Model,
         }
     }
 }

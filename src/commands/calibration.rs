@@ -46,7 +46,7 @@ impl Calibration {
         }
         if !arguments.only.is_empty() && !adds {
             return Err(CommandError::usage(
-                "--only measures a part of a file: name the file with -o FILE",
+                "--only writes an incomplete table; name its file with -o FILE",
             ));
         }
         let (host, name) = match arguments.server {
@@ -67,14 +67,14 @@ impl Calibration {
         };
         if adds && known.is_none() {
             return Err(CommandError::failed(format_args!(
-                "no calibration of {name} is kept to add to: measure it first, or name a file with \
-                 -o FILE"
+                "there is no calibration of {name} to add to. Calibrate it first, or name a file with -o \
+                 FILE"
             )));
         }
         if arguments.quick && !adds && before.as_ref().is_some_and(|file| !file.method.is_quick()) {
             return Err(CommandError::failed(format_args!(
-                "{}: a whole calibration is kept there, and a quick one would replace it: name a \
-                 file with -o FILE, or measure without --quick",
+                "{}: --quick would replace a full calibration. Name another file with -o FILE, or omit \
+                 --quick",
                 path.display()
             )));
         }
@@ -92,7 +92,7 @@ impl Calibration {
         if self.is_worse(parameters) {
             let left = self.leave(parameters)?;
             return Err(CommandError::failed(format_args!(
-                "time ran out before all was measured, so {} stays as it is; {left}",
+                "the time limit ended the calibration early, so {} is unchanged; {left}",
                 self.path.display(),
             )));
         }
@@ -108,7 +108,7 @@ impl Calibration {
         say!("{entries} entries of {} in {path}", parameters.server.name);
         match self.is_kept {
             true => {
-                say!("`x11prof report TRACE` takes it for recordings of this server")
+                say!("`x11prof report TRACE` uses it for recordings of this server")
             }
             false => say!("next: x11prof report TRACE --params {path}"),
         }
@@ -151,12 +151,12 @@ pub(super) fn with_known(
     {
         match Brought::between(&known, &newer) {
             Some(by) => {
-                say!("the file's figures of {there} were converted to {here}: {by}");
+                say!("the costs of {there} were rescaled to {here}: {by}");
                 known = known.brought(by, newer.host.clone());
             }
             None => say!(
-                "warning: the file's figures of {there} are not converted to {here}: too little \
-                 was measured to compare the two"
+                "warning: the costs of {there} are not rescaled to {here}: too few common measurements. \
+                 Calibrate here again"
             ),
         }
     }

@@ -63,7 +63,7 @@ fn held_against(arguments: &Check) -> Outcome {
         let whose = whose.map_or(String::new(), |client| format!(" of the name {client:?}"));
         return Err(CommandError::file(
             path,
-            format_args!("there is no client{whose} to hold against the budget"),
+            format_args!("there is no client{whose} to compare with the budget"),
         ));
     }
     let server_ms = profile.map(|mut profile| {

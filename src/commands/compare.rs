@@ -1,4 +1,4 @@
-//! `x11prof compare`: one recording priced for several servers and networks, in one pass.
+//! `x11prof compare`: one recording estimated for several servers and networks, in one pass.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::names;
 use crate::output::{emit_json, emit_text, page, refuse_input};
 use crate::pass::{Pass, Step};
 
-/// Prices the trace for every server and prints them side by side, each on every network.
+/// Costs the trace for every server and prints them side by side, each on every network.
 pub(crate) fn run(arguments: &Compare) -> Outcome {
     let comparison = comparison(arguments)?;
     let to = arguments.result.output.as_deref();
@@ -49,7 +49,7 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
     let carries = tables
         .iter()
         .any(|prices| prices.parameters.transport.is_some());
-    // The recorded server's measured times are carried to the servers with prices of processor time.
+    // The recorded server's measured times are carried to the servers with costs of processor time.
     let here = match carries {
         true => input::recorded_prices(path, arguments.no_rescale)?,
         false => None,

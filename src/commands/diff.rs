@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &Diff) -> Outcome {
         let figures = numbered.map(|(at, path)| {
             let parameters = match &named {
                 Some(parameters) => parameters.clone(),
-                // The first of each side names its prices.
+                // The first of each side names its costs.
                 None => input::prices_of(path, false, at == 0)?.parameters,
             };
             figures(path, &parameters, client)

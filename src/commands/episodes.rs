@@ -22,12 +22,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let paths = arguments.traces.iter().map(AsRef::as_ref);
     refuse_input(arguments.output.as_deref(), paths)?;
     if arguments.format == EpisodesFormat::Xml && arguments.events.is_none() {
-        return Err(CommandError::usage(
-            "--format xml is of your own events: give --events FILE",
-        ));
+        return Err(CommandError::usage("--format xml needs --events FILE"));
     }
     if arguments.events.is_some() && arguments.traces.len() > 1 {
-        return Err(CommandError::usage("--events takes one recording"));
+        return Err(CommandError::usage("--events needs exactly one recording"));
     }
     let options = options(arguments)?;
     let mut reports = Vec::new();
@@ -130,8 +128,8 @@ fn report(
     }
     if summary.emulated_network().is_some() && options.net != Network::NONE {
         return Err(CommandError::usage(format_args!(
-            "{}: --net adds a network to a recording without one; this one was recorded over one (record --net), which \
-             its times already have",
+            "{}: --net is not possible: the recording already has the times of an emulated network \
+             (record --net). Record without --net",
             path.display()
         )));
     }

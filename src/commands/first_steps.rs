@@ -1,4 +1,4 @@
-//! `x11prof` alone in a terminal: the purpose of the program, and the three commands to type next here.
+//! `x11prof` without arguments on a terminal: the purpose of the program, and three commands to try next.
 
 use std::path::Path;
 use std::sync::mpsc;
@@ -12,7 +12,7 @@ use crate::args::DEFAULT_TRACE;
 use crate::error::Outcome;
 use crate::output::emit_text;
 
-/// The longest wait for the display: a user who types only the program's name expects an answer at once.
+/// The longest wait for the display.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The number of commands that are named.
 const COMMANDS: usize = 3;
@@ -20,15 +20,15 @@ const COMMANDS: usize = 3;
 const PURPOSE: &str = concat!(
     "x11prof ",
     env!("CARGO_PKG_VERSION"),
-    ": perf for X11. Where does the time of an X11 program go: in the
-client, in the display server, or on the wire?
+    ": perf for X11. It shows where the time of an X11 program goes:
+in the client, in the X server, or on the network.
 
-A recording holds what a program and its display server say to each other, and
-the kernel's record of who ran when. The program is not changed. Commands show
-  - which requests cost the server time, and which replies the program waits for
-  - which actions of the user took long, and what took the time
+A recording contains all messages between a program and its X server, and when
+each of them ran. You do not need to rebuild the program. Commands show
+  - which requests use server time, and which replies the program waits for
+  - which user actions were slow, and why
   - the same on another server or over another network
-A display can also be watched as it is, without a recording.
+You can also watch a running display, without a recording.
 "
 );
 
@@ -68,7 +68,7 @@ fn display() -> Result<(String, usize), String> {
         Ok(Ok(clients)) => Ok((name, clients)),
         Ok(Err(error)) => Err(plain(&error.to_string()).into_owned()),
         Err(_) => Err(format!(
-            "{name} did not answer within {} s",
+            "{name} did not reply within {} s",
             PATIENCE.as_secs()
         )),
     }
@@ -96,7 +96,7 @@ fn text(found: &Found) -> String {
     for (command, shows) in commands {
         text.push_str(&format!("  {command:widest$}   {shows}\n"));
     }
-    text.push_str("\nAll commands: x11prof help. One of them: x11prof help record\n");
+    text.push_str("\nAll commands: x11prof help. One command: x11prof help record\n");
     text
 }
 
@@ -106,7 +106,7 @@ fn commands(found: &Found) -> Vec<(&'static str, &'static str)> {
     let report = ("x11prof report", "where the time went");
     let all = [
         found.recording.map(|_| report),
-        has_clients.then_some(("x11prof top", "what each client costs the server now")),
+        has_clients.then_some(("x11prof top", "which client uses the server now")),
         Some(match found.display {
             Ok(_) => ("x11prof record -- my-program", "record a program"),
             Err(_) => (
@@ -115,7 +115,7 @@ fn commands(found: &Found) -> Vec<(&'static str, &'static str)> {
             ),
         }),
         found.recording.is_none().then_some(report),
-        Some(("x11prof network", "which replies are waited for")),
+        Some(("x11prof network", "what a slow network makes slow")),
     ];
     all.into_iter().flatten().take(COMMANDS).collect()
 }

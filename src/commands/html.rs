@@ -31,15 +31,15 @@ pub(crate) fn check(arguments: &Report) -> Result<(), CommandError> {
     let is_html = arguments.format == ReportFormat::Html;
     if !is_html && arguments.params.len() > 1 {
         return Err(CommandError::usage(
-            "report takes one --params, but for --format html; `x11prof compare` puts servers side by side",
+            "several --params need --format html; `x11prof compare` compares servers as text",
         ));
     }
     if !is_html && arguments.open {
-        return Err(CommandError::usage("--open goes with --format html"));
+        return Err(CommandError::usage("--open needs --format html"));
     }
     if is_html && arguments.output.is_none() && !arguments.open && std::io::stdout().is_terminal() {
         return Err(CommandError::usage(
-            "a page is for a browser: name its file with -o, or see it with --open",
+            "--format html needs a file (-o FILE) or --open",
         ));
     }
     Ok(())
@@ -184,7 +184,8 @@ fn open(page: &Path) -> Outcome {
         Ok(status) if status.success() => Ok(std::process::ExitCode::SUCCESS),
         Ok(_) | Err(_) => Err(CommandError::file(
             page,
-            "the page is written, but xdg-open (package xdg-utils) could not show it; open it in a browser",
+            "the page is written, but xdg-open could not show it. Install xdg-utils, or open the file in \
+             a browser",
         )),
     }
 }

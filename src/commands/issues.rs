@@ -47,11 +47,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         )));
     }
     for left in report.left_out.iter().take(NAMED) {
-        say!("left out: {}: {}", plain(&left.file), left.why);
+        say!("skipped: {}: {}", plain(&left.file), left.why);
     }
     if report.left_out.len() > NAMED {
         say!(
-            "left out: {} more files (--format json names them)",
+            "skipped: {} more files (--format json lists them)",
             report.left_out.len() - NAMED
         );
     }
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         let inputs = arguments.inputs.iter();
         let inputs: Vec<_> = inputs.map(|one| shown(one)).collect();
         return Err(CommandError::failed(format_args!(
-            "{}: no session is in it; record one with: x11prof record -o FOLDER/1.mcap -- COMMAND",
+            "{}: there is no session; record one with: x11prof record -o FOLDER/1.mcap -- COMMAND",
             inputs.join(", ")
         )));
     }
@@ -70,11 +70,11 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         .find(|one| !report.versions.contains(one))
     {
         let known = match report.versions.as_slice() {
-            [] => "no session says its version; record with: --label version=1.2".to_owned(),
+            [] => "no session has a version; record with: --label version=1.2".to_owned(),
             known => format!("there are: {}", known.join(", ")),
         };
         return Err(CommandError::usage(format_args!(
-            "no session is of version {missing}; {known}"
+            "no session has version {missing}; {known}"
         )));
     }
     match (arguments.format, to) {
@@ -106,7 +106,7 @@ fn html(report: &IssuesReport, folder: &Path) -> Outcome {
     }
     let index = folder.join(views::INDEX);
     write_text(Access::Private, Some(&index), &views::index(report))?;
-    say!("the list is {}", shown(&index));
+    say!("the list is in {}", shown(&index));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -37,6 +37,6 @@ fn kept(path: &std::path::Path) -> Result<x11prof_trace::Link, CommandError> {
     }
     Err(CommandError::file(
         path,
-        "nothing is kept in it of the connection; record with --link",
+        "the recording has no connection test; record with --link",
     ))
 }

@@ -16,53 +16,53 @@ x11prof record \-\- xterm
 Record xterm into x11prof.mcap.
 .TP
 x11prof report
-Where its time went: a verdict, the most expensive requests, the doubts. With \fB\-\-all\fR everything.
+Show where its time went: a summary, the most expensive requests, the caveats. \fB\-\-all\fR prints everything.
 .TP
 x11prof report \-\-net dsl \-\-start\-up
-What its start would be over a slow line.
+Show its start-up over a slow line.
 .TP
 x11prof episodes \-\-worst 3
-The three slowest reactions to the user, with their messages.
+Show the three longest episodes.
 .TP
 x11prof compare \-\-params xvfb\-24 \-\-params xvnc
-The same recording on two servers.
+Estimate the same recording on two servers.
 .TP
 x11prof calibrate \-\-server xvfb
 Measure what requests cost here.
 .SH ENVIRONMENT
 .TP
 DISPLAY
-The display that is recorded or measured where neither \fB\-\-display\fR nor \fB\-\-server\fR names one.
+The display to record or calibrate, unless \fB\-\-display\fR or \fB\-\-server\fR names one.
 .TP
 XAUTHORITY
-The file with the cookie for it. Default: ~/.Xauthority.
+The file with the cookie of the display. Default: ~/.Xauthority.
 .TP
 XDG_DATA_HOME
-Measured parameters are kept in x11prof/ below it. Default: ~/.local/share.
+The folder in which x11prof/ holds your cost tables. Default: ~/.local/share.
 .TP
 PAGER
-What shows a result on a terminal a screen at a time. Default: less, with LESS=FRX where LESS is not set. Empty, or
-cat: nothing does.
+The program that shows results on a terminal page by page. Default: less, with LESS=FRX unless LESS is set. If empty
+or cat, results are printed directly.
 .TP
 NO_COLOR
-Where it is set, results on a terminal have no colours.
+If set, results on a terminal have no colours.
 .SH "EXIT STATUS"
 .TP
 0
-The work is done.
+Success.
 .TP
 1
-The work failed.
+Failure.
 .TP
 2
-The command line is wrong, or names something that does not exist.
+Usage error: the command line is wrong, or names something that does not exist.
 .TP
 other
-Of \fBrecord\fR with a command: the command's own; 127 where there is no such command, 126 where it cannot be run.
+\fBrecord\fR with a command exits with the status of the command; 127 if the command does not exist, 126 if it cannot run.
 .SH FILES
 .TP
 x11prof.mcap
-The recording that commands read and write where none is named.
+The default recording.
 "#;
 
 /// The manual page: the program's, below it that of each command and of each command's own commands.

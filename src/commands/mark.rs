@@ -14,7 +14,7 @@ pub(crate) fn run(arguments: Mark) -> Outcome {
         .or_else(|| std::env::var("DISPLAY").ok())
         .filter(|name| !name.is_empty());
     let display = display.ok_or_else(|| {
-        CommandError::usage("DISPLAY is not set; name the display that is recorded with --display")
+        CommandError::usage("DISPLAY is not set; name the recorded display with --display")
     })?;
     let marked = mark(&display, &arguments.text.join(" ")).map_err(CommandError::failed)?;
     if marked > 1 {

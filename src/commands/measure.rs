@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
         None => Vec::new(),
     };
     if arguments.trace.is_some() && wanted.is_empty() {
-        say!("the file has all that the trace needs");
+        say!("the file already has all costs that the trace needs");
         return Ok(ExitCode::SUCCESS);
     }
     let plan = plan(arguments, file.known.as_ref(), wanted);
@@ -132,8 +132,8 @@ fn target(arguments: &Measure, server: Option<&PrivateServer>) -> Result<Target,
         (None, Some(display)) => Target::display(display),
         (None, None) => Target::display(std::env::var("DISPLAY").map_err(|_| {
             CommandError::failed(
-                "DISPLAY is not set: name a display with --display, or start a server of its own \
-                 with --server xvfb",
+                "DISPLAY is not set; name a display with --display, or start a private server with \
+                 --server xvfb",
             )
         })?),
     };

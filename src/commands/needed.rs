@@ -1,4 +1,4 @@
-//! The operations of a trace that a parameter file lacks: it has their prices only by substitution or
+//! The operations of a trace that a parameter file lacks: it has their costs only by substitution or
 //! extrapolation, or not at all.
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ const MAX_SIZES: usize = 5;
 /// Sizes remembered of one operation; more are like those.
 const REMEMBERED: usize = 4096;
 
-/// The operations of the trace at `path` that `known` does not price well; all of them where
+/// The operations of the trace at `path` that `known` does not cost well; all of them where
 /// there is none. Each has one item for each size that is to be measured.
 pub(crate) fn operations(
     path: &Path,
@@ -57,7 +57,7 @@ pub(crate) fn operations(
     Ok(needed.collect())
 }
 
-/// Says what of the trace at `path` is still not priced well.
+/// Says what of the trace at `path` is still not estimated well.
 pub(crate) fn tell(path: &Path, parameters: &ServerParameters) -> Result<(), CommandError> {
     let left = operations(path, Some(parameters))?;
     let mut names: Vec<&str> = left
@@ -66,9 +66,9 @@ pub(crate) fn tell(path: &Path, parameters: &ServerParameters) -> Result<(), Com
         .collect();
     names.dedup();
     match names.as_slice() {
-        [] => say!("it has all that the trace needs"),
+        [] => say!("the file has all costs that the trace needs"),
         names => say!(
-            "of the trace, these are still priced by other attributes, or beyond the measured sizes: {}",
+            "these requests of the trace still use costs of other attributes or extrapolated sizes: {}",
             names.join(", ")
         ),
     }

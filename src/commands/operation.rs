@@ -11,7 +11,9 @@ pub(super) fn operation(
     items: usize,
 ) -> Result<Operation, CommandError> {
     if !(0.0..=1e12).contains(&op_size) {
-        return Err(CommandError::usage("OPSIZE is a number from 0 to 1e12"));
+        return Err(CommandError::usage(
+            "OPSIZE must be a number from 0 to 1e12",
+        ));
     }
     let mut words = request.split_whitespace();
     let name = words
@@ -20,7 +22,9 @@ pub(super) fn operation(
     let mut operation = Operation::new(name.into());
     for word in words {
         let (attribute, value) = word.split_once('=').ok_or_else(|| {
-            CommandError::usage(format_args!("{word}: an attribute is written name=value"))
+            CommandError::usage(format_args!(
+                "{word}: an attribute needs the form name=value"
+            ))
         })?;
         operation
             .attributes

@@ -1,5 +1,5 @@
 //! `x11prof params`: what comes with the program, checks and comparisons, Xprof's own language,
-//! and single prices.
+//! and single costs.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::input;
 use crate::output::{emit_text, refuse_input};
 use crate::saved_parameters;
 
-/// Lists, shows or prices.
+/// Lists, shows or costs.
 pub(crate) fn run(arguments: &Params) -> Outcome {
     match arguments {
         Params::List => list(),
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &Params) -> Outcome {
             let description = input::parameters(params)?.to_description();
             emit_text(output.as_deref(), &description)
         }
-        Params::Price {
+        Params::Cost {
             params,
             request,
             op_size,
@@ -134,7 +134,7 @@ fn diff(first: &str, second: &str, top: usize) -> Outcome {
     let all = differences(&one, &other);
     if all.is_empty() {
         return Err(CommandError::failed(format_args!(
-            "{first} and {second} have no point in common: same request, attributes and size"
+            "{first} and {second} have no common request with the same attributes and size"
         )));
     }
     let name = |name: &str| name.chars().take(14).collect::<String>();
@@ -219,7 +219,7 @@ fn shown(price: &Price) -> String {
     format!("{} ms ({basis}{clock}{bounds})", ms(cost.time))
 }
 
-/// Four decimals, as the paper prints; more where the price is smaller than that shows.
+/// Four decimals, as the paper prints; more where the cost is smaller than that shows.
 fn milliseconds(ms: f64) -> String {
     if ms == 0.0 || ms >= 0.01 {
         format!("{ms:.4}")

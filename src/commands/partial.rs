@@ -47,7 +47,7 @@ pub(crate) fn keep(path: &Path, parameters: &ServerParameters) -> Result<String,
     }
     emit_text(Some(&partial), &parameters.to_toml())?;
     Ok(format!(
-        "{entries} entries are in {}; --resume goes on from there",
+        "{entries} entries are in {}; --resume continues from there",
         shown(&partial)
     ))
 }

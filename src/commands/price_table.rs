@@ -13,7 +13,7 @@ use crate::input;
 use crate::names;
 use crate::output::{emit_json, emit_text, page, refuse_input};
 
-/// Prices the requests named `wanted`, or the paper's, on the servers of `params`.
+/// Costs the requests named `wanted`, or the paper's, on the servers of `params`.
 pub(crate) fn run(params: &[String], wanted: &[String], result: &TableArguments) -> Outcome {
     let to = result.output.as_deref();
     refuse_input(to, params.iter().map(Path::new))?;
@@ -24,7 +24,7 @@ pub(crate) fn run(params: &[String], wanted: &[String], result: &TableArguments)
     for one in &wanted {
         if let Some(meant) = names::misspelt(one.request.as_str()) {
             return Err(CommandError::usage(format_args!(
-                "no request has the name {:?}; did you mean {meant:?}?",
+                "there is no request {:?}; did you mean {meant:?}?",
                 one.request.as_str()
             )));
         }
@@ -38,7 +38,7 @@ pub(crate) fn run(params: &[String], wanted: &[String], result: &TableArguments)
         let name = one.request.as_str();
         if !table.requests.iter().any(|row| row.request == name) {
             return Err(CommandError::failed(format_args!(
-                "{}: none of these has a price for {name}",
+                "{}: no cost data for {name} in these tables",
                 params.join(", ")
             )));
         }

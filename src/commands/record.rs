@@ -48,7 +48,8 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         .then_some(scrub::while_recording as MakeFilter);
     if arguments.attach && arguments.stacks.iter().any(|of| *of != StacksOf::Cpu) {
         return Err(CommandError::usage(
-            "waits and requests of programs that run already have no stacks: --attach takes --stacks=cpu",
+            "--attach supports only --stacks=cpu: stacks of waits and requests need a program that \
+             `record` starts",
         ));
     }
     let attach = arguments.attach.then(|| AttachOptions {
@@ -123,7 +124,7 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
     match wrote.words {
         Some(words) => say!("{clients}, {passed} {verb}; {words}"),
         None if left_alone => {
-            say!("{clients}; nothing to record, {path} is left as it was");
+            say!("{clients}; nothing to record, {path} is unchanged");
         }
         None => say!("{clients}, {passed} {verb}, {written} in {path}"),
     }
@@ -140,15 +141,18 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
     for (rewrite, requests) in tried.into_iter().filter(is_told) {
         let name = rewrite.name();
         let changed = counted(requests, "request");
-        say!("tried {name}: {changed} changed; this is not the program as it is");
+        say!("--try {name}: {changed} changed. Results include these changes");
     }
     if connections == 0 && !serves {
-        say!("the command did not connect to the display; is it an X11 program?");
+        say!(
+            "the command did not connect to the display. Is it an X11 program? Native Wayland windows are not \
+         visible"
+        );
     }
     match exit_status {
         // Only a command that itself succeeded has its status changed by a failed recording.
         None | Some(0) if !trouble.is_empty() => Err(CommandError::failed(format_args!(
-            "{path}: the recording is not whole: {}",
+            "{path}: the recording is incomplete: {}",
             trouble.join("; ")
         ))),
         None => Ok(ExitCode::SUCCESS),
@@ -188,7 +192,7 @@ fn emulated(network: Network) -> EmulatedNetwork {
 }
 
 fn tell_scrubbed() {
-    say!("scrubbed before it was written: keys, text, properties, pictures, paths, hosts");
+    say!("removed before writing: keys, text, properties, images, paths, host names");
     scrub::tell_what_stays();
 }
 
@@ -277,7 +281,7 @@ fn words(notice: &Notice, serves: bool) -> Option<String> {
         }
         Notice::Cost(_) => None,
         Notice::DebugFiles => Some(
-            "the servers in DEBUGINFOD_URLS are asked for the lines of functions, which may take minutes the first time"
+            "requesting source lines from the servers in DEBUGINFOD_URLS; the first time may take minutes"
                 .to_owned(),
         ),
         Notice::Trouble(what) => Some(what.clone()),

@@ -16,11 +16,11 @@ pub(crate) fn run(arguments: &Recover) -> Outcome {
     let Recover { trace, output } = arguments;
     refuse_input(Some(output), [trace.as_path()])?;
     let source = File::open(trace).map_err(|error| CommandError::file(trace, error))?;
-    // An existing file is left as it is.
+    // An existing file is left unchanged.
     if output.is_file() {
         return Err(CommandError::file(
             output,
-            "it is there already; name a new file with -o",
+            "the file exists already; name a new file with -o",
         ));
     }
     // A trace holds keystrokes: it is its owner's alone.
@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &Recover) -> Outcome {
     let was = if recovery.complete_before {
         "was complete"
     } else {
-        "had been cut off"
+        "was incomplete"
     };
     say!("{}; the trace {was}", counted(recovery.records, "record"));
     Ok(ExitCode::SUCCESS)

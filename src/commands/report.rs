@@ -19,7 +19,7 @@ use crate::names;
 use crate::output::{emit_json, emit_text, page, refuse_input};
 use crate::pass::{Pass, Step};
 
-/// Prices the trace and prints its profile.
+/// Costs the trace and prints its profile.
 pub(crate) fn run(arguments: &Report) -> Outcome {
     let is_html = arguments.format == ReportFormat::Html;
     html::check(arguments)?;
@@ -129,15 +129,14 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     if arguments.time_source == BasisChoice::Timed && profile.basis() != Basis::Timed {
         return Err(CommandError::file(
             path,
-            "the server's handlers were not timed (`record --server` times them where the server can); \
-             use --time-source measured",
+            "the server did not time requests; record with --server, or use --time-source attributed",
         ));
     }
-    if arguments.time_source == BasisChoice::Measured && !profile.basis().is_measured() {
+    if arguments.time_source == BasisChoice::Attributed && !profile.basis().is_measured() {
         return Err(CommandError::file(
             path,
-            "the recorded server's time is not in the trace (a remote server, or a kernel that does not \
-             tell); use --time-source model",
+            "the trace has no CPU time of the server (it ran on another host, or the kernel denied \
+             access); use --time-source modelled",
         ));
     }
     if arguments.by.by().is_some_and(By::is_of_code) {
@@ -183,7 +182,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         let forecast = forecasts.map(|forecasts| forecasts.over(&network));
         report.forecast = forecast;
     }
-    // Prices only divide what was measured.
+    // Costs only divide what was measured.
     report
         .warnings
         .extend(prices.doubts(profile.basis().is_measured()));

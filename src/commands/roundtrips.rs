@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         && report.clients.is_empty()
     {
         return Err(CommandError::usage(format_args!(
-            "{}: no client is called {client} or has that number",
+            "{}: no client has the name or number {client}",
             path.display()
         )));
     }

@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &Scrub) -> Outcome {
     }
     if !reader.is_complete() {
         say!(
-            "{}: the recording was cut off; the copy ends there",
+            "{}: the recording is incomplete; the copy ends at the same point",
             trace.display()
         );
     }
@@ -81,10 +81,10 @@ fn tell(scrubbed: Scrubbed) {
         lost_bytes,
     } = scrubbed;
     say!(
-        "{changed} of {messages} messages changed: keys, text, properties, pictures, paths, hosts"
+        "{changed} of {messages} messages changed: keys, text, properties, images, paths, host names"
     );
     if lost_bytes > 0 {
-        say!("{lost_bytes} bytes in which no messages were found became zeros");
+        say!("{lost_bytes} bytes outside of messages were set to zero");
     }
     tell_what_stays();
 }
@@ -92,7 +92,7 @@ fn tell(scrubbed: Scrubbed) {
 /// Says what is still there.
 pub(super) fn tell_what_stays() {
     say!(
-        "kept: times, sizes and places; the pointer; colours; widths of glyphs; numbers and lists of"
+        "kept: times, sizes and positions; the pointer; colours; widths of glyphs; numbers and lists of"
     );
     say!(
         "  atoms; names of programs, of extensions, of X.Org's fonts and of usual atoms; the processor"

@@ -10,11 +10,11 @@ use crate::error::{CommandError, Outcome};
 /// Becomes the server.
 pub(crate) fn run(arguments: &ServerCommand) -> Outcome {
     let [program, words @ ..] = arguments.command.as_slice() else {
-        return Err(CommandError::usage("the server's command is missing"));
+        return Err(CommandError::usage("the server command is missing"));
     };
     let mut command = Command::new(program);
     let error = become_timed(command.args(words), |why| {
-        say!("requests are not timed: {why}");
+        say!("warning: the server does not time requests: {why}");
     });
     let program = program.to_string_lossy();
     Err(CommandError::failed(format_args!("{program}: {error}")))

@@ -83,7 +83,7 @@ fn views(folder: &Path) -> Result<String, CommandError> {
     match views.is_empty() {
         true => Err(CommandError::file(
             folder,
-            "no tables are in it; write some with: x11prof export --to parquet TRACE -o FOLDER",
+            "the folder has no tables; write them with: x11prof export --to parquet TRACE -o FOLDER",
         )),
         false => Ok(views),
     }

@@ -127,7 +127,10 @@ impl StandIn<'_> {
         };
         let told = told.map_err(CommandError::failed)?;
         if let Some(trouble) = recorded.trouble.first() {
-            let said = format_args!("{}: the recording is not whole: {trouble}", trace.display());
+            let said = format_args!(
+                "{}: the recording is incomplete: {trouble}",
+                trace.display()
+            );
             return Err(CommandError::failed(said));
         }
         Ok(told)
@@ -137,7 +140,7 @@ impl StandIn<'_> {
 /// In the stand-in: writes the outcome, or the error, to the file that its first word names.
 pub(super) fn tell<T: Serialize>(outcome: &Path, done: Result<T, CommandError>) -> Outcome {
     // Whoever started the stand-in says what went wrong.
-    let done = done.map_err(|error| error.message());
+    let done = done.map_err(|error| error.message().to_owned());
     let text = serde_json::to_vec(&done).map_err(CommandError::failed)?;
     fs::write(outcome, text).map_err(|error| CommandError::file(outcome, error))?;
     Ok(ExitCode::SUCCESS)

@@ -65,7 +65,7 @@ fn attaching(arguments: &Top, watch: Watch, time: Option<Duration>) -> RecordCon
     }
 }
 
-/// The display's name, for people.
+/// The display's name, in text form.
 fn display(arguments: &Top) -> String {
     let from_environment = || std::env::var("DISPLAY").ok();
     let name = arguments.display.clone().or_else(from_environment);
@@ -95,7 +95,7 @@ fn whole(attached: &Recorded) -> Outcome {
     }
 }
 
-/// Watches a display for the seconds that were asked for, and prints what was seen.
+/// Watches a display for the seconds that were requested, and prints what was seen.
 fn look_at_display(arguments: &Top) -> Outcome {
     let (watch, watched) = watch();
     let parameters = arguments.params.clone();
@@ -117,7 +117,7 @@ fn look_at_display(arguments: &Top) -> Outcome {
         .join()
         .map_err(|_| CommandError::failed("the counting thread ended early"))?;
     let attached = attached.map_err(why)?;
-    let report = report?.ok_or_else(|| CommandError::failed("the display said nothing"))?;
+    let report = report?.ok_or_else(|| CommandError::failed("the display sent nothing"))?;
     let report = NowReport {
         watching: cost,
         ..report
@@ -152,12 +152,12 @@ fn options(arguments: &Top) -> NowOptions {
     NowOptions {
         seconds: arguments.seconds,
         frame_ms: arguments.frame_budget.unwrap_or(FRAME_MS),
-        // Whatever server the prices are of, they divide what was measured.
+        // Whatever server the costs are of, they divide what was measured.
         basis: BasisOption::Timed,
     }
 }
 
-/// The activity in the recording at `path`: at its end, or at the time asked for.
+/// The activity in the recording at `path`: at its end, or at the time requested.
 fn at(arguments: &Top, path: &Path) -> Result<NowReport, CommandError> {
     let prices = match &arguments.params {
         Some(name) => input::named_prices(name, path, false)?,

@@ -71,7 +71,7 @@ impl CapturedOutput {
     pub(super) fn print(&self, out: &mut impl Write) -> io::Result<()> {
         if self.gone > 0 {
             let gone = x11prof_views::units::bytes(self.gone);
-            writeln!(out, "x11prof: {gone} of what the program wrote is left out")?;
+            writeln!(out, "x11prof: {gone} of the program's output is omitted")?;
         }
         let (mut at, len) = (0, self.len());
         let mut bytes = vec![0; 64 << 10];
@@ -115,7 +115,7 @@ mod tests {
         let text = String::from_utf8(out).unwrap();
         assert_eq!(
             text,
-            "x11prof: 16.8 MB of what the program wrote is left out\nthree\n"
+            "x11prof: 16.8 MB of the program's output is omitted\nthree\n"
         );
     }
 }

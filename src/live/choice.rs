@@ -51,7 +51,7 @@ impl Choice {
         asked
     }
 
-    /// The filter; `None` where empty.
+    /// The filter; `None` if empty.
     pub(super) fn wanted(&self) -> Option<&str> {
         (!self.filter.is_empty()).then_some(self.filter.as_str())
     }

@@ -37,7 +37,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The options of a view.
 pub(crate) struct ViewOptions {
-    /// The name of the watched display or trace, for people.
+    /// The name of the watched display or trace, in text form.
     pub(crate) what: String,
     /// The name of the server's parameters; `None` takes the matching ones.
     pub(crate) parameters: Option<String>,
@@ -45,7 +45,7 @@ pub(crate) struct ViewOptions {
     pub(crate) now: NowOptions,
     /// The kind of rows at the start.
     pub(crate) by: By,
-    /// True where the program's output is captured while the view has the terminal.
+    /// True if the program's output is captured while the view has the terminal.
     pub(crate) collects: bool,
 }
 
@@ -58,7 +58,7 @@ impl ViewOptions {
             now: NowOptions {
                 seconds: SECONDS,
                 frame_ms: FRAME_MS,
-                // As `report` prices the same records.
+                // As `report` costs the same records.
                 basis: BasisOption::Auto,
             },
             by: By::Client,
@@ -191,7 +191,7 @@ pub(crate) fn watching(cost: &AttachCost) -> WatchingCost {
     }
 }
 
-/// The report of a whole recording; `None` where the recording did not begin.
+/// The report of a whole recording; `None` if the recording did not begin.
 pub(crate) fn all_of(
     watched: Watched,
     parameters: Option<String>,

@@ -1,4 +1,4 @@
-//! The prices of a view, which are chosen once the server is known.
+//! The costs of a view, which are chosen once the server is known.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::source::Source;
 use crate::error::CommandError;
 use crate::input;
 
-/// The source of the prices.
+/// The source of the costs.
 pub(super) struct Prices {
     name: Option<String>,
     started: Option<Started>,
@@ -19,7 +19,7 @@ pub(super) struct Prices {
 }
 
 impl Prices {
-    /// The prices called `name`; `None` takes those that match the server.
+    /// The costs called `name`; `None` takes those that match the server.
     pub(super) fn of(name: Option<String>) -> Result<Prices, CommandError> {
         // A wrong name is an error before the recording begins.
         if let Some(name) = &name {
@@ -32,16 +32,16 @@ impl Prices {
         })
     }
 
-    /// Reads the prices again.
+    /// Reads the costs again.
     pub(super) fn read(&self) -> Result<ServerParameters, CommandError> {
         let Some(started) = &self.started else {
-            return Err(CommandError::failed("the recording has no beginning"));
+            return Err(CommandError::failed("the recording has no start record"));
         };
         let prices = input::live_prices(self.name.as_deref(), started, self.server.as_ref())?;
         Ok(prices.parameters)
     }
 
-    /// Waits until the server is known, and returns a profile with the records so far. `None` where the
+    /// Waits until the server is known, and returns a profile with the records so far. `None` if the
     /// recording ended before, or `over` is set.
     pub(super) fn begin(
         &mut self,

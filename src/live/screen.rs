@@ -89,7 +89,7 @@ pub(super) struct Shown<'a> {
     pub(super) missed: u64,
     /// The last line that the program wrote.
     pub(super) output: Option<String>,
-    /// True where the view reads keys.
+    /// True if the view reads keys.
     pub(super) keys: bool,
 }
 

@@ -42,7 +42,7 @@ pub(super) struct View {
     pub(super) prices: Prices,
     pub(super) options: NowOptions,
     pub(super) choice: Choice,
-    /// True where there is a terminal to draw on.
+    /// True if there is a terminal to draw on.
     pub(super) draws: bool,
     pub(super) captured: Option<CapturedOutput>,
 }
@@ -137,7 +137,7 @@ impl View {
         }
         self.notices(None);
         if left {
-            say!("the recording goes on; Ctrl-C ends it and the program");
+            say!("the recording continues. Ctrl-C stops it and the program");
         }
         self.captured
     }

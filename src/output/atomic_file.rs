@@ -23,7 +23,7 @@ pub(crate) enum Access {
 #[derive(Debug)]
 pub(crate) struct AtomicFile {
     file: BufWriter<File>,
-    /// `None` for a pipe, a device or a file without a name, which is written as it is.
+    /// `None` for a pipe, a device or a file without a name, which is written unchanged.
     place: Option<Place>,
 }
 

@@ -44,7 +44,7 @@ pub(super) struct Pager {
 }
 
 impl Pager {
-    /// Starts $PAGER, or less as git does, where standard output is a terminal; `None` where there is none,
+    /// Starts $PAGER, or less as git does, where standard output is a terminal; `None` if there is none,
     /// or none is wanted (an empty PAGER, or cat).
     pub(super) fn start() -> Option<Pager> {
         if !io::stdout().is_terminal() {
@@ -55,7 +55,7 @@ impl Pager {
             return None;
         }
         let mut command = program("sh");
-        // As git has them: quit where it fits one screen, keep colours, leave the screen as it is.
+        // As git has them: quit where it fits one screen, keep colours, leave the screen unchanged.
         for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
             if std::env::var_os(name).is_none() {
                 command.env(name, value);

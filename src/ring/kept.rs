@@ -182,7 +182,8 @@ impl Kept {
             if !is_old && !std::mem::replace(&mut self.shortened, true) {
                 let held = since(oldest.from, self.now).as_secs();
                 say!(
-                    "so much happens that {} MB hold {held} s of it; --ring keeps no more than that",
+                    "the ring holds only {held} s: {} MB are full. Record less with --ring, or without \
+                     --keep-images",
                     MAX_BYTES >> 20
                 );
             }
@@ -237,7 +238,7 @@ impl Kept {
             self.rung.files.push(path);
         }
         if self.rung.files.len() == MAX_FILES {
-            say!("these are {MAX_FILES} files, and no more are made");
+            say!("{MAX_FILES} files are written, the maximum. Later conditions are ignored");
         }
     }
 

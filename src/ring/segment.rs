@@ -65,7 +65,7 @@ impl Segment {
         self.writer.write(record)
     }
 
-    /// True where the segment has more than `bytes` on disk. Checked every `LOOK_EVERY` records.
+    /// True if the segment has more than `bytes` on disk. Checked every `LOOK_EVERY` records.
     pub(super) fn exceeds(&self, bytes: u64) -> bool {
         self.records.is_multiple_of(LOOK_EVERY)
             && self.file.metadata().is_ok_and(|file| file.len() > bytes)

@@ -114,7 +114,7 @@ impl Waiting {
                         let rules = Substitutions::default();
                         self.stalls = Some(Stalls::new(&prices.parameters, &rules, ms));
                     }
-                    Err(error) => say!("no stalls are found: {}", error.message()),
+                    Err(error) => say!("stalls are not detected: {}", error.message()),
                 }
             }
             Control::Opened(opened) if self.names.len() < MAX_NAMES => {

@@ -81,7 +81,7 @@ fn file(path: &Path, about: &Metadata, found: &mut Found) {
             Some(table) => found.tables.push((table, path.to_owned())),
             None => leave(
                 path,
-                "a table whose folder does not say which, as episodes/… does",
+                "a table whose folder has no table name (such as episodes/…)",
                 found,
             ),
         },

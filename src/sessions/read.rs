@@ -90,7 +90,7 @@ pub(crate) fn read(found: Found, selection: Selection) -> (Issues, Vec<LeftOut>)
     );
     if incomplete > INCOMPLETE {
         say!(
-            "warning: {} more recordings have missing parts",
+            "warning: {} more recordings are incomplete",
             incomplete - INCOMPLETE
         );
     }

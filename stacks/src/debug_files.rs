@@ -38,7 +38,7 @@ impl DebugFiles {
         }
     }
 
-    /// The debug file of a program's file; `None` where the file has all itself, or no server has one.
+    /// The debug file of a program's file; `None` if the file has all itself, or no server has one.
     pub(crate) fn of(&mut self, file: &Arc<str>) -> Option<PathBuf> {
         if !self.known.contains_key(file) {
             let found = self.asks.then(|| self.ask(file)).flatten();
@@ -64,7 +64,7 @@ impl DebugFiles {
     }
 }
 
-/// True where the user has named servers for debug files.
+/// True if the user has named servers for debug files.
 pub fn are_named() -> bool {
     std::env::var_os(SERVERS).is_some_and(|servers| !servers.as_bytes().trim_ascii().is_empty())
 }

@@ -1,6 +1,6 @@
 //! The frame pointer of a function of which only the stack pointer is known.
 //!
-//! The kernel tells an ordinary user a sleeping thread's stack pointer and instruction, no other register. A function that
+//! The kernel reports an ordinary user a sleeping thread's stack pointer and instruction, no other register. A function that
 //! was compiled with a frame pointer (RBP) is unwound by the frame pointer. Its prologue says how far both are apart: the tables (DWARF,
 //! `.eh_frame`) say where RBP is set, and from there to the first call each push and `sub rsp` moves the stack
 //! pointer by a known length. The return address beside the saved RBP has to follow a call.

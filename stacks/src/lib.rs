@@ -1,6 +1,6 @@
 //! The stack of a thread that waits or ran, unwound, and the names of its functions.
 //!
-//! A thread is not stopped: the kernel tells where it sleeps (proc(5), `syscall`), and its memory is read. So an ordinary user can look at
+//! A thread is not stopped: the kernel reports where it sleeps (proc(5), `syscall`), and its memory is read. So an ordinary user can look at
 //! the programs that he started. A thread that runs has the stack that its caller brings. The frame pointer, which the kernel does not tell, follows from a
 //! function's prologue (`frame_pointer.rs`); where it does not, the stack ends early.
 //!

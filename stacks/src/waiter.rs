@@ -25,7 +25,7 @@ pub struct StackCopy {
     pub pid: u32,
     pub(crate) pc: u64,
     pub(crate) sp: u64,
-    /// The frame pointer, where the kernel tells it.
+    /// The frame pointer, where the kernel reports it.
     pub(crate) bp: Option<u64>,
     /// The bytes from `sp` on.
     pub(crate) bytes: Vec<u8>,
@@ -95,7 +95,7 @@ impl Waiter {
         Ok(waiter)
     }
 
-    /// Copies the stack of the thread that waits for the connection's bytes; `None` where none does.
+    /// Copies the stack of the thread that waits for the connection's bytes; `None` if none does.
     pub fn copy(&mut self) -> Option<StackCopy> {
         if self.looked.elapsed() > NEW_THREADS {
             self.find_threads().ok()?;

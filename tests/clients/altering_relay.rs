@@ -1,4 +1,4 @@
-//! A display server that is Xvfb but for one difference: a relay in front of Xvfb changes, drops, swaps or refuses one
+//! A display server that is Xvfb except for one difference: a relay in front of Xvfb changes, drops, swaps or refuses one
 //! message. `x11prof diverge` must find it.
 //!
 //! `altering_relay CHANGE [arguments of x11prof's --server-command]`, where CHANGE is one of

@@ -25,7 +25,7 @@ use x11rb::wrapper::ConnectionExt as _;
 
 type Done = Result<(), Box<dyn Error>>;
 
-/// Atoms that the keymap's names are asked for by.
+/// Atoms that the keymap's names are requested by.
 const NAMES: usize = 75;
 
 fn main() -> Done {
@@ -102,7 +102,7 @@ fn new_window(
     Ok(window)
 }
 
-/// A list of windows, each asked for eight things.
+/// A list of windows, each requested eight things.
 fn windows(x: &RustConnection, root: Window, n: usize) -> Done {
     let all: Result<Vec<Window>, _> = (0..n)
         .map(|_| new_window(x, root, EventMask::NO_EVENT))

@@ -1,4 +1,4 @@
-//! Clients that make each other act, with known delays: each works for its time, draws, and asks the next
+//! Clients that make each other act, with known delays: each works for its time, draws, and queries the next
 //! one.
 //!
 //!     chain INDEX KINDS ROUNDS
@@ -154,7 +154,7 @@ impl Chain {
         }
     }
 
-    /// Takes its time, draws, and asks the next one.
+    /// Takes its time, draws, and queries the next one.
     fn act(&mut self) -> Outcome<()> {
         let round = self.rounds.get(self.round);
         let ms = round.and_then(|round| round.get(self.index)).copied();

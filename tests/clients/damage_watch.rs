@@ -5,7 +5,7 @@
 //!
 //! A step is `key:CODE` or `button:NUMBER` (pressed and, after a look, released), `move:X,Y`, `settle`
 //! (waits until something has been drawn and nothing has been for a while), or `leave-out` (looks for some
-//! seconds for places that change by themselves; from then on, drawing in such a place alone is no
+//! seconds for places that change alone; from then on, drawing in such a place alone is no
 //! response). Standard output has a JSON object for each event: `event`, `sent_ns` (CLOCK_MONOTONIC), and
 //! `bursts`: the damage reports after it, a list of [first, last] nanoseconds after sending, with a new
 //! burst after each pause of 8 ms.
@@ -41,7 +41,7 @@ const HOLD: Duration = Duration::from_millis(120);
 const SETTLED: Duration = Duration::from_millis(400);
 /// The longest that is waited for that.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Time in which a started program is watched for places that change by themselves.
+/// Time in which a started program is watched for places that change alone.
 const STARTED: Duration = Duration::from_secs(2);
 const MOVES: Duration = Duration::from_secs(4);
 /// A pause in the reports that ends a burst: half a frame of 60 Hz.
@@ -100,13 +100,13 @@ fn watch(steps: &[String]) -> Result<(), Box<dyn Error>> {
 struct Watcher {
     x: RustConnection,
     root: Window,
-    /// The places where things move by themselves.
+    /// The places where things move alone.
     moving: Vec<Rectangle>,
     /// The program has drawn something.
     started: bool,
 }
 
-/// True where `inner` lies within `outer`.
+/// True if `inner` lies within `outer`.
 fn within(inner: Rectangle, outer: Rectangle) -> bool {
     let ends = |at: i16, size: u16| i32::from(at) + i32::from(size);
     inner.x >= outer.x
@@ -172,7 +172,7 @@ impl Watcher {
         Ok(())
     }
 
-    /// Looks at where things move by themselves.
+    /// Looks at where things move alone.
     fn leave_out(&mut self) -> Result<(), Box<dyn Error>> {
         let end = now() + u64::try_from(PATIENCE.as_nanos())?;
         self.damaged(end)?.ok_or("nothing was drawn")?;

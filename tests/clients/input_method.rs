@@ -3,7 +3,7 @@
 //!
 //!     input_method MS
 //!
-//! Clients find it with `XMODIFIERS=@im=x11prof`. It knows as much as Xlib asks for, of clients of its own
+//! Clients find it with `XMODIFIERS=@im=x11prof`. It knows as much as Xlib requests, of clients of its own
 //! byte order.
 #![allow(clippy::print_stdout, reason = "a program for tests")]
 

@@ -1,6 +1,6 @@
 //! A program that draws by MIT-SHM as a video player or a toolkit does: it paints a picture in memory
 //! of its own that the server shares, has it put on its window, and goes on with its other picture when
-//! the server says that it is done with the first. Where the server shares no memory, it sends them.
+//! the server states that it is done with the first. Where the server shares no memory, it sends them.
 //!
 //!     shm_painter FRAMES
 #![allow(clippy::print_stderr, reason = "a program for tests")]

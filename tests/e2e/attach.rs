@@ -66,7 +66,7 @@ impl Attached {
 /// Messages of a connection by kind and name.
 type Counts = BTreeMap<String, u64>;
 
-/// The counts of a trace's connections but for those of x11prof's own questions, in the order of the counts.
+/// The counts of a trace's connections except for those of x11prof's own questions, in the order of the counts.
 fn connections(place: &Place, trace: &Path) -> Vec<Counts> {
     let dumped = place.ok([
         "dump",
@@ -227,7 +227,7 @@ fn attached_recording_is_complete_on_xorg() {
 /// Records the same clients twice: the attached recorder is a client of the other's relay.
 fn on_a_server(kind: &str) {
     let (told, mut crossed) = told_and_crossed(kind);
-    // On a busy machine the probe of RECORD's prices gives up, and its connection has nothing of RECORD.
+    // On a busy machine the probe of RECORD's costs gives up, and its connection has nothing of RECORD.
     let probes = [
         "reply GetInputFocus",
         "request GetInputFocus",

@@ -1,6 +1,6 @@
 //! Recordings of programs of many kinds decode without an unknown message, every request in them
 //! is an operation, every reply and error has its request, and tshark, which decodes the exported
-//! capture by itself, counts the same requests.
+//! capture alone, counts the same requests.
 //!
 //! The tests that are ignored take longer: `cargo xtask validate coverage` runs them all.
 
@@ -145,7 +145,7 @@ fn covered(program: &str, package: &str, command: &[&str]) {
     needs(program, package);
     let place = Place::new();
     let trace = place.path("trace.mcap");
-    // `timeout` ends most of the programs, with a status of its own.
+    // `timeout` ends most of the programs, with a separate status.
     let mut record = place.x11prof(["record", "--server", "xvfb", "-o"]);
     record.arg(&trace).arg("--").args(command);
     let ran = Finished::of(&mut record);

@@ -40,20 +40,20 @@ fn jump_scroll_of_xterm_is_a_real_difference() {
     let jumps = record(&place, "jumps", 5, &command("-j"));
     let scrolls = record(&place, "scrolls", 5, &command("+j"));
     let json = place.json(words(&jumps, &scrolls, &["--format", "json"]));
-    assert_eq!(json["fewest_runs"], 4);
-    // A copy for each line that scrolls, and next to none where many lines jump.
+    assert_eq!(json["min_runs"], 4);
+    // A copy for each line that scrolls, and next to none if many lines jump.
     let copies = row(&json, "requests", "CopyArea");
-    assert_eq!(copies["real"], true, "{copies}");
+    assert_eq!(copies["significant"], true, "{copies}");
     assert_eq!(copies["old"]["runs"], 5);
     assert!(copies["change"].as_f64().expect("a change") > 900.0);
     // What is real comes first, the largest part of its quantity before the others.
     let rows = json["rows"].as_array().expect("rows");
-    let real = rows.iter().filter(|row| row["real"] == true).count();
-    assert_eq!(json["real"], real);
-    assert!(rows[..real].iter().all(|row| row["real"] == true));
+    let real = rows.iter().filter(|row| row["significant"] == true).count();
+    assert_eq!(json["significant"], real);
+    assert!(rows[..real].iter().all(|row| row["significant"] == true));
     let text = place.ok(words(&jumps, &scrolls, &[]));
     assert!(
-        text.starts_with(&format!("{real} real differences; the largest: ")),
+        text.starts_with(&format!("{real} significant differences; the largest: ")),
         "{text}"
     );
     assert!(
@@ -101,11 +101,8 @@ fn a_program_and_itself_have_the_same_counts() {
             row["count"] == true && row["quantity"] != "episodes" && row["change"] != 0.0
         });
         assert_eq!(changed.count(), 0, "{json}");
-        assert_eq!(json["real"], Value::Null);
+        assert_eq!(json["significant"], Value::Null);
     }
     let text = place.ok(words(old, &new[..1], &[]));
-    assert!(
-        text.contains("times vary from run to\n  run. 4 of each tell"),
-        "{text}"
-    );
+    assert!(text.contains("One recording of each version"), "{text}");
 }

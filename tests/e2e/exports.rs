@@ -103,6 +103,6 @@ fn timelines_have_the_words_of_the_text() {
     for to in ["firefox", "perfetto"] {
         let file = export(&place, "gtk3-widget-factory.mcap", to);
         let has = |word: &str| file.windows(word.len()).any(|at| at == word.as_bytes());
-        assert!(has("not running") && !has("off_cpu"), "{to}");
+        assert!(has("off-CPU") && !has("off_cpu"), "{to}");
     }
 }

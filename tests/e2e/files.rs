@@ -66,7 +66,7 @@ fn a_command_that_never_connects_leaves_the_trace_that_was_there() {
     for _ in 0..2 {
         let ran = place.run(["record", "--server", "xvfb", "--", "true"]);
         assert_eq!(ran.status(), Some(0), "{ran}");
-        assert!(ran.stderr().contains("left as it was"), "{ran}");
+        assert!(ran.stderr().contains("is unchanged"), "{ran}");
         assert!(ran.stderr().contains("did not connect"), "{ran}");
     }
     assert_eq!(read(&trace), bytes);
@@ -188,7 +188,10 @@ fn no_result_takes_the_place_of_what_it_is_made_from() {
         &["calibrate", "--for", "x11prof.mcap", "-o", "soft"],
     ] {
         let line = place.run(command).failed_with_one_line(2);
-        assert!(line.contains("the result would replace it"), "{line}");
+        assert!(
+            line.contains("the result would replace an input file"),
+            "{line}"
+        );
     }
     assert_eq!(read(&trace), bytes);
     assert_eq!(read(&parameters), before);
@@ -323,7 +326,7 @@ fn a_line_of_error_is_short() {
     for arguments in [
         &["report", &long][..],
         &["params", "show", &long],
-        &["params", "price", "sun4-ipc", &long, "1"],
+        &["params", "cost", "sun4-ipc", &long, "1"],
         &["record", "--display", &long, "--", "true"],
         &["record", "--server", "xvfb", "--", &long],
     ] {

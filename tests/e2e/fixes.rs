@@ -97,7 +97,7 @@ fn answers_from_memory_are_the_servers_and_save_their_round_trips() {
     }
     for order in [Order::Little, Order::Big] {
         let (plain, said) = recorded(&place, "plain.mcap", &far.display, order, &[]);
-        assert!(!said.contains("tried"), "{said}");
+        assert!(!said.contains("--try"), "{said}");
         let (tried, said) = recorded(
             &place,
             "tried.mcap",
@@ -109,30 +109,30 @@ fn answers_from_memory_are_the_servers_and_save_their_round_trips() {
         assert_eq!(plain, tried);
         // The second hundred one by one; what is pipelined after a question cannot be answered before it.
         assert!(
-            said.contains("tried answer-atoms: 100 requests changed"),
+            said.contains("--try answer-atoms: 100 requests changed"),
             "{said}"
         );
         assert!(
-            said.contains("tried answer-queries: 0 requests changed"),
+            said.contains("--try answer-queries: 0 requests changed"),
             "{said}"
         );
     }
     let report = place.ok(["report", "tried.mcap", "--params", "xvfb-24"]);
     assert!(report.contains("100 requests changed"), "{report}");
     let difference = place.json(["diff", "plain.mcap", "--format", "json", "--", "tried.mcap"]);
-    assert_eq!(difference["new"]["fixes"][0], "answer-atoms");
+    assert_eq!(difference["new"]["experiments"][0], "answer-atoms");
     let rows = difference["rows"].as_array().expect("rows");
     let row = |quantity: &str| {
         rows.iter()
             .find(|row| row["quantity"] == quantity)
             .expect("its row")
     };
-    assert_eq!(row("tried")["new"]["mean"], 100.0);
+    assert_eq!(row("changed_requests")["new"]["mean"], 100.0);
     assert_eq!(row("requests")["change"], 0.0);
     // The load of the machine makes times longer only.
     let [plain, tried] = ["plain.mcap", "tried.mcap"].map(|name| {
         let report = place.json(["network", name, "--format", "json"]);
-        let rows = report["blocking"].as_array().expect("rows").clone();
+        let rows = report["round_trips"].as_array().expect("rows").clone();
         let row = rows.into_iter().find(|row| row["request"] == "InternAtom");
         row.and_then(|row| row["waited_ms"].as_f64())
             .expect("a time")
@@ -144,7 +144,10 @@ fn answers_from_memory_are_the_servers_and_save_their_round_trips() {
     );
     let text = place.ok(["diff", "plain.mcap", "--", "tried.mcap"]);
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("the recorder tried answer-atoms"), "{text}");
+    assert!(
+        words.contains("the changes made by --try answer-atoms"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -160,7 +163,7 @@ fn outputs_are_not_probed() {
     let (said, tried) = run(&["--try", "current-resources"]);
     assert_eq!(plain, tried);
     assert!(
-        said.contains("tried current-resources: 1 request changed"),
+        said.contains("--try current-resources: 1 request changed"),
         "{said}"
     );
 }
@@ -189,7 +192,7 @@ fn over_an_emulated_network_a_program_really_waits() {
     // A second network is not added to that.
     let mut again = place.x11prof(["episodes", "--net", "dsl"]);
     let refused = crate::harness::Finished::of(&mut again).failed_with_one_line(2);
-    assert!(refused.contains("its times already have"), "{refused}");
+    assert!(refused.contains("already has the times"), "{refused}");
     let report = place.json(["report", "--params", "xvfb-24", "--format", "json"]);
     let warnings = report["warnings"].as_array().expect("warnings");
     let network = warnings
@@ -197,13 +200,13 @@ fn over_an_emulated_network_a_program_really_waits() {
         .find(|warning| warning["kind"] == "emulated-network");
     assert_eq!(network.expect("it is said")["from"], "1MB/s,20ms");
     // The handlers of its server are timed all the same.
-    assert_eq!(report["server"]["basis"], "timed");
+    assert_eq!(report["server"]["time_source"], "timed");
     // Who would share memory with its server sends instead.
     let painter = example("shm_painter");
     let mut painter = place.x11prof(record.into_iter().chain([&*painter.to_string_lossy(), "1"]));
     let said = crate::harness::Finished::of(&mut painter).stderr();
     assert!(
-        said.contains("tried no-sharing: 1 request changed"),
+        said.contains("--try no-sharing: 1 request changed"),
         "{said}"
     );
     let report = place.json(["report", "--params", "xvfb-24", "--format", "json"]);

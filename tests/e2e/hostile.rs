@@ -121,7 +121,7 @@ fn block_of(
     })
 }
 
-/// Runs a command, which has an answer or an error for people: a panic has status 101.
+/// Runs a command, which has an answer or an error in text form: a panic has status 101.
 fn answered(place: &Place, command: &[&str]) {
     let ran = place.run(command);
     assert!(matches!(ran.status(), Some(0 | 1)), "{ran}");

@@ -87,7 +87,7 @@ fn a_person_finds_their_way_on_the_page() {
     // Sorting by the number of calls, and back.
     let sorted = "const input = document.querySelector('#request-table input');
          input.value = ''; input.dispatchEvent(new Event('input'));
-         const head = [...document.querySelectorAll('#request-table th button')].find((one) => one.textContent === 'Number');
+         const head = [...document.querySelectorAll('#request-table th button')].find((one) => one.textContent === 'Count');
          head.click();
          const numbers = rows('request-table').map((row) => Number(row.cells[head.parentElement.cellIndex].textContent.replaceAll(',', '')));
          return [head.parentElement.getAttribute('aria-sort'), numbers]";
@@ -288,7 +288,7 @@ fn the_programs_functions_are_on_the_page() {
         format!("all: {requests}, 100 % of all")
     );
     let trips = place.json(["network", "--format", "json"]);
-    let trips = &trips["callers"]["looked_at"];
+    let trips = &trips["callers"]["sampled"];
     assert_eq!(
         told("return choose(3)"),
         format!("all: {trips}, 100 % of all")

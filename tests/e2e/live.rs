@@ -74,10 +74,10 @@ fn signals_print_the_profile_and_start_it_afresh() {
         });
         let server = line(&mut lines, |line| line.starts_with("Server time: "));
         let mut gone = 0;
-        // These prices have no transport, which is warned of after the resources.
+        // These costs have no transport, which is warned of after the resources.
         line(&mut lines, |line| {
             gone += usize::from(line.contains("gone at"));
-            line.starts_with("? no prices of messages")
+            line.starts_with("? the cost table has no transport costs")
         });
         Printed {
             requests: requests(&head),
@@ -139,7 +139,7 @@ fn the_view_has_rates_and_keys_and_the_programs_output_is_shown_afterwards() {
         place.path(".").display(),
         env!("CARGO_BIN_EXE_x11prof"),
     ));
-    // The program's words are on a line of their own.
+    // The program's words are on a separate line.
     let screen = terminal.shows("rates, and what the program wrote", |screen| {
         screen.contains("▾ms/s")
             && screen.contains(" requests a second, server ")
@@ -165,7 +165,7 @@ fn the_view_has_rates_and_keys_and_the_programs_output_is_shown_afterwards() {
     });
     terminal.types("q");
     let left = terminal.shows("the recording alone", |screen| {
-        screen.contains("the recording goes on")
+        screen.contains("the recording continues")
     });
     assert!(
         !left.contains("Req/s") && !left.contains("\nstatus "),

@@ -46,7 +46,7 @@ fn marks_by_word_and_by_key_tell_what_went_on_around_them() {
     }
     // The key is pressed at the server, where no client of ours has the focus.
     Finished::of(server.client("xdotool").args(["key", "ctrl+F9"])).succeeded();
-    // It comes to the recorder by a way of its own.
+    // It comes to the recorder by a separate way.
     until("the key has come", || {
         dumped(&place, &trace).contains("ctrl+F9").then_some(())
     });
@@ -154,7 +154,7 @@ fn a_mark_that_cannot_be_made_is_said() {
     assert!(
         place
             .ok(["episodes", "--marks", data])
-            .contains("Nothing was marked")
+            .contains("There are no marks")
     );
 }
 

@@ -23,7 +23,7 @@ fn a_display_that_is_not_there_or_refuses_is_one_line() {
         .run(["calibrate", "--display", ":359"])
         .failed_with_one_line(1);
     assert!(absent.contains(":359"), "{absent}");
-    // A server with a cookie of its own, which nobody here has.
+    // A server with a separate cookie, which nobody here has.
     let cookie = b"\xff\xff\x00\x00\x00\x00\x00\x12MIT-MAGIC-COOKIE-1\x00\x100123456789abcdef";
     let cookie = place.write("cookie", cookie);
     let server = Server::xvfb_guarded(&cookie);
@@ -93,7 +93,7 @@ fn a_server_that_times_its_requests_is_calibrated_by_these_times() {
     ];
     place.ok(words);
     let report = place.json(["report", "it.mcap", "--format", "json"]);
-    assert_eq!(report["server"]["basis"], "timed");
+    assert_eq!(report["server"]["time_source"], "timed");
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn requests_that_a_recording_needs_are_added_to_the_file() {
     let lines = report["requests"].as_array().expect("requests");
     let unpriced: u64 = lines
         .iter()
-        .filter_map(|line| line["unpriced"].as_u64())
+        .filter_map(|line| line["no_cost_data"].as_u64())
         .sum();
     let count: u64 = lines.iter().filter_map(|line| line["count"].as_u64()).sum();
     assert!(unpriced * 50 < count, "{unpriced} of {count} unpriced");
@@ -174,7 +174,7 @@ fn the_papers_language_goes_in_and_out() {
     let (file, toml) = (file.to_string_lossy(), toml.to_string_lossy());
     place.ok(["params", "import", &file, "-o", &toml]);
     let line = "PolyLine gxmode=GXcopy linestyle=LineSolid fillstyle=FillSolid linewidth=0";
-    let price = place.ok(["params", "price", &toml, line, "200"]);
+    let price = place.ok(["params", "cost", &toml, line, "200"]);
     assert!(price.starts_with("0.0740 ms"), "{price}");
     let same = place.ok(["params", "diff", "sun4-ipc", &toml]);
     assert!(same.contains("1.000 in the median"), "{same}");

@@ -1,4 +1,4 @@
-//! Server time as measured: the kernel's, whatever the program and the prices.
+//! Server time as measured: the kernel's, whatever the program and the costs.
 
 use std::path::Path;
 
@@ -11,14 +11,14 @@ use x11prof_analyzer::{
 use x11prof_cost_model::{Network, ServerParameters, Substitutions};
 use x11prof_trace::Reader;
 
-/// Records `shell` on a private Xvfb: the report by the handlers' times, and by prices alone.
+/// Records `shell` on a private Xvfb: the report by the handlers' times, and by costs alone.
 fn recorded(shell: &str) -> [Value; 2] {
     let place = Place::new();
     let words = ["record", "--server", "xvfb", "-o", "it.mcap", "--"];
     // A program that is ended on purpose leaves its own status.
     place.run(words.into_iter().chain(["sh", "-c", shell]));
     let report = ["report", "--format", "json", "--params", "xvfb-24"];
-    ["timed", "measured"].map(|basis| {
+    ["timed", "attributed"].map(|basis| {
         place.json(
             report
                 .into_iter()
@@ -30,11 +30,14 @@ fn recorded(shell: &str) -> [Value; 2] {
 /// The total is the kernel's, and the lines are all of it.
 fn measured(shell: &str) {
     let [timed, measured] = recorded(shell);
-    assert_eq!(timed["server"]["basis"], "timed", "{timed:#}");
-    assert_eq!(measured["server"]["basis"], "measured", "{measured:#}");
-    // No price of a request takes part.
+    assert_eq!(timed["server"]["time_source"], "timed", "{timed:#}");
+    assert_eq!(
+        measured["server"]["time_source"], "attributed",
+        "{measured:#}"
+    );
+    // No cost of a request takes part.
     let doubts = timed["warnings"].as_array().expect("warnings").iter();
-    let of_prices = ["substituted", "extrapolated", "unpriced"];
+    let of_prices = ["substituted", "extrapolated", "no_cost_data"];
     let mut of_prices = doubts.filter(|doubt| of_prices.iter().any(|kind| doubt["kind"] == *kind));
     assert_eq!(of_prices.next(), None);
     adds_up(&timed);
@@ -52,7 +55,7 @@ fn adds_up(report: &Value) {
     let sum = lines + number(&report["transport"]["server_ms"]);
     assert!((sum / server - 1.0).abs() < 1e-6, "{sum} of {server}");
     // What nobody called for is little: no viewer looks, and no timer runs.
-    let own = number(&report["transport"]["own"]["ms"]);
+    let own = number(&report["transport"]["unattributed"]["ms"]);
     assert!(own < 0.2 * server, "{own} of {server}: {report:#}");
 }
 
@@ -121,9 +124,9 @@ fn a_basis_can_be_chosen_and_is_refused_where_there_is_none() {
             basis,
             "--params",
         ];
-        place.json(words.into_iter().chain([parameters, &trace]))["server"]["basis"].clone()
+        place.json(words.into_iter().chain([parameters, &trace]))["server"]["time_source"].clone()
     };
-    assert_eq!(basis("auto", "xvfb-24"), "measured");
-    assert_eq!(basis("model", "xvfb-24"), "modelled");
-    assert_eq!(basis("measured", "sun4-ipc"), "measured");
+    assert_eq!(basis("auto", "xvfb-24"), "attributed");
+    assert_eq!(basis("modelled", "xvfb-24"), "modelled");
+    assert_eq!(basis("attributed", "sun4-ipc"), "attributed");
 }

@@ -86,7 +86,7 @@ fn images_in_shared_memory_are_priced_as_sent() {
     assert_eq!(smaller["network"]["compression"], 4.0);
     let latency = |report: &serde_json::Value| {
         let lines = report["requests"].as_array().expect("lines").iter();
-        let waited: u64 = lines.filter_map(|line| line["blocking"].as_u64()).sum();
+        let waited: u64 = lines.filter_map(|line| line["round_trips"].as_u64()).sum();
         waited as f64 * 50.0
     };
     let bytes = |report: &serde_json::Value| network(report) - latency(report);

@@ -19,7 +19,7 @@ fn the_three_machines_of_1991_come_with_it() {
 
 #[test]
 fn a_measured_op_size_is_exact() {
-    let price = Place::new().run(["params", "price", "sun4-ipc", SOLID, "100"]);
+    let price = Place::new().run(["params", "cost", "sun4-ipc", SOLID, "100"]);
     assert!(price.succeeded().contains("0.0522 ms"), "{price}");
     assert!(!price.stderr().contains("warning"), "{price}");
 }
@@ -27,7 +27,7 @@ fn a_measured_op_size_is_exact() {
 #[test]
 fn between_op_sizes_time_is_linear() {
     // The paper prints 0.07385, where its own rule gives 0.0740.
-    let price = Place::new().run(["params", "price", "sun4-ipc", SOLID, "200"]);
+    let price = Place::new().run(["params", "cost", "sun4-ipc", SOLID, "200"]);
     assert!(price.succeeded().contains("0.0740 ms"), "{price}");
 }
 
@@ -35,7 +35,7 @@ fn between_op_sizes_time_is_linear() {
 fn a_missing_attribute_is_substituted_with_a_warning() {
     let request =
         "PolyLine gxmode=GXxor linestyle=LineDoubleDash fillstyle=FillStippled linewidth=10";
-    let price = Place::new().run(["params", "price", "sun4-ipc", request, "100"]);
+    let price = Place::new().run(["params", "cost", "sun4-ipc", request, "100"]);
     assert!(price.succeeded().contains("22.0702 ms"), "{price}");
     let warning = price.stderr();
     assert!(
@@ -46,7 +46,7 @@ fn a_missing_attribute_is_substituted_with_a_warning() {
 
 #[test]
 fn a_request_without_a_price_is_said() {
-    let price = Place::new().run(["params", "price", "sun4-ipc", "RENDER:Composite", "100"]);
+    let price = Place::new().run(["params", "cost", "sun4-ipc", "RENDER:Composite", "100"]);
     price.failed_with_one_line(1);
 }
 
@@ -67,7 +67,7 @@ fn a_table_has_requests_sizes_and_servers() {
         assert!(fits, "{text}");
     }
     assert!(
-        wide.contains("xorg-dummy") && wide.contains("no price"),
+        wide.contains("xorg-dummy") && wide.contains("no cost data"),
         "{wide}"
     );
     let words: Vec<&str> = machines.split(' ').collect();

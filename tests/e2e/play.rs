@@ -53,7 +53,7 @@ fn typed_keys_take_what_their_handlers_took() {
         assert!(*latency > asked - 1.0, "{latencies:?}");
     }
     assert!(latencies.is_sorted(), "{latencies:?}");
-    assert_eq!(result["plays"][0]["unanswered"], 0);
+    assert_eq!(result["plays"][0]["without_response"], 0);
 }
 
 #[test]

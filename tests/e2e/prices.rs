@@ -1,4 +1,4 @@
-//! The choice of a report's prices, and the warning where they are another machine's.
+//! The choice of a report's costs, and the warning where they are another machine's.
 
 use std::path::PathBuf;
 
@@ -43,7 +43,7 @@ fn a_calibration_is_kept_by_machine_and_server_and_found() {
     let said = measured.stderr();
     assert!(said.contains("x11prof report TRACE"), "{said}");
 
-    // The prices of a recording whose handlers are not timed are named.
+    // The costs of a recording whose handlers are not timed are named.
     let server = Server::xvfb(&[]);
     let words = [
         "record",
@@ -58,11 +58,11 @@ fn a_calibration_is_kept_by_machine_and_server_and_found() {
     let report = run(&place, &["report", &trace]);
     let said = report.stderr();
     assert!(
-        said.contains("prices: xvfb, measured on this machine"),
+        said.contains("cost table: xvfb, measured on this machine"),
         "{said}"
     );
-    // Its own prices need no bringing, and so no probe.
-    assert!(!report.succeeded().contains("Brought here"));
+    // Its own costs need no bringing, and so no probe.
+    assert!(!report.succeeded().contains("rescaled from"));
     assert!(!place.path("data/x11prof/probes").exists());
     let list = run(&place, &["params", "list"]).succeeded();
     let used = |name: &str| {
@@ -82,7 +82,7 @@ fn a_calibration_is_kept_by_machine_and_server_and_found() {
     let both: serde_json::Value =
         serde_json::from_str(&run(&place, &both).succeeded()).expect("JSON");
     let servers = both["servers"].as_array().expect("servers");
-    assert_eq!(servers[0]["brought"], serde_json::Value::Null);
+    assert_eq!(servers[0]["rescaled"], serde_json::Value::Null);
     assert_eq!(servers[0]["machine"], servers[1]["machine"]);
 
     // A whole one is not replaced by a quick one, nor by what an interruption leaves.
@@ -123,7 +123,7 @@ fn a_part_of_a_calibration_needs_a_file_of_its_own() {
         ),
         (
             &["calibrate", "--server", "xvfb", "--resume"],
-            "measure it first",
+            "Calibrate it first",
         ),
     ] {
         let ran = run(&place, arguments);
@@ -183,7 +183,7 @@ fn a_faster_machine_is_no_faster_server() {
     let brought = compare(&[]);
     let ratio = total(&brought, 1) / total(&brought, 0);
     assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
-    assert!(brought["servers"][1]["brought"]["times"].as_f64() > Some(0.0));
+    assert!(brought["servers"][1]["rescaled"]["factor"].as_f64() > Some(0.0));
     // As they were measured they are two machines', and nobody is named the fastest.
     let as_measured = compare(&["--no-rescale"]);
     let ratio = total(&as_measured, 1) / total(&as_measured, 0);
@@ -197,11 +197,11 @@ fn a_faster_machine_is_no_faster_server() {
     };
     assert_eq!(fastest(&[]), (true, false));
     assert_eq!(fastest(&["--no-rescale"]), (false, true));
-    // The report says in one line where its prices are from.
+    // The report says in one line where its costs are from.
     let text = run(&place, &["report", "--all", &trace, "--params", slow]).succeeded();
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        text.contains("Prices brought here from 2 times as slow: at"),
+        text.contains("Cost table rescaled from 2 times as slow: at"),
         "{text}"
     );
 }
@@ -220,7 +220,7 @@ fn prices_of_a_machine_that_cannot_be_compared_are_marked() {
         "--params",
         &file,
         "--time-source",
-        "model",
+        "modelled",
         "--format",
         "json",
     ]);

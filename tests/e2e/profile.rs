@@ -36,19 +36,19 @@ fn nearly_every_request_of_xterm_is_priced() {
         count > 1000.0,
         "xterm sends thousands of requests: {report:#}"
     );
-    let unpriced = sum(requests, "unpriced");
+    let unpriced = sum(requests, "no_cost_data");
     assert!(
         unpriced / count < 0.01,
         "{unpriced} of {count} unpriced: {report:#}"
     );
-    // The share of the time that unpriced requests have cannot be known; what they would weigh at
+    // The share of the time that without cost data requests have cannot be known; what they would weigh at
     // the most expensive of the others' time for a call bounds it from above only loosely, so their
     // names must be few and rare.
     let names = requests
         .as_array()
         .expect("rows")
         .iter()
-        .filter(|row| row["unpriced"] != 0)
+        .filter(|row| row["no_cost_data"] != 0)
         .count();
     assert!(names <= 3, "{report:#}");
 }
@@ -87,7 +87,7 @@ fn totals_add_up() {
     assert!(number(&total["low_ms"]) <= number(&total["time_ms"]));
     assert!(number(&total["time_ms"]) <= number(&total["high_ms"]));
     for row in requests.as_array().expect("rows") {
-        let ways = ["exact", "interpolated", "substituted", "unpriced"];
+        let ways = ["exact", "interpolated", "substituted", "no_cost_data"];
         let counted: u64 = ways
             .iter()
             .map(|way| row[way].as_u64().expect("a count"))
@@ -134,7 +134,7 @@ fn the_text_has_the_columns_of_tables_2_and_3() {
         "Server",
         "Network",
         "Count",
-        "Each",
+        "Mean",
         "Total",
         "Over 100 kB/s, 10.0 ms",
     ] {
@@ -159,15 +159,15 @@ fn compare_prices_two_servers_side_by_side() {
     ];
     let text = place.ok(both);
     assert!(
-        text.contains("sun4-ipc") && text.contains("No price"),
+        text.contains("sun4-ipc") && text.contains("No cost data"),
         "{text}"
     );
     let json = place.json(both.iter().copied().chain(["--format", "json"]));
     let servers = json["servers"].as_array().expect("servers");
     assert_eq!(servers.len(), 2);
-    // The paper's file prices few of the requests of today, and that is said.
+    // The paper's file costs few of the requests of today, and that is said.
     assert!(
-        servers[1]["unpriced"].as_u64() > servers[0]["unpriced"].as_u64(),
+        servers[1]["no_cost_data"].as_u64() > servers[0]["no_cost_data"].as_u64(),
         "{json:#}"
     );
 }

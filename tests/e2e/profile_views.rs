@@ -126,7 +126,12 @@ fn every_view_adds_up_to_the_same() {
             let report = json(by);
             let lines = &report["groups"]["lines"];
             for field in [
-                "count", "bytes", "time_ms", "unpriced", "failed", "blocking",
+                "count",
+                "bytes",
+                "time_ms",
+                "no_cost_data",
+                "failed",
+                "round_trips",
             ] {
                 let (ours, theirs) = (sum(lines, field), total(field));
                 assert!(
@@ -199,7 +204,7 @@ fn real_programs_through_statistics_comparison_and_what_if() {
         let category = stats["categories"]
             .as_array()
             .and_then(|all| all.iter().find(|category| category["name"] == "Requests"));
-        let counted = category.map(|category| &category["bytes"]["number"]);
+        let counted = category.map(|category| &category["bytes"]["count"]);
         assert_eq!(counted.and_then(Value::as_u64), requests, "{stats:#}");
         let text = place.ok(["stats", "--histograms", &trace]);
         assert!(

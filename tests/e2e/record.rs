@@ -80,7 +80,7 @@ fn a_helper_without_a_window_does_not_hold_the_recording() {
         place.json(["report", "--format", "json"])["trace"]["complete"],
         true
     );
-    // The user may wait for it: it ends by itself after a while.
+    // The user may wait for it: it ends alone after a while.
     let script = format!("timeout 4 sh -c '{helper}' & sleep 1");
     let words = [
         "record",

@@ -37,7 +37,7 @@ fn picture(server: &Server) -> Vec<u8> {
     picture
 }
 
-/// Waits until the screen stays as it is.
+/// Waits until the screen stays unchanged.
 fn settled(server: &Server) -> Vec<u8> {
     let mut last = picture(server);
     let mut same = 0;
@@ -190,7 +190,7 @@ fn added(said: &str) -> u64 {
     number.unwrap_or(0)
 }
 
-/// The number of pixels that differ, and the first of them; none where the pictures are equal.
+/// The number of pixels that differ, and the first of them; none if the pictures are equal.
 fn different(a: &[u8], b: &[u8]) -> Option<(usize, usize)> {
     assert_eq!(a.len(), b.len(), "pictures of one size");
     let differ = a.iter().zip(b).enumerate().filter(|(_, (a, b))| a != b);
@@ -239,7 +239,7 @@ fn core_drawing_and_typing_look_the_same_and_a_fast_replay_too() {
         let played = session.place.run(words);
         let said = played.stderr();
         played.succeeded();
-        said.contains("mean other keys there")
+        said.contains("are other keys on this server")
     };
     assert!(other_keys("xorg-dummy") && !other_keys("xvfb"));
 }
@@ -442,7 +442,7 @@ fn a_recording_that_cannot_be_played_is_refused_in_one_line() {
     };
     place.write("none.mcap", b"no trace");
     refused(&["replay", "none.mcap", "--server", "xvfb"], "none.mcap");
-    refused(&["replay", "--server", "xvfb"], "no such trace");
+    refused(&["replay", "--server", "xvfb"], "no such recording");
     let attached = {
         let server = Server::xvfb(&[]);
         let trace = place.path("attached.mcap");

@@ -63,7 +63,7 @@ fn gtk3_widget_factorys_resources_are_the_servers() {
     same_totals("gtk3-widget-factory", "gtk-3-examples", &[]);
 }
 
-/// Runs a program until its window is there, stops it, asks the server what it holds, and
+/// Runs a program until its window is there, stops it, queries the server what it holds, and
 /// compares that with the report of the recording.
 fn same_totals(program: &str, package: &str, arguments: &[&str]) {
     needs("Xvfb", "xvfb");

@@ -44,7 +44,7 @@ impl Recorder {
 }
 
 /// The messages of a trace that are not setups: the connection's process, then kind, name, number and
-/// length. A connection that ended before the server was asked for its process has none, as the other
+/// length. A connection that ended before the server was requested its process has none, as the other
 /// recorder's first has.
 fn messages(place: &Place, trace: &Path) -> BTreeMap<u64, Vec<String>> {
     let trace = trace.to_str().expect("a plain path");
@@ -186,7 +186,7 @@ fn a_long_episode_is_written_down_by_the_proxy_as_well() {
     let dumped = place.ok(["dump", path]);
     assert!(dumped.contains("\"kind\":\"mark\""), "{dumped}");
     let report = place.json(["report", "--format", "json", path]);
-    assert_eq!(report["server"]["basis"], "timed", "{report:#}");
+    assert_eq!(report["server"]["time_source"], "timed", "{report:#}");
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn names_of_a_keymap_can_be_asked_together() {
     recorded(&place, &["keymap", "together"]);
     let after = report(&place);
     assert_eq!(after["total"]["round_trips"], 3, "{after:#}");
-    assert_eq!(after["total"]["ahead"], 75, "{after:#}");
+    assert_eq!(after["total"]["pipelined"], 75, "{after:#}");
 }
 
 /// davatorium/rofi#2299: 8 round trips for each window.
@@ -151,7 +151,7 @@ fn round_trips_are_as_many_as_x11perf_says() {
     let perf = ["x11perf", "-prop", "-reps", "300", "-repeat", "2"];
     Finished::of(&mut place.x11prof(record.iter().chain(&perf))).succeeded();
     let found = report(&place);
-    let rows = found["blocking"].as_array().expect("rows");
+    let rows = found["round_trips"].as_array().expect("rows");
     let properties = rows
         .iter()
         .find(|row| row["request"] == "GetProperty")

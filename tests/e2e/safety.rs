@@ -12,7 +12,7 @@ use crate::harness::{Finished, Place, Recording, Server, needs};
 use rustix::process::Signal;
 use x11prof_trace::{Control, Direction, Reader, Record};
 
-/// The records of a trace, and true where the trace is complete.
+/// The records of a trace, and true if the trace is complete.
 fn read(trace: &Path) -> (Vec<Record>, bool) {
     let file = std::fs::File::open(trace).expect("the trace");
     let mut reader = Reader::new(file).expect("a trace");

@@ -61,7 +61,7 @@ const COMMANDS: [&[&str]; 23] = [
         "--scale",
         "Poly*=2",
         "--time-source",
-        "model",
+        "modelled",
     ],
     &[
         "compare",
@@ -265,7 +265,7 @@ fn a_part_of_a_recording_is_less_than_all() {
     let (first, second) = (report(&["--to", "0.1"]), report(&["--from", "0.1"]));
     assert!(count(&first) > 0 && count(&second) > 0);
     assert_eq!(count(&first) + count(&second), count(&all));
-    // A span is as long as was asked for, whatever happened in it.
+    // A span is as long as was requested, whatever happened in it.
     let (part, span) = (report(&["--from", "0.05", "--to", "0.1"]), 50.0);
     assert_eq!(part["total"]["wall_ms"], span);
     let words = ["episodes", "xterm.mcap", "--from", "0.05", "--to", "0.1"];
@@ -297,7 +297,7 @@ fn a_part_of_a_recording_is_less_than_all() {
     assert!(start_up["trace"]["to_s"].as_f64() > start_up["trace"]["from_s"].as_f64());
     let stats = |more: &[&str]| {
         let json = place.json([&["stats", "xterm.mcap", "--format", "json"], more].concat());
-        json["categories"][0]["bytes"]["number"]
+        json["categories"][0]["bytes"]["count"]
             .as_u64()
             .expect("a number")
     };
@@ -308,7 +308,7 @@ fn a_part_of_a_recording_is_less_than_all() {
     let ran = place.run(["report", "xterm.mcap", "--from", "2", "--to", "1"]);
     assert!(
         ran.failed_with_one_line(2)
-            .contains("--to 1 is not after --from 2")
+            .contains("--to 1 must be greater than --from 2")
     );
     let ran = place.run(["report", "xterm.mcap", "--episode", "100000"]);
     assert!(ran.failed_with_one_line(2).contains("--episode 100000"));
@@ -340,7 +340,7 @@ fn costs_that_requests_caused_are_charged_to_them() {
                 charged + events <= total * 1.000_001 + 1e-9,
                 "{recording}: {charged} {events} {total}"
             );
-            // What is nobody's are connections, and what the server did by itself.
+            // What is nobody's are connections, and what the server did alone.
             assert!(
                 charged + events >= 0.5 * total,
                 "{recording}: {charged} {events} {total}"
@@ -383,7 +383,7 @@ fn a_grain_is_of_the_op_size() {
 #[test]
 fn rules_of_substitution_are_the_users() {
     let place = place();
-    // No rule at all: what was not measured has no price.
+    // No rule at all: what was not measured has no cost.
     place.write("none.toml", b"format = 1\n[attribute]\n");
     let report = |more: &[&str]| {
         let basic = [

@@ -132,8 +132,8 @@ fn figures(place: &Place, trace: &Path, words: &[&str]) -> Value {
             Value::Array(values) => values.iter_mut().for_each(without_names),
             Value::Object(members) => {
                 // A copy says that it is one, and has no arguments. Each press of a key is a landmark and a
-                // place by itself, for the key is not told; `groups` has them all as one.
-                for member in ["records", "command", "landmarks", "places"] {
+                // place alone, for the key is not told; `groups` has them all as one.
+                for member in ["records", "command", "landmarks", "phases"] {
                     members.remove(member);
                 }
                 members.values_mut().for_each(without_names);
@@ -176,7 +176,7 @@ fn the_trace_itself_is_not_replaced() {
     let ran = place.run(["scrub", "-o", "x11prof.mcap"]);
     assert!(
         ran.failed_with_one_line(2)
-            .contains("this file is read here")
+            .contains("would replace an input file")
     );
     assert_eq!(std::fs::read(trace).expect("a trace"), bytes);
 }
@@ -249,7 +249,7 @@ fn nothing_of_what_was_typed_and_shown_is_left() {
             let spells = scrubbed.windows(keys.len()).any(|codes| codes == keys);
             assert!(!spells, "{word}: {keys:?} in {scrubbed:?}");
         }
-        // No rule turns one into the other: each press has a code of its own.
+        // No rule turns one into the other: each press has a separate code.
         let mut different = scrubbed.clone();
         different.sort_unstable();
         different.dedup();

@@ -83,8 +83,13 @@ fn no_promised_option_is_gone() {
         found.extend(
             options(&help).map(|option| format!("{command} {option}").trim_start().to_owned()),
         );
-        let (_, below) = help.split_once("\nCommands:\n").unwrap_or_default();
-        let below = below.lines().take_while(|line| !line.is_empty());
+        // The first page has its commands in groups, before the options; others have one list of them.
+        let below = match command.is_empty() {
+            true => help.split("\nOptions:\n").next(),
+            false => help.split_once("\nCommands:\n").map(|(_, below)| below),
+        };
+        let below = below.unwrap_or_default().lines();
+        let below = below.take_while(|line| command.is_empty() || !line.is_empty());
         let names = below.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
         for name in names.filter(|name| !name.is_empty() && *name != "help") {
             let command = format!("{command} {name}").trim_start().to_owned();

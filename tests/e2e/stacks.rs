@@ -59,11 +59,11 @@ fn the_waits_of_a_program_in_rust_have_its_own_functions() {
     let place = Place::new();
     let ours = env!("CARGO_BIN_EXE_x11prof");
     place.ok([
-        "record", "--server", "xvfb", "--net", SLOW, "--stacks", "--", ours, "link",
+        "record", "--server", "xvfb", "--net", SLOW, "--stacks", "--", ours, "ping",
     ]);
     let report = place.json(["network", "x11prof.mcap", "--format", "json"]);
     let all = &report["callers"];
-    assert_eq!(all["whole"], all["looked_at"], "{all:#}");
+    assert_eq!(all["complete"], all["sampled"], "{all:#}");
     let first = callers(&report)[0];
     assert!(first.0.starts_with("x11prof_"), "{first:?}");
     assert!(first.1 > 20, "{first:?}");
@@ -86,7 +86,7 @@ fn each_wait_is_told(options: &[&str]) {
         "{all:?}"
     );
     let callers = &report["callers"];
-    assert_eq!(callers["whole"], callers["looked_at"], "{callers:#}");
+    assert_eq!(callers["complete"], callers["sampled"], "{callers:#}");
     let atoms = callers["callers"].as_array().expect("callers").iter();
     let mut atoms = atoms.filter(|one| one["functions"][0]["name"] == "ask_for_atoms");
     let functions = &atoms.next().expect("a caller")["functions"];
@@ -96,10 +96,10 @@ fn each_wait_is_told(options: &[&str]) {
     assert_eq!(functions[2]["name"], "main");
 
     let page = place.ok(["network", "x11prof.mcap"]);
-    assert!(page.contains("Waits by caller: "), "{page}");
+    assert!(page.contains("Call sites of waits: "), "{page}");
     assert!(page.contains("Asked by ask_for_atoms"), "{page}");
     assert!(page.contains("ask_for_atoms (asker.c:18) <"), "{page}");
-    // A program that was made anew names nothing.
+    // A program that was made again names nothing.
     compiled(&place, &["-O2", "-g"]);
     let anew = place.run(["network", "x11prof.mcap"]);
     assert!(
@@ -215,10 +215,12 @@ fn the_slowest_actions_name_the_functions_that_waited() {
     let all_issues = issues["issues"].as_array().expect("issues");
     let start_up = all_issues.iter().find(|one| one["landmark"] == "Start-up");
     let start_up = start_up.unwrap_or_else(|| panic!("{issues:#}"));
-    let waited_in = start_up["waited_in"][0]["place"].as_str().expect("a place");
+    let waited_in = start_up["blocked_at"][0]["location"]
+        .as_str()
+        .expect("a place");
     let first = all[0]["functions"][0]["name"].as_str().unwrap_or_default();
     assert!(waited_in.starts_with(first), "{waited_in}: {first}");
-    assert_eq!(start_up["by_version"][0]["waited_in"], waited_in);
+    assert_eq!(start_up["by_version"][0]["blocked_at"], waited_in);
     let page = place.ok(["issues", "x11prof.mcap", "--details"]);
     assert!(page.contains("Waited longest in "), "{page}");
 }
@@ -234,12 +236,12 @@ fn looking_at_stacks_takes_a_twentieth_of_the_waits() {
     let callers = &report["callers"];
     let of = |figure: &str| callers[figure].as_f64().expect("a figure");
     assert!(
-        of("looked_at") > 0.0 && of("looked_at") <= of("round_trips"),
+        of("sampled") > 0.0 && of("sampled") <= of("round_trips"),
         "{callers:#}"
     );
     // The first look goes beyond, and an interrupted one.
     assert!(
-        of("looking_ms") < 0.15 * of("round_trips_ms"),
+        of("sampling_ms") < 0.15 * of("round_trips_ms"),
         "{callers:#}"
     );
     // A stripped program has addresses.
@@ -406,9 +408,9 @@ fn stacks_of_distributed_programs_reach_their_first_function() {
         let of = |figure: &str| callers[figure].as_u64().expect("a count");
         assert!(of("round_trips") > 40, "{program}: {callers:#}");
         assert!(
-            20 * of("whole") >= 19 * of("round_trips"),
+            20 * of("complete") >= 19 * of("round_trips"),
             "{program}: {} of {}",
-            of("whole"),
+            of("complete"),
             of("round_trips")
         );
     }
@@ -435,7 +437,7 @@ fn each_request_of_python_has_its_function_and_line() {
         "{functions:?}"
     );
     assert_eq!(count("leak_windows [pictures.py]"), Some(7));
-    // Each call of a function has its line: an update of Tk is of the line that asked for it.
+    // Each call of a function has its line: an update of Tk is of the line that requested it.
     let lines = by_function(&place, "line");
     let drawn = lines
         .iter()
@@ -460,7 +462,7 @@ fn each_request_of_python_has_its_function_and_line() {
         (&"InternAtom".into(), &5.into())
     );
     let now = place.json(["top", "x11prof.mcap", "--json"]);
-    let polls_in = now["clients"][0]["polls_in"].as_str();
+    let polls_in = now["clients"][0]["polls_at"].as_str();
     assert!(
         polls_in.is_some_and(|place| place.contains("poll_pointer (pictures.py:")),
         "{now:#}"
@@ -515,12 +517,12 @@ fn each_function_has_the_time_that_it_ran() {
         place.ok(record.split(' ').chain([program.as_str()]));
         let report = place.json("report x11prof.mcap --by function --format json".split(' '));
         let running = &report["running"];
-        let places = running["places"].as_array().expect("places");
+        let places = running["locations"].as_array().expect("places");
         let ran = |name: &str| {
             let of = places
                 .iter()
-                .find(|one| one["place"] == format!("{name} [burner]"));
-            of.and_then(|one| one["ran_ms"].as_f64())
+                .find(|one| one["location"] == format!("{name} [burner]"));
+            of.and_then(|one| one["cpu_ms"].as_f64())
                 .unwrap_or_else(|| panic!("{name}: {running:#}"))
         };
         // A sample stands for two milliseconds. A kernel that shows us nothing of its inside has no samples of the time in
@@ -540,7 +542,7 @@ fn each_function_has_the_time_that_it_ran() {
         assert_eq!(Some(sampled.sum::<u64>()), running["samples"].as_u64());
         let page = place.ok("report x11prof.mcap --by line".split(' '));
         assert!(page.contains("paint (burner.c:"), "{page}");
-        assert!(page.contains("Where clients ran"), "{page}");
+        assert!(page.contains("Client CPU"), "{page}");
         let alone = "record --server xvfb --stacks=cpu -o cpu.mcap --";
         place.ok(alone.split(' ').chain([program.as_str()]));
         let export = "export cpu.mcap --to collapsed --by stack -o ran";
@@ -571,10 +573,10 @@ fn the_functions_of_a_program_on_an_attached_display_are_sampled() {
     let trace = attached.end();
     let trace = trace.to_str().expect("a plain path");
     let report = place.json(["report", trace, "--by", "function", "--format", "json"]);
-    let first = &report["running"]["places"][0];
-    assert_eq!(first["place"], "paint [burner]", "{report:#}");
-    // The recorder learns of a client when the server tells of it.
-    let ran = first["ran_ms"].as_f64().expect("a time");
+    let first = &report["running"]["locations"][0];
+    assert_eq!(first["location"], "paint [burner]", "{report:#}");
+    // The recorder learns of a client when the server reports of it.
+    let ran = first["cpu_ms"].as_f64().expect("a time");
     assert!(ran > 250.0 && ran < 330.0, "{first}");
     let refused = place.run(["record", "--attach", "--stacks=requests"]);
     assert_eq!(refused.status(), Some(2), "{refused}");
@@ -585,7 +587,7 @@ fn a_program_whose_requests_have_no_stacks_is_told_of() {
     let place = Place::new();
     let ours = env!("CARGO_BIN_EXE_x11prof");
     let record = "record --server xvfb --stacks=requests -- env -u LD_PRELOAD";
-    let record = place.run(record.split(' ').chain([ours, "link"]));
+    let record = place.run(record.split(' ').chain([ours, "ping"]));
     let said = record.stderr();
     record.succeeded();
     assert!(said.contains("no request has a stack"), "{said}");

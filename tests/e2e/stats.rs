@@ -47,8 +47,8 @@ fn csv_and_json_have_all_statistics() {
     let json: Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["format"], 1);
     for of in json["categories"].as_array().expect("categories") {
-        let number = &of["bytes"]["number"];
-        assert_eq!(&of["inter_arrival_ms"]["number"], number, "{of:#}");
+        let number = &of["bytes"]["count"];
+        assert_eq!(&of["inter_arrival_ms"]["count"], number, "{of:#}");
         for quantity in ["bytes", "inter_arrival_ms"] {
             let cells = of[quantity]["histogram"].as_array().expect("cells");
             let counted: u64 = cells

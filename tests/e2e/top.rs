@@ -48,10 +48,10 @@ fn names_each(report: &Value) {
     only("polls", poll, &|one| {
         one["polls"]["request"] == "QueryPointer"
     });
-    only("grabs", grab, &|one| one["grabs"][0]["what"] == "server");
+    only("grabs", grab, &|one| one["grabs"][0]["kind"] == "server");
     only("grows", leak, &|one| one["held"]["pixmap"]["grows"] == true);
     only("costs most", redraw, &|one| *one == report["clients"][0]);
-    assert_eq!(redraw["mostly"]["request"], "PutImage", "{report:#}");
+    assert_eq!(redraw["main_request"]["request"], "PutImage", "{report:#}");
     let per_s = poll["polls"]["per_s"].as_f64().expect("a rate");
     assert!((10.0..70.0).contains(&per_s), "{report:#}");
     assert!(leak["held"]["pixmap"]["bytes_per_s"].as_f64() > Some(100_000.0));
@@ -85,7 +85,7 @@ fn a_recording_names_who_polls_grabs_leaks_and_redraws() {
         "; 3 clients waited ",
         "'s pixmaps grow by ",
         " polls: ",
-        " QueryPointer a second",
+        " QueryPointer per second",
         "pixmaps grow\n",
     ] {
         assert!(text.contains(said), "{said}:\n{text}");
@@ -134,8 +134,8 @@ fn a_slow_request_is_a_stall_and_who_waited_is_named() {
     // The hog draws before the other one comes: a stall of that time has nobody who waits. On a busy machine the
     // server may lack a processor for longer than it draws, in a request of the other one.
     let waited_in = stalls.iter().filter(|one| {
-        let is_of_both = one["connection"] == hog && one["waited"][0]["connection"] == poll;
-        one["how"] == "busy" && is_of_both
+        let is_of_both = one["connection"] == hog && one["waiters"][0]["connection"] == poll;
+        one["kind"] == "busy" && is_of_both
     });
     let worst = waited_in.max_by(|a, b| {
         let held = |one: &Value| one["held_ms"].as_f64().unwrap_or(0.0);
@@ -152,7 +152,7 @@ fn a_slow_request_is_a_stall_and_who_waited_is_named() {
     let by = format!("troubles (client {hog})");
     let mut held_up = episodes
         .iter()
-        .filter(|one| one["held_up"]["by"] == by.as_str());
+        .filter(|one| one["stall"]["by"] == by.as_str());
     assert!(held_up.any(|one| one["client"] == poll), "{episodes:#?}");
 }
 
@@ -230,8 +230,8 @@ fn attached(server: &Server) -> Value {
 fn a_client_that_runs_already_is_named_on_xvfb() {
     let report = attached(&Server::xvfb(&[]));
     // A server of one's own tells how long it ran.
-    let basis = report["basis"].as_str().expect("a basis");
-    assert!(["measured", "modelled"].contains(&basis), "{basis}");
+    let basis = report["time_source"].as_str().expect("a basis");
+    assert!(["attributed", "modelled"].contains(&basis), "{basis}");
 }
 
 #[test]

@@ -201,7 +201,7 @@ impl<R: Read> Messages<R> {
         Ok(())
     }
 
-    /// The next MCAP record; none where the file ends.
+    /// The next MCAP record; none if the file ends.
     fn found(&mut self) -> Result<Option<Found>, TraceError> {
         match self.chunk.next_event() {
             // All of the last chunk has been given out, or there was none yet.

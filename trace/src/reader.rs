@@ -115,7 +115,7 @@ pub(crate) fn begin<R: Read>(messages: &mut Messages<R>) -> Result<(Message, Sta
     }
 }
 
-/// The record of a message of a recording that began at `began`; `None` where this version does not know the kind.
+/// The record of a message of a recording that began at `began`; `None` if this version does not know the kind.
 pub(crate) fn decode(message: Message, began: Timestamp) -> Result<Option<Record>, String> {
     let record = decode_any(message)?;
     match record
@@ -127,7 +127,7 @@ pub(crate) fn decode(message: Message, began: Timestamp) -> Result<Option<Record
     }
 }
 
-/// True where the record's times can be of a recording that began at `began`.
+/// True if the record's times can be of a recording that began at `began`.
 fn is_in_reach(record: &Record, began: Timestamp) -> bool {
     let near = |time: Timestamp| time.as_nanos().abs_diff(began.as_nanos()) <= REACH;
     match record {

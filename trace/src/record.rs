@@ -129,7 +129,7 @@ pub struct SymbolFunction {
     /// The source file and the line: `src/app.c:12`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<String>,
-    /// True where the call was inlined into the next function.
+    /// True if the call was inlined into the next function.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inlined: bool,
 }
@@ -279,7 +279,7 @@ pub enum Control {
         stack: u32,
         /// The time that the thread had run since the sample before, in nanoseconds.
         ran_ns: u64,
-        /// True where the thread was sampled inside of the kernel as well; else only time outside of the kernel counts.
+        /// True if the thread was sampled inside of the kernel as well; else only time outside of the kernel counts.
         #[serde(default)]
         kernel: bool,
     },
@@ -321,7 +321,7 @@ pub enum Control {
         /// The labels by name: `version`, `user`, `program`, and names of the user's own.
         labels: BTreeMap<String, String>,
     },
-    /// The recorder asks the command to end. What the command does then is no user's action.
+    /// The recorder queries the command to end. What the command does then is no user's action.
     Ending {},
     /// Something went wrong with the recording itself.
     Trouble {
@@ -360,7 +360,7 @@ pub struct Started {
     /// Kernel name and release.
     #[serde(default)]
     pub kernel: String,
-    /// True where nothing was left out of the bodies (`--keep-images`).
+    /// True if nothing was left out of the bodies (`--keep-images`).
     #[serde(default)]
     pub full: bool,
 }
@@ -385,7 +385,7 @@ pub struct Server {
     pub arguments: Vec<String>,
     /// The server's process id, where it is local.
     pub pid: Option<u32>,
-    /// True where a viewer receives the screen, which makes Xvnc work more; `None` where unknown.
+    /// True if a viewer receives the screen, which makes Xvnc work more; `None` if unknown.
     pub viewed: Option<bool>,
 }
 
@@ -441,7 +441,7 @@ pub struct Link {
     pub round_trips_ns: Vec<u64>,
     /// Round trips after pauses of random length. Empty unless `record --link` measured them.
     pub paced: Vec<RoundTrip>,
-    /// Round trips of two requests, each written by itself. Empty unless `record --link` measured them.
+    /// Round trips of two requests, each written alone. Empty unless `record --link` measured them.
     pub two_writes_ns: Vec<u64>,
     /// The largest transfer to the server.
     pub to_server: Transfer,
@@ -508,7 +508,7 @@ pub struct Opened {
     pub connection: ConnectionId,
     /// `unix`, `abstract` or `tcp`.
     pub transport: String,
-    /// The client's process, where the kernel tells.
+    /// The client's process, where the kernel reports.
     pub pid: Option<u32>,
     /// The process's name.
     pub name: Option<String>,
@@ -544,7 +544,7 @@ pub struct Waiting {
     pub since_ns: u64,
     /// Number of the system call that it sleeps in; negative where it is in none.
     pub syscall: i64,
-    /// The kernel function that it sleeps in, where the kernel tells.
+    /// The kernel function that it sleeps in, where the kernel reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_channel: Option<String>,
     /// The first arguments of the system call: what it waits for, such as the address of a futex.

@@ -24,7 +24,7 @@ pub fn tells_recovery(trouble: &str) -> bool {
 pub struct Recovery {
     /// The number of records copied, of unknown kinds too.
     pub records: u64,
-    /// True where the trace was complete. Then the copy has no added record.
+    /// True if the trace was complete. Then the copy has no added record.
     pub complete_before: bool,
     /// The damage in words, where the trace was damaged and not only cut off. All records after the
     /// damage are lost.

@@ -42,12 +42,12 @@ impl<R: Read> Source<R> {
         self.read
     }
 
-    /// True where all bytes of a very short file could be the begin of an MCAP file.
+    /// True if all bytes of a very short file could be the begin of an MCAP file.
     pub(crate) fn is_begin_of_magic(&self) -> bool {
         MAGIC.starts_with(&self.tail)
     }
 
-    /// True where the bytes read end with MCAP's magic. A file that was cut off lacks the magic at its
+    /// True if the bytes read end with MCAP's magic. A file that was cut off lacks the magic at its
     /// end; a file with the magic may still be damaged.
     pub(crate) fn ends_finished(&self) -> bool {
         self.read > MAGIC.len() as u64 && self.tail == MAGIC

@@ -24,14 +24,14 @@ pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
     // Nobody looked at the waits of a program that told its own stacks.
     let is_told = report.looking_ms == 0.0;
     let first = format!(
-        "Waits by caller: {} of {} {}",
+        "Call sites of waits: {} of {} {}",
         report.looked_at,
         counted(report.round_trips, "round trip"),
         if is_told {
             "have a stack".to_owned()
         } else {
             let more = share(100.0 * more.max(0.0));
-            format!("were looked at, which made the waits {more} longer")
+            format!("were sampled, which made the waits {more} longer")
         }
     );
     let mut text = page.paint(Style::Bold, page.wrap(&first, 2).trim_end());
@@ -44,7 +44,7 @@ pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
             .iter()
             .for_each(|caller| whole(caller, digits, page, &mut text));
     } else {
-        let mut table = Table::new(["Caller", "Waits", "ms", "Mostly"]);
+        let mut table = Table::new(["Call site", "Waits", "Total ms", "Main request"]);
         for caller in report.callers.iter().take(ROWS) {
             let request = caller.requests.first();
             let request = request.map(|one| cut(&one.request, REQUEST));
@@ -58,22 +58,24 @@ pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
         text.push_str(&table.on(page));
     }
     let mut legend =
-        "The function outside of the X libraries and libc that asked, and its callers (<)."
+        "Each row shows the calling function, outside of the X libraries and libc, and its nearest named \
+         callers (<)."
             .to_owned();
     let part = report.looked_at - report.whole;
     if part > 0 {
         legend.push_str(&format!(
-            " {} cut short: a function's frame is not known.",
+            " {} incomplete: the frame of a function is unknown.",
             counted(part, "stack")
         ));
     }
     if !is_told && 2 * report.looked_at < report.round_trips {
         legend.push_str(
-            " Short waits go by; over a slower network (record --net lan) all are looked at.",
+            " Short waits are skipped to keep the overhead under 5 %; with `record --net lan` every wait \
+             is sampled.",
         );
     }
     if !page.all {
-        legend.push_str(" --all shows every caller, with the stack that waited longest.");
+        legend.push_str(" --all shows every call site, with its longest-waiting stack.");
     }
     let legend = page.wrap(&legend, 0);
     text.push_str(&page.paint(Style::Faint, legend.trim_end()));
@@ -97,7 +99,7 @@ fn whole(caller: &CallerReport, digits: usize, page: &Page, text: &mut String) {
     }
 }
 
-/// The places that asked most often, with how often; `None` where no stack is known.
+/// The places that asked most often, with how often; `None` if no stack is known.
 pub(crate) fn askers(callers: &[CallerReport]) -> Option<String> {
     let mut askers: Vec<(u64, String)> = callers
         .iter()
@@ -115,7 +117,7 @@ pub(crate) fn askers(callers: &[CallerReport]) -> Option<String> {
     (!named.is_empty()).then(|| named.join(", "))
 }
 
-/// The places from which an episode's client waited longest; `None` where no wait was looked at.
+/// The places from which an episode's client waited longest; `None` if no wait was looked at.
 pub(crate) fn waited_in(callers: &[CallerReport]) -> Option<String> {
     let one = |one: &CallerReport| {
         let request = one
@@ -141,12 +143,12 @@ pub(crate) fn ran_in(places: &[RanIn]) -> Option<String> {
     (!named.is_empty()).then(|| format!("Ran in {}", named.join(", in ")))
 }
 
-/// The place from which a client waited longest; `None` where no wait was looked at.
+/// The place from which a client waited longest; `None` if no wait was looked at.
 pub fn longest_wait(callers: &[CallerReport]) -> Option<String> {
     callers.first().map(|one| place(&one.functions))
 }
 
-/// The place that asked most often for a request; `None` where no stack is known.
+/// The place that asked most often for a request; `None` if no stack is known.
 pub fn asks_most(callers: &[CallerReport], request: &str) -> Option<String> {
     let waits = |one: &CallerReport| {
         let of = one.requests.iter().find(|of| of.request == request);
@@ -172,7 +174,7 @@ pub fn group_names(functions: &[FunctionReport], by: By) -> Vec<String> {
     }
 }
 
-/// The names of functions, as they are.
+/// The names of functions, unchanged.
 pub fn function_names<'a>(functions: impl IntoIterator<Item = &'a FunctionReport>) -> Vec<String> {
     let named = functions.into_iter().map(function);
     named.map(|name| plain(&name).into_owned()).collect()

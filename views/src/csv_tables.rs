@@ -26,6 +26,7 @@ struct ProfileRow<'a> {
     percent_of_count: Option<f64>,
     low_ms: Option<f64>,
     high_ms: Option<f64>,
+    #[serde(rename = "round_trips")]
     blocking: Option<u64>,
     failed: Option<u64>,
     transport_ms: Option<f64>,
@@ -33,10 +34,11 @@ struct ProfileRow<'a> {
     exact: Option<u64>,
     interpolated: Option<u64>,
     substituted: Option<u64>,
+    #[serde(rename = "no_cost_data")]
     unpriced: Option<u64>,
 }
 
-/// The table of requests, or of groups where it was asked for them, then transport and total.
+/// The table of requests, or of groups where it was requested them, then transport and total.
 pub fn profile(report: &ProfileReport, top: Option<usize>) -> String {
     let (kind, lines) = match &report.groups {
         Some(groups) => (groups.by.as_str(), &groups.lines),
@@ -134,6 +136,7 @@ struct ComparisonRow<'a> {
     network_ms: f64,
     percent_of_time: f64,
     dominates: bool,
+    #[serde(rename = "no_cost_data")]
     unpriced: u64,
 }
 
@@ -169,6 +172,7 @@ struct DistributionRow<'a> {
     category: &'a str,
     message: &'a str,
     quantity: &'a str,
+    #[serde(rename = "count")]
     number: u64,
     min: Option<f64>,
     max: Option<f64>,

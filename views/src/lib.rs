@@ -1,4 +1,4 @@
-//! Typed results for people and for other programs: text, CSV, lines of JSON, other tools' formats.
+//! Typed results in text form and for other programs: text, CSV, lines of JSON, other tools' formats.
 //!
 //! Pure, as the analyzer is: it takes results and returns text, or writes to a writer that it is given. It
 //! opens no file, asks no terminal and prints nothing. How a number, a time or a size is written is

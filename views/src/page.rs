@@ -16,7 +16,7 @@ const NARROWEST: usize = 40;
 pub struct Page {
     /// The width in columns; no line is longer.
     pub width: usize,
-    /// True where text has colours.
+    /// True if text has colours.
     pub colour: bool,
     /// True for all results, not the answer alone.
     pub all: bool,

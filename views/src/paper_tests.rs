@@ -238,7 +238,7 @@ fn a_comparison_shows_what_it_cannot_price() {
     assert_eq!(comparison.requests[0].servers[1].time_ms, 0.0);
     let text = comparison::text(&comparison, &Page::default());
     assert!(
-        text.contains("no price") || text.contains("No price"),
+        text.contains("no cost data") || text.contains("No price"),
         "{text}"
     );
 }

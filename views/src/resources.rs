@@ -1,4 +1,4 @@
-//! The resource profile for people.
+//! The resource profile in text form.
 
 use x11prof_analyzer::{ClientResources, KindResources, RemainderReport, ResourceReport};
 
@@ -40,7 +40,7 @@ pub fn text(report: &ResourceReport, page: &Page) -> String {
     if hidden > 0 {
         let hidden = counted(hidden, "more client");
         text.push_str(&format!(
-            "\n{hidden} held less than these in the server; JSON tells of them\n"
+            "\n{hidden} more clients held less in the server (--format json lists them)\n"
         ));
     }
     page.fold(&text)
@@ -61,12 +61,12 @@ fn client_text(client: &ClientResources, page: &Page) -> String {
         "Kind",
         "Held at end",
         "Bytes",
-        "Most held",
-        "Most bytes",
-        "Most at (s)",
+        "Peak",
+        "Peak bytes",
+        "Peak at (s)",
         "Created",
         "Freed",
-        "At once",
+        "Unused",
     ])
     .spare([5, 8]);
     for of in &client.kinds {
@@ -108,7 +108,7 @@ fn growth(of: &KindResources) -> String {
         format!("; the newest are of {}", remainder(of, group))
     });
     format!(
-        "  Warning: it holds steadily more of kind {}{newest}\n",
+        "  Warning: the number of {} resources grows steadily{newest}\n",
         of.kind
     )
 }

@@ -11,7 +11,7 @@ pub fn sentence(report: &StallsReport) -> Option<String> {
     let worst = report.clients.first().filter(|one| one.waiters > 0)?;
     let by = worst.request.as_deref().unwrap_or("requests");
     Some(format!(
-        "{} held the server for over a frame {}, at worst {} by {by}; {} waited {}",
+        "{} held the server for over a frame {}, at most {} by {by}; {} waited {}",
         plain(&worst.client),
         match worst.count {
             1 => "once".to_owned(),
@@ -29,7 +29,7 @@ pub fn text(report: &StallsReport, page: &Page) -> String {
         return String::new();
     }
     let mut text = format!(
-        "\nThe server held for longer than {}: {}, {} in all\n",
+        "\nStalls longer than {}: {}, {} in total\n",
         duration(report.frame_ms),
         counted(report.count, "time"),
         duration(report.held_ms),

@@ -1,4 +1,4 @@
-//! Numbers for people: counts, times, sizes, shares. The one place that knows how they are written.
+//! Numbers in text form: counts, times, sizes, shares. The one place that knows how they are written.
 
 /// `1 request`, `2 requests`.
 pub fn counted(count: u64, noun: &str) -> String {
@@ -31,7 +31,7 @@ pub fn bytes(count: u64) -> String {
     format!("{count} bytes")
 }
 
-/// A number for people: `1,400`, `66`, `2.5`.
+/// A number in text form: `1,400`, `66`, `2.5`.
 pub fn number(of: f64) -> String {
     if of.abs() < 9.95 {
         // A sum of nothing is -0.

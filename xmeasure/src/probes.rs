@@ -37,7 +37,7 @@ pub(crate) trait Probe {
     /// The probe's name, for progress.
     fn name(&self) -> &'static str;
 
-    /// About how long `begin` and `calibrate` take.
+    /// About how long `begin` and `measure` take.
     fn lasts(&self) -> ProbeDuration;
 
     /// Takes the measurements that must precede all others.

@@ -183,7 +183,7 @@ fn present(needed: &Needed) -> bool {
     }
 }
 
-/// True where `program` is on the PATH.
+/// True if `program` is on the PATH.
 pub fn on_path(program: &str) -> bool {
     std::env::var_os("PATH")
         .is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(program).is_file()))

@@ -47,13 +47,13 @@ const CRATES: [&str; 7] = [
 /// A function of a stack.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct FunctionReport {
-    /// The name; null where no table has it.
+    /// The function name; null if no symbol table has it.
     pub name: Option<String>,
     /// The file of the code, without its folder; an empty one for code that was made at run time.
     pub module: String,
-    /// The source file and the line; null where the program does not have them.
+    /// Source file and line; null without debug information.
     pub line: Option<String>,
-    /// True where the call was inlined into the next function.
+    /// True if the call was inlined into the next function.
     pub inlined: bool,
     /// True for a function of an interpreted program (Python).
     pub interpreted: bool,
@@ -68,7 +68,7 @@ pub struct RequestCount {
     pub waits: u64,
 }
 
-/// A place in a program from which waits began.
+/// A call site that waited for replies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallerReport {
     /// The waits that were looked at.
@@ -82,10 +82,11 @@ pub struct CallerReport {
     /// has a name.
     pub functions: Vec<FunctionReport>,
     /// True if that stack ends with the thread's first function.
+    #[serde(rename = "complete")]
     pub whole: bool,
 }
 
-/// The places in the programs from which waits began.
+/// The call sites that waited for replies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallersReport {
     /// All round trips, and their time.
@@ -93,12 +94,15 @@ pub struct CallersReport {
     /// See `round_trips`.
     pub round_trips_ms: f64,
     /// Round trips whose stacks were copied; the others passed by while copying had its share of the time.
+    #[serde(rename = "sampled")]
     pub looked_at: u64,
     /// Of those, the stacks that end with the thread's first function.
+    #[serde(rename = "complete")]
     pub whole: u64,
     /// The time by which copying delayed replies.
+    #[serde(rename = "sampling_ms")]
     pub looking_ms: f64,
-    /// The places, the longest waits first.
+    /// The call sites, the longest waits first.
     pub callers: Vec<CallerReport>,
 }
 
@@ -200,7 +204,7 @@ impl Callers {
     }
 }
 
-/// The places of stacks, the longest waits first.
+/// The call sites of stacks, the longest waits first.
 fn places(
     mut stacks: Vec<(&CodeStack, &Waits)>,
     mut name: &mut dyn FnMut(&StackFrame) -> Vec<FunctionReport>,

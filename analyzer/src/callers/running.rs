@@ -33,18 +33,20 @@ pub struct Running {
     samples: Vec<Sample>,
     /// True once a sample came, of whatever part.
     any: bool,
-    /// True where time inside of the kernel has samples too.
+    /// True if samples include time in the kernel.
     kernel: bool,
     /// The processes of connections.
     processes: FxHashMap<ConnectionId, u32>,
 }
 
-/// The time that clients ran in one place of a program.
+/// The CPU time of clients in one location of a program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RanIn {
     /// A function, a line or a stack.
+    #[serde(rename = "location")]
     pub place: String,
     /// Milliseconds; a function's with all that it calls. No time is in two places.
+    #[serde(rename = "cpu_ms")]
     pub ran_ms: f64,
 }
 
@@ -75,15 +77,17 @@ impl<'a> Node<'a> {
 /// Where the clients of a recording ran.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunningReport {
-    /// The key of the places: `function`, `line` or `stack`.
+    /// The key of the locations: `function`, `line` or `stack`.
     pub by: String,
     /// The number of samples.
     pub samples: u64,
     /// The time that they stand for.
+    #[serde(rename = "cpu_ms")]
     pub ran_ms: f64,
-    /// True where time inside of the kernel has samples too.
+    /// True if samples include time in the kernel.
     pub kernel: bool,
-    /// The places, the most time first.
+    /// The locations, the most time first.
+    #[serde(rename = "locations")]
     pub places: Vec<RanIn>,
 }
 

@@ -66,6 +66,7 @@ pub struct RepeatedLandmark {
     /// The mean latency of the episodes.
     pub mean_ms: Figure,
     /// The median latency of the episodes.
+    #[serde(rename = "p50_ms")]
     pub median_ms: Figure,
     /// The greatest latency of the episodes.
     pub max_ms: Figure,

@@ -79,10 +79,10 @@ pub struct EpisodesReport {
     pub episodes: Vec<EpisodeReport>,
     /// Episodes that are not in the list.
     pub omitted: u64,
-    /// The user's own events by type; none where no file of them was given.
+    /// The user's own events by type; null without --events.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<EventTypeReport>,
-    /// The user's marks, with what went on around each.
+    /// The marks of the user, with the activity around each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<MarkReport>,
     /// Marks after the first thousand, which are not in the list.

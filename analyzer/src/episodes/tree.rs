@@ -23,7 +23,7 @@ const CAUSES: [(Cause, &str); 4] = [
     (Cause::Sleeping, "sleeps"),
     (Cause::Synchronisation, "waits for a thread"),
     (Cause::File, "waits for a file"),
-    (Cause::Elsewhere, "waits elsewhere"),
+    (Cause::Elsewhere, "other off-CPU"),
 ];
 
 impl Causes {

@@ -37,9 +37,9 @@ pub struct LinkReport {
     pub paced: SpreadReport,
     /// Round trips of two requests, each written by itself: the median.
     pub two_writes_ms: Option<f64>,
-    /// The period of a timer that replies wait for; null where there is none.
+    /// The period of a timer that delays replies; null if there is none.
     pub step_ms: Option<f64>,
-    /// Speed to the server; null where what was sent took no longer than a round trip.
+    /// Speed to the server; null if the data took no longer than a round trip.
     pub to_server_bytes_per_second: Option<f64>,
     /// Speed back.
     pub to_client_bytes_per_second: Option<f64>,
@@ -52,9 +52,10 @@ pub struct LinkReport {
 pub struct SpreadReport {
     /// The number.
     pub count: usize,
-    /// The least; null where there are none.
+    /// The minimum; null if there are none.
     pub min_ms: Option<f64>,
     /// The median.
+    #[serde(rename = "p50_ms")]
     pub median_ms: Option<f64>,
     /// Nineteen of twenty are below.
     pub p95_ms: Option<f64>,
@@ -69,9 +70,9 @@ pub struct LinkFinding {
     pub kind: LinkKind,
     /// The finding in words.
     pub what: String,
-    /// The remedy; null where there is none to take.
+    /// The remedy; null if none is needed.
     pub advice: Option<Cow<'static, str>>,
-    /// The source of the finding; null where there is none.
+    /// The source of the finding; null if there is none.
     pub source: Option<Cow<'static, str>>,
 }
 

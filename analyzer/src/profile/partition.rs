@@ -9,7 +9,7 @@ use crate::profile::total::TotalReport;
 use crate::recording::activity::ActivityFigures;
 use crate::text::units::duration_ms;
 
-/// Table 8's line. Times are milliseconds; null where the kernel's figure is not in the trace.
+/// Table 8 of the Xprof paper. Times are in ms; null if the trace lacks the kernel's figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PartitionReport {
     /// CPU time of the clients by the kernel (the paper's gprof).

@@ -23,19 +23,19 @@ pub struct ProfileReport {
     pub format: u32,
     /// The recording.
     pub trace: TraceReport,
-    /// The server of the prices.
+    /// The server of the cost table.
     pub server: ServerReport,
     /// The network that was assumed.
     pub network: NetworkReport,
     /// The kinds of requests, the most time first.
     pub requests: Vec<RequestReport>,
-    /// The requests by another key, where the user asks for one.
+    /// The requests by another key, with --by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<GroupReport>,
-    /// Where the clients ran, where the user asks for the program's code and the recording has samples of them.
+    /// Client CPU by code location, with --by function, line or stack and `record --stacks=cpu`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running: Option<RunningReport>,
-    /// The costs of messages beside their operations.
+    /// The costs of transport: wakeups, reading, replies and events.
     pub transport: TransportReport,
     /// The kinds of events, the most time first; part of `transport`.
     pub events: Vec<EventReport>,
@@ -45,10 +45,10 @@ pub struct ProfileReport {
     pub client_and_server: PartitionReport,
     /// The what-if factors on the server's times.
     pub scaled: Vec<ScaleReport>,
-    /// Properties of the connection to the display, where the recorder measured them.
+    /// The connection to the display, as `ping` measures it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<LinkReport>,
-    /// The start-up of each client, where the report includes it.
+    /// The start-up of each client, the recorded command first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub start_up: Vec<StartUpReport>,
     /// The recording over the given network, else over DSL; null for a part of a recording.
@@ -76,16 +76,16 @@ pub struct TraceReport {
     pub duration_ms: f64,
     /// The number of records.
     pub records: u64,
-    /// True where the recording ended properly.
+    /// True if the recording ended normally.
     pub complete: bool,
     /// The beginning of the reported part, in seconds after the trace's start; absent where that is the
     /// start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_s: Option<f64>,
-    /// The end of that part; absent where it is the trace's end.
+    /// The end of the reported part; absent at the end of the trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_s: Option<f64>,
-    /// The command that was recorded, where there was one.
+    /// The recorded command; empty without one.
     pub command: Vec<String>,
     /// The number of connections.
     pub connection_count: u64,
@@ -108,42 +108,45 @@ pub struct ConnectionReport {
     pub command: Vec<String>,
     /// Requests seen.
     pub requests: u64,
-    /// The last sequence number in the server's answers and events.
+    /// The last sequence number in replies and events.
     pub last_sequence: u64,
 }
 
-/// The server of the prices.
+/// The server of the cost table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ServerReport {
     /// The parameter file's name.
     pub name: String,
-    /// The clock that `server_ms` is on; null where nothing was priced.
+    /// The clock of `server_ms`; null if no request has cost data.
     pub clock: Option<Clock>,
     /// The source of all server times.
+    #[serde(rename = "time_source")]
     pub basis: Basis,
     /// The process that listens for the display in place of an X server, such as `sshd`: the server's time is unknown,
     /// and only estimated. Null if the listener is an X server or unknown.
     #[serde(default)]
     pub relay: Option<String>,
-    /// Why the server did not time its handlers, where x11prof asked it to; else null.
+    /// Why the server did not time requests, if x11prof started it for that; else null.
     pub not_timed: Option<String>,
-    /// The model of processor that the prices are of; null where their file names none.
+    /// The CPU model of the cost table; null if the file names none.
     pub machine: Option<String>,
     /// The machine from which the prices were brought to that one, and the factors; null where the prices were measured
     /// there.
+    #[serde(rename = "rescaled")]
     pub brought: Option<Brought>,
 }
 
 /// The network that was assumed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NetworkReport {
-    /// The speed; null where bytes take no time.
+    /// Bytes per second; null for unlimited speed.
     pub bytes_per_second: Option<f64>,
     /// The latency of a round trip.
     pub rtt_ms: f64,
-    /// The factor by which bytes are compressed on the way; null where they are not.
+    /// The compression ratio; null without compression.
     pub compression: Option<f64>,
     /// The requests charged with the latency: `by-type` or `observed`.
+    #[serde(rename = "round_trips")]
     pub blocking: String,
 }
 
@@ -173,6 +176,7 @@ pub struct RequestReport {
     /// The most that it may be.
     pub high_ms: f64,
     /// Requests charged with the network's latency.
+    #[serde(rename = "round_trips")]
     pub blocking: u64,
     /// Requests that failed.
     pub failed: u64,
@@ -188,13 +192,14 @@ pub struct RequestReport {
     /// The charged time as a percentage of all time.
     #[serde(default)]
     pub percent_charged: f64,
-    /// Requests priced as measured.
+    /// Requests with a cost measured at their size.
     pub exact: u64,
-    /// Requests priced between or beyond measured sizes.
+    /// Requests with an interpolated or extrapolated cost.
     pub interpolated: u64,
-    /// Requests priced with another attribute's value standing in.
+    /// Requests with the cost of a substituted attribute value.
     pub substituted: u64,
-    /// Requests without a price.
+    /// Requests without cost data.
+    #[serde(rename = "no_cost_data")]
     pub unpriced: u64,
 }
 
@@ -223,7 +228,7 @@ pub struct EventReport {
     pub network_ms: f64,
 }
 
-/// The costs of messages beside their operations.
+/// The costs of transport: wakeups, reading, replies and events.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TransportReport {
     /// Wakeups of the server.
@@ -259,14 +264,15 @@ pub struct TransportReport {
     pub reply_ms: f64,
     /// The time for events.
     pub event_ms: f64,
-    /// Updates of a viewer or a host by the server; absent where the parameters have no price of them.
+    /// Screen updates by the server; absent without cost data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updates: Option<u64>,
     /// The time of these updates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub update_ms: Option<f64>,
-    /// Runs of the recorded server for nobody; absent where they were not measured.
+    /// Unattributed server time; absent if server time is not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "unattributed")]
     pub own: Option<OwnReport>,
     /// The time of `bytes` on the network.
     pub network_ms: f64,

@@ -75,7 +75,7 @@ impl WorkKind {
                 TransportPart::Error => "(error)",
                 TransportPart::Setup => "(connection)",
                 TransportPart::Update => "(screen update)",
-                TransportPart::Own => "(its own work)",
+                TransportPart::Own => "(unattributed)",
             }
             .to_owned(),
         }

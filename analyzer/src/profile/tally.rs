@@ -36,7 +36,7 @@ pub struct Line {
     pub interpolated: u64,
     /// Requests with another value of an attribute in place of theirs.
     pub substituted: u64,
-    /// Requests without a price.
+    /// Requests without cost data.
     pub unpriced: u64,
     /// The additional cost across a network.
     pub across: Crossing,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Requests and transport together, and the kernel's figures beside them.
+/// Requests and transport together, and the kernel's figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TotalReport {
     /// Requests.
@@ -19,7 +19,8 @@ pub struct TotalReport {
     pub low_ms: f64,
     /// The most that `time_ms` may be, by the calibration's own spread.
     pub high_ms: f64,
-    /// Requests without a price.
+    /// Requests without cost data.
+    #[serde(rename = "no_cost_data")]
     pub unpriced: u64,
     /// CPU time of the clients by the kernel.
     pub client_cpu_ms: Option<f64>,

@@ -13,6 +13,7 @@ const MAX_WARNINGS: usize = 10_000;
 #[serde(rename_all = "kebab-case")]
 pub enum WarningKind {
     /// The parameter file has no cost for these requests; they count as no time.
+    #[serde(rename = "no-cost-data")]
     Unpriced,
     /// The value `to` of an attribute stood in for `from`, which was not measured.
     Substituted,
@@ -24,7 +25,7 @@ pub enum WarningKind {
     OtherClock,
     /// The parameter file has no transport costs: transport counts as no server time.
     NoTransport,
-    /// Requests that failed so late that their price could not be corrected.
+    /// Requests that failed too late for a correction of their cost.
     Uncorrected,
     /// Replies to requests that the trace does not show.
     UnpairedReply,
@@ -47,7 +48,7 @@ pub enum WarningKind {
     Tried,
     /// Parameters of the recorded server are not known; those of another one, `to`, stand in.
     OtherServer,
-    /// The recorder put a network between the program and the server; `from` says which.
+    /// The recorder emulated a network; `from` names it.
     EmulatedNetwork,
     /// The recording is what the server's RECORD extension told (`record --attach`): what was read when, and
     /// descriptors, are not known.
@@ -59,7 +60,7 @@ pub enum WarningKind {
     ClocksDiffer,
     /// X errors that the server sent; `from` has the number of each.
     Errors,
-    /// The recorder reported trouble; `from` says what.
+    /// The recorder reported a problem; `from` has its text.
     Trouble,
 }
 
@@ -76,13 +77,13 @@ struct Key {
 pub struct Warning {
     /// The subject.
     pub kind: WarningKind,
-    /// The request, where it is about one.
+    /// The request; null if the warning concerns none.
     pub request: Option<String>,
-    /// The attribute, where it is about one.
+    /// The attribute; null if the warning concerns none.
     pub attribute: Option<String>,
     /// The value in the trace.
     pub from: Option<String>,
-    /// The value in its place.
+    /// The value used instead.
     pub to: Option<String>,
     /// The number.
     pub count: u64,

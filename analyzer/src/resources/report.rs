@@ -42,7 +42,7 @@ pub struct ClientResources {
     pub name: String,
     /// The first of its resource ids, by which the X-Resource extension names it.
     pub id_base: Option<u32>,
-    /// The end of the client's connection; null where the connection was open to the end of the trace.
+    /// The end of the connection; null if it was open at the end of the trace.
     pub closed_ms: Option<f64>,
     /// The kinds that the client ever held.
     pub kinds: Vec<KindResources>,
@@ -67,8 +67,10 @@ pub struct SummedKind {
     /// Bytes of the resources held.
     pub held_bytes: u64,
     /// The most that one client held at once.
+    #[serde(rename = "peak")]
     pub most: u64,
     /// The most bytes that one client held at once.
+    #[serde(rename = "peak_bytes")]
     pub most_bytes: u64,
     /// Resources created.
     pub created: u64,
@@ -89,10 +91,13 @@ pub struct KindResources {
     /// windows the pixels where they are kept.
     pub held_bytes: u64,
     /// The most held at once.
+    #[serde(rename = "peak")]
     pub most: u64,
     /// The most bytes at once.
+    #[serde(rename = "peak_bytes")]
     pub most_bytes: u64,
     /// The time at which the client first held the most.
+    #[serde(rename = "peak_at_ms")]
     pub most_at_ms: f64,
     /// Resources created.
     pub created: u64,
@@ -100,7 +105,7 @@ pub struct KindResources {
     pub freed: u64,
     /// Resources freed in the same socket read as created.
     pub freed_at_once: u64,
-    /// True where the client holds more in each quarter of its time than ever in the one before.
+    /// True if the client holds more in each quarter of its time than ever in the quarter before.
     pub grows: bool,
     /// The number held over time.
     pub over_time: Vec<HeldOverTime>,
@@ -116,8 +121,10 @@ pub struct HeldOverTime {
     /// The beginning.
     pub from_ms: f64,
     /// The least.
+    #[serde(rename = "min")]
     pub least: u64,
     /// The most.
+    #[serde(rename = "max")]
     pub most: u64,
 }
 
@@ -128,7 +135,7 @@ pub struct SizeReport {
     pub width: u16,
     /// Pixels down.
     pub height: u16,
-    /// Bits of a pixel; 0 where that is not known.
+    /// Bits per pixel; 0 if unknown.
     pub depth: u8,
     /// Resources created.
     pub created: u64,

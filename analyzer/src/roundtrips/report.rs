@@ -1,7 +1,9 @@
 //! The round trips of a trace as a document (docs/REFERENCE.md).
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use x11prof_protocol::SequenceNumber;
 use x11prof_trace::ConnectionId;
@@ -12,7 +14,7 @@ use super::round_trip::{Kind, Waited};
 use crate::callers::{CallerReport, CallersReport};
 use crate::forecast::ForecastReport;
 use crate::forecast::changes::Changes;
-use crate::pipeline::start_up::StartUpReport;
+use crate::pipeline::start_up::{ClientRole, StartUpReport};
 use crate::text::label::Label;
 
 /// The version of the JSON.
@@ -38,12 +40,15 @@ pub struct RoundTripsReport {
     /// Only start-up was counted.
     pub start_up_only: bool,
     /// Round trips by request, the most first.
+    #[serde(rename = "round_trips")]
     pub blocking: Vec<BlockingRequest>,
     /// Where in the programs the waits began; null without `record --stacks`.
     pub callers: Option<CallersReport>,
-    /// Round trips by place, the most first.
+    /// Round trips by phase of the session, the most first.
+    #[serde(rename = "phases")]
     pub places: Vec<Place>,
-    /// Questions asked ahead, which nobody waited for.
+    /// Pipelined requests: no client waited for the reply.
+    #[serde(rename = "pipelined")]
     pub ahead: Vec<Ahead>,
     /// Questions repeated without need.
     pub duplicates: Vec<DuplicateRequest>,
@@ -66,7 +71,7 @@ pub struct RoundTripsReport {
 pub struct BlockingRequest {
     /// The request.
     pub request: String,
-    /// `question`, or `synchronisation` where only the server's progress was waited for.
+    /// `question`, or `synchronisation` (GetInputFocus, as XSync sends it).
     pub kind: String,
     /// The number.
     pub count: u64,
@@ -74,10 +79,11 @@ pub struct BlockingRequest {
     pub waited_ms: f64,
 }
 
-/// Round trips in one place of the session.
+/// Round trips in one phase of the session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Place {
     /// `start-up`, an action of the user by its landmark, or `the rest`.
+    #[serde(rename = "phase")]
     pub place: String,
     /// The number.
     pub count: u64,
@@ -87,7 +93,7 @@ pub struct Place {
     pub requests: Vec<BlockingRequest>,
 }
 
-/// Questions that were asked ahead.
+/// Pipelined requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ahead {
     /// The request.
@@ -96,14 +102,14 @@ pub struct Ahead {
     pub count: u64,
 }
 
-/// A request repeated with the same answer.
+/// A request repeated with the same reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DuplicateRequest {
     /// The request.
     pub request: String,
     /// The number of superfluous requests.
     pub count: u64,
-    /// Superfluous requests that the client waited for.
+    /// Repeated requests that the client waited for.
     pub round_trips: u64,
 }
 
@@ -120,9 +126,9 @@ pub struct Suggestion {
     /// The number of requests concerned.
     pub count: u64,
     /// The advice.
-    #[serde(rename = "do")]
     pub action: String,
     /// The observation behind it.
+    #[serde(rename = "reason")]
     pub why: String,
     /// Round trips that it saves.
     pub round_trips: u64,
@@ -132,10 +138,10 @@ pub struct Suggestion {
     pub saves_ms: f64,
     /// The time that it saves beyond the suggestions before it.
     pub adds_ms: f64,
-    /// The fix of `record --try` that does it for the program; null where there is none.
-    #[serde(rename = "try")]
+    /// The `record --try` option that tests it without changing the program; null if there is none.
+    #[serde(rename = "experiment")]
     pub fix: Option<String>,
-    /// The places in the program from which it waited for these replies; empty without stacks.
+    /// The call sites that waited for these replies; empty without stacks.
     pub callers: Vec<CallerReport>,
 }
 
@@ -150,7 +156,8 @@ pub struct ClientRoundTrips {
     pub round_trips: u64,
     /// Round trips that only synchronised.
     pub synchronisations: u64,
-    /// Questions that it asked ahead.
+    /// Pipelined requests.
+    #[serde(rename = "pipelined")]
     pub ahead: u64,
     /// Time really waited.
     pub waited_ms: f64,
@@ -159,13 +166,13 @@ pub struct ClientRoundTrips {
 /// A round trip.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Wait {
-    /// The time of the question, from the trace's first record on.
+    /// The time of the request, after the first record.
     pub at_ms: f64,
     /// The number of the connection.
     pub connection: u32,
     /// The request.
     pub request: String,
-    /// True where the round trip was at start-up.
+    /// True if the round trip was at start-up.
     pub start_up: bool,
     /// Time really waited.
     pub waited_ms: f64,
@@ -178,7 +185,8 @@ pub struct TotalRoundTrips {
     pub round_trips: u64,
     /// Round trips that only synchronised.
     pub synchronisations: u64,
-    /// Questions asked ahead.
+    /// Pipelined requests.
+    #[serde(rename = "pipelined")]
     pub ahead: u64,
     /// Time really waited.
     pub waited_ms: f64,
@@ -237,8 +245,14 @@ impl RoundTrips {
                 (finding, saves.max(shorter))
             })
             .collect();
+        let helpers = self.start_ups.iter();
+        let helpers = helpers.filter(|one| one.role == ClientRole::Helper);
+        let helpers: FxHashSet<u32> = helpers.map(|one| one.connection).collect();
+        let helps = |one: &Finding| helpers.contains(&one.client.0);
         findings.sort_by(|a, b| {
-            b.1.total_cmp(&a.1)
+            helps(&a.0)
+                .cmp(&helps(&b.0))
+                .then_with(|| b.1.total_cmp(&a.1))
                 .then_with(|| a.0.action.cmp(&b.0.action))
         });
         let least = before.map(|before| (before * LEAST.0).max(LEAST.1));
@@ -263,7 +277,7 @@ impl RoundTrips {
         let in_order = self.in_order();
         let ahead = self.ahead_rows();
         let mut start_ups = self.start_ups;
-        start_ups.sort_by_key(|one| one.connection);
+        start_ups.sort_by_key(|one| (Reverse(one.role), one.connection));
         let counted = self.places.finish();
         let round_trips: u64 = clients.iter().map(|one| one.round_trips).sum();
         RoundTripsReport {

@@ -12,8 +12,10 @@ pub enum Basis {
     /// The recorded server's own handlers, and the kernel's clock for the rest.
     Timed,
     /// The kernel's clock of the recorded server, divided by prices.
+    #[serde(rename = "attributed")]
     Measured,
     /// Measured on the recorded server, brought to another one by the ratio of two prices.
+    #[serde(rename = "extrapolated")]
     Carried,
     /// Prices alone.
     Modelled,

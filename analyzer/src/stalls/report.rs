@@ -39,10 +39,12 @@ pub struct StallingClient {
     /// The total time.
     pub held_ms: f64,
     /// The longest.
+    #[serde(rename = "max_ms")]
     pub worst_ms: f64,
     /// The request of the longest stall.
     pub request: Option<String>,
     /// The number of other clients that waited.
+    #[serde(rename = "waiter_count")]
     pub waiters: u64,
     /// The total wait of the other clients.
     pub waited_ms: f64,
@@ -52,23 +54,27 @@ pub struct StallingClient {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StallLine {
     /// `busy` with the client's work, or `grabbed`.
+    #[serde(rename = "kind")]
     pub how: String,
     /// The client that caused it.
     pub client: String,
     /// The connection.
     pub connection: u32,
-    /// The request that cost most of what was done.
+    /// The most expensive request in it.
     pub request: Option<String>,
     /// The beginning.
+    #[serde(rename = "start_ms")]
     pub since_ms: f64,
     /// The length.
     pub held_ms: f64,
-    /// The server's run time in it, where context switches tell.
+    /// CPU time of the server in the stall; null without context switches.
+    #[serde(rename = "cpu_ms")]
     pub ran_ms: Option<f64>,
     /// The time of the server's handlers for the client's requests in it, if the server reports handler times.
     #[serde(default)]
     pub handlers_ms: Option<f64>,
-    /// Clients that waited meanwhile for an answer; during a grab, with any request.
+    /// Other clients that waited for a reply during the stall; for a grab, with any request.
+    #[serde(rename = "waiters")]
     pub waited: Vec<StallWaiter>,
 }
 

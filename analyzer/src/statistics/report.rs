@@ -72,10 +72,11 @@ pub struct MessageReport {
     pub op_size: Option<DistributionReport>,
 }
 
-/// A distribution summed up. Null where there are too few values for a figure.
+/// A summary of a distribution. Figures are null if there are too few values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DistributionReport {
     /// The number of values.
+    #[serde(rename = "count")]
     pub number: u64,
     /// The least.
     pub min: Option<f64>,
@@ -104,7 +105,7 @@ pub struct DistributionReport {
 /// The user's choice of histograms.
 #[derive(Debug, Clone, Default)]
 pub struct HistogramOptions {
-    /// True where histograms are made.
+    /// True if histograms are wanted.
     pub shown: bool,
     /// The grain of the sizes, by message.
     pub grains: BTreeMap<String, u64>,

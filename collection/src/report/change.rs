@@ -7,14 +7,15 @@ use crate::changes::Change;
 /// A difference between two versions.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct ChangeReport {
-    /// `new`, `fixed`, `worse`, `better`; null where it may be chance.
+    /// `new`, `fixed`, `worse`, `better`; null if it may be chance.
     pub change: Option<&'static str>,
     /// Time over the threshold for each action of the user, in the old version.
     pub old_per_action_ms: f64,
     /// Milliseconds over the threshold for each action in the new version.
     pub new_per_action_ms: f64,
-    /// The chance of such a difference where the versions are the same; null where there are too few
+    /// The chance of such a difference where the versions are the same; null if there are too few
     /// sessions to tell.
+    #[serde(rename = "p_value")]
     pub chance: Option<f64>,
 }
 

@@ -23,7 +23,7 @@ const PARTS_WITHOUT_CAUSE: [&str; 4] =
 pub struct IssueReport {
     /// The rank; the worst issue has 1.
     pub rank: usize,
-    /// The program; null where it is not known.
+    /// The program; null if it is not known.
     pub program: Option<String>,
     /// The kind of action and the class of the window.
     pub landmark: String,
@@ -37,32 +37,37 @@ pub struct IssueReport {
     pub pattern_count: usize,
     /// The places in the program from which clients waited longest, the most frequent first, twenty at most; of recordings
     /// with stacks.
+    #[serde(rename = "blocked_at")]
     pub waited_in: Vec<PlaceReport>,
     /// The functions in which clients ran longest, as `waited_in`; of recordings with samples of running clients.
+    #[serde(rename = "cpu_at")]
     pub ran_in: Vec<PlaceReport>,
     /// Sessions in which it occurred.
     pub sessions: usize,
-    /// Different users who met it, as far as they are known.
+    /// The number of known users with this issue.
     pub users: usize,
     /// Episodes over the threshold.
     pub occurrences: usize,
     /// The number of episodes of this landmark in this program, however short.
     pub of_landmark: u64,
     /// The latency that half of its episodes do not exceed.
+    #[serde(rename = "p50_ms")]
     pub median_ms: f64,
     /// The greatest.
+    #[serde(rename = "max_ms")]
     pub worst_ms: f64,
     /// The sum over all episodes of the time over the threshold; the list is ordered by this.
     pub total_over_threshold_ms: f64,
     /// The parts of the time.
     pub parts: PartsReport,
-    /// Why clients did not run, and what they waited for: each cause's time.
+    /// Time by cause.
     pub causes: BTreeMap<String, f64>,
-    /// Replies that were waited for.
+    /// Round trips.
     pub round_trips: u64,
     /// Requests sent.
     pub requests: u64,
     /// Episodes of it that may have ended elsewhere.
+    #[serde(rename = "uncertain")]
     pub unsure: u64,
     /// Versions that it occurred in, in their order.
     pub versions: Vec<String>,
@@ -76,7 +81,7 @@ pub struct IssueReport {
     pub distribution: Vec<PointReport>,
     /// The change between the compared versions; null unless there are two.
     pub change: Option<ChangeReport>,
-    /// The entry in the file of known issues; null where there is none.
+    /// The entry in the file of known issues; null if there is none.
     pub known: Option<KnownReport>,
     /// The worst episode of it.
     pub example: Example,
@@ -90,6 +95,7 @@ pub struct PatternReport {
     /// Episodes over the threshold.
     pub occurrences: u64,
     /// The greatest latency.
+    #[serde(rename = "max_ms")]
     pub worst_ms: f64,
     /// The sum over all episodes of the time over the threshold.
     pub total_over_threshold_ms: f64,
@@ -99,6 +105,7 @@ pub struct PatternReport {
 #[derive(Debug, Clone, Serialize)]
 pub struct PlaceReport {
     /// The function that asked, and its next caller with a name; or the function that ran.
+    #[serde(rename = "location")]
     pub place: String,
     /// Episodes over the threshold.
     pub occurrences: usize,
@@ -107,21 +114,24 @@ pub struct PlaceReport {
 /// An issue in one version.
 #[derive(Debug, Clone, Serialize)]
 pub struct ByVersion {
-    /// The version; null where it is not known.
+    /// The version; null if it is not known.
     pub version: Option<String>,
     /// Sessions with it.
     pub sessions: usize,
     /// Episodes.
     pub occurrences: usize,
-    /// The place from which clients waited longest in most episodes; null where no stack is known.
+    /// The place from which clients waited longest in most episodes; null if no stack is known.
+    #[serde(rename = "blocked_at")]
     pub waited_in: Option<String>,
     /// The function in which clients ran longest in most episodes; null without samples.
+    #[serde(rename = "cpu_at")]
     pub ran_in: Option<String>,
     /// The median latency of the episodes.
+    #[serde(rename = "p50_ms")]
     pub median_ms: f64,
     /// The sum over all episodes of the time over the threshold.
     pub total_over_threshold_ms: f64,
-    /// The sum divided by the user's actions in this version of the program; null where there was none.
+    /// The sum divided by the user's actions in this version of the program; null if there was none.
     pub per_action_ms: Option<f64>,
 }
 
@@ -130,7 +140,7 @@ pub struct ByVersion {
 pub struct KnownReport {
     /// Why it is accepted.
     pub accepted: Option<String>,
-    /// The place where the issue is tracked.
+    /// The issue tracker entry.
     pub bug: Option<String>,
 }
 

@@ -16,7 +16,7 @@ pub struct Column {
     pub name: &'static str,
     /// The type.
     pub kind: Kind,
-    /// True where values may be missing.
+    /// True if values may be missing.
     pub optional: bool,
 }
 

@@ -56,8 +56,8 @@ pub const EPISODES: Schema = Schema {
         integer("round_trips"),
         integer("requests"),
         integer("bytes"),
-        optional(text("unsure")),
-        optional(text("led_to_by")),
+        optional(text("uncertain")),
+        optional(text("caused_by")),
     ],
 };
 
@@ -86,7 +86,7 @@ pub const REQUESTS: Schema = Schema {
         integer("sent_bytes"),
         integer("returned_bytes"),
         optional(integer("server_ns")),
-        optional(text("basis")),
+        optional(text("time_source")),
     ],
 };
 
@@ -95,7 +95,7 @@ pub const ROUND_TRIPS: Schema = Schema {
     name: "round_trips",
     columns: &[
         SESSION,
-        text("place"),
+        text("phase"),
         text("request"),
         integer("count"),
         integer("waited_ns"),
@@ -114,8 +114,8 @@ pub const RESOURCES: Schema = Schema {
         integer("freed"),
         integer("held"),
         integer("held_bytes"),
-        integer("most"),
-        integer("most_bytes"),
+        integer("peak"),
+        integer("peak_bytes"),
     ],
 };
 

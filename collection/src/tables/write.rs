@@ -115,7 +115,7 @@ impl<W: Write + Send> TableWriter<W> {
     }
 }
 
-/// Small tables, read of every session, have Snappy, which starts at once. zstd asks for the processor's
+/// Small tables, read of every session, have Snappy, which starts at once. zstd requests the processor's
 /// kind at each start, for each column of each file: under a hypervisor that was two thirds of the time of
 /// reading ten thousand sessions.
 fn compression(schema: &Schema) -> Result<Compression, TableError> {

@@ -59,7 +59,7 @@ fn gone(error: impl std::fmt::Display) -> DriveError {
     DriveError::Display(format!("does not answer: {error}"))
 }
 
-/// The answer; `None` where the window has gone meanwhile.
+/// The answer; `None` if the window has gone meanwhile.
 fn answer<A>(reply: Result<A, ReplyError>) -> Result<Option<A>, DriveError> {
     match reply {
         Ok(answer) => Ok(Some(answer)),
@@ -409,7 +409,7 @@ impl Display {
         Ok(false)
     }
 
-    /// The name of the other client's window that covers the place; `None` where the window's own client is seen.
+    /// The name of the other client's window that covers the place; `None` if the window's own client is seen.
     pub(super) fn covered(&self, window: Window, at: Place) -> Result<Option<String>, DriveError> {
         let mask = self.x.setup().resource_id_mask;
         let mut id = self.screen.root;

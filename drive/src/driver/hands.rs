@@ -144,7 +144,7 @@ impl Hands {
             self.until_quiet(Instant::now() + RESTLESS)?;
         }
         if let Some(dialog) = self.display.modal_dialog(window)? {
-            return Err(Stop::Because(format!("the dialog {dialog} is there")));
+            return Err(Stop::Because(format!("the dialog {dialog} is open")));
         }
         // Places are the window's own, or the screen's.
         let of_places = Some(window).filter(|_| self.window != Some(None));
@@ -328,7 +328,7 @@ impl Hands {
             std::thread::sleep(BEAT);
             let now = self.program.activity();
             if now != last || now.is_busy {
-                // Requests on their way are handled before the rest counts.
+                // Requests in flight are handled before the rest counts.
                 self.display.sync()?;
                 since = Instant::now();
                 last = now;

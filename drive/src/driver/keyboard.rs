@@ -15,7 +15,7 @@ pub(super) struct Keyboard(HashMap<u32, (u8, bool)>);
 impl Keyboard {
     pub(super) fn ask(x: &RustConnection) -> Result<Keyboard, DriveError> {
         let lost = |error: &dyn std::fmt::Display| {
-            DriveError::Display(format!("does not tell its keys: {error}"))
+            DriveError::Display(format!("does not report its keyboard map: {error}"))
         };
         let (first, last) = (x.setup().min_keycode, x.setup().max_keycode);
         let count = last.saturating_sub(first).saturating_add(1);

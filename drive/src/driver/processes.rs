@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::DriveError;
 
-/// Time for the program to end by itself.
+/// Time for the program to end alone.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Threads looked at.
 const MOST: usize = 10_000;
@@ -109,7 +109,7 @@ impl Program {
         }
         for signal in [Signal::TERM, Signal::KILL] {
             for pid in self.all() {
-                // A process may have ended by itself.
+                // A process may have ended alone.
                 let _ = kill_process(pid, signal);
             }
             let until = Instant::now() + PATIENCE;
@@ -126,7 +126,7 @@ impl Drop for Program {
     }
 }
 
-/// True where a thread's system call is a sleep (proc(5), "syscall": the number comes first).
+/// True if a thread's system call is a sleep (proc(5), "syscall": the number comes first).
 fn sleeps(syscall: &str) -> bool {
     let number = syscall
         .split(' ')

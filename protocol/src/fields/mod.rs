@@ -25,7 +25,7 @@ const LONGEST_RAW: usize = 1024;
 const LONGEST_FILLED: u64 = 1 << 26;
 
 /// A message whose pixels were left out, with zeros for them, so that its other fields can be
-/// decoded. `None` where it is whole, or where some of the `before` bytes are missing as well.
+/// decoded. `None` if it is whole, or where some of the `before` bytes are missing as well.
 fn filled(bytes: &[u8], wire_len: u64, before: usize) -> Option<Vec<u8>> {
     let fits = bytes.len() >= before && wire_len > bytes.len() as u64 && wire_len <= LONGEST_FILLED;
     let len = usize::try_from(wire_len).ok().filter(|_| fits)?;

@@ -42,7 +42,7 @@ impl Value {
         })
     }
 
-    /// The field of this name; `None` where there is none or this is no set of fields.
+    /// The field of this name; `None` if there is none or this is no set of fields.
     pub fn get(&self, name: &str) -> Option<&Value> {
         match self {
             Value::Fields(fields) => fields

@@ -2,7 +2,7 @@
 //!
 //! A layout is text: a digit is a number of that many bytes, `|` the 32nd byte, where a reply's
 //! lists begin, and what is in parentheses repeats to the message's end. What a layout does not
-//! cover (names, pixels) stays as it is. Whatever the bytes, nothing beyond them is touched.
+//! cover (names, pixels) stays unchanged. Whatever the bytes, nothing beyond them is touched.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;

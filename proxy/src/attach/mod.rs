@@ -321,7 +321,7 @@ fn finish(
 
 fn cost_exceeded(cost: AttachCost) -> String {
     format!(
-        "the recording was ended by --max-overhead: it cost the server {:.1} % of a processor",
+        "the recording was ended by --max-overhead: it used {:.1} % of a CPU in the server",
         cost.percent()[1]
     )
 }

@@ -299,7 +299,7 @@ impl Watcher {
             ),
             (
                 self.left_out,
-                "context switches were left out because the queue was full",
+                "context switches were dropped because the queue was full",
             ),
             (
                 self.untimed,
@@ -341,8 +341,7 @@ impl Watcher {
             self.left_out += switches.len() as u64;
         }
         if full && !self.full {
-            let what =
-                "context switches are left out from here on: the queue is filling".to_owned();
+            let what = "context switches are dropped from now on: the queue is filling".to_owned();
             self.sender.control(clock::now(), Control::Trouble { what });
         }
         self.full = full;

@@ -100,8 +100,7 @@ impl StackUnwinding {
             std::thread::sleep(BEAT);
         }
         let lost = self.queue.lost.load(Ordering::Relaxed);
-        (lost > 0)
-            .then(|| format!("{lost} stacks are left out: unwinding them took too long, or failed"))
+        (lost > 0).then(|| format!("{lost} stacks are missing: unwinding took too long or failed"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The player's own connection: it asks for names, makes input, and looks at the screen.
+//! The player's own connection: it requests names, makes input, and looks at the screen.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -144,7 +144,7 @@ impl Control {
         else {
             return Ok(0);
         };
-        // A display fails where it is asked for keycodes that it has not.
+        // A display fails where it is requested keycodes that it has not.
         let first_keycode = (*first).max(self.setup.min_keycode);
         let last = (*last).min(self.setup.max_keycode);
         let question = GetKeyboardMappingRequest {

@@ -15,7 +15,7 @@ const MISSES: u32 = 3;
 const GET_INPUT_FOCUS: u8 = 43;
 
 impl Player<'_> {
-    /// Waits for the replies that the recorded client had when it sent the batch. False where they do not come within
+    /// Waits for the replies that the recorded client had when it sent the batch. False if they do not come within
     /// `patience`.
     pub(super) fn replies(
         &mut self,

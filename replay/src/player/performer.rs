@@ -130,7 +130,7 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// Reads what the display says until `until`.
+    /// Reads what the display states until `until`.
     pub(super) fn pump_until(&mut self, until: Instant) -> Result<(), ReplayError> {
         while Instant::now() < until {
             self.pump(until)?;

@@ -54,9 +54,9 @@ pub(crate) struct Batch {
     pub(crate) after_reply: u64,
     /// Events that the client got since its last batch.
     pub(crate) after_events: Vec<AwaitedEvent>,
-    /// True where the batch grabs the server or makes input: the server must have handled others' earlier requests.
+    /// True if the batch grabs the server or makes input: the server must have handled others' earlier requests.
     pub(crate) after_all: bool,
-    /// True where the batch leaves the server grabbed, false where it leaves the server free; `None` where it does neither.
+    /// True if the batch leaves the server grabbed, false if it leaves the server free; `None` if it does neither.
     pub(crate) grabs: Option<bool>,
     /// The clients whose ids the batch uses: their requests come first.
     pub(crate) uses: Vec<usize>,

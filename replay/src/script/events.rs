@@ -1,4 +1,4 @@
-//! Events, told apart by kind and window.
+//! Events, distinguished by kind and window.
 
 use x11prof_protocol::{ByteOrder, Extensions, Symbol};
 

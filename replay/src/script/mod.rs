@@ -34,9 +34,9 @@ pub struct Script {
     pub(crate) extensions: Extensions,
     /// Atoms by their recorded numbers.
     pub(crate) atoms: BTreeMap<u32, Vec<u8>>,
-    /// RENDER's picture formats, if a client asked for them.
+    /// RENDER's picture formats, if a client requested them.
     pub(crate) formats: Vec<Pictforminfo>,
-    /// The symbols of each keycode that a client asked for.
+    /// The symbols of each keycode that a client requested.
     pub(crate) keys: BTreeMap<u8, Vec<u32>>,
     /// The segments of shared memory that clients attached, in that order.
     pub(crate) segments: Vec<SharedSegment>,

@@ -47,7 +47,7 @@ struct Recorded {
     /// Names that the client asked the atoms of, and atoms that it asked the names of.
     names: FxHashMap<u64, Vec<u8>>,
     atoms: FxHashMap<u64, u32>,
-    /// First keycodes of the mappings that it asked for.
+    /// First keycodes of the mappings that it requested.
     keycodes: FxHashMap<u64, u8>,
 }
 

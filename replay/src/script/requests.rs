@@ -22,7 +22,7 @@ const LONGEST_PROPERTY: usize = 1 << 16;
 
 /// A request to be played.
 pub(super) enum Playable {
-    /// The request is played as it is; bytes that the recording lacks are noise.
+    /// The request is played unchanged; bytes that the recording lacks are noise.
     Yes,
     /// NoOperation is played in its place, so that the numbers of requests stay.
     No,

@@ -49,7 +49,7 @@ pub(crate) struct Chosen {
 pub(crate) const HEADER: usize = 4;
 
 impl Definitions {
-    /// True where there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }

@@ -78,7 +78,7 @@ impl Expression {
         }
     }
 
-    /// The expression's value; `None` where a field is not there, or a number becomes too large.
+    /// The expression's value; `None` if a field is not there, or a number becomes too large.
     pub(crate) fn value(&self, bytes: &Bytes<'_>) -> Option<i64> {
         match self {
             Expression::Number(number) => Some(*number),

@@ -44,7 +44,7 @@ impl Lengths {
     }
 
     /// The direction of three quarters of their length and more; where neither has that, they are
-    /// priced as sloped ones, which lie between. A line of no length is a run of one pixel.
+    /// estimated as sloped ones, which lie between. A line of no length is a run of one pixel.
     pub(crate) fn direction(&self, names: &Directions) -> Symbol {
         let most = 0.75 * self.all;
         if self.horizontal >= most {

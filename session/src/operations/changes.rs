@@ -179,7 +179,7 @@ fn text<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option<
     Some((window, target, area))
 }
 
-/// RENDER's requests, but for glyphs.
+/// RENDER's requests, except for glyphs.
 fn composited<'a>(
     state: &'a State,
     request: &Request<'_>,

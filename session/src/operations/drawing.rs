@@ -72,7 +72,7 @@ pub(crate) fn settle(
 }
 
 /// Sets the GC components that the request uses (protocol, "GC components" of each), of those that the
-/// paper prices by. Unknown components are absent.
+/// paper costs by. Unknown components are absent.
 fn set_attributes(attributes: &mut Attributes, names: &Names, gc: &Gc, major: u8) {
     let fills = major != xproto::POLY_POINT_REQUEST;
     let strokes = (xproto::POLY_LINE_REQUEST..=xproto::POLY_ARC_REQUEST).contains(&major);

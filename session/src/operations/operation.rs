@@ -87,7 +87,7 @@ impl Attributes {
         self.0.iter().copied()
     }
 
-    /// True where there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -45,7 +45,7 @@ pub(crate) fn operation(
     settle(operation, size);
 }
 
-/// Fills in the operation of an extension's request without a module of its own.
+/// Fills in the operation of an extension's request without a separate module.
 pub(crate) fn extension(
     operation: &mut Operation,
     names: &Names,
@@ -68,7 +68,7 @@ pub(crate) fn extension(
     settle(operation, Some(size));
 }
 
-/// The bytes of the pixmap that a CreatePixmap asks for.
+/// The bytes of the pixmap that a CreatePixmap requests.
 fn created_bytes(request: &Request<'_>, body: &Body<'_>) -> Option<f64> {
     let (width, height) = (body.u16(8)?, body.u16(10)?);
     // The second byte is the depth.

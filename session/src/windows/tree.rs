@@ -83,6 +83,12 @@ impl Windows {
             .map(|(id, _)| id)
     }
 
+    /// The client that redirects the children of a root window.
+    pub(crate) fn window_manager(&self) -> Option<ClientId> {
+        let redirected = |root| self.known.get(root)?.redirected_to;
+        self.roots().find_map(redirected)
+    }
+
     /// Adds a window under its parent.
     pub(crate) fn add(&mut self, id: u32, window: Window) {
         // The destruction of the id's old window was not seen: otherwise BadIDChoice undoes the new one.

@@ -14,13 +14,13 @@ use crate::input;
 use crate::output::{Access, Emit, emit_as, refuse_input};
 use crate::pass::tell_missing;
 
-/// Writes the recording in the format asked for.
+/// Writes the recording in the format requested.
 pub(crate) fn run(arguments: &Export) -> Outcome {
     refuse_input(Some(&arguments.output), [arguments.trace.as_path()])?;
     let has_sums = matches!(arguments.to, ExportFormat::Pprof | ExportFormat::Collapsed);
     if arguments.by == ExportBy::Stack && !has_sums {
         return Err(CommandError::usage(
-            "--by stack is for --to pprof and collapsed",
+            "--by stack needs --to pprof or --to collapsed",
         ));
     }
     match arguments.to {
@@ -53,7 +53,10 @@ fn pcapng(arguments: &Export) -> Outcome {
     })?;
     tell_missing(path, &missing);
     if holes > 0 {
-        say!("the capture has holes: {holes} bytes that the trace left out are missing, not zero");
+        say!(
+            "the capture has holes: {holes} bytes that the recorder dropped are missing, not zero. `record \
+         --keep-images` keeps them"
+        );
     }
     Ok(written)
 }

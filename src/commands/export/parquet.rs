@@ -29,13 +29,13 @@ pub(super) fn export(arguments: &Export) -> Outcome {
         match session(trace, &arguments.output) {
             Ok(()) => written += 1,
             Err(error) => {
-                say!("left out: {}", error.message());
+                say!("skipped: {}", error.message());
                 last = Some(error);
             }
         }
     }
     for left in &found.left_out {
-        say!("left out: {}: {}", plain(&left.file), left.why);
+        say!("skipped: {}: {}", plain(&left.file), left.why);
     }
     if let (0, Some(error)) = (written, last) {
         return Err(error);
@@ -43,7 +43,7 @@ pub(super) fn export(arguments: &Export) -> Outcome {
     if written == 0 {
         return Err(CommandError::file(
             &arguments.trace,
-            "no recording is in it",
+            "the folder has no recording",
         ));
     }
     let sessions = if written == 1 { "session" } else { "sessions" };
@@ -108,5 +108,10 @@ fn observe(
 /// Parameters to count requests with where nobody knows those of the recorded server.
 fn any_parameters(path: &Path) -> Result<ServerParameters, CommandError> {
     let any = built_in().first().and_then(|any| any.parameters().ok());
-    any.ok_or_else(|| CommandError::file(path, "no parameters come with this x11prof"))
+    any.ok_or_else(|| {
+        CommandError::file(
+            path,
+            "this build has no cost tables; name one with --params",
+        )
+    })
 }

@@ -35,8 +35,8 @@ pub(super) fn export(arguments: &Export) -> Outcome {
     let measured = basis.is_measured();
     let basis = match basis {
         Basis::Timed => "timed in the server",
-        Basis::Measured => "measured",
-        Basis::Carried | Basis::Modelled => "by prices",
+        Basis::Measured => "attributed by the cost table",
+        Basis::Carried | Basis::Modelled => "modelled from the cost table",
     };
     let mut runs = Vec::new();
     if by == By::Stack {
@@ -49,13 +49,13 @@ pub(super) fn export(arguments: &Export) -> Outcome {
     let is_pprof = arguments.to == ExportFormat::Pprof;
     let mut stacks = Vec::new();
     if of_requests {
-        say!("server time is {basis}");
+        say!("server time: {basis}");
         if let Some(why) = prices.elsewhere.filter(|_| !measured) {
             say!("warning: {why}");
         }
         stacks = profile.stacks(&summary);
     } else {
-        say!("the time is that of samples of the running clients");
+        say!("times come from samples of the running clients");
     }
     stacks.extend(runs.into_iter().map(|run| Stack {
         client: run.client,
@@ -74,7 +74,7 @@ pub(super) fn export(arguments: &Export) -> Outcome {
     if !is_pprof && !stacks.iter().any(shows) {
         return Err(CommandError::file(
             path,
-            "nothing in it took the server a microsecond; --to pprof has its counts and bytes",
+            "the server used less than a microsecond; --to pprof exports counts and bytes",
         ));
     }
     emit_as(Access::Private, Some(&arguments.output), |out| {

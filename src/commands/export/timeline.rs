@@ -54,7 +54,8 @@ pub(super) fn firefox(arguments: &Export) -> Outcome {
     })?;
     if left_out > 0 {
         say!(
-            "{left_out} markers are left out: a profile holds 500,000 messages, as many round trips and runs, 1000 clients"
+            "{left_out} markers are omitted: a profile holds at most 500,000 messages, 500,000 round \
+             trips and runs, and 1000 clients. Select a part with --from and --to"
         );
     }
     Ok(written)

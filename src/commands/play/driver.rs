@@ -16,7 +16,7 @@ use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::progress::Steps;
 
-/// The first word of the driver's command line. Not for people.
+/// The first word of the driver's command line. Internal.
 pub(crate) const WORD: &str = "--driver";
 /// Before a window's number, in the place of a program. No program is called so.
 const WINDOW: &str = "--window";

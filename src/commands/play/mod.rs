@@ -112,7 +112,9 @@ pub(crate) fn type_keys(arguments: &Type) -> Outcome {
         .map(|text| text.replace("\\n", "\n"));
     let session = Session::of_text(text.as_deref().unwrap_or(TEXT));
     if session.inputs() == 0 {
-        return Err(CommandError::usage("there is nothing to type"));
+        return Err(CommandError::usage(
+            "TEXT is empty; there is nothing to type",
+        ));
     }
     let output = &arguments.output;
     for made in [Some(output), arguments.svg.as_ref()] {
@@ -162,13 +164,13 @@ fn ask(place: &Where, is_there: bool) -> Result<(), CommandError> {
     };
     let no = || {
         CommandError::usage(format_args!(
-            "display {display} is somebody's: with --yes its pointer moves and its keys are pressed"
+            "display {display} may be in use. --yes permits moving its pointer and pressing its keys"
         ))
     };
     if !std::io::stdin().is_terminal() {
         return Err(no());
     }
-    say!("this moves the pointer of display {display} and presses its keys. Go on? [y/N]");
+    say!("this moves the pointer of display {display} and presses its keys. Continue? [y/N]");
     let mut answer = String::new();
     let read = std::io::stdin().lock().read_line(&mut answer);
     match read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes") {
@@ -221,7 +223,7 @@ impl Drive<'_> {
                 more => format!(" and {more} more"),
             };
             say!(
-                "{}: the program was not quiet within 5 s after action {first}{more}",
+                "{}: the program was not idle within 5 s after action {first}{more}",
                 shown(trace)
             );
         }
@@ -254,14 +256,14 @@ fn actions(path: &Path) -> Result<Vec<PlayedAction>, CommandError> {
     let episodes = EpisodesReport::new(&path.to_string_lossy(), &summary, &episodes.finish());
     if episodes.omitted > 0 {
         say!(
-            "{}: the {} shortest episodes are not kept: their actions count as unanswered",
+            "{}: the {} shortest episodes are not in the report; their actions count as without response",
             shown(path),
             episodes.omitted
         );
     }
     let actions = played.actions(summary.first().unwrap_or_default(), &episodes);
     match actions.is_empty() {
-        true => Err(CommandError::file(path, "no recording of play or type")),
+        true => Err(CommandError::file(path, "not a recording of drive or type")),
         false => Ok(actions),
     }
 }

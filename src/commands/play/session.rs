@@ -27,7 +27,10 @@ pub(super) fn read(path: &Path) -> Result<Session, CommandError> {
         }
     };
     match session.inputs() {
-        0 => Err(CommandError::file(path, "there is no input in it")),
+        0 => Err(CommandError::file(
+            path,
+            "the recording has no keyboard or pointer input",
+        )),
         _ => Ok(session),
     }
 }
@@ -51,22 +54,26 @@ fn recorded(path: &Path) -> Result<Session, CommandError> {
     let (session, unnamed) = Session::of_inputs(list);
     let name = input::shown_name(path);
     if unnamed > 0 {
-        say!("{name}: {unnamed} keys are left out: the recording does not tell their names");
+        say!(
+            "{name}: {unnamed} keys are skipped: the recording has no keyboard map that names them"
+        );
     }
     if inputs.omitted > 0 {
         say!(
-            "{name}: the last {} inputs are left out: they are too many",
+            "{name}: the last {} inputs are skipped: a session has a maximum length",
             inputs.omitted
         );
     }
     if inputs.touches > 0 {
         say!(
-            "{name}: {} touches are left out: XTEST makes none",
+            "{name}: {} touches are skipped: XTEST cannot send touches",
             inputs.touches
         );
     }
     if inputs.from_the_middle {
-        say!("{name}: it began in the middle: windows from before have no names in it");
+        say!(
+            "{name}: the recording began after the clients; the names of older windows are unknown"
+        );
     }
     Ok(session)
 }

@@ -27,14 +27,14 @@ pub(super) enum Consumer {
 /// The files that a reader wrote instead of a trace.
 #[derive(Default)]
 pub(super) struct Wrote {
-    /// The files in words; `None` where there is a trace.
+    /// The files in words; `None` if there is a trace.
     pub(super) words: Option<String>,
     /// The reader's failures.
     pub(super) trouble: Vec<String>,
 }
 
 impl Consumer {
-    /// Starts the one that was asked for.
+    /// Starts the one that was requested.
     pub(super) fn start(arguments: &Record) -> Result<(Consumer, Option<Watch>), CommandError> {
         let output = &arguments.output;
         if arguments.live {

@@ -50,7 +50,7 @@ fn replayed(arguments: &Replay) -> Outcome {
     if arguments.pace == PaceChoice::Recorded && script.lasts() > LONGEST {
         let days = script.lasts().as_secs() / LONGEST.as_secs();
         let why = format!(
-            "it lasts {}; --pace full leaves the pauses out",
+            "the recording lasts {}; --pace full skips the pauses",
             counted(days, "day")
         );
         return Err(CommandError::file(path, why));
@@ -143,8 +143,8 @@ fn refuse(path: &Path, script: &Script, recorded: &ProfileReport) -> Result<(), 
     Err(CommandError::file(
         path,
         format_args!(
-            "{:.0} % of the server's time is in requests that cannot be played, such as those with a GPU's buffers or \
-             descriptors; record it with --keep-images --try no-sharing",
+            "{:.0} % of the server time is in requests that cannot be replayed, such as GPU buffers and \
+             file descriptors; record with --keep-images --try no-sharing",
             100.0 * share
         ),
     ))
@@ -180,7 +180,7 @@ fn play(
         words.push(folder.into());
     }
     let what = format!(
-        "{}: not played to its end on {server}",
+        "{}: the replay on {server} did not reach its end",
         shown(&arguments.trace)
     );
     let stand_in = StandIn {
@@ -202,7 +202,7 @@ fn tell(played: &Played, server: &str) {
         played.player_cpu_ns as f64 / 1e9,
     );
     say!(
-        "{server}: {} of {} in {took:.1} s; the player took {cpu:.2} s of a processor",
+        "{server}: {} of {} in {took:.1} s; the player used {cpu:.2} s of CPU time",
         counted(played.requests, "request"),
         counted(played.connections, "client")
     );
@@ -229,37 +229,38 @@ fn tell(played: &Played, server: &str) {
     };
     if !played.left_out.is_empty() {
         say!(
-            "{server}: sent as NoOperation: {}",
+            "{server}: replaced by NoOperation: {}",
             counts(&played.left_out)
         );
     }
     if played.filled_bytes > 0 {
         say!(
-            "{server}: {} bytes of images are noise (record --keep-images keeps them)",
+            "{server}: {} bytes of images are replayed as noise. `record --keep-images` keeps the pixels",
             played.filled_bytes
         );
     }
     if played.segments > 0 {
         say!(
-            "{server}: {} of shared memory hold noise: no recording has their contents",
+            "{server}: {} of shared memory are replayed as noise: a recording cannot contain shared \
+             memory. `record --try no-sharing` avoids it",
             counted(played.segments, "segment")
         );
     }
     if played.added_round_trips > 0 {
         say!(
-            "{server}: {} added, to keep the clients' order",
+            "{server}: {} added to keep the order of the clients",
             counted(played.added_round_trips, "GetInputFocus request")
         );
     }
     if played.other_keys > 0 && played.inputs > 0 {
         say!(
-            "{server}: {} mean other keys there than in the recording",
+            "{server}: {} are other keys on this server than in the recording",
             counted(played.other_keys, "keycode")
         );
     }
     if !played.missed_events.is_empty() {
         say!(
-            "{server}: events that did not come: {}",
+            "{server}: events that did not arrive: {}",
             counts(&played.missed_events)
         );
     }

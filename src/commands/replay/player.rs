@@ -9,7 +9,7 @@ use crate::commands::stand_in::tell;
 use crate::error::{CommandError, Outcome};
 use crate::input;
 
-/// The first word of the player's command line. Not for people.
+/// The first word of the player's command line. Internal.
 pub(crate) const WORD: &str = "--replay-player";
 /// The paces, as words.
 pub(super) const RECORDED: &str = "recorded";

@@ -92,7 +92,7 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// A benchmark in a window of its own, painted and with the server's speed known.
+    /// A benchmark in a separate window, painted and with the server's speed known.
     pub(crate) fn new(
         benchmark: Benchmark,
         work: Work,

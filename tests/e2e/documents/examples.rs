@@ -1,4 +1,4 @@
-//! The examples of README.md and docs/GUIDE.md: each command runs, and prints what the document shows, but for numbers.
+//! The examples of README.md and docs/GUIDE.md: each command runs, and prints what the document shows, except for numbers.
 //!
 //! A comment before a block says how it runs: `<!-- example: NAME.mcap -->` in a folder where x11prof.mcap is that
 //! recording of tests/data; `<!-- example: live -->` in an empty folder; `<!-- example: display -->` with a private Xvfb and

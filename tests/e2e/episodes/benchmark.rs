@@ -65,8 +65,8 @@ pub(crate) struct Truth {
 pub(crate) struct InToolkit {
     pub(crate) begin_ms: f64,
     pub(crate) end_ms: f64,
-    /// True where the toolkit begins at the server's time in the event (in the middle of that millisecond),
-    /// false where it begins with its dispatch.
+    /// True if the toolkit begins at the server's time in the event (in the middle of that millisecond),
+    /// false if it begins with its dispatch.
     pub(crate) from_event: bool,
 }
 
@@ -174,7 +174,7 @@ impl Run {
     /// The handlings that were asked to take a time, each with its episode.
     ///
     /// # Errors
-    /// Words for people where one has none.
+    /// Words in text form where one has none.
     pub(crate) fn pairs(&self) -> Result<Vec<Pair>, String> {
         let asked = self.truths.iter().filter(|truth| truth.asked_ms.is_some());
         let pair = |truth: &Truth| {
@@ -210,7 +210,7 @@ impl Run {
     /// program loads and compiles its code.
     ///
     /// # Errors
-    /// Words for people where a handling has no episode.
+    /// Words in text form where a handling has no episode.
     pub(crate) fn pairs_in_toolkit(&self) -> Result<Vec<Pair>, String> {
         let shared = |truth: &Truth, episode: &Episode| {
             truth.end_ms().min(episode.end_ms()) - truth.begin_ms.max(episode.handled_ms())
@@ -402,7 +402,7 @@ pub(crate) fn episodes(place: &Place, trace: &Path) -> Vec<Episode> {
         let part = |name: &str| number(&episode["parts"][name]);
         Episode {
             client: episode["client"].as_u64().expect("a number"),
-            unsure: !episode["unsure"].is_null(),
+            unsure: !episode["uncertain"].is_null(),
             landmark: text("landmark"),
             trigger: text("trigger"),
             start_ms: number(&episode["start_ms"]),

@@ -192,7 +192,7 @@ fn idles(programs: &[Program]) -> usize {
         let longest = longest.fold(0.0, f64::max);
         let perceptible: Vec<&&Value> = these
             .iter()
-            .filter(|one| one["perceptible"] == true && one["unsure"].is_null())
+            .filter(|one| one["perceptible"] == true && one["uncertain"].is_null())
             .collect();
         println!(
             "| {name} | {toolkit} | {} | {longest:.1} | {} |",

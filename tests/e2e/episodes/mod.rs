@@ -25,7 +25,7 @@ const MEDIAN_MS: f64 = 1.0;
 const PARTS_MS: f64 = 1.0;
 
 /// Runs these benchmarks with handlers that sleep, compute and ask, a third of their time each: every
-/// time that was asked for has an episode of that latency, made of the right parts.
+/// time that was requested has an episode of that latency, made of the right parts.
 fn agree(benchmarks: &[&str]) -> Vec<Run> {
     let server = Server::xvfb(&[]);
     let run_once = |benchmark: &&str| {

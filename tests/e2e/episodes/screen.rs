@@ -43,7 +43,7 @@ pub(crate) enum Meaning {
 /// The meaning of several frames in a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Frames {
-    /// Drawing that takes the server longer than a frame: the program moves nothing by itself.
+    /// Drawing that takes the server longer than a frame: the program moves nothing alone.
     OneResponse,
     /// An animation that the event began, or that runs anyway.
     Animation,
@@ -65,7 +65,7 @@ impl Seen {
     }
 }
 
-/// GTK's settings for programs in which nothing moves by itself.
+/// GTK's settings for programs in which nothing moves alone.
 const STILL: &str = "[Settings]\ngtk-enable-animations=0\ngtk-cursor-blink=0\n";
 
 /// Qt's settings for programs whose cursor does not blink: it restarts with each key, and is drawn 27 ms
@@ -104,7 +104,7 @@ pub(crate) fn watch(
     (seen, disturbed_ms)
 }
 
-/// The program at the recording's display, with a home of its own.
+/// The program at the recording's display, with a separate home.
 fn start(recording: &mut Recording, place: &Place, program: &[&str]) -> std::process::Child {
     let mut command: Command = recording.client(program[0]);
     command

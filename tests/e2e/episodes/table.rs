@@ -159,7 +159,7 @@ fn steps(words: &[&str], more: impl Iterator<Item = String>) -> Vec<String> {
         .collect()
 }
 
-/// True where `cargo xtask validate episodes screen` was given a word of this name, or none.
+/// True if `cargo xtask validate episodes screen` was given a word of this name, or none.
 fn is_named(name: &str) -> bool {
     let named = std::env::var("X11PROF_EPISODES_BENCHMARKS").unwrap_or_default();
     let mut words = named.split_whitespace();

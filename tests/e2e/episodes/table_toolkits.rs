@@ -21,7 +21,7 @@ fn wanted() -> Vec<Toolkit> {
 /// A handling with the work that it did.
 type Done = (&'static str, &'static str, Pair);
 
-/// True where the culprit is the handler's longest activity. `None` where the handler has not measured
+/// True if the culprit is the handler's longest activity. `None` if the handler has not measured
 /// that, where the handler is not most of the toolkit's time, and where two parts may be the largest.
 fn right(toolkit: Toolkit, (_, work, pair): &Done) -> Option<bool> {
     let truth = &pair.truth;

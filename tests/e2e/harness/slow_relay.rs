@@ -1,4 +1,4 @@
-//! A connection that is slow in a known way: a relay of ours between a display of its own and an X server's.
+//! A connection that is slow in a known way: a relay of ours between a separate display and an X server's.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -17,7 +17,7 @@ pub(crate) enum Slow {
     Steps(Duration),
     /// The bytes a second, each way.
     Speed(f64),
-    /// Nagle's algorithm, and an acknowledgement that comes by itself only after so long: while nothing has
+    /// Nagle's algorithm, and an acknowledgement that comes alone only after so long: while nothing has
     /// come back since the latest write to the server, the next one waits (RFC 896; RFC 1122, 4.2.3.2).
     Nagle(Duration),
 }

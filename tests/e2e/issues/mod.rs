@@ -39,7 +39,7 @@ fn tables_give_the_same_list_and_what_is_damaged_is_left_out() {
     let list =
         |folder: &str| place.json(["issues", folder, "--threshold", "5", "--format", "json"]);
     let from_traces = list("all");
-    let left_out: Vec<&str> = from_traces["left_out"]
+    let left_out: Vec<&str> = from_traces["skipped"]
         .as_array()
         .expect("a list")
         .iter()
@@ -72,7 +72,7 @@ fn tables_give_the_same_list_and_what_is_damaged_is_left_out() {
     let mut from_traces = list("all");
     let mut from_tables = list("tables");
     for report in [&mut from_traces, &mut from_tables] {
-        report["left_out"].take();
+        report["skipped"].take();
     }
     assert!(
         from_traces["issues"]
@@ -88,7 +88,7 @@ fn tables_give_the_same_list_and_what_is_damaged_is_left_out() {
     // Written again, a session replaces itself.
     place.ok(["export", "all", "--to", "parquet", "-o", "tables"]);
     let mut again = list("tables");
-    again["left_out"].take();
+    again["skipped"].take();
     assert_eq!(again, from_tables);
     let nothing = place
         .run(["issues", "all/notes.txt"])
@@ -113,17 +113,14 @@ fn the_list_is_for_people() {
     let words = ["issues", "all", "--threshold", "5", "--known", "known.toml"];
     let list = |more: &[&str]| place.ok(words.iter().chain(more));
     let short = list(&[]);
-    assert!(
-        short.contains("Start-up (xterm): no free processor"),
-        "{short}"
-    );
+    assert!(short.contains("Start-up (xterm): CPU run queue"), "{short}");
     assert!(short.contains("1 issue accepted, not shown"), "{short}");
     assert!(!short.contains("Users"), "nobody is known: {short}");
     let long = list(&["--all", "--details"]);
     for part in [
         "; accepted: it has many",
         "once: Start-up (windows,",
-        "The worst is in all/xterm.mcap at 0.",
+        "The slowest is in all/xterm.mcap at 0.",
     ] {
         assert!(long.contains(part), "{part}: {long}");
     }
@@ -134,7 +131,7 @@ fn the_list_is_for_people() {
     assert!(widest.max().is_some_and(|columns| columns <= 80), "{long}");
     let empty = place.run(["issues", "empty"]).failed_with_one_line(1);
     assert!(
-        empty.contains("empty: no session is in it; record one"),
+        empty.contains("empty: there is no session; record one"),
         "{empty}"
     );
     let versions = place.run(["issues", "all", "--compare", "1,2"]);
@@ -142,7 +139,7 @@ fn the_list_is_for_people() {
     assert!(versions.contains("--label version=1.2"), "{versions}");
 }
 
-/// A query goes to an installed DuckDB with a view for each table; without one, the error says how to get it.
+/// A query goes to an installed DuckDB with a view for each table; without one, the error states how to get it.
 #[test]
 fn a_query_is_handed_to_an_installed_duckdb() {
     use std::os::unix::fs::PermissionsExt;

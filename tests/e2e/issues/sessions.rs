@@ -1,5 +1,5 @@
 //! Sessions of three programs in two versions, worked by xdotool with the pauses of a person. Four problems
-//! are in them: Notes 2 sleeps in a handler, Browser 1 asks the server over and over, Browser 2 waits for
+//! are in them: Notes 2 sleeps in a handler, Browser 1 queries the server over and over, Browser 2 waits for
 //! another program, Painter 2 redraws everything.
 
 use std::io::{BufRead, BufReader};

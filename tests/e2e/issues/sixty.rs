@@ -54,19 +54,19 @@ fn record(mut sessions: Vec<Session>, folder: &Path) {
     });
 }
 
-/// True where an issue has a problem's program and window.
+/// True if an issue has a problem's program and window.
 fn is_about(issue: &Value, problem: &Problem) -> bool {
     let text = |field: &str| issue[field].as_str().unwrap_or_default();
     text("program") == problem.program && text("landmark").contains(problem.landmark)
 }
 
-/// True where an issue has a problem's blame.
+/// True if an issue has a problem's blame.
 fn is_blamed(issue: &Value, problem: &Problem) -> bool {
     let blame = issue["blame"].as_str().unwrap_or_default();
     problem.blame.iter().any(|word| blame.contains(word))
 }
 
-/// True where the kernel's record blames a lack of processors.
+/// True if the kernel's record blames a lack of processors.
 fn lacked(issue: &Value) -> bool {
     let blame = issue["blame"].as_str().unwrap_or_default();
     blame.starts_with("no free processor")
@@ -168,7 +168,7 @@ fn the_problems_of_sixty_sessions_are_on_top() {
         };
         let word = change["change"].as_str().unwrap_or_default();
         let about = (problem.program, problem.blame);
-        println!("{about:?}: {word}, chance {}", change["chance"]);
+        println!("{about:?}: {word}, chance {}", change["p_value"]);
         assert!(expected.contains(&word), "{about:?}: {change:#}");
     }
     top.sort_unstable();

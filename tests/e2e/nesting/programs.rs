@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::session::{Report, Session, number, of_others, text};
 use crate::harness::needs;
 
-/// True where an episode or a child is of a program.
+/// True if an episode or a child is of a program.
 fn is_of(of: &Value, program: &str) -> bool {
     text(of, "client_name").starts_with(program)
 }
@@ -177,7 +177,7 @@ fn a_modal_dialog_and_a_menu_are_phases_of_who_opens_them() -> Result<(), String
     let program = session.start("/usr/bin/python3", &[script]);
     session.said(program, "ready");
     session.until_active();
-    // The first key of XTEST changes the server's keyboard, whose map openbox reads anew.
+    // The first key of XTEST changes the server's keyboard, whose map openbox reads again.
     session.person("key Shift_L");
     session.look(800);
     for key in ["a", "m"] {
@@ -201,14 +201,14 @@ fn opens(report: &Report, landmark: &str, hows: &[&str]) -> Result<(), String> {
     let mut of = all.filter(|one| text(one, "landmark").starts_with(landmark));
     let of = of.next().ok_or_else(|| format!("no {landmark}"))?;
     let phases = of["modal"].as_array().into_iter().flatten();
-    let mut phases = phases.filter(|phase| hows.contains(&text(phase, "how")));
+    let mut phases = phases.filter(|phase| hows.contains(&text(phase, "kind")));
     let phase = phases
         .next()
         .ok_or_else(|| format!("no {hows:?} of {of:#}"))?;
     let (long, own) = (number(phase, "duration_ms"), number(of, "latency_ms"));
     println!(
         "{landmark}: {own:.1} ms, and {} for {long:.1} ms",
-        text(phase, "how")
+        text(phase, "kind")
     );
     // It slept 40 ms, and the person looked at what it opened for 900.
     let more = report.disturbed_ms;

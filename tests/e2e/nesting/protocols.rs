@@ -167,7 +167,7 @@ fn shown(report: &Report) -> Result<(), String> {
     let root = key(report, 54)?;
     let ms = number(root, "latency_ms");
     println!("shown: {ms:.1} ms, {}", root["parts"]);
-    // It was asked for in the middle of a frame.
+    // It was requested in the middle of a frame.
     match (SHOWN - 20.0..SHOWN + OFF_MS + report.disturbed_ms).contains(&ms)
         && of_others(root).is_empty()
     {
@@ -176,7 +176,7 @@ fn shown(report: &Report) -> Result<(), String> {
     }
 }
 
-/// Succeeds where each piece of a selection is asked for, and waited for.
+/// Succeeds where each piece of a selection is requested, and waited for.
 fn pasted(report: &Report) -> Result<(), String> {
     let root = key(report, 40)?;
     let children = by(root, "ConvertSelection");

@@ -179,7 +179,7 @@ impl Session {
         }
     }
 
-    /// Gives the clients time to do what the person asked for, and as much more as they were kept from the
+    /// Gives the clients time to do what the person requested, and as much more as they were kept from the
     /// processors meanwhile.
     pub(crate) fn look(&mut self, ms: u64) {
         let pids = self.pids();

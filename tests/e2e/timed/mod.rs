@@ -55,9 +55,12 @@ fn holds(place: &Place, trace: &Path, how: &str, are_new: bool) {
     let trace = trace.to_string_lossy();
     let words = ["report", "--format", "json", "--by", "client"];
     let report = place.json(words.into_iter().chain([&*trace]));
-    assert_eq!(report["server"]["basis"], "timed", "{how}: {report:#}");
+    assert_eq!(
+        report["server"]["time_source"], "timed",
+        "{how}: {report:#}"
+    );
     let lines = report["groups"]["lines"].as_array().expect("lines");
-    // One more request asks for an answer at the end.
+    // One more request requests an answer at the end.
     let count = u64::from(EACH) + 1;
     let lines = lines.iter().filter(|line| line["count"] == count);
     let mut lines: Vec<&Value> = lines.collect();
@@ -143,7 +146,7 @@ fn a_server_of_the_users_own_is_timed_for_every_recorder() {
         "--seconds",
         "1",
     ]);
-    assert_eq!(top["basis"], "timed", "{top:#}");
+    assert_eq!(top["time_source"], "timed", "{top:#}");
     // The library, the times, and the times as the library opened them.
     let open = std::fs::read_dir(format!("/proc/{}/fd", server.pid())).expect("the server's files");
     let links = open
@@ -160,13 +163,13 @@ fn a_server_that_cannot_be_timed_is_measured_and_says_why() {
     let words = ["record", "--server", "xwayland", "-o", "it.mcap", "--"];
     place.run(words.into_iter().chain(["xdpyinfo"]));
     let report = place.json(["report", "--format", "json", "it.mcap"]);
-    assert_eq!(report["server"]["basis"], "measured", "{report:#}");
-    // Prices divide what was measured, and only share out the rest of what was timed.
+    assert_eq!(report["server"]["time_source"], "attributed", "{report:#}");
+    // Costs divide what was measured, and only share out the rest of what was timed.
     assert!(
         place
             .run(["report", "it.mcap"])
             .stderr()
-            .contains("prices: ")
+            .contains("cost table: ")
     );
     place.run([
         "record",

@@ -28,7 +28,7 @@ const VALGRIND: &[Needed] = &[Needed {
     program: "valgrind",
     package: "valgrind",
 }];
-/// A server whose prices have all that is looked up.
+/// A server whose costs have all that is looked up.
 const PARAMETERS: &str = "xvfb-24";
 /// The stage that every other stage includes; its instructions are subtracted.
 const BEFORE: &str = "reading";

@@ -27,7 +27,7 @@ pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
         Some("proxy") => proxy::bench(&arguments[1..]),
         Some("stacks") => stacks::bench(&arguments[1..]),
         Some("timed") => timed::bench(&arguments[1..]),
-        // Not for people: the relay that `bench proxy` compares with, as a process of its own.
+        // Internal: the relay that `bench proxy` compares with, as a separate process.
         Some("plain-relay") => plain_relay::serve(&arguments[1..]),
         _ => Err(
             "usage: cargo xtask bench analyze [--check|--write] | growth [LARGEST] | proxy [ROUNDS [TEST…]] | stacks [PROGRAM…] | timed [PROGRAM…]"

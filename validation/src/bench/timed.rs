@@ -110,7 +110,7 @@ fn server_ms(shell: &str, timed: bool, folder: &Path) -> Result<(f64, u64), Stri
     let report = report.output().map_err(|error| error.to_string())?;
     let said = || String::from_utf8_lossy(&output.stderr).into_owned();
     let report: Value = serde_json::from_slice(&report.stdout).map_err(|_| said())?;
-    let basis = report["server"]["basis"].as_str();
+    let basis = report["server"]["time_source"].as_str();
     if timed != (basis == Some("timed")) {
         return Err(format!("{shell}: the basis is {basis:?}: {}", said()));
     }

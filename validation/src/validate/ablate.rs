@@ -1,7 +1,7 @@
 //! `cargo xtask validate ablate`: what each term of the model is worth.
 //!
 //! Over the recordings of the last `validate division`, with all terms and with one left out: how far
-//! prices alone are from the kernel's clock, once the machine's factor is taken out, and how far shares of
+//! costs alone are from the kernel's clock, once the machine's factor is taken out, and how far shares of
 //! the measured time are from those of timed handlers. A term that does not lower an error by more than
 //! its spread goes.
 
@@ -54,7 +54,7 @@ const TERMS: &[Term] = &[
 
 /// The errors of a program's figures against the truth.
 struct Errors {
-    /// Prices over the kernel's clock.
+    /// Costs over the kernel's clock.
     ratio: f64,
     /// The largest difference of the most expensive requests' shares, in per cent.
     share: f64,

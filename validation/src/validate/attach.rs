@@ -88,7 +88,7 @@ pub(super) struct Took {
     pub(super) load: f64,
     /// The processor time of the questions at the start.
     attaching: f64,
-    /// What the recorder says that it cost.
+    /// What the recorder states that it cost.
     told: Option<f64>,
 }
 
@@ -134,7 +134,7 @@ fn measured(load: &Load, folder: &Path) -> Result<f64, String> {
     Ok(part)
 }
 
-/// Runs a load on a server of its own, to which `attach` attaches, given its display: the processor time that the
+/// Runs a load on a separate server, to which `attach` attaches, given its display: the processor time that the
 /// server took.
 pub(super) fn once<A: Attached>(
     load: &Load,

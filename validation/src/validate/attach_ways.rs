@@ -1,5 +1,5 @@
 //! `cargo xtask validate attach ways`: the floor of each way to attach by RECORD: what a context costs the server's
-//! processor that asks for less, or whose recorder reads otherwise, without any other part of x11prof.
+//! processor that requests less, or whose recorder reads otherwise, without any other part of x11prof.
 
 use std::io::Read;
 use std::net::Shutdown;

@@ -26,7 +26,7 @@ const NET: &[&str] = &["--net", "1MB/s,20ms"];
 const SCRUBBED: &[&str] = &["--scrub", "--try", "answer-queries"];
 const RING: &[&str] = &["--ring", "4", "--when", "mark"];
 
-/// Programs that do something by themselves or at a key or a button, for some seconds.
+/// Programs that do something alone or at a key or a button, for some seconds.
 const SHORT: [&str; 18] = [
     "xeyes",
     "xlogo",
@@ -177,7 +177,7 @@ fn worked(command: &str) -> String {
     )
 }
 
-/// A program as it is, over a network, in one of the other ways, and what is left of the first recording
+/// A program unchanged, over a network, in one of the other ways, and what is left of the first recording
 /// when it is scrubbed and cut off.
 fn of_program(number: usize, name: &str, shell: &str, place: &Path) -> Vec<Case> {
     let case = |way, made| Case {

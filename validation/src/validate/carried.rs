@@ -253,10 +253,10 @@ fn processor_time(pid: u32) -> Result<u64, String> {
 /// parameters.
 fn forecast(trace: &Path, parameters: Option<&str>) -> Result<f64, String> {
     let report = super::report(trace, parameters)?;
-    let basis = report["server"]["basis"].as_str().unwrap_or_default();
+    let basis = report["server"]["time_source"].as_str().unwrap_or_default();
     let is_right = match parameters {
-        Some(_) => basis == "carried",
-        None => matches!(basis, "measured" | "timed"),
+        Some(_) => basis == "extrapolated",
+        None => matches!(basis, "attributed" | "timed"),
     };
     if !is_right {
         return Err(format!("{}: its basis is {basis}", trace.display()));

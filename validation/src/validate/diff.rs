@@ -89,7 +89,7 @@ fn compare<'a>(
     let difference: Value = serde_json::from_slice(&output.stdout)
         .map_err(|error| format!("{error}: {}", String::from_utf8_lossy(&output.stderr)))?;
     let rows = difference["rows"].as_array().ok_or("no rows")?;
-    let real = rows.iter().filter(|row| row["real"] == true);
+    let real = rows.iter().filter(|row| row["significant"] == true);
     Ok(real
         .map(|row| {
             format!(

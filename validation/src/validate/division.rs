@@ -1,7 +1,7 @@
 //! `cargo xtask validate division`: is the division of the recorded server's time right?
 //!
 //! A library that is preloaded into the server times each of its handlers (`dispatch_times.c`). The shares
-//! of requests in reports of the same run, by prices and by the recorder's own timer, are held against it. Nothing is pinned, parameters are the
+//! of requests in reports of the same run, by costs and by the recorder's own timer, are held against it. Nothing is pinned, parameters are the
 //! default ones, and each program is recorded once.
 
 use std::fs;
@@ -87,13 +87,14 @@ fn row(
     }
     let truth = truth(&trace, &times)?;
     let report = |basis| super::report_on(basis, &trace, parameters.map(String::as_str));
-    let (divided, timed) = (report("measured")?, report("timed")?);
+    let (divided, timed) = (report("attributed")?, report("timed")?);
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
     let total = |report: &Value| {
         let total = &report["total"];
         number(&total["server_ms"]) / number(&total["server_cpu_ms"])
     };
-    let own = number(&divided["transport"]["own"]["ms"]) / number(&divided["total"]["server_ms"]);
+    let own = number(&divided["transport"]["unattributed"]["ms"])
+        / number(&divided["total"]["server_ms"]);
     let compared = Compared {
         truth,
         divided: by_request(&divided)?,
@@ -193,7 +194,7 @@ pub(super) fn truth(trace: &Path, times: &Path) -> Result<Times, String> {
         .collect())
 }
 
-/// The server's extensions, which the recorder has asked for.
+/// The server's extensions, which the recorder has requested.
 fn extensions(trace: &Path) -> Result<Extensions, String> {
     let file = fs::File::open(trace).map_err(|error| format!("{}: {error}", trace.display()))?;
     let mut reader = Reader::new(std::io::BufReader::new(file)).map_err(told)?;

@@ -1,4 +1,4 @@
-//! `cargo xtask validate figures [TRACE…]`: figures of recordings against those that a script of its own
+//! `cargo xtask validate figures [TRACE…]`: figures of recordings against those that a separate script
 //! works out from the messages (`figures/recompute.py`, written from docs/REFERENCE.md alone).
 
 use std::process::Command;

@@ -46,7 +46,7 @@ enum Fault {
     None,
     /// Stopped for most of the time, then continued.
     Stopped,
-    /// Killed, then attached anew.
+    /// Killed, then attached again.
     Killed,
     /// Two loops take the processors; without a recorder as well.
     Starved,
@@ -99,7 +99,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     }
 }
 
-/// True where one kind of server is within the bounds.
+/// True if one kind of server is within the bounds.
 fn on(kind: ServerKind, seconds: Duration, has_desktop: bool) -> Result<bool, String> {
     let server = PrivateServer::start(kind).map_err(told)?;
     let folder = tempfile::tempdir().map_err(told)?;
@@ -277,7 +277,7 @@ fn send_images(server: &PrivateServer, over: &AtomicBool) -> Result<(), String> 
 }
 
 fn busy_loop() -> Result<Ended, String> {
-    // Bounded by itself, should this program be killed.
+    // Bounded alone, should this program be killed.
     let mut shell = Command::new("sh");
     let bounded = shell.args(["-c", "ulimit -t 60; while :; do :; done"]);
     bounded.spawn().map(Ended).map_err(told)

@@ -1,5 +1,5 @@
 //! `cargo xtask validate calibrate`: does a second calibration agree with the first, do interpolated
-//! prices agree with fresh measurements, do prices agree with x11perf?
+//! costs agree with fresh measurements, do costs agree with x11perf?
 
 use x11prof_cost_model::{
     Clock, CostTable, Micros, ServerParameters, Substitutions, TransportPrices, differences,
@@ -125,7 +125,7 @@ fn repeatability(first: &ServerParameters, second: &ServerParameters) {
     }
 }
 
-/// Prices between the grid's sizes, against measurements there.
+/// Costs between the grid's sizes, against measurements there.
 fn interpolation(server: &XServer, plan: &Plan, first: &ServerParameters) -> Result<(), String> {
     let needed = BETWEEN.iter().map(|(request, sizes)| {
         let mut operation = operation(request);

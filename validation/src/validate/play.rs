@@ -2,7 +2,7 @@
 //! `drive` tell the latency that is there?
 //!
 //! *plays*: ten plays of one session of each program have the same actions, and requests of the same kinds and numbers
-//! but for those that are named. *delays*: the latency of keys against the handler's own clock, and a handler that was
+//! except for those that are named. *delays*: the latency of keys against the handler's own clock, and a handler that was
 //! made slower against `drive --old`. *screen*: the latency of keys against a stopwatch. *same*: of N comparisons of a program with itself, those that find a real change.
 
 mod stopwatch;
@@ -171,7 +171,7 @@ fn plays(folder: &Path) -> Result<(), String> {
         let answered: BTreeSet<u64> = answered.collect();
         let unanswered: BTreeSet<u64> = runs
             .iter()
-            .filter_map(|run| run["unanswered"].as_u64())
+            .filter_map(|run| run["without_response"].as_u64())
             .collect();
         let mut kinds: BTreeMap<String, Vec<u64>> = BTreeMap::new();
         for run in &runs {
@@ -381,10 +381,10 @@ fn same(folder: &Path) -> Result<(), String> {
         ];
         let both = ["--old", "xterm -e cat", "--", "sh", "-c", "xterm -e cat"];
         let difference = x11prof(folder, &[&words[..], &both].concat())?;
-        if difference["real"].as_u64() != Some(0) {
+        if difference["significant"].as_u64() != Some(0) {
             found += 1;
             let rows = difference["rows"].as_array().into_iter().flatten();
-            let real = rows.filter(|row| row["real"] == true);
+            let real = rows.filter(|row| row["significant"] == true);
             let real: Vec<String> = real
                 .map(|row| format!("{} {}", row["quantity"], row["name"]))
                 .collect();

@@ -1,9 +1,9 @@
 //! Programs to try x11prof with, as a user would run them: with what a person does, done by xdotool, and
-//! pauses. Half of them had no part in making the model: no price, factor or rule was looked at with them.
+//! pauses. Half of them had no part in making the model: no cost, factor or rule was looked at with them.
 
 use xtask::packages::Needed;
 
-/// A program that ends by itself, at the display in its environment.
+/// A program that ends alone, at the display in its environment.
 pub(crate) struct Program {
     /// The name in tables.
     pub(crate) name: &'static str,

@@ -1,9 +1,9 @@
-//! Prices beside x11perf's rates on the same server.
+//! Costs beside x11perf's rates on the same server.
 //!
-//! Both are measured in turns, since the machine drifts, and in the same two places. A price on the wall
+//! Both are measured in turns, since the machine drifts, and in the same two places. A cost on the wall
 //! was measured with sender and server on different processors; its processor time with both on one, where
 //! they neither wait for nor slow each other. So x11perf runs in each place: its rate is compared with the
-//! price on the wall in the first, and the server's processor time with the price on that clock in the
+//! cost on the wall in the first, and the server's processor time with the cost on that clock in the
 //! second. No wakeups are added: the server slept between the calibration's requests as well.
 
 mod repetitions;
@@ -26,7 +26,7 @@ const FRESH: Duration = Duration::from_secs(14);
 /// The number of turns of calibration and x11perf.
 const TURNS: usize = 3;
 
-/// Compares the prices of `parameters` and of fresh calibrations as `plan` says with x11perf's rates
+/// Compares the costs of `parameters` and of fresh calibrations as `plan` says with x11perf's rates
 /// at `server`, x11perf on the server's processor and on another one.
 pub(super) fn compare(
     server: &XServer,

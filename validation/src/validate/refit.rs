@@ -1,4 +1,4 @@
-//! Shares held against the truth, and a try: would other prices divide better?
+//! Shares held against the truth, and a try: would other costs divide better?
 //!
 //! Each program's division is made again with a factor for each kind of request: the median, over the other programs, of the true time
 //! over the divided one.
@@ -15,7 +15,7 @@ pub(super) const SHOWN: usize = 5;
 /// Programs in which a kind of request occurs, for the spread of its factors to be told.
 const COMMON: usize = 8;
 
-/// A program's times by kind of request, in any unit: true ones, those divided by prices, and those timed.
+/// A program's times by kind of request, in any unit: true ones, those divided by costs, and those timed.
 pub(super) struct Compared {
     pub(super) truth: Times,
     pub(super) divided: Times,

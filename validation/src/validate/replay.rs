@@ -249,7 +249,7 @@ fn replayed(
     }
 }
 
-/// Kinds of message of a category whose numbers differ, but for the round trips that the player says it added.
+/// Kinds of message of a category whose numbers differ, except for the round trips that the player says it added.
 fn differing(
     trace: &Path,
     replay: &Path,

@@ -1,5 +1,5 @@
 //! `cargo xtask validate resources`: what a report says that programs hold in the server, beside
-//! what the server says itself, by the X-Resource extension.
+//! what the server states itself, by the X-Resource extension.
 
 use xtask::packages::{DEMO, TEST, ensure};
 use xtask::run::{cargo, run};

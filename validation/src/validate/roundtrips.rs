@@ -75,7 +75,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
             println!(
                 "  {} ms: {}",
                 one["saves_ms"],
-                one["do"].as_str().unwrap_or("")
+                one["action"].as_str().unwrap_or("")
             );
         }
         if ours > theirs || (theirs - ours) as f64 > WORKED_ON * theirs as f64 {

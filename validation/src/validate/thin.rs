@@ -1,4 +1,4 @@
-//! `cargo xtask validate thin FILE…`: leaves out of parameter files what no price needs. A point goes that lies on the
+//! `cargo xtask validate thin FILE…`: leaves out of parameter files what no cost needs. A point goes that lies on the
 //! line between its neighbours; so does a time of the wall beside the processor's.
 
 use x11prof_cost_model::{Clock, Point, RequestCosts, ServerParameters};
@@ -6,7 +6,7 @@ use x11prof_cost_model::{Clock, Point, RequestCosts, ServerParameters};
 use super::told;
 
 /// A point is on the line within its spread, and within this at most. So are the slopes at both ends, by which sizes
-/// beyond them are priced.
+/// beyond them are estimated.
 const AT_MOST: f64 = 0.03;
 
 /// Thins the files in place.

@@ -18,7 +18,7 @@ pub(super) struct Check<'a> {
     /// The list for whose elements it must hold, where it is one of elements.
     each: Option<&'a str>,
     kind: CheckKind,
-    /// The name of the compared figure, for people.
+    /// The name of the compared figure, in text form.
     pub(super) figure: &'a str,
     /// The paths.
     sides: Vec<&'a str>,

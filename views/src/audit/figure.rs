@@ -7,7 +7,7 @@
 
 use serde_json::Value;
 
-/// The figure of a path. None where one of its parts is missing or unknown.
+/// The figure of a path. None if one of its parts is missing or unknown.
 pub(super) fn evaluate<'a>(
     expression: &str,
     page: &impl Fn(&str) -> Option<&'a Value>,
@@ -58,7 +58,7 @@ fn number(value: &Value) -> Option<f64> {
         .or(value.as_bool().map(|is| f64::from(u8::from(is))))
 }
 
-/// The values that a path leads to; `None` where a field is missing.
+/// The values that a path leads to; `None` if a field is missing.
 pub(super) fn all<'a>(root: &'a Value, path: &str) -> Option<Vec<&'a Value>> {
     let mut found = vec![root];
     for step in path.split('.').filter(|step| !step.is_empty()) {

@@ -16,12 +16,12 @@ pub struct Pages(pub(super) BTreeMap<String, Page>);
 pub(crate) enum Page {
     /// Figures by their names; of a CSV file a list of its lines.
     Figures(Value),
-    /// Text for people, on one line.
+    /// Text in text form, on one line.
     Words(String),
 }
 
 impl Pages {
-    /// Adds what a command printed, read by the format that it was asked for.
+    /// Adds what a command printed, read by the format that it was requested.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Numbers in sentences and in lines of tables for people.
+//! Numbers in sentences and in lines of tables in text form.
 
 /// A number as it is printed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -10,7 +10,7 @@ pub(super) struct Number {
 }
 
 impl Number {
-    /// True where this is how `value` is printed.
+    /// True if this is how `value` is printed.
     pub(super) fn is(self, value: f64) -> bool {
         (self.value - value).abs() <= self.bound * 1.001
     }

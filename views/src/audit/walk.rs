@@ -6,14 +6,7 @@ use super::outcome::Audit;
 
 /// Quantities that rise in this order.
 const RISING: [&[&str]; 5] = [
-    &[
-        "min_ms",
-        "median_ms",
-        "p75_ms",
-        "p95_ms",
-        "p98_ms",
-        "max_ms",
-    ],
+    &["min_ms", "p50_ms", "p75_ms", "p95_ms", "p98_ms", "max_ms"],
     &["min_ms", "mean_ms", "max_ms"],
     &["min", "median", "max"],
     &["min", "mode", "max"],
@@ -84,7 +77,7 @@ fn bounds(name: &str, place: &str, value: &Value, audit: &mut Audit) {
     }
 }
 
-/// Goes through the shares that a page for people names.
+/// Goes through the shares that a page in text form names.
 pub(super) fn words(place: &str, words: &str, audit: &mut Audit) {
     let mut before: Vec<&str> = Vec::new();
     for word in words.split(' ') {

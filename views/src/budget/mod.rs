@@ -1,4 +1,4 @@
-//! A recording held against a budget: a list for people, JUnit XML for a CI.
+//! A recording held against a budget: a list in text form, JUnit XML for a CI.
 
 use std::fmt::Write;
 

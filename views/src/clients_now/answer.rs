@@ -30,7 +30,7 @@ pub fn answer(report: &NowReport) -> Vec<String> {
         let place = one.polls_in.as_ref();
         let place = place.map_or_else(String::new, |place| format!(", in {}", plain(place)));
         Some(format!(
-            "{name} polls: {per_s} {} a second{place}",
+            "{name} polls: {per_s} {} per second{place}",
             plain(&polls.request)
         ))
     }));
@@ -58,10 +58,10 @@ fn waits(client: &ClientNow, asked: &AskedNow, report: &NowReport) -> String {
 fn cost(client: &ClientNow, report: &NowReport) -> String {
     let percent = share(client.server_ms_per_s / 10.0);
     let mostly = client.mostly.as_ref().map_or_else(String::new, |one| {
-        format!(": {} {} a second", number(one.per_s), plain(&one.request))
+        format!(": {} {} per second", number(one.per_s), plain(&one.request))
     });
     format!(
-        "{} costs the server {percent} of its time{mostly}",
+        "{} uses {percent} of the server{mostly}",
         name(client, report)
     )
 }
@@ -162,10 +162,10 @@ fn quiet(report: &NowReport) -> String {
         .filter(|one| one.server_ms_per_s > 0.0)
     {
         Some(first) => format!(
-            "The server works {busy} of its time, most for {} ({} a second)",
+            "The server is busy {busy} of the time, mostly for {} ({} per second)",
             name(first, report),
             duration(first.server_ms_per_s)
         ),
-        None => format!("The server works {busy} of its time"),
+        None => format!("The server is busy {busy} of the time"),
     }
 }

@@ -12,7 +12,7 @@ use crate::units::{bytes, duration, number, share};
 /// The answer, then the rows; `of` is what was watched.
 pub fn text(report: &NowReport, of: &str, by: By, order: Order, page: &Page) -> String {
     let head = format!(
-        "{}: {} up to {:.1} s, {} requests a second, {} of the server a second",
+        "{}: {} up to {:.1} s, {} requests per second, {} of server time per second",
         plain(of),
         duration(report.seconds * 1e3),
         report.at_s,
@@ -68,7 +68,7 @@ pub fn watching(report: &NowReport) -> Option<String> {
         format!(", up to {} of memory", bytes(held))
     });
     Some(format!(
-        "Watching costs the server at least {} of a processor, {} for each report{held}",
+        "Watching uses at least {} of a CPU in the server, {} per message{held}",
         share(cost.server_ms_per_s / 10.0),
         duration(cost.report_us / 1e3)
     ))

@@ -14,7 +14,7 @@ const STYLE: &str = include_str!("../../assets/html/style.css");
 /// The colour of what a recording's page has no part for.
 const OTHER: &str = ".other { background: var(--good); }";
 
-/// Issues that are listed, and have a page of their own, at most.
+/// Issues that are listed, and have a separate page, at most.
 pub const PAGES: usize = 1000;
 /// The name of the list's file.
 pub const INDEX: &str = "index.html";
@@ -42,11 +42,11 @@ pub fn index(report: &IssuesReport) -> String {
         "Program",
         "Blame",
         "Over threshold",
-        "Times",
+        "Count",
         "Sessions",
         "Users",
-        "Median",
-        "Worst",
+        "p50",
+        "Max",
         "Versions",
     ];
     heads.extend(changes.then_some("Change"));
@@ -57,7 +57,7 @@ pub fn index(report: &IssuesReport) -> String {
         "<section><h2>Issues</h2>{}</section>",
         table(
             "issues",
-            "Each is one problem, the most time over the threshold first.",
+            "Each issue is one problem. The list is sorted by time over the threshold.",
             &heads,
             &rows
         )
@@ -128,7 +128,7 @@ pub fn issue(report: &IssuesReport, of: &IssueReport, example: Option<&EpisodeRe
     let mut lines = vec![
         format!("Blame: {}.", of.blame),
         format!(
-            "{} over the threshold in {} of {}: median {}, worst {}. {} of this landmark in all.",
+            "{} over the threshold in {} of {}: p50 {}, max {}. This landmark has {} in total.",
             duration(of.total_over_threshold_ms),
             counted(of.occurrences as u64, "episode"),
             counted(of.sessions as u64, "session"),
@@ -162,20 +162,19 @@ pub fn issue(report: &IssuesReport, of: &IssueReport, example: Option<&EpisodeRe
         "Version",
         "Sessions",
         "Episodes",
-        "Median",
+        "p50",
         "Over threshold",
         "For each action",
     ];
     let about = match (&report.compared, &of.change) {
         (Some([old, new]), Some(change)) => format!(
-            "Over the threshold for each action of the user: {} in {old}, {} in {new}{}.",
+            "Over the threshold per user action: {} in {old}, {} in {new}{}.",
             duration(change.old_per_action_ms),
             duration(change.new_per_action_ms),
             match (change.change, change.chance) {
-                (Some(word), Some(chance)) =>
-                    format!(": {word} (the chance of such a difference is {chance:.3})"),
+                (Some(word), Some(chance)) => format!(": {word} (p = {chance:.3})"),
                 (None, Some(chance)) => format!(", which may be chance ({chance:.3})"),
-                (_, None) => ", of too few sessions to tell from chance".to_owned(),
+                (_, None) => ", too few sessions to test for significance".to_owned(),
             }
         ),
         _ => "By version".to_owned(),
@@ -225,7 +224,7 @@ fn patterns(of: &IssueReport) -> String {
             of.patterns.len()
         ),
     };
-    let heads = ["Pattern", "Episodes", "Worst", "Over threshold"];
+    let heads = ["Pattern", "Episodes", "Max", "Over threshold"];
     table("patterns", &caption, &heads, &rows)
 }
 
@@ -323,7 +322,7 @@ fn programs(report: &IssuesReport) -> String {
     ];
     table(
         "programs",
-        "Over the threshold for each action of the user",
+        "Over the threshold per user action",
         &heads,
         &rows,
     )
@@ -344,9 +343,9 @@ fn table(id: &str, caption: &str, heads: &[&str], rows: &str) -> String {
 fn parts(of: &IssueReport) -> [(&'static str, f64, &'static str); 6] {
     let parts = &of.parts;
     [
-        ("waiting", parts.waiting_ms, "waiting to begin"),
+        ("waiting", parts.waiting_ms, "waiting to start"),
         ("client", parts.client_ms, "client"),
-        ("off", parts.off_cpu_ms, "client off the processor"),
+        ("off", parts.off_cpu_ms, "client off-CPU"),
         ("server", parts.server_ms, "server"),
         ("network", parts.network_ms, "network"),
         ("other", parts.other_clients_ms, "other clients"),

@@ -1,4 +1,4 @@
-//! The ranked list of issues for people: what to know first, then two lines for each.
+//! The ranked list of issues in text form: what to know first, then two lines for each.
 
 use x11prof_collection::{ByVersion, ChangeReport, IssueReport, IssuesReport, PlaceReport};
 
@@ -100,9 +100,9 @@ pub(super) fn verdict(report: &IssuesReport) -> Vec<String> {
 fn table(issues: &[&IssueReport], report: &IssuesReport, details: bool, page: &Page) -> String {
     let users = report.users > 0;
     let changes = issues.iter().any(|of| of.change.is_some());
-    let mut table = Table::new(["No.", "Over threshold", "Times", "Sessions"]);
+    let mut table = Table::new(["No.", "Over threshold", "Count", "Sessions"]);
     table.headings(users.then(|| "Users".to_owned()));
-    table.headings(["Median", "Worst"].map(str::to_owned));
+    table.headings(["p50", "Max"].map(str::to_owned));
     table.headings(changes.then(|| "Change".to_owned()));
     for of in issues {
         let mut cells = vec![
@@ -181,12 +181,12 @@ fn details_of(of: &IssueReport, report: &IssuesReport, page: &Page) -> String {
             format!("{each} in {version}")
         });
         let by_version: Vec<String> = by_version.collect();
-        let line = format!("For each action of the user: {}.", by_version.join(", "));
+        let line = format!("Per user action: {}.", by_version.join(", "));
         lines.push(plain(&line).into_owned());
     }
     if !of.example.trace.is_empty() {
         lines.push(format!(
-            "The worst is in {} at {:.3} s.",
+            "The slowest is in {} at {:.3} s.",
             plain(&of.example.trace),
             of.example.at_s
         ));
@@ -242,14 +242,15 @@ fn doubts(report: &IssuesReport) -> Vec<String> {
     let unsure: u64 = report.issues.iter().map(|of| of.unsure).sum();
     if unsure > 0 {
         lines.push(format!(
-            "{} may have ended elsewhere; `x11prof episodes` says why.",
+            "{} may have ended earlier or later; `x11prof episodes` shows the reason.",
             counted(unsure, "episode")
         ));
     }
     let none = |of: &IssueReport| of.change.is_some_and(|change| change.chance.is_none());
     if report.issues.iter().any(none) {
         lines.push(
-            "Too few sessions of some programs to tell a change from chance; four of each version are enough.".to_owned(),
+            "Some programs have too few sessions to test for significance. Record four or more of each \
+             version.".to_owned(),
         );
     }
     if !report.left_out.is_empty() {

@@ -1,4 +1,4 @@
-//! Replays of a recording beside it, for people.
+//! Replays of a recording beside it, in text form.
 
 use x11prof_analyzer::{ComparedServer, Comparison};
 
@@ -35,7 +35,7 @@ pub fn replayed(comparison: &Comparison, page: &Page) -> String {
     text.push('\n');
     text.push_str(&requests(comparison, page));
     let mut legend =
-        "Milliseconds of the server. + together these take half of its time.".to_owned();
+        "Server time in ms. + these requests together use half of the time.".to_owned();
     if !page.all {
         legend.push_str(" --all shows every request.");
     }

@@ -1,4 +1,4 @@
-//! A comparison for people: the servers side by side, then the paper's Table 7, and Figure 10 as a table.
+//! A comparison in text form: the servers side by side, then the paper's Table 7, and Figure 10 as a table.
 
 use x11prof_analyzer::{ComparedRequest, ComparedServer, Comparison, share};
 
@@ -8,12 +8,12 @@ use crate::profile::{basis_word, doubts_of, network_words, scaled_text};
 use crate::table::Table;
 use crate::units::{counted, decimals, duration};
 
-/// Stands in place of a missing price.
-const NO_PRICE: &str = "no price";
+/// Stands in place of a missing cost.
+const NO_PRICE: &str = "no cost data";
 /// A server's column is at most this wide.
 const COLUMN: usize = 15;
 
-/// The comparison for people.
+/// The comparison in text form.
 pub fn text(comparison: &Comparison, page: &Page) -> String {
     let mut text = verdict(comparison, page);
     if let Some(recorded) = &comparison.recorded {
@@ -69,7 +69,7 @@ fn several_servers(comparison: &Comparison) -> bool {
     names.any(|name| Some(name) != first)
 }
 
-/// The fastest server over the requests that all can price, where there are any.
+/// The fastest server over the requests that all has cost data for, where there are any.
 fn verdict(comparison: &Comparison, page: &Page) -> String {
     let all: u64 = comparison.requests.iter().map(|line| line.count).sum();
     let mut text = String::new();
@@ -88,13 +88,13 @@ fn verdict(comparison: &Comparison, page: &Page) -> String {
     let comparable = comparison.requests.iter().filter(|line| line.comparable);
     let count: u64 = comparable.map(|line| line.count).sum();
     if count == 0 {
-        text.push_str("No request has a price on all of these servers.\n");
+        text.push_str("No request has cost data on all of these servers.\n");
         return text;
     }
     if !comparison.is_of_one_machine() {
         text.push_str(&page.wrap(
-            "No server is named the fastest: these times are from different machines, and a faster \
-             machine is no faster server. `x11prof calibrate` measures them on one:",
+            "The servers cannot be ranked: their costs were measured on different machines. Run `x11prof \
+             calibrate` for each on one machine:",
             2,
         ));
         let mut machines: Vec<String> = Vec::new();
@@ -112,7 +112,8 @@ fn verdict(comparison: &Comparison, page: &Page) -> String {
         if let Some(best) = best {
             text.push_str(&page.wrap(
                 &format!(
-                    "Least time for the {count} of {all} requests that all of them price: {}, {} ({})",
+                    "Least time for the {count} of {all} requests with cost data on all servers: {}, {} \
+                     ({})",
                     plain(&best.name),
                     duration(best.comparable_ms),
                     network_words(network)
@@ -128,7 +129,7 @@ fn verdict(comparison: &Comparison, page: &Page) -> String {
                 .collect();
             if !ranges.is_empty() {
                 let line = format!(
-                    "That is not sure: {} takes {}, {}.",
+                    "The ranges overlap: {} {}, {}.",
                     plain(&best.name),
                     range(best),
                     ranges.join(", ")
@@ -140,7 +141,7 @@ fn verdict(comparison: &Comparison, page: &Page) -> String {
     text
 }
 
-/// The bounds of a server's time by its prices; one figure where it was measured.
+/// The bounds of a server's time by its costs; one figure where it was measured.
 fn range(of: &ComparedServer) -> String {
     match (duration(of.low_ms), duration(of.high_ms)) {
         (low, high) if low == high => low,
@@ -151,13 +152,13 @@ fn range(of: &ComparedServer) -> String {
 /// A line for each server, with what its time is made of.
 fn servers(comparison: &Comparison) -> Table {
     let has_network = comparison.servers.iter().any(|of| of.network_ms > 0.0);
-    let mut headings = vec!["Server", "Basis", "Time ms"];
+    let mut headings = vec!["Server", "Source", "Time ms"];
     if has_network {
         headings.extend(["Server", "Network"]);
     }
     // A ratio is to the first server on the same network: one server alone has none.
     let several = several_servers(comparison);
-    let last = ["Ratio", "All price", "Ratio", "No price"];
+    let last = ["Ratio", "All known", "Ratio", "No cost data"];
     headings.extend(last.iter().filter(|of| several || **of != "Ratio"));
     let mut table = match has_network {
         true => Table::new([]).left([1]).spare([3, 1]),
@@ -282,11 +283,12 @@ pub(super) fn requests(comparison: &Comparison, page: &Page) -> String {
 }
 
 fn legend(comparison: &Comparison, page: &Page) -> String {
-    let mut text = "Milliseconds. All price: time for what all can price. + together these take half of the server's time.".to_owned();
+    let mut text = "Times in ms. All known: requests with cost data on all servers. + these requests together use half \
+     of the server time.".to_owned();
     if comparison.servers.iter().any(|of| of.unpriced > 0) {
         text.push_str(
-            " * some of these have no price there and count as no time: compare what all of them price. \
-             `x11prof calibrate --for TRACE` measures the others.",
+            " * some requests have no cost data there and count as 0: compare All known. `x11prof \
+             calibrate --for TRACE` measures the missing ones.",
         );
     }
     if !page.all {

@@ -12,7 +12,7 @@ const ROWS: usize = 15;
 /// Characters of the longest name in the table.
 const NAME: usize = 32;
 
-/// The difference for people; a page of all has the rows after the fifteenth too.
+/// The difference in text form; a page of all has the rows after the fifteenth too.
 pub fn text(difference: &Difference, page: &Page) -> String {
     let mut text = page.answer(verdict(difference, page).lines().map(plain), 2);
     let changed: Vec<&DifferenceRow> = difference
@@ -30,7 +30,7 @@ pub fn text(difference: &Difference, page: &Page) -> String {
         let mut table = Table::new(["What", "Old", "New", "Change"]);
         // With one recording of each there is nothing to say there.
         if several {
-            table.headings(["95 % of it", "Real?"].map(str::to_owned));
+            table.headings(["95 % interval", "Significant"].map(str::to_owned));
         }
         for row in &changed[..shown] {
             let [sure, between] = [certainty(row), spread(row)];
@@ -63,15 +63,18 @@ fn verdict(difference: &Difference, page: &Page) -> String {
     let first = difference.rows.first().filter(|row| row.change != 0.0);
     let mut text = match (difference.real, first) {
         (_, None) => "Nothing differs.\n".to_owned(),
-        (Some(0), _) => "No real difference: what differs is no more than chance.\n".to_owned(),
+        (Some(0), _) => "No significant difference.\n".to_owned(),
         (Some(real), Some(first)) => {
-            format!("{real} real differences; the largest: {}\n", said(first))
+            format!(
+                "{real} significant differences; the largest: {}\n",
+                said(first)
+            )
         }
         (None, Some(first)) if first.count => {
             format!("{counts} counts differ; the largest: {}\n", said(first))
         }
         (None, Some(_)) => {
-            "All counts are the same; times differ, as they do from run to run.\n".to_owned()
+            "All counts are the same; times differ as between any two runs.\n".to_owned()
         }
     };
     text.push_str(&lost(difference));
@@ -85,16 +88,16 @@ fn verdict(difference: &Difference, page: &Page) -> String {
         (Some(_), _) => {
             let percent = 100.0 * difference.level;
             text.push_str(&format!(
-                "Real: under {percent:.0} % chance of so clear a difference in any of {} figures.\n",
+                "Significant: p < {percent:.0} %, corrected for {} figures.\n",
                 difference.rows.len()
             ));
         }
         (None, 1) => text.push_str(&format!(
-            "One recording of each: counts are what these two did; times vary from run to run. \
-             {fewest} of each tell what is real.\n"
+            "One recording of each version: counts are exact, times vary between runs. \
+             Record {fewest} or more of each to test for significance.\n"
         )),
         (None, _) => text.push_str(&format!(
-            "Too few recordings to tell differences from chance: {fewest} of each do.\n"
+            "Too few recordings to test for significance. Record {fewest} or more of each version.\n"
         )),
     }
     text
@@ -111,7 +114,7 @@ fn lost(difference: &Difference) -> String {
         return String::new();
     };
     format!(
-        "Users lose most by {action}: {} → {} ms each.\n",
+        "The largest change for users: {action}, mean {} → {} ms.\n",
         number(row, row.old.mean),
         number(row, row.new.mean)
     )
@@ -130,7 +133,7 @@ fn doubts(difference: &Difference) -> Vec<String> {
         if !side.fixes.is_empty() {
             let fixes = side.fixes.join(", ");
             lines.push(format!(
-                "The {name} recordings are not of the program as it is: the recorder tried {fixes}."
+                "Results of the {name} recordings include the changes made by --try {fixes}."
             ));
         }
     }
@@ -156,9 +159,9 @@ pub fn csv(difference: &Difference) -> String {
         "percent_of_all",
         "low",
         "high",
-        "steady",
-        "chance",
-        "real",
+        "constant",
+        "p_value",
+        "significant",
     ];
     // Writing to memory does not fail.
     let _ = writer.write_record(headings);
@@ -335,7 +338,7 @@ mod tests {
                 row("Pointer moved in Notes", 5.0, 9.0),
             ],
         };
-        let said = "Users lose most by Typing in Notes: 1.00 → 64.0 ms each.\n";
+        let said = "The largest change for users: Typing in Notes, mean 1.00 → 64.0 ms.\n";
         assert_eq!(lost(&difference), said);
         assert_eq!(spread(&difference.rows[1]), "-20.0 to 64.0");
     }

@@ -21,24 +21,24 @@ pub struct DumpFilter {
 }
 
 impl DumpFilter {
-    /// True where a line of `connection` (`None`: of the whole trace) at `seconds` is shown.
+    /// True if a line of `connection` (`None`: of the whole trace) at `seconds` is shown.
     pub(super) fn place(&self, connection: Option<ConnectionId>, seconds: f64) -> bool {
         (self.connection.is_none() || connection == self.connection)
             && self.from.is_none_or(|from| seconds >= from)
             && !self.past(seconds)
     }
 
-    /// True where nothing from `seconds` on is shown.
+    /// True if nothing from `seconds` on is shown.
     pub(super) fn past(&self, seconds: f64) -> bool {
         self.to.is_some_and(|to| seconds > to)
     }
 
-    /// True where lines that are no message are shown.
+    /// True if lines that are no message are shown.
     pub(super) fn shows_control(&self) -> bool {
         self.messages.is_empty()
     }
 
-    /// True where a message with one of these names is shown.
+    /// True if a message with one of these names is shown.
     pub(super) fn message<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> bool {
         self.messages.is_empty()
             || names.into_iter().any(|name| {

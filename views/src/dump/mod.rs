@@ -22,7 +22,7 @@ use show::{LONGEST_READ, Named, Show, Shown, ShownOperation};
 /// The form of a dump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum DumpFormat {
-    /// Text for people and for grep: seconds, connection, direction, message, fields by name.
+    /// Text in text form and for grep: seconds, connection, direction, message, fields by name.
     #[default]
     Text,
     /// A JSON object on each line.
@@ -282,7 +282,7 @@ impl Dump {
     }
 }
 
-/// The connection that a control record is about; `None` where it is about the trace.
+/// The connection that a control record is about; `None` if it is about the trace.
 fn connection_of(control: &Control) -> Option<ConnectionId> {
     match control {
         Control::Opened(opened) => Some(opened.connection),

@@ -8,13 +8,13 @@ use x11prof_analyzer::Seen;
 use x11prof_protocol::{Message, NumberKind, Request};
 use x11prof_session::{ClientId, ResourceChange, ResourceKind, Session};
 
-/// Names of one kind remembered at most; beyond that they are learnt anew.
+/// Names of one kind remembered at most; beyond that they are learnt again.
 const NAMES_LIMIT: usize = 1 << 16;
 
 /// A resource.
 #[derive(Default)]
 struct Resource {
-    /// `None` where the creation is not in the trace.
+    /// `None` if the creation is not in the trace.
     kind: Option<ResourceKind>,
     /// The name that the client gave it.
     name: Option<String>,

@@ -1,4 +1,4 @@
-//! Figures across episodes, for people.
+//! Figures across episodes, in text form.
 
 use x11prof_analyzer::EpisodesReport;
 
@@ -45,7 +45,7 @@ fn bursts_text(report: &EpisodesReport, page: &Page) -> String {
         more => format!("… {more} more\n"),
     };
     format!(
-        "\nBursts (over: frames longer than the budget; late: that came late):\n{}{more}",
+        "\nBursts (over: frames longer than the budget; late: frames that ended late):\n{}{more}",
         table.on(page)
     )
 }
@@ -71,7 +71,7 @@ fn think_text(report: &EpisodesReport, page: &Page) -> String {
         ]);
     }
     format!(
-        "\nThe user waited {:.0} ms ({:.1} %) and thought {:.0} ms. All clients' time:\n{}",
+        "\nThe user waited {:.0} ms ({:.1} %) and thought {:.0} ms. Time of all clients:\n{}",
         of.wait_ms,
         of.wait_percent,
         of.think_ms,

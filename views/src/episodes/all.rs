@@ -37,9 +37,9 @@ fn distribution(report: &EpisodesReport, page: &Page) -> String {
 }
 
 fn characterisation(report: &EpisodesReport, page: &Page) -> String {
-    let mut text = "\nWho had the time, % of it, by what began the episode:\n".to_owned();
+    let mut text = "\nShares of the latency in %, by trigger:\n".to_owned();
     let mut table = Table::new([
-        "Trigger", "Episodes", "Waiting", "Client", "Off CPU", "Server", "Network", "Others",
+        "Trigger", "Episodes", "Waiting", "Client", "Off-CPU", "Server", "Network", "Others",
         "Runnable",
     ]);
     for of in &report.triggers {
@@ -54,9 +54,9 @@ fn characterisation(report: &EpisodesReport, page: &Page) -> String {
         }
     }
     text.push_str(&table.on(page));
-    text.push_str("\nWhat the client did, % of the time that is neither waiting nor drawing:\n");
+    text.push_str("\nShares of the client in %, without waiting to start and server:\n");
     let mut table = Table::new([
-        "Trigger", "Running", "Ready", "Reply", "Grab", "Sleep", "Lock", "File", "Poll", "Answer",
+        "Trigger", "CPU", "Queue", "Reply", "Grab", "Sleep", "Lock", "File", "Poll", "Answer",
         "Other",
     ]);
     for of in &report.triggers {
@@ -69,7 +69,7 @@ fn characterisation(report: &EpisodesReport, page: &Page) -> String {
     let unserved: f64 = triggers.map(|of| of.causes.server_processor_ms).sum();
     if unserved >= 1.0 {
         text.push_str(&format!(
-            "Beside that no processor was free for the server, for {} ms.\n",
+            "The server also waited {} ms for a CPU.\n",
             brief(unserved)
         ));
     }
@@ -79,7 +79,7 @@ fn characterisation(report: &EpisodesReport, page: &Page) -> String {
 /// LiLa's landmark profile, inclusive and exclusive.
 fn landmark_profile(report: &EpisodesReport, page: &Page) -> String {
     let mut table = Table::new([
-        "Landmark", "Count", "Mean", "Max", "Total", "Own", "Delay", "Work", "Present",
+        "Landmark", "Count", "Mean", "Max", "Total", "Self", "Delay", "Work", "Present",
     ]);
     let more = report.landmarks.len().saturating_sub(SHOWN);
     for of in report.landmarks.iter().take(SHOWN) {
@@ -96,7 +96,7 @@ fn landmark_profile(report: &EpisodesReport, page: &Page) -> String {
         ]);
     }
     format!(
-        "\nLandmarks, ms (own: without what it led to; then the phases of one):\n{}{}",
+        "\nLandmarks, ms (self: without episodes that it caused; then the mean phases):\n{}{}",
         table.on(page),
         left_out(more, "in the JSON")
     )
@@ -109,7 +109,7 @@ fn summary(of: &SummaryReport, page: &Page) -> String {
         "< 3 ms",
         "≥ 3 ms",
         "≥ 100 ms",
-        "≥ 100 ms a min.",
+        "≥ 100 ms/min",
         "Perceptible",
     ]);
     table.row([

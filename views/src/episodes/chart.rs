@@ -22,7 +22,7 @@ pub(super) fn text(series: &SeriesReport) -> String {
         .collect();
     let most = longest.iter().copied().fold(0.0, f64::max);
     let mut text = format!(
-        "\nOver time from {:.2} s on, a column is {} (full: 100 %; longest: {}):\n",
+        "\nOver time from {:.2} s, {} per column (full: 100 %; longest: {}):\n",
         series.start_ms / 1000.0,
         latency(column),
         latency(most)

@@ -16,6 +16,7 @@ struct Row<'a> {
     start_ms: f64,
     latency_ms: f64,
     exclusive_ms: f64,
+    #[serde(rename = "caused_by")]
     led_to_by: Option<&'a str>,
     perceptible: bool,
     waiting_ms: f64,

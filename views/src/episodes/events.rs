@@ -40,7 +40,7 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
         ]);
     }
     format!(
-        "{}Means of one event; left: resources that all of them made and nobody freed.\n",
+        "{}Means per event; left: resources created by all events and not freed.\n",
         table.on(page)
     )
 }

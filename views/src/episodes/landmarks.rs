@@ -11,13 +11,13 @@ pub(super) fn text(report: &EpisodesReport, rows: usize, each_key: bool, page: &
     let mut table = Table::new([
         "Landmark (ms)",
         "Count",
-        "Median",
-        "95 %",
-        "Worst",
+        "p50",
+        "p95",
+        "Max",
         "Too long",
-        "Mostly",
+        "Main cause",
     ]);
-    // What the user did comes before what happened by itself.
+    // What the user did comes before what happened alone.
     let of_user = |of: &&LandmarkReport| of.trigger == "input";
     let groups = &report.groups;
     let groups = groups

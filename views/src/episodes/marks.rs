@@ -11,14 +11,14 @@ use crate::units::counted;
 pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     let marks = &report.marks;
     if marks.is_empty() {
-        return "Nothing was marked: `x11prof mark` does, and the key of `record --mark-key`.\n"
+        return "There are no marks. `x11prof mark` and `record --mark-key` make them.\n"
             .to_owned();
     }
     let shown = marks.len() as u64;
     let mut text = match report.marks_omitted {
         0 => format!("{} of the user.\n", counted(shown, "mark")),
         more => format!(
-            "The first {shown} of {} of the user.\n",
+            "The first {shown} of {} by the user.\n",
             counted(shown + more, "mark")
         ),
     };
@@ -65,7 +65,7 @@ fn episode(of: &MarkedEpisode) -> String {
     let client = plain(&of.client_name);
     let landmark = plain(&of.landmark);
     format!(
-        "{:>8}  {landmark} ({client}), mostly {}",
+        "{:>8}  {landmark} ({client}), main cause {}",
         latency(of.latency_ms),
         plain(mostly)
     )

@@ -13,7 +13,7 @@ const MOSTLY: usize = 34;
 /// The table of at most `rows` patterns, those with the most perceptible time first.
 pub(super) fn text(report: &EpisodesReport, rows: usize, page: &Page) -> String {
     let shown = &report.patterns[..rows.min(report.patterns.len())];
-    let mut table = Table::new(["No.", "Count", "Min", "Median", "Worst", "Slow", "Mostly"]);
+    let mut table = Table::new(["No.", "Count", "Min", "p50", "Max", "Slow", "Main cause"]);
     for of in shown {
         table.row(row(of, page));
     }

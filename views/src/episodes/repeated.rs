@@ -11,7 +11,7 @@ use crate::table::Table;
 /// Rows shown.
 const ROWS: usize = 15;
 
-/// The report for people; with `each_key` or on a page of all every landmark, else groups of them.
+/// The report in text form; with `each_key` or on a page of all every landmark, else groups of them.
 pub fn repeated_text(report: &RepeatedReport, each_key: bool, page: &Page) -> String {
     let recordings = format!(
         "{} recordings (mean ± standard deviation over them):",
@@ -31,7 +31,7 @@ pub fn repeated_text(report: &RepeatedReport, each_key: bool, page: &Page) -> St
         true => (&report.landmarks, usize::MAX),
         false => (&report.groups, ROWS),
     };
-    let mut table = Table::new(["Landmark (ms)", "In", "Count", "Median", "Mean", "Worst"]);
+    let mut table = Table::new(["Landmark (ms)", "In", "Count", "p50", "Mean", "Max"]);
     for of in list.iter().take(rows) {
         table.row([
             fit(&of.landmark, 26 + spare(page)),

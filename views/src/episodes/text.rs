@@ -1,4 +1,4 @@
-//! The report on episodes for people: the answer in at most five lines, then a few rows, then doubts.
+//! The report on episodes in text form: the answer in at most five lines, then a few rows, then doubts.
 
 use x11prof_analyzer::{EpisodeReport, EpisodesReport, OutliersReport};
 
@@ -29,7 +29,7 @@ const ROWS: usize = 15;
 /// Lines of the verdict at most.
 const SENTENCES: usize = 5;
 
-/// The report for people. A page of all has all rows and all tables, and the messages of the worst.
+/// The report in text form. A page of all has all rows and all tables, and the messages of the worst.
 pub fn text(report: &EpisodesReport, show: &Show, page: &Page) -> String {
     if show.marks {
         return marks::text(report, page);
@@ -105,7 +105,7 @@ fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
         Some(of) => {
             let some = |ms: Option<f64>| latency(ms.unwrap_or_default());
             lines.push(format!(
-                "{} of the user: median {}, 95 % within {}, worst {}.",
+                "{} of the user: p50 {}, p95 {}, max {}.",
                 counted(of.count, "action"),
                 some(of.median_ms),
                 some(of.p95_ms),
@@ -119,7 +119,7 @@ fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
                 think.wait_percent
             );
             lines.push(match of.perceptible {
-                0 => format!("None is over its threshold; {waited}."),
+                0 => format!("No action is over its threshold; {waited}."),
                 1 => format!("1 is over its threshold; {waited}."),
                 many => format!("{many} are over their threshold; {waited}."),
             });
@@ -135,7 +135,7 @@ fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
             lines.extend(worst_of_input(report, page));
         }
         None => lines.push(format!(
-            "No action of the user in {}.",
+            "No user action in {}.",
             latency(summary.end_to_end_ms)
         )),
     }
@@ -148,7 +148,7 @@ fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
             some => some.to_string(),
         };
         lines.push(format!(
-            "{} (start-up, timers, redraws): {perceptible} too long, worst {}.",
+            "{} (start-up, timers, redraws): {perceptible} over the threshold, max {}.",
             counted(others, "other"),
             latency(longest)
         ));
@@ -167,7 +167,7 @@ fn outliers(of: &OutliersReport) -> String {
         _ => format!("{} to {}", brief(of.min_ms), latency(of.max_ms)),
     };
     format!(
-        "{} of {} {}{every}: {took} where {} is usual.",
+        "{} of {} {}{every}: {took}, usually {}.",
         of.count,
         of.actions,
         of.group,
@@ -197,7 +197,7 @@ fn worst_of_input(report: &EpisodesReport, page: &Page) -> Option<String> {
     // What took its time is what the line is for: the name gives way.
     let room = page.columns().saturating_sub(23 + mostly.chars().count());
     Some(format!(
-        "Worst: {} at {:.3} s: {mostly}.",
+        "Longest: {} at {:.3} s: {mostly}.",
         fit(&worst.landmark, room.max(12)),
         worst.start_ms / 1000.0,
     ))
@@ -216,19 +216,21 @@ fn doubts(report: &EpisodesReport, page: &Page) -> String {
             "No context switches in the trace: a client counts as quiet after 50 ms of silence. \
              Record on the client's machine with kernel.perf_event_paranoid at 2 or less.",
         ),
-        _ => doubt("Some clients have no context switches: there, silence counts as quiet."),
+        _ => doubt(
+            "Some clients have no context switches; they count as idle after 50 ms of silence.",
+        ),
     }
     if report.summary.left_out > 0 && page.all {
         let these = counted(report.summary.left_out, "episode");
         doubt(&format!(
-            "{these} of clients without windows and input are left out: `--client NAME` shows them."
+            "{these} of clients without windows and input are not counted; `--client NAME` shows them."
         ));
     }
     let missing = report.events.iter().filter(|of| of.count == 0);
     let missing: Vec<&str> = missing.map(|of| of.name.as_str()).collect();
     if !missing.is_empty() {
         doubt(&format!(
-            "Nothing starts an event of {}: `x11prof dump` shows the names of events, requests and windows.",
+            "No event of {} started; `x11prof dump` shows the names of events, requests and windows.",
             plain(&missing.join(", "))
         ));
     }
@@ -275,7 +277,7 @@ mod tests {
         });
         let report = EpisodesReport::new("it.mcap", &summary, &episodes.finish());
         let verdict = verdict_lines(&report).join(" ");
-        let slow = "4 of 40 Typing, every 10th: 90.0 to 90.0 ms where 1.00 ms is usual.";
+        let slow = "4 of 40 Typing, every 10th: 90.0 to 90.0 ms, usually 1.00 ms.";
         assert!(verdict.contains(slow), "{verdict}");
     }
 }

@@ -56,7 +56,7 @@ pub(super) fn left_out(more: usize, place: &str) -> String {
 /// The printed name of a part.
 pub(crate) fn part(culprit: &str) -> &str {
     match culprit {
-        "off_cpu" => "not running",
+        "off_cpu" => "off-CPU",
         "other_clients" => "others",
         other => other,
     }
@@ -71,19 +71,16 @@ pub(super) fn causes(
 ) -> String {
     let replies = causes.reply_ms + causes.grab_ms;
     let shares = shares(&[
-        ("waiting to begin", parts.waiting_ms),
+        ("waiting to start", parts.waiting_ms),
         ("client code", causes.running_ms),
-        ("no free processor", causes.processor_ms),
+        ("CPU run queue", causes.processor_ms),
         ("sleeping", causes.sleeping_ms),
-        ("another thread", causes.lock_ms),
+        ("lock or thread", causes.lock_ms),
         ("a file", causes.file_ms),
         ("frame or timer", causes.poll_ms),
-        ("other waits", causes.elsewhere_ms),
+        ("other off-CPU", causes.elsewhere_ms),
         ("round trips", replies),
-        (
-            "no free processor for the server",
-            causes.server_processor_ms,
-        ),
+        ("server run queue", causes.server_processor_ms),
         (
             "drawing",
             parts.server_ms - replies - causes.server_processor_ms,

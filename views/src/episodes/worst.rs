@@ -26,7 +26,7 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
         text.push_str(&format!("{took}  {name:<room$}  {at}\n"));
         // Of which request, in which window.
         let mostly = of.mostly.as_ref().filter(|of| of.of.is_some());
-        let mostly = mostly.map(|of| format!("; mostly {}", location(of)));
+        let mostly = mostly.map(|of| format!("; main cause {}", location(of)));
         let mostly = of.held_up.as_ref().map(held_up).or(mostly);
         let indent = " ".repeat(14);
         let shares = causes(&indent, &of.parts, &of.causes, page.columns());
@@ -131,7 +131,7 @@ fn chain(blame: &BlameReport, of: &EpisodeReport, page: &Page, text: &mut String
     text.push_str(&page.wrap(&line, indent.len()));
 }
 
-/// True where a person would read two successive links as one.
+/// True if a person would read two successive links as one.
 fn is_like(one: &PathReport, other: &PathReport) -> bool {
     (one.kind, one.connection, &one.request) == (other.kind, other.connection, &other.request)
 }

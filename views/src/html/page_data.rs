@@ -45,8 +45,8 @@ struct Client<'a> {
 struct Kind<'a> {
     kind: &'a str,
     held: u64,
-    most: u64,
-    most_bytes: u64,
+    peak: u64,
+    peak_bytes: u64,
     created: u64,
     grows: bool,
     over_time: &'a [HeldOverTime],
@@ -70,7 +70,7 @@ struct Landmark<'a> {
     landmark: &'a str,
     count: u64,
     perceptible: u64,
-    median_ms: f64,
+    p50_ms: f64,
     max_ms: f64,
     total_ms: f64,
     exclusive_ms: f64,
@@ -84,11 +84,11 @@ struct Pattern<'a> {
     count: u64,
     perceptible: u64,
     slow: &'a str,
-    median_ms: f64,
+    p50_ms: f64,
     max_ms: f64,
     total_ms: f64,
     parts: &'a PartsReport,
-    mostly: Option<&'a str>,
+    main_cause: Option<&'a str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -99,17 +99,17 @@ struct Episode<'a> {
     start_ms: f64,
     latency_ms: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    led_to_by: Option<&'a str>,
+    caused_by: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     blame: Option<&'a str>,
     parts: &'a PartsReport,
     round_trips: u64,
     blocked_ms: f64,
-    mostly: Option<&'a str>,
+    main_cause: Option<&'a str>,
     requests: u64,
     bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    unsure: Option<&'a str>,
+    uncertain: Option<&'a str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     children: Vec<Child<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -131,7 +131,7 @@ struct Child<'a> {
 #[derive(Debug, Serialize)]
 pub(super) struct RoundTrips<'a> {
     rtt_ms: f64,
-    blocking: &'a [BlockingRequest],
+    round_trips: &'a [BlockingRequest],
     suggestions: &'a [Suggestion],
 }
 
@@ -163,8 +163,8 @@ impl<'a> Client<'a> {
         let kind = |of: &'a KindResources| Kind {
             kind: &of.kind,
             held: of.held,
-            most: of.most,
-            most_bytes: of.most_bytes,
+            peak: of.most,
+            peak_bytes: of.most_bytes,
             created: of.created,
             grows: of.grows,
             over_time: &of.over_time,
@@ -197,7 +197,7 @@ impl<'a> Landmark<'a> {
             landmark: &of.landmark,
             count: of.count,
             perceptible: of.perceptible,
-            median_ms: of.median_ms,
+            p50_ms: of.median_ms,
             max_ms: of.max_ms,
             total_ms: of.total_ms,
             exclusive_ms: of.exclusive.total_ms,
@@ -214,11 +214,11 @@ impl<'a> Pattern<'a> {
             count: of.count,
             perceptible: of.perceptible,
             slow: of.slow,
-            median_ms: of.median_ms,
+            p50_ms: of.median_ms,
             max_ms: of.max_ms,
             total_ms: of.total_ms,
             parts: &of.parts,
-            mostly: of.locations.first().map(|at| at.location.as_str()),
+            main_cause: of.locations.first().map(|at| at.location.as_str()),
         }
     }
 }
@@ -231,15 +231,15 @@ impl<'a> Episode<'a> {
             pattern: of.pattern,
             start_ms: of.start_ms,
             latency_ms: of.latency_ms,
-            led_to_by: of.led_to_by.as_deref(),
+            caused_by: of.led_to_by.as_deref(),
             blame: of.blame.as_ref().map(|blame| blame.sentence.as_str()),
             parts: &of.parts,
             round_trips: of.round_trips,
             blocked_ms: of.blocked_ms,
-            mostly: of.mostly.as_ref().map(|at| at.location.as_str()),
+            main_cause: of.mostly.as_ref().map(|at| at.location.as_str()),
             requests: of.requests,
             bytes: of.bytes,
-            unsure: of.unsure,
+            uncertain: of.unsure,
             children: Child::all(&of.children),
             messages: &of.messages,
         }
@@ -263,7 +263,7 @@ impl<'a> RoundTrips<'a> {
     pub(super) fn of(report: &'a RoundTripsReport) -> RoundTrips<'a> {
         RoundTrips {
             rtt_ms: report.rtt_ms,
-            blocking: &report.blocking,
+            round_trips: &report.blocking,
             suggestions: &report.suggestions[..report.suggestions.len().min(SUGGESTIONS)],
         }
     }
@@ -282,7 +282,7 @@ fn longest(report: &EpisodesReport) -> impl Iterator<Item = &EpisodeReport> {
     order.into_iter().map(|at| &all[at])
 }
 
-/// Sentences on the results left out of the page; none where all are there.
+/// Sentences on the results left out of the page; none if all are there.
 pub(super) fn thinned(
     report: &ProfileReport,
     episodes: &EpisodesReport,
@@ -295,18 +295,20 @@ pub(super) fn thinned(
     let mut said = Vec::new();
     if listed as u64 != all {
         said.push(format!(
-            "The {listed} longest of {all} episodes are on this page; the others are counted only.",
+            "This page shows the {listed} longest of {all} episodes; the figures count all.",
         ));
     }
     if listed > with_messages {
         said.push(format!(
-            "The messages of the {with_messages} longest episodes are on this page; `x11prof dump --from … --to …` prints others."
+            "This page has the messages of the {with_messages} longest episodes; `x11prof dump --from … \
+             --to …` prints others."
         ));
     }
     let suggestions = roundtrips.suggestions.len();
     if suggestions > SUGGESTIONS {
         said.push(format!(
-            "The first {SUGGESTIONS} of {suggestions} suggestions are on this page; `x11prof network` has all."
+            "This page shows the first {SUGGESTIONS} of {suggestions} suggestions; `x11prof network \
+             --all` prints all."
         ));
     }
     let held = report.resources.iter();
@@ -316,7 +318,7 @@ pub(super) fn thinned(
     });
     if others > 0 {
         said.push(format!(
-            "The resources of {clients} of {} clients are on this page: those that held most.",
+            "This page shows the resources of {clients} of {} clients, those with the most.",
             clients as u64 + others
         ));
     }

@@ -11,7 +11,7 @@ use crate::units::duration;
 /// Replies that xterm waits for before it shows something (validation/results).
 const XTERM: f64 = 260.0;
 
-/// The report for people.
+/// The report in text form.
 pub fn text(report: &LinkReport, page: &Page) -> String {
     let mut text = String::new();
     if let Some(median) = report.round_trips.median_ms {
@@ -41,14 +41,7 @@ pub fn text(report: &LinkReport, page: &Page) -> String {
             text.push_str(&page.wrap(&format!("  {line}"), 2));
         }
     }
-    let mut table = Table::new([
-        "Round trips, ms",
-        "Count",
-        "Least",
-        "Median",
-        "95 %",
-        "Most",
-    ]);
+    let mut table = Table::new(["Round trips, ms", "Count", "Min", "p50", "p95", "Max"]);
     for (name, times) in [
         ("in a row", &report.round_trips),
         ("after pauses", &report.paced),
@@ -58,7 +51,7 @@ pub fn text(report: &LinkReport, page: &Page) -> String {
     text.push_str(&format!("\n{}", table.on(page)));
     let speed = |speed: Option<f64>| {
         speed.map_or_else(
-            || "too fast to tell".to_owned(),
+            || "too fast to measure".to_owned(),
             |speed| format!("{:.1} MB/s", speed / 1e6),
         )
     };

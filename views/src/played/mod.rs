@@ -18,7 +18,7 @@ pub use picture::svg;
 /// Rows of actions unless all are wanted.
 const ROWS: usize = 15;
 
-/// The plays for people: the actions, the slowest first unless all are wanted.
+/// The plays in text form: the actions, the slowest first unless all are wanted.
 pub fn text(report: &PlaysReport, page: &Page) -> String {
     let plays = counted(report.plays.len() as u64, "play");
     let actions = counted(report.actions.len() as u64, "action");
@@ -32,9 +32,9 @@ pub fn text(report: &PlaysReport, page: &Page) -> String {
     let most = actions.iter().filter_map(|of| of.latency.as_ref());
     let digits = decimals(most.map(|of| of.worst_ms).fold(0.0, f64::max));
     let several = report.plays.len() > 1;
-    let mut table = Table::new(["Action", "#", "Median, ms"]).spare([1]);
+    let mut table = Table::new(["Action", "#", "p50 ms"]).spare([1]);
     if several {
-        table.headings(["95 %", "Worst", "First play"].map(str::to_owned));
+        table.headings(["p95", "Max", "First run"].map(str::to_owned));
     }
     for action in &actions {
         let ms = |value: Option<f64>| value.map_or("–".to_owned(), |ms| format!("{ms:.digits$}"));
@@ -52,9 +52,9 @@ pub fn text(report: &PlaysReport, page: &Page) -> String {
         table.row(cells);
     }
     text.push_str(&table.on(page));
-    let mut legend = "From the input to the end of all effects.".to_owned();
+    let mut legend = "From the input event to the end of all effects.".to_owned();
     if several {
-        legend.push_str(" Median, 95 % and worst leave the first play out: it is cold.");
+        legend.push_str(" p50, p95 and Max exclude the first run, which warms up caches.");
     }
     if actions.iter().any(|action| action.latency.is_none()) {
         legend.push_str(" –: the program did nothing.");
@@ -62,14 +62,14 @@ pub fn text(report: &PlaysReport, page: &Page) -> String {
     if actions.len() < report.actions.len() {
         let more = report.actions.len() - actions.len();
         legend.push_str(&format!(
-            " {more} more actions are faster (--all shows them in order)."
+            " {more} more actions are faster (--all shows all in order)."
         ));
     }
     text.push_str(&faint(&legend, page));
     text
 }
 
-/// The keys of each play for people: the distribution of their latencies, with its parts.
+/// The keys of each play in text form: the distribution of their latencies, with its parts.
 pub fn keys(report: &PlaysReport, page: &Page) -> String {
     let mut text = String::new();
     for run in &report.plays {
@@ -91,7 +91,7 @@ fn distribution(run: &RunReport, page: &Page) -> String {
     };
     let keys = counted(latency.count as u64, "key");
     let mut first = format!(
-        "{}: {keys}, {} in the median, 95 % within {}",
+        "{}: {keys}, p50 {}, p95 {}",
         plain(&run.trace),
         duration(latency.median_ms),
         duration(latency.p95_ms)
@@ -105,7 +105,8 @@ fn distribution(run: &RunReport, page: &Page) -> String {
         .filter(|later| 2 * later.count >= latency.count)
     {
         let text = format!(
-            "; after {} of them the program drew later, at {} in the median: by a timer, which may be what the key shows",
+            "; after {} of them the program drew again, at p50 {}, from a timer: the visible effect of \
+             the key may be that late",
             later.count,
             duration(later.median_ms)
         );
@@ -113,7 +114,7 @@ fn distribution(run: &RunReport, page: &Page) -> String {
     }
     let mut text = heading(&first, page);
     let digits = decimals(latency.worst_ms);
-    let mut table = Table::new(["ms", "Median", "95 %", "99 %", "Worst"]);
+    let mut table = Table::new(["ms", "p50", "p95", "p99", "Max"]);
     let mut row = |name: &str, of: &LatencySpread| {
         let values = [of.median_ms, of.p95_ms, of.p99_ms, of.worst_ms];
         let cells = values.map(|ms| format!("{ms:.digits$}"));
@@ -125,7 +126,7 @@ fn distribution(run: &RunReport, page: &Page) -> String {
     }
     text.push_str(&table.on(page));
     text.push('\n');
-    let mut bars = Table::new(["Latency, ms", "Keys"]);
+    let mut bars = Table::new(["Latency ms", "Keys"]);
     let most = run
         .histogram
         .iter()
@@ -143,7 +144,7 @@ fn distribution(run: &RunReport, page: &Page) -> String {
     text
 }
 
-/// The name of a part for people.
+/// The name of a part in text form.
 fn part(name: &str) -> &str {
     match name {
         "waiting" => "waits for the client",

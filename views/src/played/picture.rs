@@ -84,7 +84,7 @@ pub fn svg(report: &PlaysReport) -> String {
 fn words(run: &RunReport) -> String {
     match &run.latency {
         Some(of) => format!(
-            "{}: {}, {} in the median, 95 % within {}",
+            "{}: {}, p50 {}, p95 {}",
             run.trace,
             counted(of.count as u64, "key"),
             duration(of.median_ms),

@@ -1,4 +1,4 @@
-//! The prices of requests on several servers, as in the paper's Table 1: text and CSV.
+//! The costs of requests on several servers, as in the paper's Table 1: text and CSV.
 
 use serde::Serialize;
 use x11prof_cost_model::{PriceTable, PricedRequest, ServerPrice};
@@ -15,7 +15,7 @@ const NAME: usize = 24;
 /// The column of sizes, with the gaps beside it.
 const SIZE: usize = 2 + 7;
 
-/// The table for people, in as many pieces as the page needs.
+/// The table in text form, in as many pieces as the page needs.
 pub fn text(table: &PriceTable, page: &Page) -> String {
     let widest = table.servers.iter().map(|name| name.chars().count());
     let column = widest.max().unwrap_or(COLUMN).clamp(9, COLUMN) + 2;
@@ -32,15 +32,15 @@ pub fn text(table: &PriceTable, page: &Page) -> String {
     }
     let prices = || table.requests.iter().flat_map(|row| row.servers.iter());
     let mut legend =
-        "Milliseconds for one item of that op-size: an area, a length, characters.".to_owned();
+        "Milliseconds for one item of that op-size (an area, a length, characters).".to_owned();
     if prices().flatten().any(|price| price.substituted) {
-        legend.push_str(" * another attribute's price stands in.");
+        legend.push_str(" * cost of a substituted attribute.");
     }
     if prices().flatten().any(|price| price.extrapolated) {
         legend.push_str(" ~ beyond what was measured.");
     }
     if prices().any(Option::is_none) {
-        legend.push_str(" - no price.");
+        legend.push_str(" - no cost data.");
     }
     for line in page.wrap(&legend, 0).lines() {
         text.push_str(&page.paint(Style::Faint, line));
@@ -89,7 +89,7 @@ fn cell(price: Option<ServerPrice>) -> String {
     format!("{mark}{}", milliseconds(price.ms))
 }
 
-/// Three digits, as far as they are needed: prices are from nanoseconds to seconds.
+/// Three digits, as far as they are needed: costs are from nanoseconds to seconds.
 fn milliseconds(ms: f64) -> String {
     match ms {
         ms if ms >= 100.0 => format!("{ms:.0}"),

@@ -1,4 +1,4 @@
-//! Details beyond the first screen: transport by its parts, events, runs, sources of prices.
+//! Details beyond the first screen: transport by its parts, events, runs, sources of costs.
 
 use x11prof_analyzer::{ProfileReport, RequestReport, percent};
 
@@ -88,7 +88,7 @@ fn figures(report: &ProfileReport, page: &Page) -> String {
     ));
     text.push_str(&page.wrap(
         &format!(
-            "Priced: {} of {} ({} exact, {} interpolated, {} substituted)",
+            "Cost data: {} of {} ({} exact, {} interpolated, {} substituted)",
             total.count - total.unpriced.min(total.count),
             counted(total.count, "request"),
             sum(|line| line.exact),
@@ -101,13 +101,13 @@ fn figures(report: &ProfileReport, page: &Page) -> String {
     if !report.server.basis.is_measured() {
         let (low, high) = (duration(total.low_ms), duration(total.high_ms));
         text.push_str(&page.wrap(
-            &format!("Bounds by the calibration: {low} to {high} in all"),
+            &format!("Total range by the calibration: {low} to {high}"),
             2,
         ));
     }
     if let Some(by) = &report.server.brought {
         let from = plain(&by.from).into_owned();
-        text.push_str(&page.wrap(&format!("Prices brought here from {from}: {by}"), 2));
+        text.push_str(&page.wrap(&format!("Cost table rescaled from {from}: {by}"), 2));
     }
     for line in partition(&report.client_and_server).lines() {
         text.push_str(&page.wrap(line, 2));

@@ -36,58 +36,54 @@ pub(crate) fn of_warnings(warnings: &[Warning], page: &Page) -> String {
 /// A doubt, and its remedy or its meaning.
 pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
     let of = |noun| counted(count, noun);
-    let measure = "`x11prof calibrate --for TRACE`";
+    let calibrate = "run `x11prof calibrate --for TRACE`";
     match kind {
         WarningKind::Unpriced => (
-            format!(
-                "{} without a price {} as 0",
-                of("request"),
-                if count == 1 { "counts" } else { "count" }
-            ),
-            measure,
+            format!("{} without cost data (0 ms)", of("request")),
+            calibrate,
         ),
-        WarningKind::Substituted => (
-            format!("{} priced as another one", of("attribute value")),
-            measure,
-        ),
+        WarningKind::Substituted => (format!("{} substituted", of("attribute value")), calibrate),
         WarningKind::Extrapolated => (
-            format!("{} of sizes that are not measured", of("request")),
-            measure,
+            format!("{} with extrapolated costs", of("request")),
+            calibrate,
         ),
         WarningKind::OneItem => (
-            format!("{} of several items priced as one", of("request")),
-            "measure the server again",
+            format!(
+                "{} with several items, estimated as one item",
+                of("request")
+            ),
+            "calibrate the server again",
         ),
         WarningKind::OtherClock => (
-            format!("{} measured on another clock", of("request")),
-            "measure the server again",
+            format!("{} with costs of another clock", of("request")),
+            "calibrate the server again",
         ),
         WarningKind::NoTransport => (
-            "no prices of messages themselves, which count as 0".to_owned(),
-            "measure the server",
+            "the cost table has no transport costs, which count as 0".to_owned(),
+            "calibrate the server",
         ),
         WarningKind::Uncorrected => (
-            format!("{} whose error came late", of("request")),
-            "they keep the price of a success",
+            format!("{} failed too late for a correction", of("request")),
+            "they count as successful",
         ),
         WarningKind::UnpairedReply => (
-            format!("{count} replies to requests not in the trace"),
-            "record from the client's start",
+            format!("{count} replies without a request in the trace"),
+            "record from the start of the client",
         ),
         WarningKind::MissingRequest => (
             format!("{} missing in the trace", of("request")),
             "please report this bug",
         ),
         WarningKind::Malformed => (
-            format!("{} of bytes that are not X11", of("piece")),
-            "what they did is not in this report",
+            format!("{} of data that are not X11 messages", of("piece")),
+            "the report ignores them",
         ),
         WarningKind::ClocksDiffer => (
-            "the server's clock and its context switches tell different times".to_owned(),
-            "the report takes the clock's",
+            "the clock of the server and its context switches differ".to_owned(),
+            "the report uses the clock",
         ),
         WarningKind::LostBytes => (
-            format!("{} after a hole in the trace", of("byte")),
+            format!("{} after a hole in the trace cannot be decoded", of("byte")),
             "record again",
         ),
         WarningKind::Incomplete => (
@@ -96,36 +92,39 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
         ),
         WarningKind::SharedMemory => (
             format!("{} in shared memory", of("image")),
-            "priced as sent by PutImage and GetImage",
+            "estimated as if sent with PutImage and GetImage",
         ),
         WarningKind::OtherMachine => (
-            "prices of another machine".to_owned(),
-            "`x11prof calibrate` measures this one",
+            "the cost table is from another machine and not rescaled".to_owned(),
+            "`x11prof calibrate` measures this machine",
         ),
         WarningKind::OtherServer => (
-            "prices of another server".to_owned(),
-            "`x11prof calibrate` measures the recorded one",
+            "the cost table is of another server".to_owned(),
+            "`x11prof calibrate` measures the recorded server",
         ),
         WarningKind::Tried => (
-            format!("{} changed by the recorder (--try)", of("request")),
-            "this is not the program as it is",
+            format!("{} changed by --try", of("request")),
+            "results include these changes",
         ),
         WarningKind::EmulatedNetwork => (
             "recorded over an emulated network".to_owned(),
-            "waits are real",
+            "waits include its delays",
         ),
         WarningKind::Attached => (
-            "recorded by attaching".to_owned(),
-            "waits for a grab or for others are not seen, nor are file descriptors",
+            "recorded with --attach".to_owned(),
+            "waits for grabs and other clients, and passed file descriptors, are not visible",
         ),
         WarningKind::Joined => (
-            format!("{} from before the recording", of("connection")),
-            "their GCs, pictures and fonts from before it are not known",
+            format!("{} began before the recording", of("connection")),
+            "their earlier GCs, pictures and fonts are unknown",
+        ),
+        WarningKind::Trouble => (
+            "the recorder reported a problem".to_owned(),
+            "figures may be incomplete",
         ),
         WarningKind::Errors => (
             of("X error"),
             "the server refused these requests, which `x11prof dump --message NAME` shows",
         ),
-        WarningKind::Trouble => ("trouble while recording".to_owned(), "the recorder said"),
     }
 }

@@ -9,7 +9,7 @@ pub(crate) fn scaled_text(scaled: &[ScaleReport]) -> String {
     let line = |rule: &ScaleReport| {
         let pattern = plain(&rule.pattern);
         if rule.factor == 0.0 {
-            format!("What if: {pattern} left out ({} requests)\n", rule.requests)
+            format!("What if: without {pattern} ({} requests)\n", rule.requests)
         } else {
             format!(
                 "What if: {pattern} at {} times its cost ({} requests)\n",

@@ -38,9 +38,9 @@ fn a_start_up_over_a_network_names_it_and_forecasts_none() {
     ));
     let mut start = serde_json::json!({
         "client": "xtex (client 1)", "connection": 1, "since": "connection", "start_ms": 0.0,
-        "latency_ms": 1000.0, "why_none": null, "round_trips": 9, "synchronisations": 0,
+        "latency_ms": 1000.0, "reason": null, "round_trips": 9, "synchronisations": 0,
         "waited_ms": 900.0, "requests": 20, "bytes": 100, "received_bytes": 100,
-        "idle_ms": 0.0, "ran_ms": 50.0, "network_ms": 800.0, "processor_ms": 0.0,
+        "idle_ms": 0.0, "cpu_ms": 50.0, "network_ms": 800.0, "run_queue_ms": 0.0,
         "parts": {
             "before_connection_ms": null, "setup_ms": 10.0, "waited_ms": 900.0, "client_ms": 50.0,
             "server_ms": 40.0,
@@ -58,7 +58,7 @@ fn a_start_up_over_a_network_names_it_and_forecasts_none() {
     let local = verdict(&start);
     assert!(local.contains("server 95 %, 9 round trips"), "{local}");
     // A server that had to wait for a processor is not slow.
-    start["processor_ms"] = 850.0.into();
+    start["run_queue_ms"] = 850.0.into();
     let crowded = verdict(&start);
     assert!(
         crowded.contains("no free processor for the server 85 %"),

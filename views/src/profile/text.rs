@@ -13,11 +13,11 @@ use crate::table::Table;
 use crate::units::{counted, decimals, duration, share};
 use crate::{resources, stalls};
 
-/// The report for people.
+/// The report in text form.
 pub fn text(report: &ProfileReport, page: &Page) -> String {
     let mut text = verdict(report, page);
     text.push('\n');
-    // Without stacks of requests, requests are not what was asked for.
+    // Without stacks of requests, requests are not what was requested.
     let is_of_clients = report.running.is_some() && report.groups.is_none();
     if !is_of_clients || page.all {
         text.push_str(&table(report, page).on(page));
@@ -106,8 +106,8 @@ fn lines(report: &ProfileReport) -> Vec<Line> {
         let of_clients = report.groups.as_ref().is_some_and(|of| of.by == "client");
         lines.push(Line {
             name: match of_clients {
-                true => "(server's own work)",
-                false => "(connections, own work)",
+                true => "(unattributed)",
+                false => "(connections, unattributed)",
             }
             .to_owned(),
             server_ms: server_ms.max(0.0),
@@ -137,10 +137,10 @@ fn table(report: &ProfileReport, page: &Page) -> Table {
     let network = has_network(report);
     let mut table = match network {
         true => Table::new([
-            heading, "Time ms", "Share", "Server", "Network", "Count", "Each",
+            heading, "Time ms", "Share", "Server", "Network", "Count", "Mean",
         ])
         .spare([6, 3]),
-        false => Table::new([heading, "Time ms", "Share", "Count", "Each"]).spare([4]),
+        false => Table::new([heading, "Time ms", "Share", "Count", "Mean"]).spare([4]),
     };
     let total = report.total.time_ms;
     let places = decimals(total);
@@ -189,7 +189,7 @@ fn table(report: &ProfileReport, page: &Page) -> Table {
 
 /// The places in which the clients ran.
 fn ran(report: &RunningReport, page: &Page) -> String {
-    let mut table = Table::new([heading(Some(&report.by)), "Ran ms", "Share"]);
+    let mut table = Table::new([heading(Some(&report.by)), "CPU ms", "Share"]);
     let digits = decimals(report.ran_ms);
     let mut row = |name: String, ms: f64| {
         let part = ms / report.ran_ms;
@@ -218,17 +218,17 @@ fn ran(report: &RunningReport, page: &Page) -> String {
     table.bold();
     let calls = match report.by.as_str() {
         "function" => {
-            "; a function has all that it calls, unless half of its time is in rows of their own; others: what else their \
-             callers did, and functions with less than a fiftieth"
+            "; times include callees, except callees listed separately; (others): unlisted functions, \
+             each under 2 %"
         }
         _ => "",
     };
     let outside = match report.kernel {
         true => "",
-        false => " outside of the kernel",
+        false => " (without the kernel)",
     };
     let about = format!(
-        "Where clients ran{outside}, by {}{calls}",
+        "Client CPU{outside}, by {}{calls}",
         counted(report.samples, "sample")
     );
     let about = page.wrap(&about, 0);
@@ -238,8 +238,8 @@ fn ran(report: &RunningReport, page: &Page) -> String {
 
 fn legend(report: &ProfileReport, page: &Page) -> String {
     let mut text = match has_network(report) {
-        true => "Time: server and network, with wakeups, reading and replies",
-        false => "Time: the server's, with wakeups, reading and replies",
+        true => "Time: server and network, including wakeups, reading and replies",
+        false => "Time: server time, including wakeups, reading and replies",
     }
     .to_owned();
     if !page.all {

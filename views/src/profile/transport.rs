@@ -52,7 +52,7 @@ pub(crate) fn transport_parts(report: &ProfileReport) -> impl Iterator<Item = Tr
             transport.update_ms.unwrap_or_default(),
         ),
         row(
-            "for nobody recorded",
+            "unattributed",
             transport.own.as_ref().map_or(0, |own| own.runs),
             0,
             transport.own.as_ref().map_or(0.0, |own| own.ms),

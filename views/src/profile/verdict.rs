@@ -59,15 +59,7 @@ fn recorded(report: &ProfileReport) -> String {
 /// 9.0 s`. The client's share is what it ran; off the processor it waited for files, other programs, or a
 /// processor; the server's share is what the client waited for it.
 fn start_up(report: &ProfileReport) -> Option<String> {
-    let slowest = report
-        .start_up
-        .iter()
-        .filter(|one| one.parts.is_some())
-        .max_by(|a, b| {
-            a.latency_ms
-                .unwrap_or(0.0)
-                .total_cmp(&b.latency_ms.unwrap_or(0.0))
-        })?;
+    let slowest = StartUpReport::first(&report.start_up)?;
     let (latency, parts) = (slowest.latency_ms?, slowest.parts.as_ref()?);
     let own = parts.client_ms + parts.before_connection_ms.unwrap_or(0.0);
     let of = |part| share(percent(part, latency));
@@ -90,12 +82,12 @@ fn start_up(report: &ProfileReport) -> Option<String> {
     let others = [
         ("server", slowest.of_server_ms()),
         ("network", slowest.network_ms),
-        ("no free processor for the server", slowest.processor_ms),
+        ("server run queue", slowest.processor_ms),
         ("off-CPU", off),
     ];
     let (name, most) = others.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let other = format!("{name} {}", of(most));
-    // Who waits for a user waits for no network; who had one is forecast only where that is asked for.
+    // Who waits for a user waits for no network; who had one is forecast only where that is requested.
     let had = slowest.network_ms > 0.0 && !has_network(report);
     let abroad = match had || percent(idle, latency) >= MOSTLY {
         true => String::new(),
@@ -156,7 +148,7 @@ fn stacks(report: &ProfileReport) -> Option<String> {
     let of_clients = percent(took, report.total.client_cpu_ms?);
     (of_clients >= TOLD).then(|| {
         format!(
-            "Telling stacks took {} of the clients' time",
+            "Capturing stacks used {} of the clients' CPU time",
             duration(took)
         )
     })
@@ -198,23 +190,23 @@ pub(crate) fn network_words(of: &NetworkReport) -> String {
 pub(crate) fn basis_word(of: Basis) -> &'static str {
     match of {
         Basis::Timed => "timed",
-        Basis::Measured => "measured",
-        Basis::Carried => "carried",
+        Basis::Measured => "attributed",
+        Basis::Carried => "extrapolated",
         Basis::Modelled => "modelled",
     }
 }
 
-/// The percentage points by which prices put a program's shares off: the largest of its five most expensive requests, in the
+/// The percentage points by which costs put a program's shares off: the largest of its five most expensive requests, in the
 /// median of 28 programs on each of four kinds of server (validation/results).
 const SHARES_OFF: u32 = 10;
 
 /// The source of the server's time, of any page.
 pub(crate) fn server_time(basis: Basis, prices: &str) -> String {
     let source = match basis {
-        Basis::Timed => "timed in the server, request by request".to_owned(),
-        Basis::Measured => format!("the kernel's, divided by prices of {prices}"),
-        Basis::Carried => format!("measured when recorded, carried over to {prices}"),
-        Basis::Modelled => format!("modelled, from prices of {prices} alone"),
+        Basis::Timed => "each request timed in the server".to_owned(),
+        Basis::Measured => format!("CPU time of the kernel, attributed by the costs of {prices}"),
+        Basis::Carried => format!("measured in the recording, extrapolated to {prices}"),
+        Basis::Modelled => format!("modelled from the costs of {prices}"),
     };
     format!("Server time: {source}")
 }
@@ -256,7 +248,7 @@ fn bounds(report: &ProfileReport) -> String {
     )
 }
 
-/// True where a network was given; else its columns say nothing.
+/// True if a network was given; else its columns say nothing.
 pub(crate) fn has_network(report: &ProfileReport) -> bool {
     report.network.bytes_per_second.is_some() || report.network.rtt_ms > 0.0
 }

@@ -31,7 +31,7 @@ pub(super) fn warnings(warnings: &[Warning], page: &Page) -> String {
     text
 }
 
-/// `PolyLine fillstyle: FillStippled -> FillOpaqueStippled (12)`; `None` where the heading says
+/// `PolyLine fillstyle: FillStippled -> FillOpaqueStippled (12)`; `None` if the heading says
 /// all.
 fn line(warning: &Warning) -> Option<String> {
     let mut line = String::new();

@@ -12,6 +12,7 @@ pub use text::text;
 /// A line of the table.
 #[derive(Serialize)]
 struct Row<'a> {
+    #[serde(rename = "phase")]
     place: &'a str,
     request: &'a str,
     kind: &'a str,

@@ -12,7 +12,7 @@ use crate::plain::plain;
 use crate::table::Table;
 use crate::units::{bytes, counted};
 
-/// Rows of a table, suggestions that are printed unless all are asked for.
+/// Rows of a table, suggestions that are printed unless all are requested.
 const ROWS: usize = 15;
 const SUGGESTIONS: usize = 5;
 
@@ -139,7 +139,7 @@ fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
     format!("{saves}: {}{whose}", one.action)
 }
 
-/// The page for people; `all` prints the lines that are left out otherwise.
+/// The page in text form; `all` prints the lines that are left out otherwise.
 pub fn text(report: &RoundTripsReport, page: &Page) -> String {
     let mut out = page.answer(verdict(report).iter().map(|line| plain(line)), 0);
     suggested(report, &mut out, page);
@@ -217,7 +217,10 @@ fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
             out.push_str(&indented(&format!("Asked by {askers}."), page));
         }
         if let Some(fix) = &one.fix {
-            out.push_str(&indented(&format!("Try it: record --try {fix}."), page));
+            out.push_str(&indented(
+                &format!("To test it without a change: record --try {fix}."),
+                page,
+            ));
         }
     }
     rest(out, report.suggestions.len(), listed, "suggestion");
@@ -258,7 +261,7 @@ fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {
     rest(out, rows.len(), shown, "row");
     if report.total.ahead > 0 {
         let ahead = counted(report.total.ahead, "question");
-        let _ = writeln!(out, "{ahead} asked ahead, without a wait for the reply.");
+        let _ = writeln!(out, "{ahead} were pipelined, without a wait for the reply.");
     }
 }
 
@@ -279,7 +282,7 @@ fn start_up(one: &StartUpReport, forecast: Option<&ForecastReport>) -> String {
     let Some(latency) = one.latency_ms else {
         let why = one.why_none.as_deref().unwrap_or_default();
         return format!(
-            "Start-up of {}: no first frame, for {why}; {trips}.",
+            "Start-up of {}: no first frame: {why}; {trips}.",
             one.client
         );
     };
@@ -351,7 +354,7 @@ fn time(ms: f64) -> String {
 fn rest(out: &mut String, number: usize, shown: usize, noun: &str) {
     if number > shown {
         let left = counted((number - shown) as u64, noun);
-        let _ = writeln!(out, "{left} more: --all");
+        let _ = writeln!(out, "… {left} more with --all");
     }
 }
 
@@ -394,7 +397,7 @@ mod tests {
         Pipeline::new().run_records(trace.records, |seen| found.observe(seen));
         let text = super::text(&found.finish("it"), &Page::default().whole());
         assert!(
-            text.contains("Try it: record --try answer-queries."),
+            text.contains("To test it without a change: record --try answer-queries."),
             "{text}"
         );
         assert!(text.contains("3 → 1 round trips"), "{text}");

@@ -12,7 +12,7 @@ pub(super) fn summary(report: &StatisticsReport, page: &Page) -> String {
     text.push_str("\n\n");
     let mut table = Table::new([
         "Category",
-        "Number",
+        "Count",
         "Bytes",
         "Mean size",
         "Largest",
@@ -50,7 +50,7 @@ pub(super) fn summary(report: &StatisticsReport, page: &Page) -> String {
     }
     kinds.sort_by_key(|(_, _, bytes, _)| std::cmp::Reverse(*bytes));
     let all: u64 = report.categories.iter().map(|of| of.total_bytes).sum();
-    let mut table = Table::new(["Message", "Category", "Number", "Bytes", "Share"]).left([1]);
+    let mut table = Table::new(["Message", "Category", "Count", "Bytes", "Share"]).left([1]);
     let shown = match kinds.len() <= page.rows.saturating_add(1) {
         true => kinds.len(),
         false => page.rows,
@@ -76,7 +76,7 @@ pub(super) fn summary(report: &StatisticsReport, page: &Page) -> String {
         row(&format!("… {} more", others.len()), "", total, count);
     }
     text.push_str(&table.on(page));
-    let legend = "Apart: time between two messages. More: --message NAME, --histograms, --all";
+    let legend = "Apart: time between messages. More: --message NAME, --histograms, --all";
     for line in page.wrap(legend, 0).lines() {
         text.push_str(&page.paint(Style::Faint, line));
         text.push('\n');

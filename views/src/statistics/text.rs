@@ -1,4 +1,4 @@
-//! Message statistics for people, laid out as the paper's Tables 4, 5 and 6.
+//! Message statistics in text form, laid out as the paper's Tables 4, 5 and 6.
 
 use x11prof_analyzer::{
     CategoryReport, Cell, DistributionReport, MessageReport, StatisticsReport, percent,
@@ -10,7 +10,7 @@ use crate::page::Page;
 use crate::plain::plain;
 use crate::table::Table;
 
-/// The statistics for people: on one screen, or where the page wants all, laid out as the paper's tables.
+/// The statistics in text form: on one screen, or where the page wants all, laid out as the paper's tables.
 pub fn text(report: &StatisticsReport, page: &Page) -> String {
     if !page.all {
         return summary(report, page);
@@ -57,7 +57,7 @@ fn bytes_by_message(of: &CategoryReport, page: &Page) -> String {
         "Events" => "Event messages",
         _ => "Error messages",
     };
-    let mut table = Table::new([heading, "Total Bytes", "Number"]);
+    let mut table = Table::new([heading, "Total Bytes", "Count"]);
     let count = of.bytes.number;
     for line in &of.by_message {
         let of_bytes = percent(line.total_bytes as f64, of.total_bytes as f64);
@@ -124,7 +124,7 @@ fn sizes(heading: &str, distribution: &DistributionReport, page: &Page) -> Strin
     text
 }
 
-const HEADINGS: [&str; 7] = ["", "Number", "Range", "Mode", "Median", "Mean", "Std. Dev."];
+const HEADINGS: [&str; 7] = ["", "Count", "Range", "Mode", "Median", "Mean", "Std. Dev."];
 
 fn row(name: &str, distribution: &DistributionReport, figure: fn(f64) -> String) -> [String; 7] {
     let some = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), figure);

@@ -25,9 +25,9 @@ pub struct Comparison {
     pub format: u32,
     /// The recording.
     pub trace: Option<TraceReport>,
-    /// The recorded server's own time for the recording, where that is known.
+    /// The time of the recorded server; null if unknown.
     pub recorded: Option<RecordedTime>,
-    /// The servers, in the order asked for; each once for each network.
+    /// The servers in the requested order, once per network.
     pub servers: Vec<ComparedServer>,
     /// Each kind of request, the most time on the first server first.
     pub requests: Vec<ComparedRequest>,
@@ -42,6 +42,7 @@ pub struct Comparison {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RecordedTime {
     /// The source of the time.
+    #[serde(rename = "time_source")]
     pub basis: Basis,
     /// The server's time for all requests and transport.
     pub server_ms: f64,
@@ -52,13 +53,15 @@ pub struct RecordedTime {
 pub struct ComparedServer {
     /// The parameter file's name.
     pub name: String,
-    /// The clock that its times are on; null where nothing was priced.
+    /// The clock of its costs; null if no request has cost data.
     pub clock: Option<Clock>,
     /// The source of the times.
+    #[serde(rename = "time_source")]
     pub basis: Basis,
-    /// The model of processor that they are of; null where the file names none.
+    /// The CPU model of its costs; null if the cost table names none.
     pub machine: Option<String>,
-    /// The machine from which the times were brought to that one; null where the times were measured there.
+    /// The machine from which the costs were rescaled; null if they were measured on that machine.
+    #[serde(rename = "rescaled")]
     pub brought: Option<Brought>,
     /// The network to it.
     pub network: NetworkReport,
@@ -74,18 +77,19 @@ pub struct ComparedServer {
     pub server_ms: f64,
     /// The network's part.
     pub network_ms: f64,
-    /// Transport alone; null where its parameters do not say what that costs, which `warnings` has.
+    /// Transport alone; null without transport costs (see `warnings`).
     pub transport_ms: Option<f64>,
     /// The network's part of transport.
     pub transport_network_ms: f64,
-    /// `total_ms` as a multiple of the first server's on the same network; null where that is 0.
+    /// `total_ms` divided by that of the first server on the same network; null if that is 0.
     pub ratio: Option<f64>,
-    /// Requests that its parameters have no price for: they count as no time.
+    /// Requests without cost data, which count as 0.
+    #[serde(rename = "no_cost_data")]
     pub unpriced: u64,
     /// The total over the kinds of request that every server here can price wholly, and
     /// transport where all know what it costs.
     pub comparable_ms: f64,
-    /// `comparable_ms` as a multiple of the first server's on the same network; null where that is 0.
+    /// `comparable_ms` divided by that of the first server on the same network; null if that is 0.
     pub comparable_ratio: Option<f64>,
 }
 
@@ -96,7 +100,7 @@ pub struct ComparedRequest {
     pub name: String,
     /// The number of requests.
     pub count: u64,
-    /// True where every server here has prices for all of them.
+    /// True if every server has cost data for all of them.
     pub comparable: bool,
     /// The cost on each server, in the servers' order.
     pub servers: Vec<RequestOnServer>,
@@ -118,7 +122,8 @@ pub struct RequestOnServer {
     pub charged_ms: f64,
     /// True for the fewest requests that together take half of all requests' time on that server.
     pub dominates: bool,
-    /// Requests without a price there.
+    /// Requests without cost data on this server.
+    #[serde(rename = "no_cost_data")]
     pub unpriced: u64,
 }
 

@@ -8,6 +8,7 @@ use x11prof_cost_model::Network;
 use crate::episodes::{EpisodeOptions, Episodes, EpisodesReport, Unmatched};
 use crate::input::played::{Played, PlayedAction};
 use crate::pipeline::Observation;
+use crate::pipeline::start_up::StartUpReport;
 use crate::profile::Profile;
 use crate::profile::report::ProfileReport;
 use crate::recording::trace_summary::TraceSummary;
@@ -28,6 +29,7 @@ pub enum Quantity {
     /// Events, by kind.
     Events,
     /// Bytes of replies, events and errors.
+    #[serde(rename = "reply_bytes")]
     AnswerBytes,
     /// Resources created, by kind.
     ResourcesCreated,
@@ -40,8 +42,9 @@ pub enum Quantity {
     /// The time from the first client's connecting to the last activity of a client, in milliseconds.
     WallMs,
     /// Requests that the recorder changed (`record --try`), by fix.
+    #[serde(rename = "changed_requests")]
     Tried,
-    /// The start-up of the first client that draws something, in milliseconds.
+    /// The start-up of the recorded command, else of the slowest program, in milliseconds.
     StartUpMs,
     /// Replies that it waited for meanwhile.
     StartUpRoundTrips,
@@ -119,7 +122,7 @@ pub(crate) type Subject = (Quantity, Option<String>);
 pub struct Figures {
     /// The trace, as the user named it.
     pub path: String,
-    /// The command that was recorded, where there was one.
+    /// The recorded command; empty without one.
     pub command: Vec<String>,
     /// The source of the server times.
     pub basis: Basis,
@@ -203,8 +206,7 @@ impl FiguresOfRun {
         }
         figures.take_profile(&report);
         figures.take_resources(&resources);
-        let mut start_ups = self.summary.start_ups().iter();
-        if let Some(drawn) = start_ups.find(|one| one.latency_ms.is_some()) {
+        if let Some(drawn) = StartUpReport::first(self.summary.start_ups()) {
             figures.set(Quantity::StartUpMs, drawn.latency_ms);
             figures.set(Quantity::StartUpRoundTrips, Some(drawn.round_trips as f64));
         }

@@ -22,11 +22,14 @@ pub struct Difference {
     /// The recordings of the new version.
     pub new: SideReport,
     /// The chance below which a difference counts as real.
+    #[serde(rename = "significance_level")]
     pub level: f64,
     /// Recordings of each version that it takes to tell a difference from chance; `real` is null where
     /// there are fewer.
+    #[serde(rename = "min_runs")]
     pub fewest_runs: usize,
     /// Figures that differ and are real.
+    #[serde(rename = "significant")]
     pub real: Option<usize>,
     /// All figures, the largest change first.
     pub rows: Vec<DifferenceRow>,
@@ -39,9 +42,11 @@ pub struct SideReport {
     pub traces: Vec<String>,
     /// The command that was recorded first.
     pub command: Vec<String>,
-    /// The source of the server's times; null where the recordings differ in it.
+    /// The time source of server times; null if the recordings differ.
+    #[serde(rename = "time_source")]
     pub basis: Option<Basis>,
     /// Changes that the recorder made in all of them (`record --try`).
+    #[serde(rename = "experiments")]
     pub fixes: Vec<String>,
 }
 
@@ -60,20 +65,23 @@ pub struct DifferenceRow {
     pub new: ValuesReport,
     /// The new mean less the old one.
     pub change: f64,
-    /// The change as a percentage of the old mean; null where that is 0.
+    /// The change as a percentage of the old mean; null if that is 0.
     pub percent: Option<f64>,
     /// The change as a percentage of all of this quantity in the version that has more of it.
     pub percent_of_all: f64,
-    /// The change with 95 % of confidence; null where a version has one recording only.
+    /// The 95 % confidence interval of the change; null if a version has only one recording.
     pub low: Option<f64>,
     /// The upper bound of the same interval.
     pub high: Option<f64>,
-    /// True where the value is equal in all recordings of each version; null where a version has one only.
+    /// True if the value is equal in all recordings of each version; null if a version has only one.
+    #[serde(rename = "constant")]
     pub steady: Option<bool>,
     /// The chance of a change as clear in any figure, were the versions the same; null where the recordings
     /// are too few.
+    #[serde(rename = "p_value")]
     pub chance: Option<f64>,
-    /// True where `chance` is below `level`.
+    /// True if `p_value` is below `significance_level`.
+    #[serde(rename = "significant")]
     pub real: Option<bool>,
 }
 

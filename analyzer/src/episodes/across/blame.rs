@@ -96,7 +96,7 @@ impl BlameContext {
 pub(crate) struct Blame {
     pub(crate) kind: BlameKind,
     pub(crate) client: ConnectionId,
-    /// The request that was waited for, or that made another client act.
+    /// The request that blocked the client, or that made another client act.
     pub(crate) request: Option<Symbol>,
     pub(crate) nanos: u64,
     /// The part in which the client or server was ready and no processor was free.

@@ -23,7 +23,7 @@ pub(crate) struct TreePosition {
 }
 
 impl TreePosition {
-    /// The position below the episode that `ping` comes from.
+    /// The position below the episode that `link` comes from.
     pub(crate) fn of(id: EpisodeId, link: Option<&CausalEdge>) -> TreePosition {
         TreePosition {
             id,

@@ -22,13 +22,13 @@ pub struct BlameReport {
     pub client: String,
     /// The connection's number.
     pub connection: u32,
-    /// The request that was waited for, or that made another client act; null where there is none.
+    /// The request that blocked the client, or that made another client act; null if there is none.
     pub request: Option<String>,
     /// Time of the chain.
     pub ms: f64,
     /// A sentence for people, with a remedy.
     pub sentence: String,
-    /// The chain, in the order of time; it adds up to the latency where nothing overlaps.
+    /// The chain of causes in time order.
     pub path: Vec<PathReport>,
 }
 
@@ -39,7 +39,7 @@ pub struct Blamed {
     pub kind: &'static str,
     /// The client that worked or waited; for `grab`, the client that grabbed.
     pub client: ConnectionId,
-    /// The request that was waited for, or that made another client act.
+    /// The request that blocked the client, or that made another client act.
     pub request: Option<Symbol>,
 }
 
@@ -118,7 +118,7 @@ impl PathReport {
     }
 }
 
-/// The blame as a sentence for a person who does not know X.
+/// The blame as a sentence for readers who do not know X11.
 fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
     let own = findings.program(episode.client);
     let who = match findings.program(blame.client) {

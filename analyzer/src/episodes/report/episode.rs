@@ -35,11 +35,12 @@ pub struct EpisodeReport {
     pub latency_ms: f64,
     /// The latency without the children's.
     pub exclusive_ms: f64,
-    /// The request of another client whose episode led to it, and has its time; null of what counts itself.
+    /// The request of another client's episode that caused this one and includes its time; null otherwise.
+    #[serde(rename = "caused_by")]
     pub led_to_by: Option<String>,
-    /// The latency is over its threshold; never of what another episode led to.
+    /// True if the latency is over the threshold; false for caused episodes.
     pub perceptible: bool,
-    /// The owner of the most time; null where the episode is not perceptible.
+    /// The owner of the most time; null if the episode is not perceptible.
     pub blame: Option<BlameReport>,
     /// The number of its pattern.
     pub pattern: Option<u64>,
@@ -49,13 +50,14 @@ pub struct EpisodeReport {
     pub causes: CausesReport,
     /// INP's phases.
     pub phases: PhasesReport,
-    /// Times that the client waited for a reply.
+    /// The number of round trips.
     pub round_trips: u64,
-    /// Time waited for replies.
+    /// Time blocked on replies.
     pub blocked_ms: f64,
     /// The largest part.
     pub culprit: &'static str,
-    /// The location of most of the episode's time; null where the episode took none.
+    /// The location of most of the latency; null if the latency is 0.
+    #[serde(rename = "main_cause")]
     pub mostly: Option<LocationReport>,
     /// Requests sent.
     pub requests: u64,
@@ -63,14 +65,17 @@ pub struct EpisodeReport {
     pub bytes: u64,
     /// Events handled.
     pub events: u64,
-    /// `switches`, or `silence` where the wire alone told.
+    /// `switches` (context switches) or `silence` (messages only).
+    #[serde(rename = "idle_detection")]
     pub basis: &'static str,
-    /// Why it may have ended elsewhere; null where nothing speaks for it.
+    /// Why its end is uncertain; null if it is certain.
+    #[serde(rename = "uncertain")]
     pub unsure: Option<&'static str>,
     /// The requests that other clients had to answer, the longest waits first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub awaited: Vec<AwaitedReport>,
-    /// The stall of the server that held it up longest; null where none did, or that was not looked at.
+    /// The longest server stall that delayed the episode; null if there is none.
+    #[serde(rename = "stall")]
     pub held_up: Option<HeldUpReport>,
     /// Effects: events caused by the client's own requests, and episodes of other clients.
     pub children: Vec<ChildReport>,
@@ -83,8 +88,9 @@ pub struct EpisodeReport {
     /// The places in the program in which it ran, the most time first, where the user asks for the worst episodes of a recording
     /// with samples of running clients.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(rename = "cpu_at")]
     pub ran_in: Vec<RanIn>,
-    /// A line for each message, where the user asks for the worst episodes.
+    /// The messages, with --worst.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<String>,
 }
@@ -95,6 +101,7 @@ pub struct HeldUpReport {
     /// The client that held the server.
     pub by: String,
     /// `busy` with the client's work, or `grabbed`.
+    #[serde(rename = "kind")]
     pub how: String,
     /// The request that held the server.
     pub request: Option<String>,
@@ -120,7 +127,7 @@ pub struct ChildReport {
     pub latency_ms: f64,
     /// The latency without the children's.
     pub exclusive_ms: f64,
-    /// Effects of its own requests.
+    /// Episodes that its requests caused.
     pub children: Vec<ChildReport>,
 }
 

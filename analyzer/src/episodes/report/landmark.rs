@@ -29,6 +29,7 @@ pub struct LandmarkReport {
     /// The sum of the latencies.
     pub total_ms: f64,
     /// The median.
+    #[serde(rename = "p50_ms")]
     pub median_ms: f64,
     /// The 75th percentile.
     pub p75_ms: f64,

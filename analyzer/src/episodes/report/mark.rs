@@ -37,6 +37,7 @@ pub struct MarkedEpisode {
     /// The largest part.
     pub culprit: &'static str,
     /// The location of most of the episode's time.
+    #[serde(rename = "main_cause")]
     pub mostly: Option<String>,
 }
 
@@ -46,10 +47,12 @@ pub struct MarkedStall {
     /// The client that held the server.
     pub by: String,
     /// `busy` with the client's work, or `grabbed`.
+    #[serde(rename = "kind")]
     pub how: String,
-    /// The request that cost most of what was done.
+    /// The most expensive request in it.
     pub request: Option<String>,
     /// The beginning.
+    #[serde(rename = "start_ms")]
     pub since_ms: f64,
     /// The length.
     pub held_ms: f64,

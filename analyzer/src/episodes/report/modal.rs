@@ -12,12 +12,13 @@ use crate::text::units::{duration_ms, nanos_ms};
 #[derive(Debug, Clone, Serialize)]
 pub struct ModalReport {
     /// `transient`, `modal`, `grab`.
+    #[serde(rename = "kind")]
     pub how: &'static str,
     /// The window, as far as it is known.
     pub window: Option<String>,
     /// The beginning, since the trace's first record.
     pub start_ms: f64,
-    /// The length; null where the phase went on to the end.
+    /// The length; null if the phase lasted to the end of the recording.
     pub duration_ms: Option<f64>,
     /// Episodes of the client that the user began in it, of those listed.
     pub episodes: u64,

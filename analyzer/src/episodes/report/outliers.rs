@@ -20,7 +20,7 @@ pub struct OutliersReport {
     pub count: u64,
     /// The number of actions of the kind.
     pub actions: u64,
-    /// The period in actions of the kind, where all distances are equal; else null.
+    /// The period in actions of the kind; null if it varies.
     pub every: Option<u64>,
     /// The least latency of theirs.
     pub min_ms: f64,

@@ -79,7 +79,7 @@ pub struct StateReport {
     pub events_waiting: bool,
     /// A reply was outstanding.
     pub outstanding: bool,
-    /// The client waited for a file.
+    /// The client was blocked on a file.
     pub file: bool,
     /// The time of all clients in it.
     pub time_ms: f64,

@@ -61,7 +61,8 @@ pub struct TriggerReport {
     pub count: u64,
     /// Episodes over their threshold.
     pub perceptible: u64,
-    /// The median of their latencies; null where there are none.
+    /// The median latency; null if there are none.
+    #[serde(rename = "p50_ms")]
     pub median_ms: Option<f64>,
     /// The 95th percentile.
     pub p95_ms: Option<f64>,

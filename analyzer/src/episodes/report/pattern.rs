@@ -33,6 +33,7 @@ pub struct PatternReport {
     /// The least latency.
     pub min_ms: f64,
     /// The latency that half of them do not exceed.
+    #[serde(rename = "p50_ms")]
     pub median_ms: f64,
     /// The greatest.
     pub max_ms: f64,
@@ -60,7 +61,7 @@ pub struct LocationReport {
     /// `client`, `round_trips`, `writing`, `drawing`, `waiting`, `processor`, `sleeping`, `lock`, `file`,
     /// `poll`, `elsewhere`, `network`.
     pub kind: &'static str,
-    /// The request or the window, where it is one's.
+    /// The request or the window; null if it has none.
     pub of: Option<String>,
     /// The time.
     pub ms: f64,

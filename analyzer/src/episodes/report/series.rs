@@ -23,7 +23,7 @@ pub struct SeriesReport {
     pub server_percent: Option<Vec<f64>>,
     /// Episodes that began in each step.
     pub episodes: Vec<u64>,
-    /// The longest of them; 0 where there was none.
+    /// The longest episode; 0 if there is none.
     pub longest_ms: Vec<f64>,
 }
 

@@ -29,17 +29,20 @@ pub struct SummaryReport {
     pub from_100_ms: u64,
     /// Episodes over their threshold.
     pub perceptible: u64,
-    /// Episodes of 100 ms and more for each minute in episodes; null where there was none.
+    /// Episodes of 100 ms or more per minute in episodes; null if there are none.
     pub long_per_minute: Option<f64>,
     /// The median of the latency.
+    #[serde(rename = "p50_ms")]
     pub median_ms: Option<f64>,
     /// The 75th percentile.
     pub p75_ms: Option<f64>,
     /// The 98th.
     pub p98_ms: Option<f64>,
-    /// Episodes of clients that show nothing, beside others that do: they count nowhere.
+    /// Episodes of clients without windows and input, which are not counted.
+    #[serde(rename = "excluded")]
     pub left_out: u64,
     /// The evidence for the parts: `switches`, `silence`, or `both`.
+    #[serde(rename = "idle_detection")]
     pub basis: &'static str,
 }
 
@@ -50,7 +53,7 @@ pub struct CumulativeReport {
     pub at_least_ms: f64,
     /// The number.
     pub count: u64,
-    /// The number for each second in episodes; null where there was none.
+    /// The number per second in episodes; null if there are none.
     pub per_second: Option<f64>,
 }
 

@@ -13,7 +13,7 @@ use crate::text::units::{duration_ms, nanos_ms};
 pub struct ResourceUse {
     /// The sum over all events.
     pub total: f64,
-    /// The mean of an event; null where there is none.
+    /// The mean per event; null if there is none.
     pub mean: Option<f64>,
     /// The standard deviation of the sample; null for fewer than two.
     pub standard_deviation: Option<f64>,
@@ -24,7 +24,7 @@ pub struct ResourceUse {
 pub struct EventTypeReport {
     /// The type's name, as the user calls it.
     pub name: String,
-    /// The kind of type, as the user says.
+    /// The kind, from the file of the user.
     #[serde(rename = "type")]
     pub kind: String,
     /// The number.
@@ -43,7 +43,7 @@ pub struct EventTypeReport {
     pub bytes: ResourceUse,
     /// Requests.
     pub requests: ResourceUse,
-    /// Replies that were waited for.
+    /// Round trips.
     pub round_trips: ResourceUse,
     /// Resources that were made on the server.
     pub allocated: ResourceUse,

@@ -16,12 +16,14 @@ pub struct SpreadReport {
     /// The number of values.
     pub count: usize,
     /// The median.
+    #[serde(rename = "p50_ms")]
     pub median_ms: f64,
     /// The 95th percentile.
     pub p95_ms: f64,
     /// The 99th percentile.
     pub p99_ms: f64,
     /// The greatest.
+    #[serde(rename = "max_ms")]
     pub worst_ms: f64,
 }
 
@@ -57,7 +59,7 @@ pub struct ActionReport {
     /// The latencies of all plays but the first, which is cold; of the first where there is no other. Null where no
     /// play has one.
     pub latency: Option<SpreadReport>,
-    /// The latency of each play; null where the program did nothing.
+    /// The latency of each run; null if the program did not respond.
     pub latencies_ms: Vec<Option<f64>>,
 }
 
@@ -67,11 +69,12 @@ pub struct RunReport {
     /// The trace.
     pub trace: String,
     /// Actions to which the program did nothing.
+    #[serde(rename = "without_response")]
     pub unanswered: usize,
-    /// The latencies; null where there are none.
+    /// The latencies; null if there are none.
     pub latency: Option<SpreadReport>,
     /// From an action to the last change of the screen before the next one, for the actions after whose response the
-    /// program drew; null where there are none.
+    /// program drew; null if there are none.
     pub drew_later: Option<SpreadReport>,
     /// The parts of the latencies, by owner as in [`PartsReport`], those that took any time.
     pub parts: Vec<(&'static str, SpreadReport)>,

@@ -17,12 +17,15 @@ pub struct NowReport {
     /// The end of the interval, since the first record.
     pub at_s: f64,
     /// The source of server times: measured, or modelled.
+    #[serde(rename = "time_source")]
     pub basis: Basis,
-    /// The name of the prices.
+    /// The server whose cost table is used.
+    #[serde(rename = "cost_data")]
     pub prices: String,
     /// The server's time, for all clients and for none.
     pub server_ms_per_s: f64,
     /// The part of the server's time that was for no client.
+    #[serde(rename = "unattributed_ms_per_s")]
     pub own_ms_per_s: f64,
     /// Requests of all clients.
     pub requests_per_s: f64,
@@ -34,27 +37,27 @@ pub struct NowReport {
     pub requests: Vec<RowNow>,
     /// Stalls: the client that held the server for longer than a frame, and the clients that waited.
     pub stalls: Vec<StallLine>,
-    /// The cost of watching to the display server; null of a recording, and where the server's clock is not known.
+    /// The overhead of watching in the server; null for a recording, or if the server's CPU clock is unknown.
     pub watching: Option<WatchingCost>,
 }
 
-/// The cost of an attached recorder to the display server, by prices that were measured there.
+/// The overhead of an attached recorder in the server, from costs measured there.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct WatchingCost {
     /// The server's processor time for reports to the recorder.
     pub server_ms_per_s: f64,
     /// The time that one report adds to a client's turn.
     pub report_us: f64,
-    /// The most bytes by which the server's memory has grown while reports waited; null where that is not known.
+    /// The peak growth of the server's memory while data waited for the recorder; null if unknown.
     pub held_bytes: Option<u64>,
 }
 
 /// A client.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ClientNow {
-    /// The number of its connection; null for what is nobody's.
+    /// The number of its connection; null for unattributed time.
     pub client: Option<u32>,
-    /// The name of the process; a number where that is not known.
+    /// The name of the process, or the connection's number.
     pub name: String,
     /// The process id.
     pub pid: Option<u32>,
@@ -64,23 +67,25 @@ pub struct ClientNow {
     pub server_ms_per_s: f64,
     /// Requests.
     pub requests_per_s: f64,
-    /// Waits for an answer.
+    /// Round trips.
     pub round_trips_per_s: f64,
-    /// Time waited for answers.
+    /// Time blocked on replies.
     pub waited_ms_per_s: f64,
     /// Bytes in both directions.
     pub bytes_per_s: f64,
     /// The request that cost most.
+    #[serde(rename = "main_request")]
     pub mostly: Option<RateNow>,
-    /// The question that it asked again and again, where it asked one ten times a second or more.
+    /// The request that it repeats ten times per second or more; null if there is none.
     pub polls: Option<RateNow>,
-    /// The place in the program that asked it most often; null where no stack is known.
+    /// The call site that sends it most often; null without stacks.
+    #[serde(rename = "polls_at")]
     pub polls_in: Option<String>,
     /// Resources held in the server, by kind.
     pub held: BTreeMap<String, HeldNow>,
     /// Grabs during the interval.
     pub grabs: Vec<GrabNow>,
-    /// The holders of the server that the client waited for, the longest waits first.
+    /// The clients that held the server while this one waited, the longest waits first.
     pub waits_for: Vec<WaitNow>,
     /// The requests that other clients have not answered for 100 ms or more, the first one first.
     pub asked: Vec<AskedNow>,
@@ -124,7 +129,7 @@ pub struct HeldNow {
     pub count_per_s: f64,
     /// The growth of the bytes.
     pub bytes_per_s: f64,
-    /// True where the number grew in each quarter of the interval.
+    /// True if the number grew in each quarter of the interval.
     pub grows: bool,
 }
 
@@ -132,12 +137,15 @@ pub struct HeldNow {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GrabNow {
     /// `server`, `pointer`, `keyboard`, `device N`.
+    #[serde(rename = "kind")]
     pub what: String,
     /// The beginning, from the first record.
+    #[serde(rename = "start_ms")]
     pub since_ms: f64,
     /// The length so far.
     pub held_ms: f64,
-    /// True where the grab goes on.
+    /// True if the grab is still active.
+    #[serde(rename = "active")]
     pub goes_on: bool,
 }
 
@@ -161,7 +169,7 @@ pub struct RowNow {
     pub server_ms_per_s: f64,
     /// Requests.
     pub requests_per_s: f64,
-    /// Waits for an answer; null where they are not known by row.
+    /// Round trips; null for windows.
     pub round_trips_per_s: Option<f64>,
     /// Bytes in both directions.
     pub bytes_per_s: f64,

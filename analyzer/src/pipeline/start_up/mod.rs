@@ -8,9 +8,11 @@
 
 mod first_frame;
 mod report;
+mod role;
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::Message;
+use x11prof_session::ClientId;
 use x11prof_trace::{Block, ConnectionId, Control, Direction, Opened, Timestamp};
 
 use crate::pipeline::seen::Seen;
@@ -18,6 +20,7 @@ use crate::round_trips::{Answer, AnswerKind, RoundTripTracker};
 use crate::threads::processes::Processes;
 use first_frame::{Drawing, FirstFrame, Progress};
 pub use report::{StartUpParts, StartUpReport};
+pub use role::ClientRole;
 
 /// Clients whose start-up is told at most.
 const CLIENTS: usize = 4096;
@@ -33,6 +36,7 @@ struct StartingClient {
     process: Option<u64>,
     pid: Option<u32>,
     name: Option<String>,
+    role: ClientRole,
     set_up: Option<u64>,
     frame: FirstFrame,
     /// The time of the client's last write, and of its last write or answer.
@@ -70,6 +74,8 @@ pub(crate) struct StartUps {
     told: usize,
     done: Vec<StartUpReport>,
     first: Option<Timestamp>,
+    /// The recorded command.
+    command: Vec<String>,
 }
 
 impl StartUps {
@@ -122,6 +128,12 @@ impl StartUps {
         let Some(client) = self.starting.get_mut(&seen.connection) else {
             return;
         };
+        if let Message::Request(request) = seen.message
+            && request.name.as_str() == "ChangeWindowAttributes"
+            && seen.session.window_manager() == Some(ClientId(seen.connection.0))
+        {
+            client.role = ClientRole::Helper;
+        }
         if let Some(answer) = seen.answer
             && seen.starting
         {
@@ -169,10 +181,12 @@ impl StartUps {
         match control {
             Control::Opened(opened) if self.starting.len() < CLIENTS && self.told < CLIENTS => {
                 let mut client = StartingClient::new(time, opened);
+                client.role = ClientRole::new(opened, &self.command);
                 let ran = processes.ran(opened.pid, time.as_nanos());
                 client.ran_at_opening = ran.unwrap_or(0);
                 self.starting.insert(opened.connection, client);
             }
+            Control::Started(started) => self.command.clone_from(&started.command),
             Control::CpuTime(cpu) => {
                 let clients = self.starting.values_mut();
                 for client in clients.filter(|one| one.pid == Some(cpu.pid)) {

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::StartingClient;
 use super::first_frame::Progress;
+use super::{ClientRole, StartingClient};
 use crate::text::label::client_name;
 use crate::threads::processes::Processes;
 
@@ -15,38 +15,44 @@ pub struct StartUpReport {
     pub client: String,
     /// The number of its connection.
     pub connection: u32,
+    /// The recorded command, another program, or a helper such as a window manager.
+    #[serde(default)]
+    pub role: ClientRole,
     /// The beginning: `process` or `connection`.
     pub since: String,
     /// The time of that beginning, from the trace's first record on; negative before it.
     pub start_ms: f64,
-    /// The time until the first frame was drawn; `None` where none was.
+    /// The time to the end of the first frame; null if there is none (see `reason`).
     pub latency_ms: Option<f64>,
     /// Why there is none.
+    #[serde(rename = "reason")]
     pub why_none: Option<String>,
-    /// Replies that the client waited for, one after the other; synchronisation as well.
+    /// Round trips, including synchronisation.
     pub round_trips: u64,
     /// Round trips that only waited for the server (GetInputFocus, as XSync sends it).
     pub synchronisations: u64,
-    /// Time waited for replies.
+    /// Time blocked on replies.
     pub waited_ms: f64,
     /// Requests that it sent.
     pub requests: u64,
     /// Bytes of the requests.
     pub bytes: u64,
-    /// Bytes that the server sent it: what lets it in, replies, events and errors.
+    /// Bytes from the server: setup, replies, events and errors.
     pub received_bytes: u64,
     /// The part of its own time in which all its threads waited for something other than a reply: a user, a
     /// timer, a file, another program. `None` where there is no latency, and without context switches.
     pub idle_ms: Option<f64>,
     /// Processor time in its own time and before it connected. `None` where there is no latency, and where
     /// the kernel did not tell.
+    #[serde(rename = "cpu_ms")]
     pub ran_ms: Option<f64>,
     /// The part of the latency in which bytes were on the emulated link (`record --net`).
     pub network_ms: f64,
     /// The part of the waits in which no processor was free for the server or the recorder, as far as the
     /// kernel tells.
+    #[serde(rename = "run_queue_ms")]
     pub processor_ms: f64,
-    /// The parts of the latency, which add up to it; `None` where there is no latency.
+    /// The parts of the latency, which add up to it; null without a latency.
     pub parts: Option<StartUpParts>,
 }
 
@@ -67,6 +73,19 @@ pub struct StartUpParts {
 }
 
 impl StartUpReport {
+    /// The start-up that a page shows first: of the recorded command, else the slowest of a program.
+    pub fn first<'a>(
+        all: impl IntoIterator<Item = &'a StartUpReport>,
+    ) -> Option<&'a StartUpReport> {
+        let timed = all
+            .into_iter()
+            .filter_map(|one| Some((one, one.latency_ms?)));
+        let first = timed.max_by(|(a, took), (b, other)| {
+            a.role.cmp(&b.role).then_with(|| took.total_cmp(other))
+        });
+        first.map(|(one, _)| one)
+    }
+
     /// Waiting for the server, with what the server does last, but not for the link nor for a processor;
     /// zero where there is no latency.
     pub fn of_server_ms(&self) -> f64 {
@@ -120,6 +139,7 @@ impl StartUpReport {
         StartUpReport {
             client: client_name(client.name.as_deref(), id),
             connection: id.0,
+            role: client.role,
             since: match client.process {
                 Some(_) => "process",
                 None => "connection",

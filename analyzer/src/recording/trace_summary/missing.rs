@@ -25,7 +25,7 @@ impl MissingParts {
         }
     }
 
-    /// True where the recording ended properly.
+    /// True if the recording ended normally.
     pub(super) fn is_ended(&self) -> bool {
         self.ended
     }

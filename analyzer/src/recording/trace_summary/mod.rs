@@ -318,7 +318,7 @@ impl TraceSummary {
         self.records
     }
 
-    /// True where the recording ended properly.
+    /// True if the recording ended normally.
     pub fn is_complete(&self) -> bool {
         self.missing.is_ended()
     }

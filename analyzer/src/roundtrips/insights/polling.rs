@@ -18,7 +18,7 @@ const POLLED: [(&str, &str); 6] = [
     ("XInputExtension:XIQueryPointer", "select XI_RawMotion"),
     (
         "TranslateCoordinates",
-        "keep the position that ConfigureNotify tells",
+        "keep the position that ConfigureNotify reports",
     ),
     ("QueryKeymap", "select XI_RawKeyPress, or read KeymapNotify"),
     (

@@ -24,10 +24,12 @@ pub struct GrabReport {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GrabLine {
     /// `server`, `pointer`, `keyboard`, or `device` with its number.
+    #[serde(rename = "kind")]
     pub what: String,
     /// The client.
     pub client: String,
     /// The beginning.
+    #[serde(rename = "start_ms")]
     pub since_ms: f64,
     /// The length.
     pub held_ms: f64,
@@ -35,10 +37,11 @@ pub struct GrabLine {
     /// `trace` (the trace ended first).
     pub end: String,
     /// Clients whose requests waited meanwhile; for grabs of the server.
+    #[serde(rename = "waiters")]
     pub waited: Vec<GrabWaiter>,
 }
 
-/// A client that waited for a grab to end.
+/// A client that waited for the end of a grab.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GrabWaiter {
     /// The client that waited.

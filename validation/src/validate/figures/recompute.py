@@ -172,12 +172,12 @@ def differences(program, trace):
     kinds = {"Requests": "request", "Replies": "reply", "Events": "event", "Errors": "error"}
     for category in stats["categories"]:
         kind, times = kinds[category["name"]], category["inter_arrival_ms"]
-        same(f"number of {category['name']}", len(gaps[kind]), times["number"])
+        same(f"number of {category['name']}", len(gaps[kind]), times["count"])
         if gaps[kind]:
             mean = sum(gaps[kind]) / len(gaps[kind]) * 1e3
             same(f"mean time between {category['name']}", mean, times["mean"], 1e-3 + 1e-4 * mean)
             same(f"longest time between {category['name']}", max(gaps[kind]) * 1e3, times["max"], 1e-3)
-    waited = collections.Counter({line["request"]: line["count"] for line in trips["blocking"]})
+    waited = collections.Counter({line["request"]: line["count"] for line in trips["round_trips"]})
     for name in waited:
         most(f"round trips of {name}", waited[name], may_wait[name])
     same("round trips", sum(waited.values()), trips["total"]["round_trips"])

@@ -109,7 +109,7 @@ impl Seen {
     }
 
     /// The shares of the time since `before` are the same by either clock; x11perf's own leaves
-    /// out its own pauses, so what it counted is priced by its rate.
+    /// out its own pauses, so what it counted is estimated by its rate.
     fn since(&self, before: &Seen, rate: f64) -> Taken {
         let gone = (self.at - before.at).as_secs_f64() * 1e6;
         let wall = 1e6 / rate;

@@ -1,4 +1,4 @@
-//! The comparison in words: x11perf's figures, and the prices beside them.
+//! The comparison in words: x11perf's figures, and the costs beside them.
 
 use x11prof_cost_model::{Clock, ServerParameters};
 
@@ -8,7 +8,7 @@ use super::test::{Test, median, wakeups};
 /// The server sets the rate where it is at work for this part of the time.
 const BUSY: f64 = 0.95;
 
-/// The prices of what a test sends, in microseconds.
+/// The costs of what a test sends, in microseconds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Prices {
     /// The server's processor time.
@@ -39,7 +39,7 @@ impl Prices {
     }
 }
 
-/// A turn of a test: x11perf's times in either place, and the prices of a calibration at that moment.
+/// A turn of a test: x11perf's times in either place, and the costs of a calibration at that moment.
 pub(super) struct Turn {
     pub(super) apart: Taken,
     pub(super) together: Taken,

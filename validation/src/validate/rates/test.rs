@@ -1,4 +1,4 @@
-//! A test of x11perf, and the prices of the requests that it sends.
+//! A test of x11perf, and the costs of the requests that it sends.
 
 use x11prof_cost_model::{
     Clock, CostTable, Micros, ServerParameters, Substitutions, TransportPrices,
@@ -89,7 +89,7 @@ impl Test {
         }
     }
 
-    /// The price of what it sends.
+    /// The cost of what it sends.
     pub(super) fn price(&self, parameters: &ServerParameters, clock: Clock) -> f64 {
         self.sends
             .iter()
@@ -107,7 +107,7 @@ impl Sent {
         operation
     }
 
-    /// The price of one, its bytes read.
+    /// The cost of one, its bytes read.
     pub(super) fn price(&self, parameters: &ServerParameters, clock: Clock) -> f64 {
         let operation = self.operation();
         let mut prices = CostTable::with_clock(parameters, &Substitutions::default(), clock);

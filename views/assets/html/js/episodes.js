@@ -13,14 +13,14 @@ const passes = (episode) => episode.latency_ms >= chosen.threshold
   && (chosen.landmark === null || episode.landmark === chosen.landmark)
   && (chosen.pattern === null || episode.pattern === chosen.pattern);
 
-const PARTS = [["waiting", "waiting_ms", "waiting to begin"], ["client", "client_ms", "client"], ["off", "off_cpu_ms", "off the processor"],
+const PARTS = [["waiting", "waiting_ms", "waiting to begin"], ["client", "client_ms", "client"], ["off", "off_cpu_ms", "off-CPU"],
   ["server", "server_ms", "server"], ["network", "network_ms", "network"],
   ["others", "other_clients_ms", "other clients"]];
 
 function episodes() {
   const { summary } = DATA.episodes;
   // What an episode of another client led to is in that one.
-  const all = DATA.episodes.episodes.filter((episode) => !episode.led_to_by);
+  const all = DATA.episodes.episodes.filter((episode) => !episode.caused_by);
   const longest = all.reduce((most, episode) => Math.max(most, episode.latency_ms), 0);
   chosen.threshold = longest >= 100 ? 100 : 0;
   byId("episodes-about").textContent = `${whole(summary.count)} episodes, ${whole(summary.perceptible)} of them perceptible; `
@@ -88,9 +88,9 @@ function landmarks() {
     pick: (row) => choose({ landmark: chosen.landmark === row.landmark ? null : row.landmark }),
     columns: [
       { name: "Landmark", of: (row) => row.landmark, number: false },
-      { name: "Number", of: (row) => row.count, show: (row) => whole(row.count) },
+      { name: "Count", of: (row) => row.count, show: (row) => whole(row.count) },
       { name: "Too long", of: (row) => row.perceptible, show: (row) => whole(row.perceptible), title: "Over their threshold" },
-      { name: "Median", of: (row) => row.median_ms, show: (row) => time(row.median_ms) },
+      { name: "p50", of: (row) => row.p50_ms, show: (row) => time(row.p50_ms) },
       { name: "Longest", of: (row) => row.max_ms, show: (row) => time(row.max_ms) },
       { name: "Total", of: (row) => row.total_ms, show: (row) => time(row.total_ms) },
       { name: "Own", of: (row) => row.exclusive_ms, show: (row) => time(row.exclusive_ms), title: "Without what they led to" },
@@ -107,9 +107,9 @@ function list(all) {
       { name: "At", of: (row) => row.start_ms, show: (row) => (row.start_ms / 1000).toFixed(3) + " s" },
       { name: "Landmark", of: (row) => row.landmark, number: false },
       { name: "Latency", of: (row) => row.latency_ms, show: (row) => time(row.latency_ms) },
-      { name: "Parts", of: (row) => row.mostly ?? "", number: false, title: "Waiting to begin, client, off the processor, server, network, other clients",
+      { name: "Parts", of: (row) => row.main_cause ?? "", number: false, title: "Waiting to start, client, off-CPU, server, network, other clients",
         show: (row) => bar(PARTS.map(([kind, key, name]) => [kind, row.parts[key], name]), row.latency_ms) },
-      { name: "Mostly", of: (row) => row.mostly ?? "", number: false },
+      { name: "Main cause", of: (row) => row.main_cause ?? "", number: false },
     ],
   });
   chosen.listeners.push((change) => {
@@ -123,7 +123,7 @@ function marks() {
   const rows = DATA.episodes.marks;
   if (!rows.length) return;
   const near = (row) => [...row.episodes.map((one) => [one.start_ms, `${time(one.latency_ms)} ${one.landmark} (${one.client_name})`]),
-    ...row.stalls.map((one) => [one.since_ms, `${time(one.held_ms)} stall by ${one.by}`])]
+    ...row.stalls.map((one) => [one.start_ms, `${time(one.held_ms)} stall by ${one.by}`])]
     .sort((a, b) => a[0] - b[0]).map(([, text]) => text).join("; ");
   const omitted = DATA.episodes.marks_omitted;
   const which = omitted ? `The first ${whole(rows.length)} of ${whole(rows.length + omitted)} marks` : "Marks";
@@ -151,14 +151,14 @@ function patterns() {
     columns: [
       { name: "No.", of: (row) => row.pattern, show: (row) => row.pattern ?? "others" },
       { name: "What", of: (row) => row.group, number: false },
-      { name: "Number", of: (row) => row.count, show: (row) => whole(row.count) },
+      { name: "Count", of: (row) => row.count, show: (row) => whole(row.count) },
       { name: "Slow", of: (row) => row.slow, number: false, title: "Whether they are perceptible: always, sometimes, once, never" },
-      { name: "Median", of: (row) => row.median_ms, show: (row) => time(row.median_ms) },
-      { name: "Worst", of: (row) => row.max_ms, show: (row) => time(row.max_ms) },
+      { name: "p50", of: (row) => row.p50_ms, show: (row) => time(row.p50_ms) },
+      { name: "Max", of: (row) => row.max_ms, show: (row) => time(row.max_ms) },
       { name: "Total", of: (row) => row.total_ms, show: (row) => time(row.total_ms) },
-      { name: "Parts", of: (row) => row.mostly ?? "", number: false, title: "Waiting to begin, client, off the processor, server, network",
+      { name: "Parts", of: (row) => row.main_cause ?? "", number: false, title: "Waiting to start, client, off-CPU, server, network",
         show: (row) => bar(PARTS.map(([kind, key, name]) => [kind, row.parts[key], name]), row.total_ms) },
-      { name: "Mostly", of: (row) => row.mostly ?? "", number: false },
+      { name: "Main cause", of: (row) => row.main_cause ?? "", number: false },
       { name: "Shape", of: (row) => row.shape, number: false, show: (row) => make("div", { class: "clamp", title: row.shape }, row.shape),
         title: "What is handled, what it does, and in brackets what that led to" },
     ],
@@ -169,7 +169,7 @@ function patterns() {
 function one(episode) {
   const parts = PARTS.map(([kind, key, name]) => [kind, episode.parts[key], name]);
   const facts = [`${whole(episode.requests)} requests`, bytes(episode.bytes), `${whole(episode.round_trips)} round trips (${time(episode.blocked_ms)} waited)`,
-    episode.mostly ? `most of it: ${episode.mostly}` : null];
+    episode.main_cause ? `main cause: ${episode.main_cause}` : null];
   const nested = (children) => make("ul", {}, children.map((child) =>
     make("li", {}, `${time(child.latency_ms)} ${child.client_name ? `${child.client_name}: ` : ""}${child.landmark}, after ${time(child.start_ms - episode.start_ms)}`,
       child.children ? nested(child.children) : null)));
@@ -178,7 +178,7 @@ function one(episode) {
     bar(parts, episode.latency_ms, true), legend(parts.filter(([, amount]) => amount > 0)),
     episode.blame ? make("p", {}, episode.blame) : null,
     make("p", {}, facts.filter(Boolean).join(", ") + "."),
-    episode.unsure ? make("p", { class: "quiet" }, `Unsure: ${episode.unsure}.`) : null,
+    episode.uncertain ? make("p", { class: "quiet" }, `Unsure: ${episode.uncertain}.`) : null,
     episode.children ? nested(episode.children) : null,
     episode.messages ? make("pre", { tabindex: "0", "aria-label": "Messages of the episode" }, episode.messages.join("\n"))
       : make("p", { class: "quiet" }, "Its messages are not in this file: only those of the longest episodes are. "

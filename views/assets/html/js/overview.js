@@ -6,7 +6,7 @@ function overview() {
   byId("about").textContent = [
     `${report.trace.path}: ${time(report.trace.duration_ms)}`,
     `${whole(report.total.count)} requests on ${whole(connections)} connection${connections === 1 ? "" : "s"}`,
-    `server time ${report.server.basis} (${report.server.name})`,
+    `server time ${report.server.time_source} (${report.server.name})`,
     DATA.made ? `x11prof ${DATA.made}` : null,
   ].filter(Boolean).join(" · ");
   byId("verdict").append(...DATA.verdict.map((line) => make("li", {}, line)));
@@ -17,10 +17,10 @@ function overview() {
 /** Client, server and network beside the wall clock; the rest is when neither worked. */
 function split({ total, client_and_server: both, network, server }) {
   const client = total.client_cpu_ms ?? 0;
-  const basis = { measured: "measured", carried: "carried over", modelled: "modelled" }[server.basis] ?? server.basis;
+  const source = server.time_source;
   const parts = [
     ["client", client, total.client_cpu_ms === null ? "client (unknown)" : "client (measured)"],
-    ["server", total.server_ms, `server (${basis})`],
+    ["server", total.server_ms, `server (${source})`],
     ["network", total.network_ms, network.bytes_per_second || network.rtt_ms ? "network (modelled)" : "network (none asked for)"],
   ];
   const wall = total.wall_ms ?? 0;

@@ -14,15 +14,15 @@ function requests() {
       { name: "Request", of: (row) => row.name, number: false },
       { name: "Time", of: (row) => row.charged_ms, show: (row) => time(row.charged_ms) },
       { name: "Share", of: (row) => row.percent_charged, show: (row) => percent(row.percent_charged) },
-      { name: "Parts", of: (row) => row.charged_ms, number: false, title: "Handler, transport and network, beside the request with the most time",
+      { name: "Parts", of: (row) => row.charged_ms, number: false, title: "Handler, transport and network",
         show: (row) => bar([["server", row.server_ms, "handler"], ["waiting", row.transport_ms, "transport"], ["network", row.network_ms, "network"]], most) },
-      { name: "Handler", of: (row) => row.time_ms, show: (row) => time(row.time_ms), title: "Without the transport that it caused" },
-      { name: "Number", of: (row) => row.count, show: (row) => whole(row.count) },
-      { name: "Each", of: (row) => row.charged_ms / row.count, show: (row) => time(row.charged_ms / row.count), title: "Time of one call, on average" },
+      { name: "Handler", of: (row) => row.time_ms, show: (row) => time(row.time_ms), title: "Without transport" },
+      { name: "Count", of: (row) => row.count, show: (row) => whole(row.count) },
+      { name: "Mean", of: (row) => row.charged_ms / row.count, show: (row) => time(row.charged_ms / row.count), title: "Time of one call, on average" },
       { name: "Bytes", of: (row) => row.bytes, show: (row) => bytes(row.bytes) },
-      { name: "Waited for", of: (row) => row.blocking, show: (row) => whole(row.blocking), title: "Round trips: the client waited for the reply" },
+      { name: "Round trips", of: (row) => row.round_trips, show: (row) => whole(row.round_trips), title: "The client waited for the reply" },
       ...(networked ? [{ name: "Network", of: (row) => row.network_ms, show: (row) => time(row.network_ms) }] : []),
-      { name: "No price", of: (row) => row.unpriced, show: (row) => (row.unpriced ? whole(row.unpriced) : ""), title: "Calls without a price of their own" },
+      { name: "No cost data", of: (row) => row.no_cost_data, show: (row) => (row.no_cost_data ? whole(row.no_cost_data) : ""), title: "Calls for which the cost table has no entry" },
     ],
   });
 }
@@ -47,7 +47,7 @@ function doubtText(doubt) {
 }
 
 /** A histogram as SVG; the axis holds the cells that have something in them. */
-function histogram(caption, { histogram: cells, number, median, mean }) {
+function histogram(caption, { histogram: cells, count: number, median, mean }) {
   if (!cells || !cells.length) return null;
   const shown = cells.slice(0, 60);
   const [width, height, foot] = [460, 130, 18];
@@ -92,12 +92,12 @@ function comparison() {
     search: "Find a request", rows: compare.requests, sort: 2,
     columns: [
       { name: "Request", of: (row) => row.name, number: false },
-      { name: "Number", of: (row) => row.count, show: (row) => whole(row.count) },
+      { name: "Count", of: (row) => row.count, show: (row) => whole(row.count) },
       ...compare.servers.map((server, index) => ({
         name: `${server.name} (${time(server.total_ms)})`,
         title: `In all ${percent((100 * server.total_ms) / most)} of the slowest`,
         of: (row) => row.servers[index].time_ms,
-        show: (row) => (row.servers[index].unpriced === row.count ? "–" : time(row.servers[index].time_ms)),
+        show: (row) => (row.servers[index].no_cost_data === row.count ? "–" : time(row.servers[index].time_ms)),
       })),
     ],
   });

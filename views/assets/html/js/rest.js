@@ -6,19 +6,19 @@ function roundtrips() {
   byId("roundtrips").hidden = false;
   if (roundtrips.suggestions.length)
     table(byId("advice"), {
-      caption: "Do this, gain that", rows: roundtrips.suggestions, sort: 1,
+      caption: "Suggestions", rows: roundtrips.suggestions, sort: 1,
       columns: [
-        { name: "Do", of: (row) => row.do, number: false },
+        { name: "Suggestion", of: (row) => row.action, number: false },
         { name: `Saves at ${time(roundtrips.rtt_ms)} a round trip`, of: (row) => row.saves_ms, show: (row) => time(row.saves_ms) },
-        { name: "Why", of: (row) => row.why ?? "", number: false },
+        { name: "Reason", of: (row) => row.reason ?? "", number: false },
         { name: "Client", of: (row) => row.client ?? "", number: false },
       ],
     });
   table(byId("roundtrip-table"), {
-    caption: "Requests whose reply the client waited for", rows: roundtrips.blocking, sort: 1, search: "Find a request",
+    caption: "Requests whose reply the client waited for", rows: roundtrips.round_trips, sort: 1, search: "Find a request",
     columns: [
       { name: "Request", of: (row) => row.request, number: false },
-      { name: "Number", of: (row) => row.count, show: (row) => whole(row.count) },
+      { name: "Count", of: (row) => row.count, show: (row) => whole(row.count) },
       { name: "Waited", of: (row) => row.waited_ms, show: (row) => time(row.waited_ms) },
     ],
   });
@@ -32,8 +32,8 @@ function resources() {
   const draw = ({ client, kind }) => {
     const points = kind.over_time ?? [];
     chart(byId("resource-chart"), `${client.name}: ${kind.kind}s held over time`,
-      [points.map((point) => point.from_ms / 1000), points.map((point) => point.most)],
-      [{ label: "At (s)" }, { label: "Held at most", stroke: "client", points: { show: points.length < 50 }, axis: whole }]);
+      [points.map((point) => point.from_ms / 1000), points.map((point) => point.max)],
+      [{ label: "At (s)" }, { label: "Held", stroke: "client", points: { show: points.length < 50 }, axis: whole }]);
   };
   table(byId("resource-table"), {
     caption: "What each client holds in the server (choose a row to see it over time)", rows, sort: 3, search: "Find a client", limit: 100,
@@ -42,13 +42,13 @@ function resources() {
       { name: "Client", of: (row) => row.client.name, number: false },
       { name: "Kind", of: (row) => row.kind.kind, number: false },
       { name: "Held at the end", of: (row) => row.kind.held, show: (row) => whole(row.kind.held) },
-      { name: "Most", of: (row) => row.kind.most, show: (row) => whole(row.kind.most) },
-      { name: "Most bytes", of: (row) => row.kind.most_bytes, show: (row) => bytes(row.kind.most_bytes) },
-      { name: "Made", of: (row) => row.kind.created, show: (row) => whole(row.kind.created) },
+      { name: "Peak", of: (row) => row.kind.peak, show: (row) => whole(row.kind.peak) },
+      { name: "Peak bytes", of: (row) => row.kind.peak_bytes, show: (row) => bytes(row.kind.peak_bytes) },
+      { name: "Created", of: (row) => row.kind.created, show: (row) => whole(row.kind.created) },
       { name: "Grows", of: (row) => (row.kind.grows ? "grows" : ""), number: false },
     ],
   });
-  draw(rows.reduce((best, row) => (row.kind.most > best.kind.most ? row : best)));
+  draw(rows.reduce((best, row) => (row.kind.peak > best.kind.peak ? row : best)));
 }
 
 function doubts() {

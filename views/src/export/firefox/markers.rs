@@ -34,14 +34,14 @@ impl Kinds {
             request: kind(
                 profile,
                 ("X11Request", "Requests", CategoryColor::Gray),
-                "A request without a reply, at the time at which it had been read",
+                "A request without a reply, at the time when the server read it",
                 &[("bytes", "Bytes", Bytes), sequence.clone()],
                 "{marker.data.bytes}",
             ),
             round_trip: kind(
                 profile,
                 ("X11RoundTrip", "Round trips", CategoryColor::Orange),
-                "A request with a reply, until the client could read the answer",
+                "A request with a reply, until the client could read the reply",
                 &[
                     ("bytes", "Bytes", Bytes),
                     sequence,
@@ -60,7 +60,7 @@ impl Kinds {
             episode: kind(
                 profile,
                 ("X11Episode", "Episodes", CategoryColor::Blue),
-                "What the user did, until the response was complete",
+                "A user action, until its response was complete",
                 &[
                     ("bytes", "Bytes", Bytes),
                     ("requests", "Requests", Integer),

@@ -16,7 +16,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// The number of a slice's name; `None` where there are too many.
+    /// The number of a slice's name; `None` if there are too many.
     pub(super) fn event(&mut self, name: &str) -> Option<u64> {
         if self.events.len() >= NAMES_LIMIT && !self.events.contains_key(name) {
             return None;

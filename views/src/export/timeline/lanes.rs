@@ -1,4 +1,4 @@
-//! Stretches that overlap, each in a lane of its own: a timeline's slices of one track must nest.
+//! Stretches that overlap, each in a separate lane: a timeline's slices of one track must nest.
 
 use x11prof_trace::Timestamp;
 

@@ -92,7 +92,7 @@ impl Timeline {
         }
     }
 
-    /// The trace is over: hands out what waited for more.
+    /// The trace is over: returns what waited for more.
     pub(super) fn end(&mut self, on: &mut dyn FnMut(TimelineEntry)) {
         let clients: Vec<ConnectionId> = self.clients.keys().copied().collect();
         for client in clients {
@@ -175,7 +175,7 @@ impl Timeline {
         }
     }
 
-    /// A client is gone: hands out what it waited for.
+    /// A client is gone: returns what it waited for.
     fn gone(&mut self, id: ConnectionId, on: &mut dyn FnMut(TimelineEntry)) {
         let Some(mut client) = self.clients.remove(&id) else {
             return;
