@@ -1,4 +1,4 @@
-//! Each crate of the product can be published: it says what a registry asks for, and has its licences.
+//! Each crate of the product can be published: it says what a registry requests, and has its licences.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::fs;

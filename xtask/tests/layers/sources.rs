@@ -107,7 +107,7 @@ impl Crate {
         self.files.values().flat_map(of_file).collect()
     }
 
-    /// The file that what `path` names is written in; `None` where it is of another crate.
+    /// The file that what `path` names is written in; `None` if it is of another crate.
     fn file_of(&self, path: &[String], depth: u8) -> Option<&Module> {
         let path = path.strip_prefix(&["crate".to_owned()])?;
         let longest = (0..=path.len()).rev();
@@ -213,7 +213,7 @@ fn code(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The path of a `use` statement, and true where it is public.
+/// The path of a `use` statement, and true if it is public.
 fn use_tree(statement: &str) -> Option<(bool, &str)> {
     let at = statement.rfind("use ")?;
     let before = statement[..at].trim_end();
