@@ -13,16 +13,16 @@ use object::{Object, ObjectSection, ReadCache};
 
 use crate::program;
 
-/// The program that asks, with a cache of its own.
+/// The program that downloads debug files, with a separate cache.
 const PROGRAM: &str = "debuginfod-find";
 /// The servers' addresses; without them the program is not called.
 const SERVERS: &str = "DEBUGINFOD_URLS";
 /// The folders of debug files that the distribution has installed, by build id.
 const INSTALLED: [&str; 2] = ["/usr/lib/debug/.build-id", "/lib/debug/.build-id"];
-/// A server that says no takes less than this; nobody is asked again after a slower failure.
+/// A server that has no file replies faster than this. After a slower failure no server is tried again.
 const SLOW: Duration = Duration::from_secs(3);
 
-/// Asks for the debug file of each file once.
+/// Requests the debug file of each file once.
 #[derive(Debug)]
 pub(crate) struct DebugFiles {
     known: HashMap<Arc<str>, Option<PathBuf>>,
@@ -30,7 +30,7 @@ pub(crate) struct DebugFiles {
 }
 
 impl DebugFiles {
-    /// Asks where the user has named servers.
+    /// Requests debug files if the user has named servers.
     pub(crate) fn new() -> DebugFiles {
         DebugFiles {
             known: HashMap::new(),

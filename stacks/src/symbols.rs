@@ -38,7 +38,7 @@ pub struct Function {
 /// The functions at an address, the innermost first: several if calls were inlined.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Functions {
-    /// The functions; none if no table knows the address.
+    /// The functions; none if no table contains the address.
     pub functions: Vec<Function>,
     /// The address at which a function without a name begins in its file. A stripped file has this as well.
     pub start: Option<u64>,
@@ -96,7 +96,7 @@ pub(crate) struct Symbols {
 }
 
 impl Symbols {
-    /// With debug files, a server for them is asked for what the files lack, if the user has named one.
+    /// With debug files, x11prof requests what the files lack from a server, if the user has named one.
     fn new(with_debug_files: bool) -> Symbols {
         Symbols {
             debug_files: with_debug_files.then(DebugFiles::new),
@@ -105,7 +105,7 @@ impl Symbols {
     }
 
     pub(crate) fn of(&mut self, frame: &Frame) -> Functions {
-        // A pipe or a device that a trace names is not opened. Libraries add to addresses, of which half are nobody's.
+        // A pipe or a device that a trace names is not opened. Libraries add to addresses, half of which belong to no file.
         if !Path::new(&*frame.file).is_file() || frame.address > u64::MAX / 2 {
             return Functions::default();
         }

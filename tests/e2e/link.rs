@@ -113,7 +113,7 @@ fn a_local_server_is_local_and_stays_as_it_was() {
     // What is kept is a line of the verdict.
     let verdict = text.split_once("\n\n").map_or("", |(verdict, _)| verdict);
     assert!(
-        verdict.contains("\nConnection: ") && verdict.contains("(round trips "),
+        verdict.contains("\nLink: ") && verdict.contains("a round trip"),
         "{text}"
     );
     let words = "report kept.mcap --params sun4-ipc --format json";

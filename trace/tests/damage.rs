@@ -340,7 +340,11 @@ fn control_records_are_in_proportion_to_the_file() {
     assert!(end.contains("longer than those of any recording"), "{end}");
     let most = (4 << 20) + 64 * file.len();
     // The first record is `started`.
-    assert!((found.len() - 1) * long.len() <= most, "{} records", found.len());
+    assert!(
+        (found.len() - 1) * long.len() <= most,
+        "{} records",
+        found.len()
+    );
     // What was read can be recovered, and the copy is whole.
     let mut copy = Vec::new();
     let recovery = recover(&file[..], &mut copy).unwrap();

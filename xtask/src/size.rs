@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::run::root;
 
 /// Lines of product code that the last release has. Whoever raises the number says so in CHANGELOG.md.
-const ACCEPTED: usize = 86_500;
+const ACCEPTED: usize = 92_000;
 /// Growth up to so many lines needs no reason.
 const LEEWAY: usize = 1500;
 /// Folders whose code users do not run.

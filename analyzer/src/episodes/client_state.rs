@@ -5,6 +5,7 @@
 //! for it wait for X or for work. Without context switches it is quiet when the wire is silent. This file
 //! has the state; [`messages`] and [`threads`] have the changes.
 
+mod backlogs;
 mod messages;
 mod motions;
 mod threads;

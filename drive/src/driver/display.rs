@@ -361,7 +361,7 @@ impl Display {
         self.is_in(focus, window)
     }
 
-    /// Says that the window does not have the focus, and what to do.
+    /// Reports that the window does not have the focus, and what to do.
     pub(super) fn lacks_focus(&self, window: Window, other: &str) -> Result<String, DriveError> {
         let windows = self.windows()?;
         let named = windows.iter().find(|one| one.id == window);

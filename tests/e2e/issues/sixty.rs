@@ -69,7 +69,7 @@ fn is_blamed(issue: &Value, problem: &Problem) -> bool {
 /// True if the kernel's record blames a lack of processors.
 fn lacked(issue: &Value) -> bool {
     let blame = issue["blame"].as_str().unwrap_or_default();
-    blame.starts_with("no free processor")
+    blame.ends_with("run queue")
 }
 
 /// An issue's time over the threshold in the version with the problem, and in the other one.

@@ -7,7 +7,6 @@ use x11prof_cost_model::{FORMAT, Host, Method, ServerIdentity, ServerParameters}
 
 use crate::error::MeasureError;
 use crate::plan::Plan;
-use crate::sampling::rounding::rounded;
 use crate::server::client::Client;
 use crate::server::connection::RawConnection;
 use crate::server::process;
@@ -113,7 +112,7 @@ pub fn this_machine() -> Host {
         cpus: process::cpus(),
         kernel: process::kernel(),
         machine: process::machine(),
-        step_ns: Some(rounded(process::step_ns(), 3)),
+        step_ns: Some((process::step_ns() * 1000.0).round() / 1000.0),
     });
     host.clone()
 }

@@ -5,12 +5,10 @@
 //! for each, and goes on long after the pointer has stopped: then the n-th response is that to the n-th event. Which of the
 //! two it is shows when the client next waits for events.
 
-use x11prof_trace::{ConnectionId, Timestamp};
+use x11prof_trace::ConnectionId;
 
-use super::ClientState;
 use crate::episodes::across::causal_edge::EpisodeId;
-use crate::episodes::across::steps::Steps;
-use crate::episodes::episode::{Episode, Owner, Parts};
+use crate::episodes::episode::Episode;
 use crate::text::label::Label;
 
 /// Motion events without a quiet moment from which on a backlog is looked for.
@@ -39,13 +37,13 @@ pub(crate) struct Backlog {
 #[derive(Debug, Default)]
 pub(super) struct Motions {
     /// The times of the events.
-    events: Vec<u64>,
+    pub(super) events: Vec<u64>,
     /// The beginnings of the responses' handling, and the responses.
-    responses: Vec<(u64, u64)>,
+    pub(super) responses: Vec<(u64, u64)>,
     /// The number of episodes of motion before there were enough events to hold them.
-    let_go: usize,
+    pub(super) let_go: usize,
     /// Episodes of motion, until it is known whose response each is.
-    held: Vec<(Episode, u64)>,
+    pub(super) held: Vec<(Episode, u64)>,
 }
 
 impl Motions {
@@ -89,7 +87,7 @@ impl Motions {
     }
 
     /// True where each response is that to one event.
-    fn are_handled_one_by_one(&self) -> bool {
+    pub(super) fn are_handled_one_by_one(&self) -> bool {
         let (events, responses) = (self.events.len(), self.responses.len());
         let last = self.events.last().copied().unwrap_or(0);
         let after = self.responses.iter().rev();
@@ -98,85 +96,5 @@ impl Motions {
             && after > AFTER
             && responses * 10 >= events * 9
             && responses * 10 <= events * 11
-    }
-}
-
-impl ClientState {
-    /// The client waits for events: all motion is handled. Ends the episodes of motion.
-    pub(super) fn motion_is_handled(&mut self) {
-        let motions = std::mem::take(&mut self.motions);
-        if motions.are_handled_one_by_one() && !motions.held.is_empty() {
-            self.backlog(motions);
-        } else {
-            self.ended_episodes.extend(motions.held);
-        }
-    }
-
-    /// An episode for each response, from the motion that it is the response to.
-    fn backlog(&mut self, motions: Motions) {
-        let Some((first, _)) = motions.held.first() else {
-            return;
-        };
-        let mut parts = Parts::default();
-        motions
-            .held
-            .iter()
-            .for_each(|(one, _)| parts.merge(&one.parts));
-        let handling = parts.total() - parts.of(Owner::Waiting);
-        let count = motions.responses.len();
-        let (mut oldest, mut sum) = (0, 0);
-        let responses = motions.responses.iter().copied().enumerate();
-        for (at, (since, end)) in responses.skip(motions.let_go) {
-            let event = motions.events.get(at * motions.events.len() / count);
-            let start = event.copied().unwrap_or(since).min(since);
-            oldest = oldest.max(end.saturating_sub(start));
-            sum += end.saturating_sub(since);
-            let mut steps = Steps::default();
-            steps.add(start, since, Owner::Waiting, None);
-            let mut from = since;
-            for owner in Parts::OWNERS {
-                let share = u128::from(parts.of(owner)) * u128::from(end - since);
-                let share = share.checked_div(handling.into()).unwrap_or(0);
-                let to = from
-                    .saturating_add(u64::try_from(share).unwrap_or(0))
-                    .min(end);
-                if owner != Owner::Waiting {
-                    steps.add(from, to, owner, None);
-                    from = to;
-                }
-            }
-            steps.add(from, end, Owner::Client, None);
-            let mut own = Parts::default();
-            steps
-                .list()
-                .iter()
-                .for_each(|step| own.add(step.owner, step.length()));
-            let id = EpisodeId {
-                client: self.client,
-                number: self.take_number(),
-            };
-            let episode = Episode {
-                id,
-                start: Timestamp::from_nanos(start),
-                parts: own,
-                steps,
-                events: 1,
-                requests: 1,
-                delivered: Some(start),
-                link: None,
-                ..first.clone()
-            };
-            self.ended_episodes.push((episode, end));
-        }
-        let came = motions.events.first().zip(motions.events.last());
-        self.backlogs.push(Backlog {
-            client: self.client,
-            landmark: first.landmark.clone(),
-            start: first.start.as_nanos(),
-            events: motions.events.len() as u64,
-            came_in: came.map_or(0, |(first, last)| last - first),
-            each: sum / count.saturating_sub(motions.let_go).max(1) as u64,
-            oldest,
-        });
     }
 }

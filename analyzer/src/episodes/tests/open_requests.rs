@@ -3,7 +3,7 @@
 use super::found;
 use crate::episodes::awaited::AwaitedOutcome;
 use crate::episodes::episode::{Episode, Owner, Trigger};
-use crate::testing::{Synthetic, poly_fill_rectangle, reply, request};
+use crate::testing::{Synthetic, map_window, poly_fill_rectangle, reply, request};
 
 const WINDOW: u32 = 0x20_0005;
 const MS: u64 = 1_000_000;
@@ -82,7 +82,7 @@ fn a_client_that_draws_without_the_answer_has_given_up() {
     let mut trace = Synthetic::new();
     trace.wait(1_000_000).server_sends(&[press(38, 2000)]);
     trace.wait(1000).client_sends(&[convert()]);
-    trace.wait(400_000).client_sends(&[poly_fill_rectangle(1)]);
+    trace.wait(400_000).client_sends(&[map_window(WINDOW)]);
     trace.wait(1_000_000).end();
     let all = actions(&trace);
     let [paste] = all.as_slice() else {

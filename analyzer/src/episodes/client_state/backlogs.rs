@@ -1,0 +1,89 @@
+//! The episodes of motion that a client handled one by one: one for each response.
+
+use x11prof_trace::Timestamp;
+
+use super::ClientState;
+use super::motions::{Backlog, Motions};
+use crate::episodes::across::causal_edge::EpisodeId;
+use crate::episodes::across::steps::Steps;
+use crate::episodes::episode::{Episode, Owner, Parts};
+
+impl ClientState {
+    /// The client waits for events: all motion is handled. Ends the episodes of motion.
+    pub(super) fn motion_is_handled(&mut self) {
+        let motions = std::mem::take(&mut self.motions);
+        if motions.are_handled_one_by_one() && !motions.held.is_empty() {
+            self.backlog(motions);
+        } else {
+            self.ended_episodes.extend(motions.held);
+        }
+    }
+
+    /// An episode for each response, from the motion that it is the response to.
+    fn backlog(&mut self, motions: Motions) {
+        let Some((first, _)) = motions.held.first() else {
+            return;
+        };
+        let mut parts = Parts::default();
+        motions
+            .held
+            .iter()
+            .for_each(|(one, _)| parts.merge(&one.parts));
+        let handling = parts.total() - parts.of(Owner::Waiting);
+        let count = motions.responses.len();
+        let (mut oldest, mut sum) = (0, 0);
+        let responses = motions.responses.iter().copied().enumerate();
+        for (at, (since, end)) in responses.skip(motions.let_go) {
+            let event = motions.events.get(at * motions.events.len() / count);
+            let start = event.copied().unwrap_or(since).min(since);
+            oldest = oldest.max(end.saturating_sub(start));
+            sum += end.saturating_sub(since);
+            let mut steps = Steps::default();
+            steps.add(start, since, Owner::Waiting, None);
+            let mut from = since;
+            for owner in Parts::OWNERS {
+                let share = u128::from(parts.of(owner)) * u128::from(end - since);
+                let share = share.checked_div(handling.into()).unwrap_or(0);
+                let to = from
+                    .saturating_add(u64::try_from(share).unwrap_or(0))
+                    .min(end);
+                if owner != Owner::Waiting {
+                    steps.add(from, to, owner, None);
+                    from = to;
+                }
+            }
+            steps.add(from, end, Owner::Client, None);
+            let mut own = Parts::default();
+            steps
+                .list()
+                .iter()
+                .for_each(|step| own.add(step.owner, step.length()));
+            let id = EpisodeId {
+                client: self.client,
+                number: self.take_number(),
+            };
+            let episode = Episode {
+                id,
+                start: Timestamp::from_nanos(start),
+                parts: own,
+                steps,
+                events: 1,
+                requests: 1,
+                delivered: Some(start),
+                link: None,
+                ..first.clone()
+            };
+            self.ended_episodes.push((episode, end));
+        }
+        let came = motions.events.first().zip(motions.events.last());
+        self.backlogs.push(Backlog {
+            client: self.client,
+            landmark: first.landmark.clone(),
+            start: first.start.as_nanos(),
+            events: motions.events.len() as u64,
+            came_in: came.map_or(0, |(first, last)| last - first),
+            each: sum / count.saturating_sub(motions.let_go).max(1) as u64,
+            oldest,
+        });
+    }
+}
