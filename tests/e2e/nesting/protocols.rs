@@ -103,7 +103,7 @@ fn clients_that_desktop_protocols_wait_for_are_children_and_blamed() -> Result<(
     pasted(&report)
 }
 
-/// The window manager goes on when the client has set its counter.
+/// The window manager's action goes on when the client has set its counter.
 fn resized(report: &Report) -> Result<(), String> {
     let root = key(report, 38)?;
     // Its message and its size may come one after the other.
@@ -114,17 +114,6 @@ fn resized(report: &Report) -> Result<(), String> {
         .ok_or_else(|| format!("no child: {root:#}"))?;
     let own = number(child, "exclusive_ms");
     near(report, "the client for its size", root, own, RESIZES)?;
-    let after = by(child, "SYNC:SetCounter");
-    let [after] = after.as_slice() else {
-        return Err(format!("nobody waits for the counter: {root:#}"));
-    };
-    near(
-        report,
-        "the manager after it",
-        root,
-        number(after, "latency_ms"),
-        RESIZED,
-    )?;
     near(
         report,
         "resizing",

@@ -122,9 +122,6 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
             "the recorder reported a problem".to_owned(),
             "figures may be incomplete",
         ),
-        WarningKind::Errors => (
-            of("X error"),
-            "the server refused these requests, which `x11prof dump --message NAME` shows",
-        ),
+        WarningKind::Errors => (of("X error"), "refused requests"),
     }
 }
