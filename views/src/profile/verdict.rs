@@ -106,8 +106,11 @@ fn abroad(report: &ProfileReport, of: &StartUpReport) -> Option<String> {
     let forecast = report.forecast.as_ref()?;
     let mut start_ups = forecast.start_ups.iter();
     let there = start_ups.find(|one| one.connection == of.connection)?;
-    let name = if has_network(report) { "--net" } else { "DSL" };
-    Some(format!("over {name} {}", duration(there.forecast_ms)))
+    let words = match has_network(report) {
+        true => "forecast",
+        false => "over DSL",
+    };
+    Some(format!("{words} {}", duration(there.forecast_ms)))
 }
 
 /// `Clients ran 369 ms, the server 40.6 ms, of 1.98 s`.
@@ -157,7 +160,7 @@ fn stacks(report: &ProfileReport) -> Option<String> {
 /// The recording over the given network: `Over 188 kB/s, 50.0 ms: 14.0 s instead of 1.2 s (PutImage …)`.
 fn over(report: &ProfileReport) -> Option<String> {
     let forecast = report.forecast.as_ref().filter(|_| has_network(report))?;
-    let causes = forecast.causes.iter().take(3);
+    let causes = forecast.causes.iter().take(1);
     let causes: Vec<String> = causes
         .map(|cause| format!("{} {}", plain(&cause.name), duration(cause.ms)))
         .collect();
@@ -204,7 +207,7 @@ const SHARES_OFF: u32 = 10;
 pub(crate) fn server_time(basis: Basis, prices: &str) -> String {
     let source = match basis {
         Basis::Timed => "each request timed in the server".to_owned(),
-        Basis::Measured => format!("CPU time of the kernel, attributed by the costs of {prices}"),
+        Basis::Measured => format!("kernel CPU time, attributed by the costs of {prices}"),
         Basis::Carried => format!("measured in the recording, extrapolated to {prices}"),
         Basis::Modelled => format!("modelled from the costs of {prices}"),
     };
@@ -228,7 +231,7 @@ fn basis(report: &ProfileReport) -> String {
                 Some(why) => format!("; not timed: {}", plain(why)),
                 None => String::new(),
             };
-            format!(" (shares ± {SHARES_OFF} points){not_timed}")
+            format!(" (± {SHARES_OFF} points){not_timed}")
         }
         Basis::Carried | Basis::Modelled => bounds(report),
     };
