@@ -69,6 +69,7 @@ fn absent_fields_are_unknown() {
 }
 
 #[test]
+#[allow(clippy::unwrap_used, reason = "the shipped example is valid")]
 fn the_state_is_followed_all_the_same() {
     let text = "format = 1\n[[operation]]\nrequest = \"CreatePixmap\"\n\
                 op_size = \"u16@12 * u16@14\"\n\
