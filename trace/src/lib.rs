@@ -2,7 +2,7 @@
 //! `io::Write`. Owns `Timestamp`, `ConnectionId` and `Direction`.
 //!
 //! A trace contains the bytes of connections and the kernel's records about processes. This crate
-//! contains no X11 and never interprets the bytes. Callers open the files and read the clocks.
+//! has no X11 code and never interprets the bytes. Callers open the files and read the clocks.
 //!
 //! The format is specified in docs/FORMAT.md.
 

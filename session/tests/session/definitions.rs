@@ -7,6 +7,7 @@ use crate::harness::{Bytes, Display, GC, WINDOW};
 const VENDOR: u8 = 200;
 
 /// The definitions of docs/examples/operations.toml.
+#[allow(clippy::unwrap_used, reason = "the shipped example is valid")]
 fn example() -> Definitions {
     Definitions::parse(include_str!("../../../docs/examples/operations.toml")).unwrap()
 }
@@ -69,7 +70,6 @@ fn absent_fields_are_unknown() {
 }
 
 #[test]
-#[allow(clippy::unwrap_used, reason = "the shipped example is valid")]
 fn the_state_is_followed_all_the_same() {
     let text = "format = 1\n[[operation]]\nrequest = \"CreatePixmap\"\n\
                 op_size = \"u16@12 * u16@14\"\n\
