@@ -16,6 +16,10 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
+use rustix::process::{Pid, Signal, kill_process};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
@@ -97,7 +101,14 @@ fn main() {
             relay(client, server, change.clone());
         }
     });
-    // Ends with Xvfb, or by a signal.
+    // A signal ends Xvfb, and the relay ends with Xvfb.
+    let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP]).expect("signals");
+    let pid = i32::try_from(server.id()).ok().and_then(Pid::from_raw);
+    let pid = pid.expect("a process");
+    std::thread::spawn(move || {
+        signals.forever().next();
+        let _ = kill_process(pid, Signal::TERM);
+    });
     #[allow(clippy::let_underscore_must_use, reason = "either way it is over")]
     let _ = server.wait();
     let _ = std::fs::remove_file(format!("/tmp/.X11-unix/X{number}"));
