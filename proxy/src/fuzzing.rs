@@ -6,6 +6,7 @@ use std::net::Ipv4Addr;
 use std::sync::Mutex;
 use std::time::Duration;
 
+use bytes::BytesMut;
 use x11prof_trace::{Block, ConnectionId, Direction, ExtensionOpcodes};
 
 use crate::display::authority::{self, Peer};
@@ -119,7 +120,8 @@ pub fn relayed(reads: impl Iterator<Item = Block>, extensions: &[ExtensionOpcode
             )
         });
         let fds = usize::from(read.fds);
-        let mut bytes = read.bytes.to_vec();
+        // The relay owns its buffer: no copy.
+        let mut bytes = BytesMut::from(read.bytes);
         connection.crossed(read.time, read.direction, &mut bytes, fds, &(0..0));
         if number % TAKEN == TAKEN - 1 {
             take();
