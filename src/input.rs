@@ -79,12 +79,16 @@ fn before_clients<T>(
     mut find: impl FnMut(Control) -> Option<T>,
 ) -> Result<Option<T>, CommandError> {
     let mut reader = trace(path)?;
-    while let Ok(Some(Record::Control(_, control))) = reader.next() {
-        if matches!(control, Control::Opened(_)) {
-            break;
-        }
-        if let Some(found) = find(control) {
-            return Ok(Some(found));
+    while let Ok(Some(record)) = reader.next() {
+        match record {
+            Record::Control(_, Control::Opened(_)) | Record::Block(_) => break,
+            Record::Control(_, control) => {
+                if let Some(found) = find(control) {
+                    return Ok(Some(found));
+                }
+            }
+            // The server's first context switches and handlers can come before the first client.
+            Record::Schedule(_) | Record::HandlerTimes(_) => {}
         }
     }
     Ok(None)
