@@ -237,7 +237,8 @@ impl OpenRequests {
                     key.window == source && key.kind == OpenKind::DragPosition
                 });
             }
-            ("_XIM_XCONNECT", _) => {
+            // The input method answers with a message of the same type.
+            ("_XIM_XCONNECT", _) if !party.is_some_and(|party| self.composing.contains(&party)) => {
                 if self.composing.len() < MAX_OPEN && !self.composing.contains(&client) {
                     self.composing.push(client);
                 }
