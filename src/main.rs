@@ -35,18 +35,17 @@ use error::Outcome;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let mut words = std::env::args().skip(1);
-    if words.next().as_deref() == Some(x11prof_proxy::WATCHDOG) {
+    let mut words = std::env::args_os().skip(1);
+    let word = words.next().unwrap_or_default();
+    if word == x11prof_proxy::WATCHDOG {
         // Internal: the recorder starts itself as a watchdog.
-        x11prof_proxy::attach_watchdog(words.next().and_then(|pid| pid.parse().ok()));
+        let pid = words.next().and_then(|pid| pid.to_str()?.parse().ok());
+        x11prof_proxy::attach_watchdog(pid);
         return ExitCode::SUCCESS;
     }
-    if std::env::args_os()
-        .nth(1)
-        .is_some_and(|word| word == x11prof_stacks::SYMBOL_READER)
-    {
+    if word == x11prof_stacks::SYMBOL_READER {
         // Internal: x11prof starts itself to read symbols.
-        let with_debug_files = std::env::args_os().nth(2).is_some();
+        let with_debug_files = words.next().is_some();
         if with_debug_files {
             // Ctrl-C ends a download, and not the reading.
             ignore(signal_hook::consts::SIGINT);
@@ -54,13 +53,14 @@ fn main() -> ExitCode {
         let served = x11prof_stacks::serve_symbols(with_debug_files);
         return ExitCode::from(u8::from(served.is_err()));
     }
+    if word == sessions::TABLE_READER {
+        return ExitCode::from(u8::from(sessions::serve_tables().is_err()));
+    }
     // Internal: `replay` and `drive` start x11prof as the command that they record.
-    let stand_in = std::env::args_os().nth(1).unwrap_or_default();
-    let words = std::env::args_os().skip(2);
-    if stand_in == commands::replay::player::WORD {
+    if word == commands::replay::player::WORD {
         return ended(commands::replay::player::run(words));
     }
-    if stand_in == commands::play::driver::WORD {
+    if word == commands::play::driver::WORD {
         return ended(commands::play::driver::run(words));
     }
     // A file that may grow no more (`ulimit -f`) is a full disk: an error where it is written.

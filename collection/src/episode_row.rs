@@ -1,5 +1,6 @@
 //! An episode as a row: what it was, when, and what its time is made of. No key, text or title is in it.
 
+use serde::{Deserialize, Serialize};
 use x11prof_analyzer::{Blamed, Episode, Parts, Thresholds};
 use x11prof_trace::{ConnectionId, Timestamp};
 
@@ -26,7 +27,7 @@ pub const PART_NAMES: [&str; PARTS] = [
 ];
 
 /// An episode. Times are nanoseconds.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct EpisodeRow {
     /// The program of its client.
     pub program: Option<String>,

@@ -14,6 +14,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 
+use serde::{Deserialize, Serialize};
+
 use crate::episode_row::{EpisodeRow, PARTS};
 use crate::hive::Partition;
 
@@ -25,7 +27,7 @@ const PATTERNS_LIMIT: usize = 10_000;
 const OTHERS: &str = "(others)";
 
 /// The choice of episodes that count.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Selection {
     /// The latency in nanoseconds from which an episode counts; each episode's own threshold where `None`.
     pub threshold: Option<u64>,

@@ -14,7 +14,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         while let Ok(Some(_)) = reader.next() {}
     }
     if let Ok(mut reader) = Reader::new(bytes) {
-        let _ = Script::read(&mut reader);
+        let _ = Script::read(&mut reader, true);
     }
     let mut whole = Vec::new();
     if let Ok(recovery) = recover(bytes, &mut whole) {

@@ -8,5 +8,5 @@ mod tables;
 
 pub(crate) use files::find;
 pub(crate) use online::Online;
-pub(crate) use read::read;
+pub(crate) use read::{TABLE_READER, read, serve_tables};
 pub(crate) use tables::{Tables, write_session};

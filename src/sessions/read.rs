@@ -1,17 +1,23 @@
 //! The way from files to issues. A damaged file is named and left out as a whole, the rest goes on.
 //!
-//! Files are read on all processors and added in their order, so that the result depends on nobody's speed.
+//! Files are read on all processors and added in their order, so that the result does not depend on their speed. Separate processes
+//! read the tables.
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
+use std::io;
+use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
+use serde::{Deserialize, Serialize};
 use x11prof_analyzer::{MissingParts, Thresholds};
 use x11prof_collection::{
     Cell, EpisodeRow, Gather, Issues, Latencies, LeftOut, Partition, Rows, Schema, Selection,
     Session, TableError, schema,
 };
+use x11prof_stacks::{IsolatedProcess, serve};
 
 use super::files::{Found, TWICE};
 use super::in_order::in_order;
@@ -31,9 +37,7 @@ pub(crate) fn read(found: Found, selection: Selection) -> (Issues, Vec<LeftOut>)
     let tables = found.tables.iter();
     let tables = tables.filter(|(name, _)| WANTED.iter().any(|table| table.name == *name));
     let mut reading = Steps::new("reading", tables.count() + found.traces.len(), "files");
-    // A damaged table is an error, which is said once.
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
+    let readers = Mutex::default();
     for wanted in WANTED {
         let mut seen = HashSet::new();
         let of_table = found.tables.iter().filter(|(name, _)| *name == wanted.name);
@@ -47,7 +51,7 @@ pub(crate) fn read(found: Found, selection: Selection) -> (Issues, Vec<LeftOut>)
         }
         in_order(
             &once,
-            |path| table(wanted, path, selection),
+            |path| isolated(&readers, (wanted.name, path.as_path(), selection)),
             |path, read| {
                 reading.step();
                 match read {
@@ -60,11 +64,19 @@ pub(crate) fn read(found: Found, selection: Selection) -> (Issues, Vec<LeftOut>)
             leave(&mut left_out, path, TWICE);
         }
     }
-    std::panic::set_hook(hook);
+    drop(readers);
     let mut incomplete = 0;
     in_order(
         &found.traces,
-        |path| trace(path, selection),
+        |path| {
+            // A fault of the analysis costs its recording only. The panic hook has printed it.
+            let read = catch_unwind(|| trace(path, selection));
+            read.unwrap_or_else(|_| {
+                Err(CommandError::failed(
+                    "reading it failed: a fault of x11prof",
+                ))
+            })
+        },
         |path, read| {
             reading.step();
             match read {
@@ -151,7 +163,38 @@ fn add_trace(issues: &mut Issues, session: &Session, rows: &[EpisodeRow], latenc
 /// The number of episodes of a latency: program, landmark, trigger, the least latency, episodes.
 type Step = (Option<String>, String, String, u64, u64);
 
+/// The first argument of a process that runs [`serve_tables`].
+pub(crate) const TABLE_READER: &str = "x11prof-tables";
+
+/// Reads tables for another process: a stranger's table may take all memory, or crash the library that reads it.
+pub(crate) fn serve_tables() -> io::Result<()> {
+    serve(|(name, path, selection): (String, OsString, Selection)| {
+        let mut wanted = WANTED.iter();
+        let wanted = wanted
+            .find(|table| table.name == name)
+            .ok_or("no such table")?;
+        table(wanted, Path::new(&path), selection).map_err(|error| error.to_string())
+    })
+}
+
+/// Reads a table in a process of `readers`, or in a new one.
+fn isolated(
+    readers: &Mutex<Vec<IsolatedProcess>>,
+    (table, path, selection): (&str, &Path, Selection),
+) -> Result<TableRows, String> {
+    let readers = || readers.lock().unwrap_or_else(PoisonError::into_inner);
+    let reader = readers().pop().map(Ok);
+    let reader = reader.unwrap_or_else(|| IsolatedProcess::start([TABLE_READER]));
+    let mut reader = reader.map_err(|error| error.to_string())?;
+    let path = std::path::absolute(path).map_err(|error| error.to_string())?;
+    let read = reader.reply(&(table, path.as_os_str(), selection));
+    let read = read.map_err(|_| "it is damaged: reading it crashes or takes too much memory")?;
+    readers().push(reader);
+    read
+}
+
 /// The rows of a table's file that issues need, each with its session.
+#[derive(Serialize, Deserialize)]
 enum TableRows {
     /// And with its trace.
     Sessions(Vec<(String, String)>),

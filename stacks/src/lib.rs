@@ -9,6 +9,7 @@
 mod debug_files;
 mod frame_pointer;
 mod frames;
+mod isolated;
 mod memory;
 mod names;
 mod program;
@@ -18,6 +19,7 @@ mod waiter;
 
 pub use debug_files::are_named as debug_file_servers_are_named;
 pub use frames::{Frame, Unwinder, Unwound};
+pub use isolated::{IsolatedProcess, serve};
 /// For the fuzz targets.
 #[doc(hidden)]
 pub mod fuzzing {

@@ -1,9 +1,8 @@
-//! Functions of program files, read by a separate process: a stranger's file may crash the libraries that read it, or make them
-//! use all memory. Such a file ends the separate process only.
+//! Functions of program files, read by a separate process ([`IsolatedProcess`](crate::IsolatedProcess)).
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, BufRead, Write};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,18 +10,12 @@ use std::time::Duration;
 use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{CodeInfo, Input, Symbolized, Symbolizer};
 use object::ReadCache;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 use crate::debug_files::DebugFiles;
 use crate::frames::Frame;
+use crate::isolated::{CPU_TIME, cpu_time, limit_time, serve};
 use crate::tables::Tables;
-
-/// The memory that the process may use. Files that are mapped do not count.
-const MEMORY: u64 = 2 << 30;
-/// The CPU time that each file may take.
-const CPU_TIME: Duration = Duration::from_secs(60);
 
 /// A function of a frame.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,47 +37,22 @@ pub struct Functions {
     pub start: Option<u64>,
 }
 
-/// Reads addresses from standard input and writes their functions to standard output, a line of JSON each, until the input ends.
-/// The process limits its own memory, and its CPU time for each file.
+/// Serves the functions of addresses in files ([`serve`]), with a limit on the CPU time of each file.
 ///
 /// # Errors
-/// Standard input or output fails, or the limits cannot be set.
+/// As of [`serve`].
 pub fn serve_symbols(with_debug_files: bool) -> io::Result<()> {
-    limit(Resource::Data, MEMORY)?;
-    limit(Resource::Core, 0)?;
     let mut symbols = Symbols::new(with_debug_files);
     let mut spent: HashMap<Arc<str>, Duration> = HashMap::new();
-    let mut out = io::stdout().lock();
-    for line in io::stdin().lock().lines() {
-        let (file, address): (String, u64) = serde_json::from_str(&line?)?;
+    serve(move |(file, address): (String, u64)| {
         let file: Arc<str> = file.into();
         let before = cpu_time();
         let spent = spent.entry(Arc::clone(&file)).or_default();
-        // A limit of whole seconds, at which the kernel ends the process.
-        let end = before + CPU_TIME.saturating_sub(*spent);
-        limit(Resource::Cpu, end.as_secs() + 1)?;
-        let mut reply = serde_json::to_vec(&symbols.of(&Frame { file, address }))?;
+        limit_time(CPU_TIME.saturating_sub(*spent)).ok()?;
+        let functions = symbols.of(&Frame { file, address });
         *spent += cpu_time().saturating_sub(before);
-        reply.push(b'\n');
-        out.write_all(&reply)?;
-        out.flush()?;
-    }
-    Ok(())
-}
-
-/// Sets a soft limit, below the limit that the user has set.
-fn limit(resource: Resource, most: u64) -> io::Result<()> {
-    let old = getrlimit(resource);
-    let current = Some(old.maximum.map_or(most, |own| own.min(most)));
-    Ok(setrlimit(resource, Rlimit { current, ..old })?)
-}
-
-fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::new(
-        u64::try_from(time.tv_sec).unwrap_or(0),
-        u32::try_from(time.tv_nsec).unwrap_or(0),
-    )
+        Some(functions)
+    })
 }
 
 /// Reads functions from program files, each file once.

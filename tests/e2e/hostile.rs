@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use crate::harness::Place;
+use x11prof_collection::{EpisodeRow, TableWriter, schema};
 use x11prof_trace::{
     Block, ConnectionId, Control, CpuTime, Direction, Gap, Opened, Reader, Record, Server,
     StackFrame, Started, Switch, SwitchKind, Timestamp, Writer,
@@ -434,6 +435,42 @@ fn numbers_in_tables_do_not_overflow() {
         let ran = place.run(words);
         assert!(matches!(ran.status(), Some(0 | 1)), "{ran}");
     }
+}
+
+/// A table with texts of 96 MB, which the process that reads it has no room for.
+#[test]
+fn a_table_that_takes_all_memory_is_left_out() {
+    let place = Place::new();
+    let session = x11prof_collection::Session::default();
+    for (name, length) in [("a", 12 << 20), ("b", 8)] {
+        let mut table = TableWriter::new(&schema::EPISODES, Vec::new()).expect("a table");
+        for number in 0..8 {
+            let row = EpisodeRow {
+                pattern: format!("{number}{}", "a".repeat(length)),
+                latency: 1_000_000_000,
+                ..EpisodeRow::default()
+            };
+            table.row(row.cells(&session)).expect("a row");
+        }
+        let folder = place.path("tables/episodes");
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let bytes = table.finish().expect("a table");
+        std::fs::write(folder.join(format!("{name}.parquet")), bytes).expect("a file");
+    }
+    let mut command = std::process::Command::new("sh");
+    let script = format!("ulimit -d {LIMIT_KB}; exec \"$0\" issues --format json tables");
+    command
+        .args(["-c", &script, env!("CARGO_BIN_EXE_x11prof")])
+        .current_dir(place.path(""));
+    let ran = crate::harness::Finished::of(&mut command);
+    let issues: serde_json::Value = serde_json::from_str(&ran.succeeded()).expect("JSON");
+    assert_eq!(issues["issues"][0]["occurrences"], 8, "{issues}");
+    let said = ran.stderr();
+    assert!(said.contains("a.parquet: it is damaged"), "{said}");
+    assert!(
+        !said.contains("b.parquet") && !said.contains("panicked"),
+        "{said}"
+    );
 }
 
 #[test]

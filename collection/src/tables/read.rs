@@ -126,8 +126,7 @@ impl<R: ChunkReader + 'static> Rows<R> {
     }
 }
 
-/// The crate `parquet` panics where numbers in a damaged file contradict each other. A caller who wants no
-/// message of that on standard error sets a panic hook.
+/// The crate `parquet` panics where numbers in a damaged file contradict each other.
 fn caught<T>(read: impl FnOnce() -> Result<T, TableError>) -> Result<T, TableError> {
     catch_unwind(AssertUnwindSafe(read)).unwrap_or(Err(TableError::Damaged))
 }

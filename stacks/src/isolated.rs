@@ -1,0 +1,124 @@
+//! Work on a stranger's file in a separate process: it may crash the libraries that read the file, or make them use all memory.
+//! That ends the separate process only.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::time::{ClockId, clock_gettime};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::program;
+
+/// The memory that the process may use. Files that are mapped do not count.
+const MEMORY: u64 = 2 << 30;
+/// The CPU time that a file may take.
+pub(crate) const CPU_TIME: Duration = Duration::from_secs(60);
+/// The longest wait for a reply: more than the CPU time of a file, and than most downloads.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// A separate process, which runs [`serve`]. It ends when the value is dropped.
+#[derive(Debug)]
+pub struct IsolatedProcess {
+    child: Child,
+    requests: ChildStdin,
+    replies: BufReader<ChildStdout>,
+}
+
+impl IsolatedProcess {
+    /// Starts this program again, with `words` as its arguments.
+    ///
+    /// # Errors
+    /// The process cannot be started.
+    pub fn start<'a>(words: impl IntoIterator<Item = &'a str>) -> io::Result<IsolatedProcess> {
+        let mut child = program("/proc/self/exe")
+            .args(words)
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        match (child.stdin.take(), child.stdout.take()) {
+            (Some(requests), Some(replies)) => Ok(IsolatedProcess {
+                child,
+                requests,
+                replies: BufReader::new(replies),
+            }),
+            _ => Err(io::Error::other("no pipes")),
+        }
+    }
+
+    /// The reply to a request.
+    ///
+    /// # Errors
+    /// The process ended: its work crashed, or took too much memory or time. It serves no further request.
+    pub fn reply<T: DeserializeOwned>(&mut self, request: &impl Serialize) -> io::Result<T> {
+        let mut request = serde_json::to_vec(request)?;
+        request.push(b'\n');
+        self.requests.write_all(&request)?;
+        let mut ready = [PollFd::new(self.replies.get_ref(), PollFlags::IN)];
+        let patience = Timespec {
+            tv_sec: PATIENCE.as_secs().cast_signed(),
+            tv_nsec: 0,
+        };
+        if retry_on_intr(|| poll(&mut ready, Some(&patience)))? == 0 {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        let mut reply = String::new();
+        self.replies.read_line(&mut reply)?;
+        Ok(serde_json::from_str(&reply)?)
+    }
+}
+
+impl Drop for IsolatedProcess {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Reads requests from standard input and writes their replies to standard output, a line of JSON each, until the input ends.
+/// The process limits its own memory, and the CPU time of each request.
+///
+/// # Errors
+/// Standard input or output fails, or the limits cannot be set.
+pub fn serve<Q: DeserializeOwned, A: Serialize>(mut work: impl FnMut(Q) -> A) -> io::Result<()> {
+    limit(Resource::Data, MEMORY)?;
+    limit(Resource::Core, 0)?;
+    let mut out = io::stdout().lock();
+    for line in io::stdin().lock().lines() {
+        let request = serde_json::from_str(&line?)?;
+        limit_time(CPU_TIME)?;
+        let mut reply = serde_json::to_vec(&work(request))?;
+        reply.push(b'\n');
+        out.write_all(&reply)?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+/// Has the kernel end this process once it has used so much more CPU time, in whole seconds.
+pub(crate) fn limit_time(left: Duration) -> io::Result<()> {
+    limit(Resource::Cpu, (cpu_time() + left).as_secs() + 1)
+}
+
+/// Sets a soft limit, below the limit that the user has set.
+fn limit(resource: Resource, most: u64) -> io::Result<()> {
+    let old = getrlimit(resource);
+    let current = Some(old.maximum.map_or(most, |own| own.min(most)));
+    Ok(setrlimit(resource, Rlimit { current, ..old })?)
+}
+
+/// The CPU time of this process.
+pub(crate) fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(
+        u64::try_from(time.tv_sec).unwrap_or(0),
+        u32::try_from(time.tv_nsec).unwrap_or(0),
+    )
+}
