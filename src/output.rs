@@ -47,17 +47,16 @@ pub(crate) fn try_out(to: Option<&Path>, read: Option<&Path>) -> Result<(), Comm
         .map_err(|error| CommandError::file(path, error))
 }
 
-/// Writes a result through `write`: to a file when it is whole. A reader that has seen enough (a
-/// broken pipe, as in `x11prof dump | head`) is a success.
+/// Writes a result through `write`: to a file when it is whole, of its owner alone, since results name windows and keys. A
+/// reader that has seen enough (a broken pipe, as in `x11prof dump | head`) is a success.
 pub(crate) fn emit(
     to: Option<&Path>,
     write: impl FnOnce(&mut dyn Write) -> Result<(), Emit>,
 ) -> Outcome {
-    emit_as(Access::Usual, to, write)
+    emit_as(Access::Private, to, write)
 }
 
-/// Writes a result that only those may read whom `access` names.
-pub(crate) fn emit_as(
+fn emit_as(
     access: Access,
     to: Option<&Path>,
     write: impl FnOnce(&mut dyn Write) -> Result<(), Emit>,
@@ -97,12 +96,12 @@ pub(crate) fn emit_as(
 
 /// Writes `text` as a whole.
 pub(crate) fn emit_text(to: Option<&Path>, text: &str) -> Outcome {
-    write_text(Access::Usual, to, text)
+    emit(to, |out| Ok(out.write_all(text.as_bytes())?))
 }
 
-/// Writes text for the users whom `access` names.
-pub(crate) fn write_text(access: Access, to: Option<&Path>, text: &str) -> Outcome {
-    emit_as(access, to, |out| Ok(out.write_all(text.as_bytes())?))
+/// Writes text of no session, such as parameters, for all whom the umask lets.
+pub(crate) fn emit_shared_text(to: Option<&Path>, text: &str) -> Outcome {
+    emit_as(Access::Usual, to, |out| Ok(out.write_all(text.as_bytes())?))
 }
 
 /// Why a result was not written: the writing itself failed, or the work that makes it.
@@ -127,16 +126,7 @@ impl From<CommandError> for Emit {
 
 /// Writes `value` as indented JSON.
 pub(crate) fn emit_json(to: Option<&Path>, value: &impl serde::Serialize) -> Outcome {
-    write_json(Access::Usual, to, value)
-}
-
-/// Writes JSON for the users whom `access` names.
-pub(crate) fn write_json(
-    access: Access,
-    to: Option<&Path>,
-    value: &impl serde::Serialize,
-) -> Outcome {
-    emit_as(access, to, |out| {
+    emit(to, |out| {
         serde_json::to_writer_pretty(&mut *out, value).map_err(io::Error::from)?;
         Ok(out.write_all(b"\n")?)
     })

@@ -4,7 +4,10 @@
 //! would panic; the lints forbid it.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
 use x11prof_views::plain_lines;
 
 /// Prints a message after the name of the program.
@@ -26,8 +29,37 @@ pub(crate) fn say_all(text: &str) {
         Some(width) => folded(&text, width).into(),
         None => text,
     };
-    // One write, so that lines of several threads do not mix.
-    let _ = stderr.write_all(text.as_bytes());
+    // Parts that a pipe takes at once, so that lines of several threads do not mix and no write waits.
+    for part in text.as_bytes().chunks(PART) {
+        if !takes(&stderr) || stderr.write_all(part).is_err() {
+            return;
+        }
+    }
+}
+
+/// The bytes that a pipe which is ready takes without waiting (pipe(7), PIPE_BUF).
+const PART: usize = 4096;
+/// The longest wait for a reader. The clients of a recording wait meanwhile.
+const PATIENCE: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 300_000_000,
+};
+
+/// False if a write would wait: the user has stopped the terminal (Ctrl-S), or no process reads the pipe. The first time, the
+/// reader has some time.
+fn takes(stderr: &io::StderrLock<'_>) -> bool {
+    static STALLED: AtomicBool = AtomicBool::new(false);
+    let patience = match STALLED.load(Ordering::Relaxed) {
+        true => Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        },
+        false => PATIENCE,
+    };
+    let mut ready = [PollFd::new(stderr, PollFlags::OUT)];
+    let stalled = retry_on_intr(|| poll(&mut ready, Some(&patience))) == Ok(0);
+    STALLED.store(stalled, Ordering::Relaxed);
+    !stalled
 }
 
 /// The lines of `text`, broken between words at `width` characters.

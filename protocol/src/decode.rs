@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use x11rb_protocol::errors::ParseError;
 use x11rb_protocol::protocol::{self, xproto};
-use x11rb_protocol::x11_utils::{BigRequests, Serialize, TryParse, parse_request_header};
+use x11rb_protocol::x11_utils::{
+    BigRequests, Request as AnyRequest, Serialize, TryParse, parse_request_header,
+};
 
 use crate::counts::{reply_fits, request_fits};
 use crate::header::GENERIC_EVENT;
@@ -116,6 +118,17 @@ impl Reply<'_> {
         }
         Ok(parser(&bytes, &mut Vec::new())?.0)
     }
+}
+
+/// The reply to `request` from a server of unknown intent, in this machine's byte order. `None` if it is malformed, or if a list
+/// claims to be longer than the reply.
+pub fn parse_reply<Q: AnyRequest, A: TryParse>(request: &[u8], reply: &[u8]) -> Option<A> {
+    let extension = Q::EXTENSION_NAME;
+    let opcode = *request.get(usize::from(extension.is_some()))?;
+    if !reply_fits(extension, opcode, ByteOrder::native(), reply) {
+        return None;
+    }
+    Some(A::try_parse(reply).ok()?.0)
 }
 
 impl Event<'_> {

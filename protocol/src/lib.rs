@@ -35,7 +35,7 @@ pub use body::Body;
 pub use byte_order::ByteOrder;
 pub use chord::{Chord, ChordError};
 pub use connection::{Connection, Input, Joint};
-pub use decode::DecodeError;
+pub use decode::{DecodeError, parse_reply};
 pub use extension::Extension;
 pub use extensions::Extensions;
 pub use fields::{NumberKind, Value};

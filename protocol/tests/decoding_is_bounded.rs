@@ -198,3 +198,18 @@ fn requests_and_replies_with_any_counts() {
         "{requests}, {replies}"
     );
 }
+
+#[test]
+fn a_reply_that_claims_more_clients_than_it_has_bytes_is_refused() {
+    use x11rb_protocol::protocol::res::{QueryClientsReply, QueryClientsRequest};
+
+    let parse = |count: u32| {
+        let mut reply = [0; 40];
+        (reply[0], reply[4]) = (1, 2);
+        reply[8..12].copy_from_slice(&count.to_ne_bytes());
+        let request = [150, 1, 0, 1];
+        x11prof_protocol::parse_reply::<QueryClientsRequest, QueryClientsReply>(&request, &reply)
+    };
+    assert_eq!(parse(1).map(|reply| reply.clients.len()), Some(1));
+    assert!(parse(u32::MAX).is_none());
+}

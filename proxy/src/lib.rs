@@ -41,7 +41,7 @@ pub use notice::Notice;
 pub use record::record;
 pub use recorder::record_filter::{MakeFilter, RecordFilter};
 pub use recorder::record_queue::DEFAULT_QUEUE_BYTES;
-pub use recorder::trace_file::is_being_recorded;
+pub use recorder::trace_file::{is_being_recorded, link_target};
 pub use recorder::watch::{Watch, WatchEvent, Watched, watch};
 pub use recording::config::{AttachOptions, RecordConfig, Recorded, Stacks, Target};
 pub use recording::record_error::RecordError;

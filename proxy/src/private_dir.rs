@@ -32,12 +32,11 @@ impl PrivateDir {
     pub(crate) fn new() -> io::Result<PrivateDir> {
         let mut refused = None;
         for base in bases() {
-            match others_may_replace(&base) {
-                Ok(None) => {
+            match trusted(&base) {
+                Ok(base) => {
                     remove_dead(&base, YOUNG);
                     return PrivateDir::new_in(&base);
                 }
-                Ok(Some(folder)) => _ = refused.get_or_insert(refusal(&folder)),
                 Err(error) => _ = refused.get_or_insert(error),
             }
         }
@@ -77,10 +76,31 @@ fn bases() -> impl Iterator<Item = PathBuf> {
     runtime.into_iter().chain(temporary)
 }
 
+/// The path of `base` without links, if only this user and root can replace entries on it, and LD_PRELOAD can name a
+/// library in it. The owner of a link could change the link after the check.
+fn trusted(base: &Path) -> io::Result<PathBuf> {
+    let base = base.canonicalize()?;
+    // ld.so(8): spaces and colons separate libraries, a dollar sign begins a variable.
+    if base
+        .as_os_str()
+        .as_encoded_bytes()
+        .iter()
+        .any(|byte| b" :$".contains(byte))
+    {
+        return Err(io::Error::other(format!(
+            "the name of {} has a space, a colon or a dollar sign: set TMPDIR to another folder",
+            base.display()
+        )));
+    }
+    match others_may_replace(&base)? {
+        None => Ok(base),
+        Some(folder) => Err(refusal(&folder)),
+    }
+}
+
 /// The first folder on the path of `base` in which other users could replace an entry of ours. In a folder with the
 /// sticky bit only an entry's owner can (chmod(1), "Restricted deletion flag").
 fn others_may_replace(base: &Path) -> io::Result<Option<PathBuf>> {
-    let base = base.canonicalize()?;
     for folder in base.ancestors() {
         let about = folder.metadata()?;
         let is_trusted = |owner: u32| owner == 0 || owner == geteuid().as_raw();
@@ -186,6 +206,26 @@ mod tests {
             set(&parent, parents);
             set(&base, mode);
             assert_eq!(others_may_replace(&base).unwrap().as_ref(), found);
+        }
+        set(&parent, 0o755);
+        set(&base, 0o700);
+        // The runtime directory of another user, which root inherits (sudo -E).
+        if geteuid().is_root() {
+            std::os::unix::fs::chown(&base, Some(12_345), None).unwrap();
+            assert_eq!(others_may_replace(&base).unwrap(), Some(base));
+        }
+    }
+
+    #[test]
+    fn folders_are_named_without_links_and_in_letters_that_ld_preload_takes() {
+        let parent = tempfile::tempdir().unwrap();
+        let link = parent.path().join("link");
+        std::os::unix::fs::symlink("/", &link).unwrap();
+        assert_eq!(trusted(&link).unwrap(), Path::new("/"));
+        for name in ["a b", "a:b", "$LIB"] {
+            let base = parent.path().join(name);
+            std::fs::create_dir(&base).unwrap();
+            assert!(trusted(&base).unwrap_err().to_string().contains("TMPDIR"));
         }
     }
 

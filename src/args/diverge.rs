@@ -33,7 +33,7 @@ pub(crate) struct Diverge {
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["reference", "other"])]
     pub(crate) server_command: Vec<String>,
     /// End each run after S seconds
-    #[arg(long, value_name = "S", requires = "servers", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "S", requires = "servers", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     pub(crate) seconds: Option<u64>,
     /// Print all differences
     #[arg(long)]

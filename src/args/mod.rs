@@ -244,7 +244,7 @@ pub(crate) struct Record {
     #[arg(long, conflicts_with_all = ["server", "listen", "tcp", "all_users", "link", "net", "rewrites", "command"])]
     pub(crate) attach: bool,
     /// Stop the recording, and COMMAND, after N seconds
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     pub(crate) seconds: Option<u64>,
     /// Record until all clients have disconnected. By default, the recording ends when COMMAND has ended and its
     /// windows are closed, even if helper programs such as dbus-launch are still connected

@@ -240,8 +240,9 @@ pub(super) fn percent(text: &str) -> Result<f64, String> {
 
 pub(super) fn milliseconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(ms) if ms > 0.0 && ms.is_finite() => Ok(ms),
-        _ => Err("expected a number of milliseconds above 0".to_owned()),
+        // A day: sums of more would be infinite.
+        Ok(ms) if ms > 0.0 && ms <= 86_400_000.0 => Ok(ms),
+        _ => Err("expected milliseconds above 0, up to 86400000".to_owned()),
     }
 }
 

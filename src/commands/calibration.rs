@@ -10,7 +10,7 @@ use x11prof_xmeasure::{Target, identify, this_machine};
 use super::partial;
 use crate::args::Measure;
 use crate::error::{CommandError, Outcome};
-use crate::output::emit_text;
+use crate::output::emit_shared_text;
 use crate::saved_parameters;
 
 /// The destination, and the file that exists there.
@@ -99,7 +99,7 @@ impl Calibration {
         if self.is_kept {
             saved_parameters::make_folder(&self.path)?;
         }
-        emit_text(Some(&self.path), &parameters.to_toml())?;
+        emit_shared_text(Some(&self.path), &parameters.to_toml())?;
         if self.is_kept || self.known.is_some() {
             partial::done(&self.path);
         }

@@ -13,7 +13,7 @@ use crate::args::Check;
 use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::names;
-use crate::output::{emit_text, page, refuse_input};
+use crate::output::{emit_shared_text, emit_text, page, refuse_input};
 use crate::pass::Pass;
 
 /// The latency that times over a network are for, where the budget names none, in milliseconds.
@@ -79,7 +79,7 @@ fn held_against(arguments: &Check) -> Outcome {
         server_ms,
     );
     if let Some(to) = &arguments.junit {
-        emit_text(Some(to), &views::junit(&verdict, &name))?;
+        emit_shared_text(Some(to), &views::junit(&verdict, &name))?;
     }
     emit_text(None, &views::text(&verdict, &page(None, true, None)))?;
     Ok(match verdict.is_kept() {

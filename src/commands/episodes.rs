@@ -14,7 +14,7 @@ use crate::callers::NamedCallers;
 use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::names;
-use crate::output::{Access, page, refuse_input, write_json, write_text};
+use crate::output::{emit_json, emit_text, page, refuse_input};
 use crate::pass::{self, Pass};
 
 /// Finds the episodes of the traces and prints what they add up to.
@@ -33,8 +33,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         reports.push(report(arguments, &options, path)?);
     }
     let to = arguments.output.as_deref();
-    // Landmarks name the keys that were pressed.
-    let access = Access::Private;
+
     let page = page(to, arguments.all, None);
     if let [report] = reports.as_slice() {
         let show = Show {
@@ -45,25 +44,23 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
             marks: arguments.marks,
         };
         return match arguments.format {
-            EpisodesFormat::Text => write_text(access, to, &views::text(report, &show, &page)),
-            EpisodesFormat::Json => write_json(access, to, report),
+            EpisodesFormat::Text => emit_text(to, &views::text(report, &show, &page)),
+            EpisodesFormat::Json => emit_json(to, report),
             EpisodesFormat::Csv if !report.events.is_empty() => {
-                write_text(access, to, &views::events_csv(report))
+                emit_text(to, &views::events_csv(report))
             }
-            EpisodesFormat::Csv => write_text(access, to, &views::csv(report)),
-            EpisodesFormat::Xml => write_text(access, to, &views::events_xml(report)),
+            EpisodesFormat::Csv => emit_text(to, &views::csv(report)),
+            EpisodesFormat::Xml => emit_text(to, &views::events_xml(report)),
         };
     }
     let repeated = RepeatedReport::new(&reports);
     match arguments.format {
         EpisodesFormat::Text => {
             let text = views::repeated_text(&repeated, arguments.by_key, &page);
-            write_text(access, to, &text)
+            emit_text(to, &text)
         }
-        EpisodesFormat::Json => write_json(access, to, &repeated),
-        EpisodesFormat::Csv | EpisodesFormat::Xml => {
-            write_text(access, to, &views::repeated_csv(&repeated))
-        }
+        EpisodesFormat::Json => emit_json(to, &repeated),
+        EpisodesFormat::Csv | EpisodesFormat::Xml => emit_text(to, &views::repeated_csv(&repeated)),
     }
 }
 

@@ -16,7 +16,7 @@ use x11prof_views::profile;
 
 use crate::args::{Compare, Report, ReportFormat, TableArguments, TableFormat};
 use crate::error::{CommandError, Outcome};
-use crate::output::{Access, Emit, emit_as};
+use crate::output::{Emit, emit};
 use crate::pass::{self, Pass};
 
 /// The latency that round trips are told for, in ms: that of a line across a continent.
@@ -160,9 +160,7 @@ pub(crate) fn write(
     };
     let to = to(arguments);
     // Keys and titles are on it.
-    let outcome = emit_as(Access::Private, to.as_deref(), |out| {
-        page.write(out).map_err(Emit::from)
-    })?;
+    let outcome = emit(to.as_deref(), |out| page.write(out).map_err(Emit::from))?;
     match (arguments.open, to) {
         (true, Some(to)) => open(&to),
         _ => Ok(outcome),

@@ -11,7 +11,7 @@ use x11prof_views::{collection as views, plain};
 
 use crate::args::{Issues as Arguments, IssuesFormat};
 use crate::error::{CommandError, Outcome, shown};
-use crate::output::{Access, emit_json, emit_text, page, refuse_input, write_text};
+use crate::output::{emit_json, emit_text, page, refuse_input};
 use crate::pass::{self, Pass};
 use crate::sessions::{find, read};
 
@@ -97,15 +97,10 @@ fn html(report: &IssuesReport, folder: &Path) -> Outcome {
             .then(|| example(issue).ok().flatten())
             .flatten();
         let page = views::issue(report, issue, example.as_ref());
-        // Messages of the example may have keys and titles.
-        write_text(
-            Access::Private,
-            Some(&folder.join(views::file_name(issue))),
-            &page,
-        )?;
+        emit_text(Some(&folder.join(views::file_name(issue))), &page)?;
     }
     let index = folder.join(views::INDEX);
-    write_text(Access::Private, Some(&index), &views::index(report))?;
+    emit_text(Some(&index), &views::index(report))?;
     say!("the list is in {}", shown(&index));
     Ok(ExitCode::SUCCESS)
 }

@@ -15,7 +15,7 @@ use super::price_table;
 use crate::args::Params;
 use crate::error::{CommandError, Outcome};
 use crate::input;
-use crate::output::{emit_text, refuse_input};
+use crate::output::{emit_shared_text, emit_text, refuse_input};
 use crate::saved_parameters;
 
 /// Lists, shows or costs.
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &Params) -> Outcome {
         Params::Export { params, output } => {
             refuse_input(output.as_deref(), [Path::new(params)])?;
             let description = input::parameters(params)?.to_description();
-            emit_text(output.as_deref(), &description)
+            emit_shared_text(output.as_deref(), &description)
         }
         Params::Cost {
             params,
@@ -176,7 +176,7 @@ fn import(file: &Path, output: Option<&Path>) -> Outcome {
     let name = name.map_or_else(|| "imported".into(), |name| name.to_string_lossy());
     let parameters = ServerParameters::from_description(&text, &name)
         .map_err(|error| CommandError::file(file, error))?;
-    emit_text(output, &parameters.to_toml())
+    emit_shared_text(output, &parameters.to_toml())
 }
 
 fn price(parameters: &ServerParameters, operation: &Operation, from: &Path) -> Outcome {

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use x11prof_cost_model::ServerParameters;
 
 use crate::error::{CommandError, shown};
-use crate::output::emit_text;
+use crate::output::emit_shared_text;
 use crate::{input, saved_parameters};
 
 /// The entries to continue with for the file at `path`: its own entries, overlaid with those of a later
@@ -45,7 +45,7 @@ pub(crate) fn keep(path: &Path, parameters: &ServerParameters) -> Result<String,
             shown(&partial)
         ));
     }
-    emit_text(Some(&partial), &parameters.to_toml())?;
+    emit_shared_text(Some(&partial), &parameters.to_toml())?;
     Ok(format!(
         "{entries} entries are in {}; --resume continues from there",
         shown(&partial)

@@ -7,7 +7,7 @@ use x11prof_views::roundtrips as views;
 use crate::args::{RoundTrips as Arguments, TableFormat};
 use crate::callers::NamedCallers;
 use crate::error::{CommandError, Outcome, shown};
-use crate::output::{Access, page, refuse_input, write_json, write_text};
+use crate::output::{emit_json, emit_text, page, refuse_input};
 use crate::pass::Pass;
 
 /// Finds the round trips of the trace and prints what to do about them.
@@ -53,13 +53,9 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let to = arguments.result.output.as_deref();
     match arguments.result.format {
         // Places name the keys that were pressed.
-        TableFormat::Text => write_text(
-            Access::Private,
-            to,
-            &views::text(&report, &page(to, arguments.all, None)),
-        ),
-        TableFormat::Json => write_json(Access::Private, to, &report),
-        TableFormat::Csv => write_text(Access::Private, to, &views::csv(&report)),
+        TableFormat::Text => emit_text(to, &views::text(&report, &page(to, arguments.all, None))),
+        TableFormat::Json => emit_json(to, &report),
+        TableFormat::Csv => emit_text(to, &views::csv(&report)),
     }
 }
 

@@ -8,7 +8,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, OFlags, linkat};
-use x11prof_proxy::is_being_recorded;
+use x11prof_proxy::{is_being_recorded, link_target};
 
 /// The users who may read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,11 +38,9 @@ struct Place {
 impl AtomicFile {
     /// Begins a file that is to be at `path`. What is there stays until [`finish`](AtomicFile::finish).
     pub(crate) fn begin(path: &Path, access: Access) -> io::Result<AtomicFile> {
-        // A link's target is replaced, not the link.
-        let target = fs::canonicalize(path);
         // `/dev/stdout` may be a file without a name, which nothing can replace.
-        let is_nameless = target.is_err();
-        let path = target.unwrap_or_else(|_| path.to_owned());
+        let is_nameless = path.canonicalize().is_err();
+        let path = link_target(path)?;
         let there = fs::metadata(&path).ok();
         if there.as_ref().is_some_and(|there| there.is_dir()) {
             return Err(ErrorKind::IsADirectory.into());

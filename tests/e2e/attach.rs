@@ -355,7 +355,7 @@ fn a_recorder_that_comes_later_is_not_recorded() {
     assert!(dumped.contains("-> GetInputFocus"), "{dumped}");
 }
 
-/// RECORD tells whole milliseconds: a key seemed to come when its program slept already.
+/// The times of RECORD are whole milliseconds: a key seemed to come when its program slept already.
 #[test]
 fn keys_take_the_time_that_their_program_took() {
     needs("/usr/bin/python3", "python3-tk");
@@ -381,14 +381,16 @@ fn keys_take_the_time_that_their_program_took() {
     let report = place.json(["episodes", trace, "--format", "json"]);
     let episodes = report["episodes"].as_array().expect("episodes").iter();
     let input = episodes.filter(|one| one["trigger"] == "input");
-    let (slow, quick): (Vec<_>, Vec<_>) = input
-        .map(|one| one["latency_ms"].as_f64().expect("a time"))
-        .partition(|latency| *latency > 390.0);
-    assert!(
-        slow.len() == 1 && (395.0..1500.0).contains(&slow[0]),
-        "{slow:?}"
+    let latencies = input.map(|one| one["latency_ms"].as_f64().expect("a time"));
+    let mut latencies: Vec<f64> = latencies.collect();
+    latencies.sort_by(f64::total_cmp);
+    // Other work adds to single keys. The fault added 900 ms to most of them.
+    assert!(latencies.len() >= 5, "{latencies:?}");
+    let (middle, last) = (
+        latencies[latencies.len() / 2],
+        latencies[latencies.len() - 1],
     );
-    assert!(quick.len() >= 4, "{quick:?}");
+    assert!(middle < 390.0 && last > 395.0, "{latencies:?}");
 }
 
 /// RECORD keeps a few requests in the server until the server writes to somebody.

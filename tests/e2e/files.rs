@@ -226,7 +226,11 @@ fn a_file_with_keystrokes_is_its_owners_alone() {
     place.ok(["export", "--to", "pcapng", "-o", "capture"]);
     place.ok(["recover", "x11prof.mcap", "-o", "whole"]);
     place.ok(["episodes", "--format", "json", "-o", "episodes"]);
-    for name in ["capture", "whole", "episodes"] {
+    place.write("page", b"");
+    place.ok(["report", "--params", "sun4-ipc", "-o", "page"]);
+    place.ok(["stats", "--format", "csv", "-o", "stats"]);
+    place.ok(["issues", "x11prof.mcap", "--format", "json", "-o", "issues"]);
+    for name in ["capture", "whole", "episodes", "page", "stats", "issues"] {
         let found = std::fs::metadata(place.path(name)).expect("a file");
         assert_eq!(found.permissions().mode() & 0o777, 0o600, "{name}");
     }
@@ -320,6 +324,17 @@ fn a_pipe_of_parameters_is_read() {
 }
 
 #[test]
+fn a_word_that_is_no_text_is_an_error_of_usage() {
+    use std::os::unix::ffi::OsStrExt;
+
+    let place = Place::new();
+    let word = std::ffi::OsStr::from_bytes(b"\xff\xfe");
+    assert_eq!(place.run([word]).status(), Some(2));
+    let recorded = place.run([word, word]);
+    assert_eq!(recorded.status(), Some(2), "{recorded}");
+}
+
+#[test]
 fn a_long_error_is_printed_as_a_whole() {
     let place = Place::new();
     let long = "n".repeat(5000);
@@ -346,10 +361,23 @@ fn no_figure_is_beyond_all_numbers() {
         ("--scale", "*=1e308"),
         ("--scale", "*=nan"),
         ("--net", "0.0000000001B/s,1ms"),
+        ("--frame-budget", "1e308"),
     ] {
         let report = ["report", "--params", "sun4-ipc", option, value];
         assert_eq!(place.run(report).status(), Some(2), "{value}");
     }
+    let network = place.run(["network", "--rtt", "1e308"]);
+    assert_eq!(network.status(), Some(2), "{network}");
+    let endless = [
+        "record",
+        "--server",
+        "xvfb",
+        "--seconds",
+        "18446744073709551615",
+        "--",
+        "true",
+    ];
+    assert_eq!(place.run(endless).status(), Some(2));
     let report = ["report", "--params", "sun4-ipc", "--scale", "*=1e6"];
     let text = place.ok(report.into_iter().chain(["--net", "0.001B/s,1000s"]));
     assert!(!text.contains("inf") && !text.contains("NaN"), "{text}");

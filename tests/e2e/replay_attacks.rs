@@ -13,6 +13,9 @@ use crate::harness::{Finished, Place, Recording};
 use crate::hostile::{changed, garble, shift};
 
 /// Core opcodes.
+const CHANGE_PROPERTY: u8 = 18;
+const SET_SCREEN_SAVER: u8 = 107;
+const KILL_CLIENT: u8 = 113;
 const CREATE_PIXMAP: u8 = 53;
 const FREE_PIXMAP: u8 = 54;
 const NO_OPERATION: u8 = 127;
@@ -182,6 +185,44 @@ fn requests_that_fail_and_clients_that_die_are_played_alike() {
         counts(&place, "x11prof.mcap"),
         counts(&place, "replay-xvfb.mcap")
     );
+}
+
+#[test]
+fn a_display_in_use_is_asked_for_and_keeps_its_settings() {
+    let place = Place::new();
+    let mut recording = Recording::at(
+        &place,
+        &place.path("x11prof.mcap"),
+        &["--keep-images", "--server", "xvfb"],
+    );
+    let mut client = recording.raw(Order::Little);
+    let root = client.root();
+    // A property of the root window: RESOURCE_MANAGER, 8 bits.
+    client.request(CHANGE_PROPERTY, 0, &[root, 23, 31, 8, 4, 0x6162_6364]);
+    client.request(SET_SCREEN_SAVER, 0, &[0x0007_0007, 0]);
+    // AllTemporary: of clients that have gone.
+    client.request(KILL_CLIENT, 0, &[0]);
+    client.request(NO_OPERATION, 0, &[]);
+    client.sync();
+    drop(client);
+    assert!(recording.signal(Signal::INT).success());
+    let server = crate::harness::Server::xvfb(&[]);
+    let words = ["replay", "x11prof.mcap", "--display", &server.display];
+    let line = place.run(words).failed_with_one_line(2);
+    assert!(line.contains("--yes"), "{line}");
+    let played = place.run(words.iter().chain(&["--yes"]));
+    played.succeeded();
+    let said = played.stderr();
+    for left_out in ["1 ChangeProperty", "1 KillClient", "1 SetScreenSaver"] {
+        assert!(said.contains(left_out), "{said}");
+    }
+    let properties = server.client("xprop").arg("-root").output();
+    let properties = properties.expect("xprop runs").stdout;
+    assert!(!String::from_utf8_lossy(&properties).contains("RESOURCE_MANAGER"));
+    // A private server has them all.
+    let played = place.run(["replay", "x11prof.mcap", "--server", "xvfb"]);
+    played.succeeded();
+    assert!(!played.stderr().contains("replaced by"), "{played}");
 }
 
 #[test]

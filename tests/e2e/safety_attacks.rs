@@ -2,7 +2,7 @@
 //! recorded program goes on. validation/results has the table.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -79,6 +79,71 @@ fn a_standard_error_that_fails_takes_nothing_down() {
         let mut child = wrong.stderr(full()).spawn().expect("x11prof starts");
         assert_eq!(wait(&mut child, "x11prof").code(), Some(1));
     }
+}
+
+#[test]
+fn a_standard_error_that_stalls_holds_nobody_up() {
+    let place = Place::new();
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    rustix::pipe::fcntl_setpipe_size(&reader, 4096).expect("a short pipe");
+    let mut command = place.x11prof(["record", "--server", "xvfb", "-o", "t.mcap"]);
+    let stderr = writer.try_clone().expect("a pipe");
+    let mut recorder = command.stderr(stderr).spawn().expect("x11prof starts");
+    let mut announced = BufReader::new(&reader).lines().map_while(Result::ok);
+    let announced = announced.find(|line| line.contains("XAUTHORITY="));
+    let announced = announced.expect("the display");
+    let value = |name: &str| {
+        let value = announced
+            .split_whitespace()
+            .find_map(|word| word.strip_prefix(name));
+        value.expect("announced").to_owned()
+    };
+    let (display, authority) = (value("DISPLAY=:"), value("XAUTHORITY="));
+    // The pipe is full, and the test reads no more.
+    rustix::fs::fcntl_setfl(&writer, rustix::fs::OFlags::NONBLOCK).expect("a flag");
+    while (&writer).write(&[b'.'; 64]).is_ok() {}
+    rustix::fs::fcntl_setfl(&writer, rustix::fs::OFlags::empty()).expect("a flag");
+    for _ in 0..4 {
+        let socket = UnixStream::connect(format!("/tmp/.X11-unix/X{display}"));
+        let cookie = crate::harness::raw::cookie(Path::new(&authority));
+        let socket = socket.expect("the display").into();
+        let mut client = crate::harness::raw::Client::set_up(socket, Order::Little, &cookie);
+        client.sync();
+    }
+    kill_process(Pid::from_child(&recorder), Signal::INT).expect("a signal");
+    assert!(wait(&mut recorder, "x11prof").success());
+    let (records, complete) = read(&place.path("t.mcap"));
+    assert!(complete && connections(&records) == 4);
+}
+
+#[test]
+fn a_dead_socket_of_another_user_is_a_display_in_use() {
+    if !rustix::process::geteuid().is_root() {
+        // Another user's socket needs another user.
+        return;
+    }
+    let _server = Server::xvfb(&[]);
+    let socket = "/tmp/.X11-unix/X397";
+    drop(UnixListener::bind(socket).expect("a socket"));
+    let place = Place::new();
+    std::fs::set_permissions(
+        place.path(""),
+        std::os::unix::fs::PermissionsExt::from_mode(0o777),
+    )
+    .expect("a mode");
+    let mut command = place.x11prof(["record", "--listen", "397", "--display"]);
+    command
+        .args([&_server.display, "-o", "/dev/null", "--", "true"])
+        .env_remove("XDG_RUNTIME_DIR")
+        .uid(65_534)
+        .gid(65_534);
+    let ran = Finished::of(&mut command);
+    std::fs::remove_file(socket).expect("it is still there");
+    let line = ran.failed_with_one_line(1);
+    assert!(
+        line.contains("in use by a socket of another user"),
+        "{line}"
+    );
 }
 
 #[test]

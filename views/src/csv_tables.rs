@@ -248,7 +248,9 @@ pub(crate) fn text(out: Writer<Vec<u8>>) -> String {
 }
 
 fn harmless(cell: &str) -> Cow<'_, str> {
-    match cell.starts_with(['=', '+', '-', '@']) && cell.parse::<f64>().is_err() {
+    // Spreadsheets skip blanks and a byte-order mark.
+    let begin = cell.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+    match begin.starts_with(['=', '+', '-', '@']) && cell.parse::<f64>().is_err() {
         true => format!("'{}", plain(cell)).into(),
         false => plain(cell),
     }
@@ -261,11 +263,16 @@ mod tests {
     #[test]
     fn no_name_is_a_formula_or_ends_a_row() {
         let mut out = Writer::from_writer(Vec::new());
-        for name in ["=HYPERLINK(\"x\")", "@a", "-title", "two\nlines"] {
+        for name in [
+            "=HYPERLINK(\"x\")",
+            "@a",
+            "-title",
+            "two\nlines",
+            "\u{feff} =1",
+        ] {
             row(&mut out, &(name, -1.5, Some(2), None::<f64>));
         }
-        let rows =
-            "\"'=HYPERLINK(\"\"x\"\")\",-1.5,2,\n'@a,-1.5,2,\n'-title,-1.5,2,\ntwo?lines,-1.5,2,\n";
+        let rows = "\"'=HYPERLINK(\"\"x\"\")\",-1.5,2,\n'@a,-1.5,2,\n'-title,-1.5,2,\ntwo?lines,-1.5,2,\n'\u{feff} =1,-1.5,2,\n";
         assert_eq!(text(out), rows);
     }
 }

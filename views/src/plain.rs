@@ -2,15 +2,22 @@
 
 use std::borrow::Cow;
 
-/// `text` without control characters: names in a trace may hold any bytes, and a terminal obeys
+/// `text` without control characters and without marks of direction: names in a trace may hold any bytes, and a terminal obeys
 /// some of them. Each becomes a question mark.
 pub fn plain(text: &str) -> Cow<'_, str> {
-    without(text, char::is_control)
+    without(text, is_unsafe)
 }
 
 /// The text as [`plain`] has it, but with its line feeds.
 pub fn plain_lines(text: &str) -> Cow<'_, str> {
-    without(text, |c| c.is_control() && c != '\n')
+    without(text, |c| is_unsafe(c) && c != '\n')
+}
+
+/// True for characters that a terminal obeys, and for those that change the order of the text around them (Unicode's
+/// Bidi_Control).
+fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 fn without(text: &str, bad: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -28,6 +35,7 @@ mod tests {
     fn terminal_controls_in_names_are_disarmed() {
         assert_eq!(plain("\u{1b}[2J"), "?[2J");
         assert_eq!(plain("RENDER"), "RENDER");
+        assert_eq!(plain("fdp.\u{202e}exe"), "fdp.?exe");
         assert_eq!(plain("two\nlines\u{9b}"), "two?lines?");
         assert_eq!(plain_lines("two\nlines\u{9b}\r"), "two\nlines??");
     }

@@ -46,6 +46,7 @@ Measure (the output is kept in validation/results)
           coverage: programs of many kinds, decoded, compared with tshark
           division, timed [KIND]: server time by request, with timed handlers as the reference
           episodes [toolkits|screen|programs|idle], drive: latencies, with toolkits and the screen as the reference
+          programs: large programs, directly and through the recorder
           nesting, issues, diff, network, killed, exports, page, memory, resources, figures, audit, thin: see their files
   calibrate [--time-limit SECONDS] [KIND…]  measure private servers of all kinds (or these) here, on an idle machine,
           and write the parameter files that come with the program; at most 360 s each

@@ -143,3 +143,36 @@ fn functions_of_the_walk_exist() {
         );
     }
 }
+
+/// Adds the names of all functions under a folder.
+fn functions(folder: &Path, found: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.ends_with("target") {
+            functions(&path, found);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            let names = text.split("fn ").skip(1);
+            found.extend(names.filter_map(|name| Some(name.split_once("()")?.0.to_owned())));
+        }
+    }
+}
+
+#[test]
+fn the_tests_that_security_names_exist() {
+    let root = root();
+    let mut known = BTreeSet::new();
+    for folder in ["tests", "proxy/src", "protocol/tests", "views/src"] {
+        functions(&root.join(folder), &mut known);
+    }
+    let text = fs::read_to_string(root.join("SECURITY.md")).unwrap();
+    let rows = text.lines().skip_while(|line| !line.starts_with("1. "));
+    let rows: String = rows.take_while(|line| !line.starts_with("## ")).collect();
+    let named: Vec<&str> = rows.split('`').skip(1).step_by(2).collect();
+    assert!(named.len() > 20, "{named:?}");
+    let missing: Vec<_> = named
+        .into_iter()
+        .filter(|name| !known.contains(*name))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}

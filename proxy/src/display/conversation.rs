@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
+use x11prof_protocol::parse_reply;
 use x11prof_trace::ExtensionOpcodes;
 use x11rb_protocol::protocol::xproto::{GetInputFocusRequest, Setup};
-use x11rb_protocol::x11_utils::{ReplyRequest, Request, TryParse};
+use x11rb_protocol::x11_utils::{ReplyRequest, Request};
 
 use crate::display::server_link::ServerLink;
 use crate::display::setup_connection::{SetupConnection, SetupFailure};
@@ -153,7 +154,7 @@ impl Conversation {
             if kind == 1
                 && let Some(answer) = answers.get_mut(from + at)
             {
-                *answer = R::Reply::try_parse(&message).ok().map(|(reply, _)| reply);
+                *answer = parse_reply::<R, _>(&bytes, &message);
             }
         }
         Ok(())

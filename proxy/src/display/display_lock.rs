@@ -44,7 +44,11 @@ pub(crate) fn take_lock(number: u32) -> Result<RemovedOnDrop, ListenError> {
         .create_new(true)
         .mode(0o444)
         .open(&ours.0)
-        .map_err(failed)?;
+        .map_err(|error| match error.kind() {
+            // Of another user, who may do that for this number only.
+            ErrorKind::AlreadyExists => in_use(number, format!("{}", ours.0.display())),
+            _ => failed(error),
+        })?;
     file.write_all(format!("{pid:10}\n").as_bytes())
         .map_err(failed)?;
     file.set_permissions(fs::Permissions::from_mode(0o444))

@@ -5,11 +5,13 @@ use std::io::{self, ErrorKind};
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::Mode;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use rustix::process::{geteuid, umask};
 
 use crate::display::display_lock::{RemovedOnDrop, take_lock};
@@ -70,10 +72,13 @@ fn try_claim(number: u32, tcp: Option<&str>) -> Result<Claimed, ListenError> {
     })?;
     if path.symlink_metadata().is_ok() {
         // The lock is ours, so whoever listens here made none (a container's server, Xwayland).
-        if UnixStream::connect(&path).is_ok() {
+        if is_listened_on(&path) {
             return Err(in_use(number, "a program without a lock file"));
         }
-        fs::remove_file(&path).map_err(failed)?;
+        fs::remove_file(&path).map_err(|error| match error.kind() {
+            ErrorKind::PermissionDenied => in_use(number, "a socket of another user"),
+            _ => failed(error),
+        })?;
     }
     let tcp_listeners = match tcp {
         Some(host) => listen_by_tcp(host, number)?,
@@ -95,6 +100,16 @@ fn try_claim(number: u32, tcp: Option<&str>) -> Result<Claimed, ListenError> {
         _socket: socket,
         _lock: lock,
     })
+}
+
+/// True if a program listens on the socket at `path`, even if its queue is full.
+fn is_listened_on(path: &Path) -> bool {
+    let connected = SocketAddrUnix::new(path).and_then(|address| {
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+        connect(&socket, &address)
+    });
+    matches!(connected, Ok(()) | Err(Errno::AGAIN))
 }
 
 fn listen_by_tcp(host: &str, number: u32) -> Result<Vec<TcpListener>, ListenError> {
@@ -160,6 +175,7 @@ fn check_socket_dir(dir: &Path) -> Result<(), &'static str> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::net::UnixStream;
 
     use super::*;
     use crate::display::display_lock::{lock_path, lock_text};
@@ -213,7 +229,13 @@ mod tests {
             Err(ListenError::InUse { number: 302, .. })
         ));
         assert!(!lock_path(number).exists());
+        // Its queue is full from the second on, and a connection would wait.
+        rustix::net::listen(&other, 0).unwrap();
+        for _ in 0..3 {
+            assert!(is_listened_on(&socket_path(number)));
+        }
         drop(other);
+        assert!(!is_listened_on(&socket_path(number)));
         fs::remove_file(socket_path(number)).unwrap();
     }
 

@@ -7,8 +7,9 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
+use rustix::process::geteuid;
 
 /// The file beside may be taken away by its former owner this often before that is an error.
 const ATTEMPTS: usize = 10;
@@ -43,8 +44,7 @@ pub(crate) struct FileOutcome {
 impl TraceFile {
     /// Opens a trace that is to have the name `path`, where nothing changes yet.
     pub(crate) fn open(path: &Path) -> io::Result<TraceFile> {
-        // A link's target is replaced, not the link.
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let path = link_target(path)?;
         match fs::metadata(&path) {
             Ok(found) if found.is_dir() => return Err(ErrorKind::IsADirectory.into()),
             Ok(found) if !found.is_file() => {
@@ -148,10 +148,24 @@ impl Drop for TraceFile {
     }
 }
 
+/// The file that a result with the name `path` replaces: a link stays, and its target is replaced.
+///
+/// # Errors
+/// Fails if the link belongs to another user, who could choose any file of ours.
+pub fn link_target(path: &Path) -> io::Result<PathBuf> {
+    let is_ours = |owner| owner == 0 || owner == geteuid().as_raw();
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_symlink() && !is_ours(found.uid()) => {
+            Err(io::Error::other("a link of another user; name its target"))
+        }
+        _ => Ok(fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())),
+    }
+}
+
 /// True if a recorder is writing the file at `path` now.
 pub fn is_being_recorded(path: &Path) -> bool {
     // Non-blocking, for a pipe has perhaps no writer.
-    let flags = rustix::fs::OFlags::NONBLOCK.bits();
+    let flags = OFlags::NONBLOCK.bits();
     let opened = OpenOptions::new()
         .read(true)
         .custom_flags(flags.cast_signed())
@@ -181,8 +195,15 @@ fn locked(path: &Path) -> io::Result<File> {
             .create(true)
             .truncate(false)
             .mode(0o600)
-            .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+            // Not to wait at a pipe of the name.
+            .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
             .open(path)?;
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other(format!(
+                "{} is in the way",
+                path.display()
+            )));
+        }
         // A file system without locks does not keep anybody from recording.
         if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
             return Err(recorded_by_another());
@@ -340,5 +361,28 @@ mod tests {
         assert!(device.end(true).trouble.is_none());
         let folder = TraceFile::open(dir.path()).unwrap_err();
         assert_eq!(folder.kind(), ErrorKind::IsADirectory);
+    }
+
+    #[test]
+    fn a_pipe_in_the_way_and_a_link_of_another_user_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let refused = |name| TraceFile::open(&dir.path().join(name)).is_err();
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, dir.path().join(".a.recording"), mode).unwrap();
+        assert!(refused("a"));
+        // With a reader the pipe can be opened.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+        let reader = rustix::fs::open(dir.path().join(".a.recording"), flags, mode).unwrap();
+        assert!(refused("a"));
+        drop(reader);
+        fs::write(dir.path().join("mine"), "precious").unwrap();
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink("mine", &link).unwrap();
+        // Another user's, which only root can make.
+        if geteuid().is_root() {
+            std::os::unix::fs::lchown(&link, Some(12_345), None).unwrap();
+            assert!(refused("link"));
+        }
+        assert_eq!(fs::read(dir.path().join("mine")).unwrap(), b"precious");
     }
 }

@@ -1,6 +1,9 @@
 //! The player's own connection: it requests names, makes input, and looks at the screen.
 
 use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use x11prof_protocol::{Extension, Extensions, Symbol};
@@ -227,6 +230,15 @@ impl Control {
                 .iter()
                 .for_each(|pixel| picture.extend([*pixel; 3])),
         }
-        std::fs::write(file, picture).map_err(ReplayError::Picture)
+        // It shows windows, and is its owner's alone.
+        let mut options = OpenOptions::new();
+        let made = options
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(file);
+        let written = made.and_then(|mut file| file.write_all(&picture));
+        written.map_err(ReplayError::Picture)
     }
 }

@@ -86,12 +86,13 @@ pub(crate) fn trimmed(mut symbols: Vec<u32>) -> Vec<u32> {
 }
 
 impl Script {
-    /// Reads the recording.
+    /// Reads the recording. With `is_shared`, other programs use the display that it is played to: requests that change
+    /// their state, or outlive their client, are left out.
     ///
     /// # Errors
     /// Fails if the trace cannot be read, begins in the middle of a session, has no client, or is too long for memory.
-    pub fn read<R: Read>(trace: &mut Reader<R>) -> Result<Script, ReplayError> {
-        reader::read(trace)
+    pub fn read<R: Read>(trace: &mut Reader<R>, is_shared: bool) -> Result<Script, ReplayError> {
+        reader::read(trace, is_shared)
     }
 
     /// The longest time from the first step to another.

@@ -6,17 +6,17 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::{
-    ByteOrder, Connection, Event, Extension, Extensions, IdKind, Input as Bytes, Message, Reply,
-    Request, ServerSetup, Side, Symbol,
+    Connection, Event, Extension, Extensions, IdKind, Input as Bytes, Message, Reply, Request,
+    ServerSetup, Side, Symbol,
 };
 use x11prof_session::Inputs;
 use x11prof_trace::{Block, ConnectionId, Control, Direction, Part, Reader, Record, Timestamp};
-use x11rb_protocol::protocol::render::{Pictforminfo, QueryPictFormatsReply};
+use x11rb_protocol::protocol::Reply as Fields;
+use x11rb_protocol::protocol::render::Pictforminfo;
 use x11rb_protocol::protocol::xproto::Setup;
-use x11rb_protocol::x11_utils::TryParse;
 
 use super::noise::Noise;
-use super::requests::{self, NO_OPERATION, Playable};
+use super::requests::{self, NO_OPERATION, Playable, changes_display};
 use super::segments::{self, Segments};
 use super::{
     Action, Asked, AwaitedEvent, Batch, Passed, Patch, Script, ScriptClient, Step, key, time,
@@ -56,6 +56,8 @@ struct Recorded {
 struct Reading {
     clients: Vec<ScriptClient>,
     setup: Option<Setup>,
+    /// Other programs use the display that the script is for.
+    is_shared: bool,
     atoms: BTreeMap<u32, Vec<u8>>,
     formats: Vec<Pictforminfo>,
     keys: BTreeMap<u8, Vec<u32>>,
@@ -73,8 +75,11 @@ struct Reading {
     by_base: FxHashMap<u32, usize>,
 }
 
-pub(super) fn read<R: Read>(trace: &mut Reader<R>) -> Result<Script, ReplayError> {
-    let mut reading = Reading::default();
+pub(super) fn read<R: Read>(trace: &mut Reader<R>, is_shared: bool) -> Result<Script, ReplayError> {
+    let mut reading = Reading {
+        is_shared,
+        ..Reading::default()
+    };
     let mut extensions = Extensions::new();
     let mut connections: FxHashMap<ConnectionId, Recorded> = FxHashMap::default();
     while let Some(record) = trace.next()? {
@@ -252,7 +257,13 @@ impl Reading {
         }
         batch.requests += 1;
         batch.bytes.extend_from_slice(request.bytes);
-        match requests::playable(request, extension) {
+        let roots = self.setup.iter().flat_map(|setup| &setup.roots);
+        let is_root = |window| roots.clone().any(|screen| screen.root == window);
+        let playable = match self.is_shared && changes_display(request, extension, is_root) {
+            true => Playable::No,
+            false => requests::playable(request, extension),
+        };
+        match playable {
             Playable::Yes => {
                 self.filled_bytes += (end - batch.bytes.len()) as u64;
                 self.patch(request, batch, begin, extensions);
@@ -345,8 +356,7 @@ impl Reading {
         } else if let Some((major, minor)) = reply.opcode
             && let Some(of) = extensions.by_major(major)
             && (of.name.as_str(), minor) == QUERY_PICT_FORMATS
-            && reply.order == ByteOrder::native()
-            && let Ok((formats, _)) = QueryPictFormatsReply::try_parse(reply.bytes)
+            && let Ok(Fields::RenderQueryPictFormats(formats)) = reply.decode(extensions)
         {
             self.formats = formats.formats;
         }

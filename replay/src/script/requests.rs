@@ -5,12 +5,28 @@ use x11prof_protocol::{Extensions, IdKind, Request};
 use super::Patch;
 
 /// Core opcodes (protocol, appendix B).
+const CHANGE_WINDOW_ATTRIBUTES: u8 = 2;
+const DESTROY_SUBWINDOWS: u8 = 5;
+const UNMAP_SUBWINDOWS: u8 = 11;
 const CHANGE_PROPERTY: u8 = 18;
+const DELETE_PROPERTY: u8 = 19;
 const SEND_EVENT: u8 = 25;
 const SET_FONT_PATH: u8 = 51;
 const PUT_IMAGE: u8 = 72;
+const CHANGE_KEYBOARD_MAPPING: u8 = 100;
+const CHANGE_KEYBOARD_CONTROL: u8 = 102;
+const CHANGE_POINTER_CONTROL: u8 = 105;
+const SET_SCREEN_SAVER: u8 = 107;
 const CHANGE_HOSTS: u8 = 109;
 const SET_ACCESS_CONTROL: u8 = 111;
+const SET_CLOSE_DOWN_MODE: u8 = 112;
+const KILL_CLIENT: u8 = 113;
+const ROTATE_PROPERTIES: u8 = 114;
+const FORCE_SCREEN_SAVER: u8 = 115;
+const SET_POINTER_MAPPING: u8 = 116;
+const SET_MODIFIER_MAPPING: u8 = 118;
+/// The attribute of a window that is the client's own (section "ChangeWindowAttributes").
+const EVENT_MASK: u32 = 1 << 11;
 pub(super) const NO_OPERATION: u8 = 127;
 pub(super) const FIRST_EXTENSION: u8 = 128;
 /// Events inside SendEvent.
@@ -60,6 +76,51 @@ pub(super) fn playable(request: &Request<'_>, extension: &str) -> Playable {
     match refused || !is_whole && !has_images {
         true => Playable::No,
         false => Playable::Yes,
+    }
+}
+
+/// True if a request changes what other programs of a display use, or leaves something behind when its client has gone.
+pub(super) fn changes_display(
+    request: &Request<'_>,
+    extension: &str,
+    is_root: impl Fn(u32) -> bool,
+) -> bool {
+    let more = request.header_len.saturating_sub(4);
+    let word = |at| request.order.u32(request.bytes, at + more).unwrap_or(0);
+    match (extension, request.major) {
+        (
+            "",
+            CHANGE_KEYBOARD_MAPPING
+            | CHANGE_KEYBOARD_CONTROL
+            | CHANGE_POINTER_CONTROL
+            | SET_SCREEN_SAVER
+            | SET_CLOSE_DOWN_MODE
+            | KILL_CLIENT
+            | FORCE_SCREEN_SAVER
+            | SET_POINTER_MAPPING
+            | SET_MODIFIER_MAPPING,
+        ) => true,
+        (
+            "",
+            CHANGE_PROPERTY | DELETE_PROPERTY | ROTATE_PROPERTIES | DESTROY_SUBWINDOWS
+            | UNMAP_SUBWINDOWS,
+        ) => is_root(word(4)),
+        ("", CHANGE_WINDOW_ATTRIBUTES) => is_root(word(4)) && word(8) & !EVENT_MASK != 0,
+        ("XKEYBOARD" | "RANDR" | "XInputExtension" | "DPMS" | "MIT-SCREEN-SAVER", _) => {
+            let name = request.name.as_str().rsplit(':').next().unwrap_or_default();
+            let name = name.trim_start_matches("XI");
+            let verbs = [
+                "Set",
+                "Change",
+                "Delete",
+                "Configure",
+                "Latch",
+                "Create",
+                "Add",
+            ];
+            verbs.iter().any(|verb| name.starts_with(verb))
+        }
+        _ => false,
     }
 }
 

@@ -12,7 +12,7 @@ fn xset() -> Vec<u8> {
 }
 
 fn script(trace: &[u8]) -> Result<Script, ReplayError> {
-    Script::read(&mut Reader::new(trace)?)
+    Script::read(&mut Reader::new(trace)?, false)
 }
 
 /// A trace of these records, the first of which may be `started`.

@@ -11,7 +11,7 @@ use x11prof_views::export::pcapng::PcapNg;
 use crate::args::{Export, ExportBy, ExportFormat};
 use crate::error::{CommandError, Outcome};
 use crate::input;
-use crate::output::{Access, Emit, emit_as, refuse_input};
+use crate::output::{Emit, emit, refuse_input};
 use crate::pass::tell_missing;
 
 /// Writes the recording in the format requested.
@@ -36,7 +36,7 @@ fn pcapng(arguments: &Export) -> Outcome {
     let path = &arguments.trace;
     let mut reader = input::trace(path)?;
     let (mut holes, mut missing) = (0, MissingParts::default());
-    let written = emit_as(Access::Private, Some(&arguments.output), |out| {
+    let written = emit(Some(&arguments.output), |out| {
         let mut capture = PcapNg::new(out)?;
         while let Some(record) = reader
             .next()

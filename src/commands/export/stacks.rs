@@ -9,7 +9,7 @@ use crate::args::{Export, ExportFormat};
 use crate::callers::FunctionNames;
 use crate::error::{CommandError, Outcome};
 use crate::input;
-use crate::output::{Access, emit_as};
+use crate::output::emit;
 use crate::pass::Pass;
 
 /// Adds the recording up and writes the sums.
@@ -77,7 +77,7 @@ pub(super) fn export(arguments: &Export) -> Outcome {
             "the server used less than a microsecond; --to pprof exports counts and bytes",
         ));
     }
-    emit_as(Access::Private, Some(&arguments.output), |out| {
+    emit(Some(&arguments.output), |out| {
         match arguments.to {
             ExportFormat::Pprof => pprof(&stacks, &summary, out)?,
             _ => collapsed(&stacks, out)?,

@@ -10,14 +10,14 @@ use x11prof_views::export::perfetto::Perfetto;
 use crate::args::Export;
 use crate::callers::FunctionNames;
 use crate::error::Outcome;
-use crate::output::{Access, emit_as};
+use crate::output::emit;
 use crate::pass::Pass;
 
 /// Writes the recording for Perfetto.
 pub(super) fn perfetto(arguments: &Export) -> Outcome {
     let pass = Pass::open(&arguments.trace, None)?.tell_missing();
     let (mut perfetto, mut episodes) = (Perfetto::new(), Episodes::new(&EpisodeOptions::default()));
-    emit_as(Access::Private, Some(&arguments.output), |out| {
+    emit(Some(&arguments.output), |out| {
         let mut written: io::Result<()> = Ok(());
         pass.run_until(|observation| {
             episodes.observe(observation);
@@ -48,7 +48,7 @@ pub(super) fn firefox(arguments: &Export) -> Outcome {
     let names = functions.whole();
     let findings = episodes.finish();
     let mut left_out = 0;
-    let written = emit_as(Access::Private, Some(&arguments.output), |out| {
+    let written = emit(Some(&arguments.output), |out| {
         left_out = firefox.end(&findings.episodes(), (running.samples(), &names), out)?;
         Ok(())
     })?;

@@ -20,7 +20,7 @@ use super::stand_in::StandIn;
 use crate::args::{Diff, Play, PlayPace, TableArguments, TableFormat, Type, Where, WindowChoice};
 use crate::error::{CommandError, Outcome, shown};
 use crate::input;
-use crate::output::{Access, page, refuse_input, write_json, write_text};
+use crate::output::{emit_json, emit_shared_text, emit_text, page, refuse_input};
 use crate::pass::Pass;
 
 /// The label of a driven program's trace: the session's name.
@@ -33,10 +33,8 @@ const TEXT: &str = "the quick brown fox jumps over the lazy dog and sees five bo
 pub(crate) fn play(arguments: &Play) -> Outcome {
     let path = &arguments.session;
     let session = session::read(path)?;
-    // A session holds what was typed.
-    let access = Access::Private;
     if arguments.print {
-        return write_text(access, None, &session.to_string());
+        return emit_text(None, &session.to_string());
     }
     let pace = match (arguments.pace, arguments.seed) {
         (PlayPace::Quiet, _) => Pace::Quiet,
@@ -97,10 +95,10 @@ pub(crate) fn play(arguments: &Play) -> Outcome {
     match arguments.format {
         TableFormat::Text => {
             let page = page(None, arguments.all, None);
-            write_text(access, None, &views::text(&report, &page))
+            emit_text(None, &views::text(&report, &page))
         }
-        TableFormat::Json => write_json(access, None, &report),
-        TableFormat::Csv => write_text(access, None, &views::csv(&report)),
+        TableFormat::Json => emit_json(None, &report),
+        TableFormat::Csv => emit_text(None, &views::csv(&report)),
     }
 }
 
@@ -142,26 +140,29 @@ pub(crate) fn type_keys(arguments: &Type) -> Outcome {
         .collect();
     let report = report(&traces)?;
     if let Some(path) = &arguments.svg {
-        write_text(Access::Usual, Some(path), &views::svg(&report))?;
+        emit_shared_text(Some(path), &views::svg(&report))?;
     }
-    let access = Access::Private;
     match arguments.format {
-        TableFormat::Text => {
-            write_text(access, None, &views::keys(&report, &page(None, true, None)))
-        }
-        TableFormat::Json => write_json(access, None, &report),
-        TableFormat::Csv => write_text(access, None, &views::csv(&report)),
+        TableFormat::Text => emit_text(None, &views::keys(&report, &page(None, true, None))),
+        TableFormat::Json => emit_json(None, &report),
+        TableFormat::Csv => emit_text(None, &views::csv(&report)),
     }
 }
 
 /// Asks before the keys and the pointer of a display in use are taken.
 fn ask(place: &Where, is_there: bool) -> Result<(), CommandError> {
-    let display = match &place.display {
-        _ if place.yes => return Ok(()),
-        Some(display) => display.clone(),
-        None if is_there => std::env::var("DISPLAY").unwrap_or_default(),
-        None => return Ok(()),
-    };
+    match &place.display {
+        Some(display) => ask_for_input(display, place.yes),
+        None if is_there => ask_for_input(&std::env::var("DISPLAY").unwrap_or_default(), place.yes),
+        None => Ok(()),
+    }
+}
+
+/// Asks before the keys and the pointer of `display` are taken, unless `yes` permits it.
+pub(super) fn ask_for_input(display: &str, yes: bool) -> Result<(), CommandError> {
+    if yes {
+        return Ok(());
+    }
     let no = || {
         CommandError::usage(format_args!(
             "display {display} may be in use. --yes permits moving its pointer and pressing its keys"

@@ -4,6 +4,8 @@ mod measured;
 pub(crate) mod player;
 
 use std::ffi::OsString;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -15,6 +17,7 @@ use x11prof_views::comparison as views;
 use x11prof_views::units::counted;
 
 use super::check;
+use super::play::ask_for_input;
 use super::stand_in::StandIn;
 use crate::args::{Check, PaceChoice, Replay, TableFormat};
 use crate::error::{CommandError, Outcome, shown};
@@ -45,7 +48,8 @@ pub(crate) fn run(arguments: &Replay) -> Outcome {
 fn replayed(arguments: &Replay) -> Outcome {
     let path = &arguments.trace;
     let reading = |error| CommandError::file(path, error);
-    let script = Script::read(&mut input::trace(path)?).map_err(reading)?;
+    let is_shared = arguments.display.is_some();
+    let script = Script::read(&mut input::trace(path)?, is_shared).map_err(reading)?;
     let recorded = measured::report(path, "recorded")?;
     if arguments.pace == PaceChoice::Recorded && script.lasts() > LONGEST {
         let days = script.lasts().as_secs() / LONGEST.as_secs();
@@ -56,6 +60,9 @@ fn replayed(arguments: &Replay) -> Outcome {
         return Err(CommandError::file(path, why));
     }
     refuse(path, &script, &recorded)?;
+    if let Some(display) = &arguments.display {
+        ask_for_input(display, arguments.yes)?;
+    }
     let servers = match &arguments.display {
         Some(display) => vec![("display".to_owned(), Target::Display(display.clone()))],
         None => servers(&arguments.server, &arguments.server_command),
@@ -173,10 +180,20 @@ fn play(
         PaceChoice::Recorded => player::RECORDED,
         PaceChoice::Full => player::FULL,
     };
-    let mut words: Vec<OsString> = vec![arguments.trace.clone().into(), pace.into()];
+    let shared = if arguments.display.is_some() {
+        player::SHARED
+    } else {
+        player::PRIVATE
+    };
+    let mut words: Vec<OsString> = vec![arguments.trace.clone().into(), pace.into(), shared.into()];
     if let Some(folder) = &arguments.pictures {
         let folder = folder.join(server);
-        std::fs::create_dir_all(&folder).map_err(|error| CommandError::file(&folder, error))?;
+        // The names of pictures hold marks, and so keys.
+        let made = DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&folder);
+        made.map_err(|error| CommandError::file(&folder, error))?;
         words.push(folder.into());
     }
     let what = format!(

@@ -14,11 +14,15 @@ pub(crate) const WORD: &str = "--replay-player";
 /// The paces, as words.
 pub(super) const RECORDED: &str = "recorded";
 pub(super) const FULL: &str = "full";
+/// Whether other programs use the display, as words.
+pub(super) const SHARED: &str = "shared";
+pub(super) const PRIVATE: &str = "private";
 
-/// Plays: file of the outcome, trace, pace, folder of pictures.
+/// Plays: file of the outcome, trace, pace, kind of display, folder of pictures.
 pub(crate) fn run(words: impl IntoIterator<Item = OsString>) -> Outcome {
     let mut words = words.into_iter();
-    let (Some(outcome), Some(trace), Some(pace)) = (words.next(), words.next(), words.next())
+    let mut next = || words.next();
+    let (Some(outcome), Some(trace), Some(pace), Some(display)) = (next(), next(), next(), next())
     else {
         return Err(CommandError::usage("for x11prof itself: x11prof replay"));
     };
@@ -29,11 +33,12 @@ pub(crate) fn run(words: impl IntoIterator<Item = OsString>) -> Outcome {
         },
         pictures: words.next().map(PathBuf::from),
     };
-    tell(Path::new(&outcome), played(Path::new(&trace), &config))
+    let played = played(Path::new(&trace), display == SHARED, &config);
+    tell(Path::new(&outcome), played)
 }
 
-fn played(trace: &Path, config: &PlayConfig) -> Result<Played, CommandError> {
+fn played(trace: &Path, is_shared: bool, config: &PlayConfig) -> Result<Played, CommandError> {
     let failed = |error| CommandError::file(trace, error);
-    let script = Script::read(&mut input::trace(trace)?).map_err(failed)?;
+    let script = Script::read(&mut input::trace(trace)?, is_shared).map_err(failed)?;
     play(&script, config).map_err(failed)
 }

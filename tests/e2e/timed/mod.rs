@@ -156,6 +156,25 @@ fn a_server_of_the_users_own_is_timed_for_every_recorder() {
     assert!(ours.count() <= 3);
 }
 
+/// A shell that starts the server opens other files by the numbers that the server's library expects.
+#[test]
+fn a_server_whose_shell_reuses_numbers_writes_to_no_file_of_the_user() {
+    needs("Xvfb", "xvfb");
+    let place = Place::new();
+    let file = place.write("precious", b"precious");
+    let script = "for n in 3 4 5 6 7 8 9 401; do eval \"exec $n<>precious\"; done; \
+                  exec Xvfb :398 -ac -terminate";
+    let mut server = place.x11prof(["server", "--", "bash", "-c", script]);
+    let mut server = server.spawn().expect("x11prof starts");
+    let socket = crate::harness::until("the server", || {
+        std::os::unix::net::UnixStream::connect("/tmp/.X11-unix/X398").ok()
+    });
+    crate::harness::raw::Client::set_up(socket.into(), Order::Little, &[]).sync();
+    // It ends with its last client.
+    crate::harness::wait(&mut server, "Xvfb");
+    assert_eq!(std::fs::read(file).expect("the file"), b"precious");
+}
+
 #[test]
 fn a_server_that_cannot_be_timed_is_measured_and_says_why() {
     needs("Xwayland", "xwayland");

@@ -18,6 +18,7 @@ mod forecast;
 mod guest;
 mod issues;
 mod killed;
+mod large;
 mod long_trace;
 mod measure;
 mod memory;
@@ -65,6 +66,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("page") => page::validate(&arguments[1..]),
         Some("drive") => play::validate(&arguments[1..]),
         Some("nesting") => nesting::validate(),
+        Some("programs") => large::validate(&arguments[1..]),
         Some("replay") => replay::validate(&arguments[1..]),
         Some("resources") => resources::validate(),
         Some("ring") => ring::validate(&arguments[1..]),
@@ -91,6 +93,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate page [MB]\n       \
              cargo xtask validate nesting\n       \
              cargo xtask validate drive [plays|delays|screen|same]\n       \
+             cargo xtask validate programs [PROGRAM…]\n       \
              cargo xtask validate replay [PROGRAM…]\n       \
              cargo xtask validate resources\n       \
              cargo xtask validate ring [SECONDS]\n       \

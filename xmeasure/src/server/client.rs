@@ -3,12 +3,13 @@
 
 use std::os::fd::OwnedFd;
 
+use x11prof_protocol::parse_reply;
 use x11rb_protocol::protocol::bigreq::EnableRequest;
 use x11rb_protocol::protocol::xproto::{
     self, CreateWindowRequest, EventMask, GetInputFocusRequest, MapWindowRequest,
     QueryExtensionRequest, Screen, Window, WindowClass,
 };
-use x11rb_protocol::x11_utils::{ReplyRequest, Request, TryParse};
+use x11rb_protocol::x11_utils::{ReplyRequest, Request};
 
 use crate::error::MeasureError;
 use crate::server::connection::RawConnection;
@@ -183,8 +184,9 @@ impl Client {
         request: R,
         major: Major,
     ) -> Result<Option<R::Reply>, MeasureError> {
-        let reply = self.ask_bytes(&major.bytes(request))?;
-        Ok(reply.and_then(|reply| Some(R::Reply::try_parse(&reply).ok()?.0)))
+        let request = major.bytes(request);
+        let reply = self.ask_bytes(&request)?;
+        Ok(reply.and_then(|reply| parse_reply::<R, _>(&request, &reply)))
     }
 
     /// Sends a request's bytes and returns the reply's; `None` if the server answered with an error.

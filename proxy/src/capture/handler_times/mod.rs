@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ring::{Ring, State};
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 use x11prof_trace::HandlerTime;
 
 use crate::capture::preload::preloaded;
@@ -33,6 +34,8 @@ pub struct HandlerTimes {
     files: Vec<PathBuf>,
 }
 
+/// The first number of descriptors that a server inherits: bash's are below 256, and limits above.
+const HIGH: i32 = 400;
 /// The name of a ring that recorders find.
 const RING: &str = "x11prof-times";
 
@@ -49,11 +52,19 @@ pub fn become_timed(command: &mut Command, untimed: impl FnOnce(&str)) -> io::Er
 /// Prepares `command` with files in memory, which a program that takes the place of this one has too.
 fn shared_in_memory(command: &mut Command) -> Result<[File; 2], String> {
     possible()?;
-    let made = |name| memfd_create(name, MemfdFlags::empty()).map(File::from);
+    let made = |name| {
+        let file = memfd_create(name, MemfdFlags::ALLOW_SEALING)?;
+        // A shell that starts the server uses low numbers for other files.
+        let file = File::from(fcntl_dupfd_cloexec(&file, HIGH)?);
+        fcntl_setfd(&file, FdFlags::empty())?;
+        io::Result::Ok(file)
+    };
     let make = || {
         let (mut library, times) = (made("x11prof-timer")?, made(RING)?);
         library.write_all(LIBRARY)?;
         Ring::empty(times.try_clone()?)?;
+        // The server recognizes the memory by its seals.
+        fcntl_add_seals(&times, SealFlags::SHRINK | SealFlags::GROW)?;
         Ok([library, times])
     };
     let files: [File; 2] = make().map_err(|error: io::Error| error.to_string())?;

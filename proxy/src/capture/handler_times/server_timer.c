@@ -12,8 +12,10 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <x86intrin.h>
@@ -227,6 +229,13 @@ __attribute__((constructor)) static void begin(void)
     unsetenv("LD_PRELOAD");
     if (file < 0)
         return;
+    /* A shell may have given the number of our memory to another file: only memory has seals. */
+    struct stat about;
+    int is_memory = fcntl(file, F_GET_SEALS) > 0 || strncmp(path, "/proc/", 6);
+    if (!is_memory || fstat(file, &about) || about.st_size != sizeof *shared) {
+        close(file);
+        return;
+    }
     void *memory = mmap(0, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (memory == MAP_FAILED) {
         close(file);

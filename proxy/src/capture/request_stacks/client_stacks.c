@@ -223,6 +223,12 @@ static void begin(void)
     int file = open(path, O_RDWR | O_CLOEXEC);
     if (!backtrace_by || !ip_of || !cfa_of || file < 0)
         return;
+    /* A recorder that has ended may have given the number of its memory to another file: only memory has seals. */
+    struct stat about;
+    if (fcntl(file, F_GET_SEALS) <= 0 || fstat(file, &about) || about.st_size != sizeof *shared) {
+        close(file);
+        return;
+    }
     void *memory = mmap(0, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     void *known = mmap(0, KNOWN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     close(file);

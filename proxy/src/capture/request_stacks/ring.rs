@@ -10,7 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use bytes::Buf;
-use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, memfd_create};
+use rustix::fs::{FallocateFlags, MemfdFlags, SealFlags, fallocate, fcntl_add_seals, memfd_create};
 
 const REQUESTS: u64 = 1 << 19;
 const REQUEST: u64 = 16;
@@ -82,9 +82,12 @@ pub(super) struct Ring {
 impl Ring {
     /// Makes the memory. The pages of requests are there from the beginning, so that no client waits for them.
     pub(super) fn create() -> io::Result<Ring> {
-        let file = File::from(memfd_create("x11prof-stacks", MemfdFlags::CLOEXEC)?);
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let file = File::from(memfd_create("x11prof-stacks", flags)?);
         file.set_len(LENGTH)?;
         fallocate(&file, FallocateFlags::empty(), 0, FIRST_PLACE)?;
+        // Clients know it by its seals; and none can shorten it, which would end the others.
+        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW)?;
         Ok(Ring {
             file,
             taken: 0,
