@@ -46,6 +46,7 @@ pub use callers::{
     CallerReport, Callers, CallersReport, FunctionReport, RequestCount, StackWaits, interpreted,
     place_of, program_functions,
 };
+pub use clients::ClientChoice;
 pub use comparisons::budget::{
     Budget, BudgetCounts, BudgetError, BudgetLine, BudgetVerdict, Found,
 };

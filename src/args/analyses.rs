@@ -40,6 +40,9 @@ pub(crate) struct Report {
     /// xprof-1993) or none. Append ,compress=RATIO if all bytes are compressed (ssh -C)
     #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = NETWORK, hide_possible_values = true)]
     pub(crate) net: Network,
+    /// Show only the clients whose name contains NAME, or the client with this number
+    #[arg(long, value_name = "NAME")]
+    pub(crate) client: Option<String>,
     /// Group the times by this
     #[arg(long, value_enum, default_value = "request")]
     pub(crate) by: GroupBy,

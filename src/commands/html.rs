@@ -37,6 +37,11 @@ pub(crate) fn check(arguments: &Report) -> Result<(), CommandError> {
     if !is_html && arguments.open {
         return Err(CommandError::usage("--open needs --format html"));
     }
+    if is_html && arguments.client.is_some() {
+        return Err(CommandError::usage(
+            "--client is not possible with --format html: the page shows all clients",
+        ));
+    }
     if is_html && arguments.output.is_none() && !arguments.open && std::io::stdout().is_terminal() {
         return Err(CommandError::usage(
             "--format html needs a file (-o FILE) or --open",

@@ -58,7 +58,9 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         ..AttachOptions::default()
     });
     let network = arguments.net.map(emulated);
+    let wanted = arguments.rewrites.clone();
     let mut rewrites = arguments.rewrites;
+    // MIT-SHM cannot cross a network.
     if network.is_some() && !rewrites.contains(&Rewrite::NoSharing) {
         rewrites.push(Rewrite::NoSharing);
     }
@@ -134,11 +136,8 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
     if arguments.scrub && !left_alone {
         tell_scrubbed();
     }
-    // An emulated network brings one of its own.
-    let is_told = |(rewrite, requests): &(Rewrite, u64)| {
-        *requests > 0 || *rewrite != Rewrite::NoSharing || config.network.is_none()
-    };
-    for (rewrite, requests) in tried.into_iter().filter(is_told) {
+    let is_wanted = |(rewrite, _): &(Rewrite, u64)| wanted.contains(rewrite);
+    for (rewrite, requests) in tried.into_iter().filter(is_wanted) {
         let name = rewrite.name();
         let changed = counted(requests, "request");
         say!("--try {name}: {changed} changed. Results include these changes");

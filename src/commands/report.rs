@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use x11prof_analyzer::{
-    Basis, Blocking, By, Callers, FRAME_MS, Forecasts, GrabReport, Profile, ProfileReport,
+    Basis, Blocking, By, Callers, ClientChoice, FRAME_MS, Forecasts, GrabReport, Profile, ProfileReport,
     ResourceReport, Resources, Running, Scales, Stalls, StallsReport, TraceSummary,
 };
 use x11prof_cost_model::{Micros, Network};
@@ -43,9 +43,11 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         Some(name) => input::named_prices(name, path, as_measured)?,
         None => input::matching_prices(path, as_measured)?,
     };
+    let choice = || ClientChoice::new(arguments.client.as_deref());
     let mut profile = Profile::new(&prices.parameters, &substitutions, Blocking::default())
         .scaled(Scales::new(arguments.scale.iter().cloned()))
-        .on(arguments.time_source.wanted());
+        .on(arguments.time_source.wanted())
+        .of_clients(choice());
     // A hypothetical server's factors are not those of stacks.
     let of_code = is_html && arguments.scale.is_empty() && input::has_request_stacks(path)?;
     profile = match arguments.by.by() {
@@ -62,7 +64,9 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         true => input::recorded_prices(path, as_measured)?,
         false => None,
     }
-    .map(|prices| Profile::new(&prices.parameters, &substitutions, Blocking::default()));
+    .map(|prices| {
+        Profile::new(&prices.parameters, &substitutions, Blocking::default()).of_clients(choice())
+    });
     let mut summary = TraceSummary::default();
     let mut functions = FunctionNames::default();
     let wanted =
@@ -126,10 +130,15 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         here.end();
         profile.carry(here);
     }
+    if let Some(missing) = profile.choice().unmatched() {
+        return Err(names::no_such(path, &missing));
+    }
+    running.limit_to(profile.choice());
     if arguments.time_source == BasisChoice::Timed && profile.basis() != Basis::Timed {
+        let why = summary.not_timed().unwrap_or("record with --server");
         return Err(CommandError::file(
             path,
-            "the server did not time requests; record with --server, or use --time-source attributed",
+            format_args!("the server did not time requests: {why}; or use --time-source attributed"),
         ));
     }
     if arguments.time_source == BasisChoice::Attributed && !profile.basis().is_measured() {
@@ -196,6 +205,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         report.resources = Some(ResourceReport::new(resources, &summary));
         report.grabs = Some(GrabReport::new(stalls.grabs(), &summary));
     }
+    report.limit_to(profile.choice(), &summary);
     names::unmatched(
         report
             .scaled

@@ -6,7 +6,8 @@ use x11prof_views::roundtrips as views;
 
 use crate::args::{RoundTrips as Arguments, TableFormat};
 use crate::callers::NamedCallers;
-use crate::error::{CommandError, Outcome, shown};
+use crate::error::{Outcome, shown};
+use crate::names;
 use crate::output::{emit_json, emit_text, page, refuse_input};
 use crate::pass::Pass;
 
@@ -36,20 +37,15 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     })?;
     if is_attached {
         say!(
-            "{}: recorded by attaching: a wait is from when the server took the question up, without what it waited there \
-             for a grab or for others",
+            "{}: recorded with --attach: a wait begins when the server reads the request. Earlier waits for a grab \
+             or for other clients are missing",
             shown(path)
         );
     }
-    let report = callers.report(round_trips, &path.to_string_lossy());
-    if let Some(client) = &arguments.client
-        && report.clients.is_empty()
-    {
-        return Err(CommandError::usage(format_args!(
-            "{}: no client has the name or number {client}",
-            path.display()
-        )));
+    if let Some(missing) = round_trips.unmatched() {
+        return Err(names::no_such(path, &missing));
     }
+    let report = callers.report(round_trips, &path.to_string_lossy());
     let to = arguments.result.output.as_deref();
     match arguments.result.format {
         // Places name the keys that were pressed.

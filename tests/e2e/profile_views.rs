@@ -140,6 +140,21 @@ fn every_view_adds_up_to_the_same() {
                 );
             }
         }
+        let clients = plain["trace"]["connections"].as_array().expect("clients");
+        let of_client = |client: &Value| {
+            let number = client["id"].to_string();
+            let mut arguments = vec!["report", "--format", "json", "--client", &number];
+            arguments.extend(SUN);
+            arguments.push(&trace);
+            place.json(arguments)
+        };
+        let of_clients: Vec<Value> = clients.iter().map(of_client).collect();
+        for field in ["count", "bytes", "server_ms", "round_trips"] {
+            let reports = of_clients.iter();
+            let ours: f64 = reports.map(|one| sum(&one["requests"], field)).sum();
+            let theirs = total(field);
+            assert!((ours - theirs).abs() < 1e-6 * theirs.max(1.0), "{field}");
+        }
         // JSON has resources and grabs always; the sections add up with each other.
         let resources = plain["resources"]["clients"].as_array().expect("clients");
         assert!(!resources.is_empty());

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
 use crate::callers::code_stacks::StackNames;
+use crate::clients::ClientChoice;
 use crate::pipeline::Observation;
 use crate::recording::trace_summary::TraceSummary;
 
@@ -154,6 +155,15 @@ impl Running {
         let later = self.samples.iter().rev();
         let later = later.take_while(|one| one.at > sample.at).count();
         self.samples.insert(self.samples.len() - later, sample);
+    }
+
+    /// Drops the samples of clients that were not chosen.
+    pub fn limit_to(&mut self, choice: &ClientChoice) {
+        let processes = &self.processes;
+        self.samples.retain(|sample| {
+            let mut clients = processes.iter();
+            choice.is_all() || clients.any(|(id, pid)| *pid == sample.pid && choice.holds(*id))
+        });
     }
 
     /// Forgets the samples from before the part that is reported.

@@ -1,5 +1,7 @@
 //! Values by client, with one limit for all of them.
 
+mod choice;
 mod per_client;
 
+pub use choice::ClientChoice;
 pub(crate) use per_client::{MAX_CLIENTS, PerClient};

@@ -29,6 +29,7 @@ use x11prof_server_model::{ClientId, TransportPart};
 use x11prof_trace::{Reader, Timestamp, TraceError};
 
 use crate::callers::code_stacks::StackNames;
+use crate::clients::ClientChoice;
 use crate::pipeline::{Observation, Pipeline, Seen};
 use crate::recording::trace_summary::TraceSummary;
 use crate::recording::warnings::Warnings;
@@ -137,6 +138,17 @@ impl Profile {
         self
     }
 
+    /// Counts only the requests, events and server time of these clients.
+    pub fn of_clients(mut self, choice: ClientChoice) -> Profile {
+        self.sums.choice = choice;
+        self
+    }
+
+    /// The clients that count.
+    pub fn choice(&self) -> &ClientChoice {
+        &self.sums.choice
+    }
+
     /// Adds a breakdown by another key.
     pub fn grouped(mut self, by: By) -> Profile {
         self.sums.groups = Some(Groups::new(by));
@@ -158,6 +170,7 @@ impl Profile {
             sums,
             ..
         } = self;
+        sums.choice.observe(observation);
         if let Some(groups) = &mut sums.groups {
             groups.observe(observation);
         }
@@ -174,8 +187,10 @@ impl Profile {
             measuring.charge(charge, seen, group);
             sums.charge(charge, event);
         });
-        if let Some(request) = seen.and_then(|seen| blocking.request(seen)) {
-            sums.blocks(request);
+        if let Some(seen) = seen
+            && let Some(request) = blocking.request(seen)
+        {
+            sums.blocks(seen.connection, request);
         }
         measuring.observe(observation, |key, share| sums.credit(key, share));
         if let Observation::BlockEnd(block) = observation {
@@ -414,7 +429,7 @@ impl Profile {
             return carried.map_or(line, |carried| carried.part(part, line));
         };
         match (part, self.measuring.own()) {
-            (TransportPart::Own, Some((unattributed, threads))) => TransportLine {
+            (TransportPart::Own, Some((unattributed, threads))) if self.choice().is_all() => TransportLine {
                 count: unattributed.runs,
                 server: Cost::exact(rate.time(unattributed.share + threads)),
                 ..line

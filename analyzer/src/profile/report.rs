@@ -85,6 +85,9 @@ pub struct TraceReport {
     /// The end of the reported part; absent at the end of the trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to_s: Option<f64>,
+    /// The choice of clients (`--client`) that the report is limited to; absent for all clients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
     /// The recorded command; empty without one.
     pub command: Vec<String>,
     /// The number of connections.

@@ -2,6 +2,7 @@
 
 use x11prof_cost_model::{Cost, Network};
 
+use crate::clients::ClientChoice;
 use crate::link::LinkReport;
 use crate::profile::partition::PartitionReport;
 use crate::profile::report::{
@@ -17,6 +18,7 @@ use crate::recording::warnings::{Warning, WarningKind};
 use crate::server_time::Basis;
 use crate::text::units::{duration_ms, ms, percent};
 use x11prof_server_model::TransportPart;
+use x11prof_trace::ConnectionId;
 
 /// The version of the JSON.
 const FORMAT: u32 = 1;
@@ -39,7 +41,7 @@ impl ProfileReport {
             .map(|(name, line)| request(name.as_str(), &line, network));
         ProfileReport {
             format: FORMAT,
-            trace: trace(path, summary),
+            trace: trace(path, summary, profile.choice()),
             server: ServerReport::new(profile, summary),
             network: NetworkReport::new(network, profile.blocking()),
             requests: shares(requests.collect(), &total),
@@ -49,7 +51,7 @@ impl ProfileReport {
             client_and_server: PartitionReport::new(
                 &total,
                 transport.event_ms,
-                summary.activity(),
+                summary.activity().filter(|_| profile.choice().is_all()),
                 summary.stacks_took(),
             ),
             scaled: profile.scales().report(),
@@ -93,6 +95,35 @@ impl ProfileReport {
             ..self.client_and_server
         };
         self
+    }
+}
+
+impl ProfileReport {
+    /// Drops the start-ups, stalls, grabs and resources of other clients.
+    pub fn limit_to(&mut self, choice: &ClientChoice, summary: &TraceSummary) {
+        if choice.is_all() {
+            return;
+        }
+        let holds = |connection: u32| choice.holds(ConnectionId(connection));
+        let connections = self.trace.connections.iter();
+        let names: Vec<String> = connections
+            .map(|one| summary.client_name(ConnectionId(one.id)))
+            .collect();
+        self.start_up.retain(|one| holds(one.connection));
+        if let Some(stalls) = &mut self.stalls {
+            stalls.stalls.retain(|one| holds(one.connection));
+            stalls.clients.retain(|one| names.contains(&one.client));
+            stalls.count = stalls.clients.iter().map(|one| one.count).sum();
+            stalls.held_ms = stalls.clients.iter().map(|one| one.held_ms).sum();
+        }
+        if let Some(resources) = &mut self.resources {
+            resources.clients.retain(|one| holds(one.client));
+            resources.others = None;
+        }
+        if let Some(grabs) = &mut self.grabs {
+            grabs.grabs.retain(|one| names.contains(&one.client));
+            grabs.count = grabs.grabs.len() as u64;
+        }
     }
 }
 
@@ -184,7 +215,19 @@ impl NetworkReport {
     }
 }
 
-fn trace(path: &str, summary: &TraceSummary) -> TraceReport {
+fn trace(path: &str, summary: &TraceSummary, choice: &ClientChoice) -> TraceReport {
+    let connections = summary.connections().iter();
+    let connections = connections.filter(|connection| choice.holds(connection.id));
+    let connections: Vec<ConnectionReport> = connections
+        .map(|connection| ConnectionReport {
+            id: connection.id.0,
+            pid: connection.pid,
+            name: connection.name.clone(),
+            command: connection.command.clone(),
+            requests: connection.requests,
+            last_sequence: connection.last_sequence,
+        })
+        .collect();
     TraceReport {
         path: path.to_owned(),
         duration_ms: duration_ms(summary.duration()),
@@ -196,19 +239,12 @@ fn trace(path: &str, summary: &TraceSummary) -> TraceReport {
             .started()
             .map(|started| started.command.clone())
             .unwrap_or_default(),
-        connection_count: summary.connected(),
-        connections: summary
-            .connections()
-            .iter()
-            .map(|connection| ConnectionReport {
-                id: connection.id.0,
-                pid: connection.pid,
-                name: connection.name.clone(),
-                command: connection.command.clone(),
-                requests: connection.requests,
-                last_sequence: connection.last_sequence,
-            })
-            .collect(),
+        client: choice.typed().map(str::to_owned),
+        connection_count: match choice.is_all() {
+            true => summary.connected(),
+            false => connections.len() as u64,
+        },
+        connections,
         unpaired_replies: summary.unpaired_replies(),
     }
 }
@@ -309,7 +345,7 @@ fn total(
         server = Cost::exact(server.time);
     }
     let wire = network.time(all.bytes, all.blocking) + network.time(transport.bytes, 0);
-    let cpu = summary.cpu();
+    let cpu = summary.cpu(profile.choice());
     TotalReport {
         count: all.count,
         bytes: all.bytes,
@@ -320,7 +356,7 @@ fn total(
         high_ms: ms(server.high + wire),
         unpriced: all.unpriced,
         client_cpu_ms: cpu.clients.map(duration_ms),
-        server_cpu_ms: cpu.server.map(duration_ms),
+        server_cpu_ms: cpu.server.filter(|_| profile.choice().is_all()).map(duration_ms),
         wall_ms: duration_ms(summary.wall()),
     }
 }

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 use x11prof_cost_model::{Clock, Cost, Micros};
 use x11prof_protocol::Symbol;
 use x11prof_server_model::{Alike, Charge, ClientId, TransportPart};
+use x11prof_trace::ConnectionId;
 
 use super::groups::Groups;
 use super::measuring::Key;
@@ -11,12 +12,14 @@ use super::scales::Scales;
 use super::stacks::Stacks;
 use super::tally::Tally;
 use super::transport::{TransportLine, index};
+use crate::clients::ClientChoice;
 use crate::recording::warnings::Warnings;
 use crate::server_time::Share;
 
 /// Sums over all charges.
 #[derive(Default)]
 pub(super) struct Sums {
+    pub(super) choice: ClientChoice,
     pub(super) lines: Tally<Symbol>,
     pub(super) groups: Option<Groups>,
     pub(super) stacks: Option<Stacks>,
@@ -47,6 +50,7 @@ impl Sums {
         }
         before.scales.start_afresh();
         *self = Sums {
+            choice: before.choice,
             groups: before.groups,
             stacks: before.stacks.map(|_| Stacks::default()),
             scales: before.scales,
@@ -56,6 +60,10 @@ impl Sums {
 
     /// Adds a share of the server's measured time.
     pub(super) fn credit(&mut self, key: Key, share: Share) {
+        let is_chosen = |client: ClientId| self.choice.holds(ConnectionId(client.0));
+        if !key.client.map_or(self.choice.is_all(), is_chosen) {
+            return;
+        }
         self.runs += u64::from(key.part == Some(TransportPart::Wakeup));
         let factor = key
             .request
@@ -88,6 +96,9 @@ impl Sums {
     /// Adds a charge; `event` is the name of the event that it is for.
     #[inline]
     pub(super) fn charge(&mut self, charge: &Charge<'_>, event: Option<Symbol>) {
+        if !self.choice.holds(ConnectionId(charge.client().0)) {
+            return;
+        }
         let request = request(charge);
         let factor = request.map_or(1.0, |request| self.scales.factor(request));
         if factor == 0.0 {
@@ -162,9 +173,9 @@ impl Sums {
         }
     }
 
-    /// A request is charged the network's latency.
-    pub(super) fn blocks(&mut self, request: Symbol) {
-        if self.scales.factor(request) == 0.0 {
+    /// A request of this client is charged the network's latency.
+    pub(super) fn blocks(&mut self, client: ConnectionId, request: Symbol) {
+        if !self.choice.holds(client) || self.scales.factor(request) == 0.0 {
             return;
         }
         self.lines.line(request).blocking += 1;

@@ -13,13 +13,13 @@ use rustc_hash::FxHashMap;
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
-use crate::episodes::Episode;
+use crate::clients::ClientChoice;
+use crate::episodes::{Episode, Unmatched};
 use crate::forecast::Forecasts;
 use crate::pipeline::start_up::StartUpReport;
 use crate::pipeline::{Observation, Seen};
 use crate::round_trips::{Answer, AnswerKind};
 use crate::text::label::client_name;
-use crate::text::pattern::means;
 pub use insights::TRIED;
 use insights::{Context, Insights};
 use places::Places;
@@ -47,7 +47,6 @@ pub struct RoundTripOptions {
 #[derive(Debug, Default)]
 struct ClientTotals {
     name: Option<String>,
-    wanted: bool,
     waited: Waited,
     synchronisations: u64,
     ahead: u64,
@@ -57,6 +56,7 @@ struct ClientTotals {
 #[derive(Debug, Default)]
 pub struct RoundTrips {
     options: RoundTripOptions,
+    choice: ClientChoice,
     start_ups: Vec<StartUpReport>,
     clients: FxHashMap<ConnectionId, ClientTotals>,
     places: Places,
@@ -75,6 +75,7 @@ impl RoundTrips {
     pub fn new(options: &RoundTripOptions) -> RoundTrips {
         RoundTrips {
             options: options.clone(),
+            choice: ClientChoice::new(options.client.as_deref()),
             forecasts: Some(Forecasts::default()),
             ..RoundTrips::default()
         }
@@ -92,6 +93,7 @@ impl RoundTrips {
         if let Some(forecasts) = &mut self.forecasts {
             forecasts.observe(observation);
         }
+        self.choice.observe(observation);
         match observation {
             Observation::Control(time, control) => {
                 self.first.get_or_insert(*time);
@@ -114,8 +116,13 @@ impl RoundTrips {
         ended.for_each(|episode| self.places.episode(episode));
     }
 
+    /// The user's choice of clients, if no client matched it.
+    pub fn unmatched(&self) -> Option<Unmatched> {
+        self.choice.unmatched()
+    }
+
     fn is_wanted(&self, client: ConnectionId) -> bool {
-        self.clients.get(&client).is_some_and(|one| one.wanted)
+        self.choice.holds(client)
     }
 
     /// True where the message answers a question of the user's choice.
@@ -144,11 +151,8 @@ impl RoundTrips {
             && self.clients.len() < CLIENTS
         {
             let id = opened.connection;
-            let typed = self.options.client.as_ref();
-            let wanted = typed.is_none_or(|typed| means(typed, opened));
             let client = ClientTotals {
                 name: opened.name.clone(),
-                wanted,
                 ..ClientTotals::default()
             };
             self.clients.insert(id, client);

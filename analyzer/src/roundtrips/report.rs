@@ -330,7 +330,7 @@ impl RoundTrips {
         let mut rows: Vec<ClientRoundTrips> = self
             .clients
             .iter()
-            .filter(|(_, one)| one.wanted)
+            .filter(|(id, _)| self.choice.holds(**id))
             .map(|(id, one)| ClientRoundTrips {
                 client: self.client(*id),
                 connection: id.0,

@@ -3,12 +3,13 @@
 
 use std::fmt::Write;
 
-use x11prof_analyzer::{ProfileReport, RequestReport, RunningReport, percent};
+use x11prof_analyzer::{ClientRole, ProfileReport, RequestReport, RunningReport, percent};
 
 use super::details::details;
 use super::doubts::doubts;
 use super::verdict::{has_network, verdict};
 use crate::page::{Page, Style};
+use crate::plain::plain;
 use crate::table::Table;
 use crate::units::{counted, decimals, duration, share};
 use crate::{resources, stalls};
@@ -236,6 +237,17 @@ fn ran(report: &RunningReport, page: &Page) -> String {
     format!("{}{about}\n", table.on(page))
 }
 
+/// The client of the recorded command, if the report has other clients too.
+fn command_client(report: &ProfileReport) -> Option<String> {
+    let connections = &report.trace.connections;
+    let mut start_ups = report.start_up.iter();
+    let command = start_ups.find(|one| one.role == ClientRole::Command)?;
+    let name = |id| connections.iter().find(|one| one.id == id)?.name.as_ref();
+    let name = name(command.connection)?;
+    let has_others = connections.iter().any(|one| one.name.as_ref() != Some(name));
+    has_others.then(|| plain(name).into_owned())
+}
+
 fn legend(report: &ProfileReport, page: &Page) -> String {
     let mut text = match has_network(report) {
         true => "Time: server and network, including wakeups, reading and replies",
@@ -244,6 +256,9 @@ fn legend(report: &ProfileReport, page: &Page) -> String {
     .to_owned();
     if !page.all {
         text.push_str("; more: --all");
+    }
+    if let Some(name) = command_client(report) {
+        text.push_str(&format!("; without other clients: --client {name}"));
     }
     let mut out = String::new();
     for line in page.wrap(&text, 0).lines() {

@@ -45,8 +45,10 @@ fn recorded(report: &ProfileReport) -> String {
         (from, None) => format!(" from {:.3} s on", from.unwrap_or(0.0)),
         (from, Some(to)) => format!(" from {:.3} s to {to:.3} s", from.unwrap_or(0.0)),
     };
+    let client = trace.client.as_deref().map(plain);
+    let client = client.map_or_else(String::new, |client| format!(", client {client}"));
     format!(
-        "{}{part}: {}, {} on {}{}",
+        "{}{client}{part}: {}, {} on {}{}",
         plain(&trace.path),
         duration(trace.duration_ms),
         counted(report.total.count, "request"),
@@ -159,7 +161,9 @@ fn stacks(report: &ProfileReport) -> Option<String> {
 
 /// The recording over the given network: `Over 188 kB/s, 50.0 ms: 14.0 s instead of 1.2 s (PutImage …)`.
 fn over(report: &ProfileReport) -> Option<String> {
-    let forecast = report.forecast.as_ref().filter(|_| has_network(report))?;
+    // The forecast session has all clients.
+    let is_told = has_network(report) && report.trace.client.is_none();
+    let forecast = report.forecast.as_ref().filter(|_| is_told)?;
     let causes = forecast.causes.iter().take(1);
     let causes: Vec<String> = causes
         .map(|cause| format!("{} {}", plain(&cause.name), duration(cause.ms)))

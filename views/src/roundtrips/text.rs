@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use x11prof_analyzer::{
-    ForecastCause, ForecastReport, RoundTripsReport, StartUpReport, Suggestion,
+    ClientRole, ForecastCause, ForecastReport, RoundTripsReport, StartUpReport, Suggestion,
 };
 
 use crate::callers::askers;
@@ -266,14 +266,22 @@ fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {
 }
 
 fn start_up_lines(report: &RoundTripsReport, out: &mut String, page: &Page) {
-    let shown = if page.all { usize::MAX } else { SUGGESTIONS };
-    if !report.start_ups.is_empty() {
+    // Helpers come last. Without --all they are shown only if there is no program.
+    let start_ups = &report.start_ups;
+    let programs = start_ups.iter();
+    let programs = programs.filter(|one| one.role != ClientRole::Helper).count();
+    let shown = match (page.all, programs) {
+        (true, _) => usize::MAX,
+        (false, 0) => SUGGESTIONS,
+        (false, programs) => programs.min(SUGGESTIONS),
+    };
+    if !start_ups.is_empty() {
         out.push('\n');
     }
-    for one in report.start_ups.iter().take(shown) {
+    for one in start_ups.iter().take(shown) {
         out.push_str(&page.wrap(&plain(&start_up(one, report.forecast.as_ref())), 2));
     }
-    rest(out, report.start_ups.len(), shown, "client");
+    rest(out, start_ups.len(), shown, "client");
 }
 
 /// The start-up of a client in one sentence.

@@ -1,22 +1,21 @@
 //! Requests counted for a budget: of the clients that it is about, by name.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use x11prof_protocol::{Message, Symbol};
 use x11prof_trace::{ConnectionId, Control};
 
+use crate::clients::ClientChoice;
 use crate::pipeline::Observation;
-use crate::text::pattern::means;
 
-/// Clients, and kinds of request, counted at most.
-const CLIENTS: usize = 1 << 14;
+/// Kinds of request counted at most.
 const NAMES: usize = 1 << 13;
 
 /// The requests of some clients.
 #[derive(Debug, Default)]
 pub struct BudgetCounts {
-    client: Option<String>,
-    counted: HashSet<ConnectionId>,
+    choice: ClientChoice,
+    clients: u64,
     pub(super) requests: u64,
     pub(super) bytes: u64,
     pub(super) by_name: BTreeMap<Symbol, u64>,
@@ -26,7 +25,7 @@ impl BudgetCounts {
     /// Counts the clients whose name holds `client`, or whose number it is; all where it is `None`.
     pub fn new(client: Option<&str>) -> BudgetCounts {
         BudgetCounts {
-            client: client.map(str::to_owned),
+            choice: ClientChoice::new(client),
             ..BudgetCounts::default()
         }
     }
@@ -35,15 +34,12 @@ impl BudgetCounts {
     pub fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Control(_, Control::Opened(opened)) => {
-                let typed = self.client.as_ref();
-                let counts = typed.is_none_or(|typed| means(typed, opened));
-                if counts && self.counted.len() < CLIENTS {
-                    self.counted.insert(opened.connection);
-                }
+                self.choice.observe(observation);
+                self.clients += u64::from(self.choice.holds(opened.connection));
             }
             Observation::Message(seen) => {
                 if let Message::Request(request) = seen.message
-                    && self.counted.contains(&seen.connection)
+                    && self.choice.holds(seen.connection)
                 {
                     self.requests += 1;
                     self.bytes = self.bytes.saturating_add(request.wire_len);
@@ -56,13 +52,13 @@ impl BudgetCounts {
         }
     }
 
-    /// True where the connection is one of the counted clients'.
+    /// True if the connection counts.
     pub(super) fn is_wanted(&self, connection: u32) -> bool {
-        self.counted.contains(&ConnectionId(connection))
+        self.choice.holds(ConnectionId(connection))
     }
 
-    /// True where there was a client to count.
+    /// True if the recording has a client that counts.
     pub fn has_clients(&self) -> bool {
-        !self.counted.is_empty()
+        self.clients > 0
     }
 }

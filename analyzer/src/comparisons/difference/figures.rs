@@ -192,7 +192,7 @@ impl FiguresOfRun {
             path: path.to_owned(),
             command: report.trace.command.clone(),
             basis: self.profile.basis(),
-            fixes: self.summary.tried().keys().cloned().collect(),
+            fixes: self.summary.tried().map(|(fix, _)| fix.clone()).collect(),
             values: BTreeMap::new(),
         };
         let first = self.summary.first().unwrap_or_default();

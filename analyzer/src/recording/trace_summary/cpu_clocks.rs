@@ -84,13 +84,14 @@ impl CpuClocks {
         }
     }
 
-    /// Processor time of clients and of the `server` by their clocks, and by the switches since the last
-    /// reading until `now`; the server's until its last run was over.
+    /// CPU time of the `server` and of the clients that count, by their clocks, and from the last reading until `now`
+    /// by context switches. The server's time ends with its last finished run.
     pub(super) fn figures(
         &self,
         server: Option<u32>,
         since_reading: Option<&SinceReading>,
         now: Timestamp,
+        counts: impl Fn(u32) -> bool,
     ) -> CpuFigures {
         let before = |pid: u32| {
             self.0
@@ -105,7 +106,7 @@ impl CpuClocks {
         let over = |pid: u32| Some(since_reading?.over(pid).saturating_sub(before(pid).1));
         let clients = self.0.iter();
         let clients = clients
-            .filter(|(pid, clock)| clock.client && Some(**pid) != server)
+            .filter(|(pid, clock)| clock.client && Some(**pid) != server && counts(**pid))
             .flat_map(|(pid, clock)| [clock.used(), since(*pid)])
             .flatten()
             .reduce(Duration::saturating_add);

@@ -15,6 +15,7 @@ use x11prof_trace::{
     Timestamp, TraceError,
 };
 
+use crate::clients::ClientChoice;
 use crate::pipeline::start_up::StartUpReport;
 use crate::pipeline::{Observation, Seen};
 use crate::recording::activity::{Activity, ActivityFigures};
@@ -352,11 +353,14 @@ impl TraceSummary {
             .sum()
     }
 
-    /// The kernel's figures.
-    pub fn cpu(&self) -> CpuFigures {
+    /// CPU time of the server and of the chosen clients, from the kernel.
+    pub fn cpu(&self, choice: &ClientChoice) -> CpuFigures {
         let server = self.server.as_ref().and_then(|server| server.pid);
         let since = self.activity.since_reading();
-        self.cpu_clocks.figures(server, since, self.last)
+        self.cpu_clocks.figures(server, since, self.last, |pid| {
+            let mut connections = self.connections.iter();
+            choice.is_all() || connections.any(|one| one.pid == Some(pid) && choice.holds(one.id))
+        })
     }
 
     /// The recorder's measurements of the connection to the display; `None` without `record --link`.
@@ -369,9 +373,11 @@ impl TraceSummary {
         self.network.as_ref()
     }
 
-    /// The changes that the recorder tried, each with how many requests it changed.
-    pub fn tried(&self) -> &BTreeMap<String, u64> {
-        &self.tried
+    /// The rewrites of `record --try`, each with the number of requests that it changed.
+    pub fn tried(&self) -> impl Iterator<Item = (&String, &u64)> {
+        let tried = self.tried.iter();
+        // An emulated network hides MIT-SHM without --try.
+        tried.filter(|(fix, _)| self.network.is_none() || *fix != "no-sharing")
     }
 
     /// Missing and odd parts of the trace.
@@ -395,8 +401,7 @@ impl TraceSummary {
         ];
         let counts = counts.into_iter().filter(|(_, count)| *count > 0);
         let tried = self
-            .tried
-            .iter()
+            .tried()
             .map(|(fix, count)| Warning::general(WarningKind::Tried, Some(fix.clone()), *count));
         let network = self.network.map(|network| {
             let network = Network {
@@ -450,7 +455,7 @@ pub fn identity<R: io::Read>(reader: &mut Reader<R>) -> Result<Option<Server>, T
 mod tests {
     use std::time::Duration;
 
-    use x11prof_trace::{ConnectionId, Control, Record};
+    use x11prof_trace::{ConnectionId, Control, EmulatedNetwork, Record};
 
     use super::TraceSummary;
     use crate::pipeline::Pipeline;
@@ -465,6 +470,22 @@ mod tests {
         let mut summary = TraceSummary::default();
         Pipeline::new().run_records(records, |observation| summary.observe(observation));
         assert_eq!(summary.wall(), Duration::from_millis(600));
+    }
+
+    #[test]
+    fn no_sharing_of_an_emulated_network_is_no_experiment() {
+        let tried = |emulated: bool| {
+            let mut trace = Synthetic::new();
+            if emulated {
+                trace.control(Control::Network(EmulatedNetwork::default()));
+            }
+            let (fix, requests) = ("no-sharing".to_owned(), 3);
+            trace.control(Control::Tried { fix, requests }).end();
+            let mut summary = TraceSummary::default();
+            Pipeline::new().run_records(trace.records, |one| summary.observe(one));
+            summary.tried().count()
+        };
+        assert_eq!((tried(false), tried(true)), (1, 0));
     }
 
     #[test]
