@@ -145,7 +145,7 @@ mod tests {
             since.read(7, time);
         };
         let ran = |clocks: &CpuClocks, since: &SinceReading, now| {
-            let figures = clocks.figures(None, Some(since), Timestamp::from_nanos(now));
+            let figures = clocks.figures(None, Some(since), Timestamp::from_nanos(now), |_| true);
             figures.clients
         };
         read(&mut clocks, &mut since, 0, 1000);

@@ -479,7 +479,7 @@ mod tests {
             if emulated {
                 trace.control(Control::Network(EmulatedNetwork::default()));
             }
-            let (fix, requests) = ("no-sharing".to_owned(), 3);
+            let (fix, requests) = ("no-sharing".to_owned(), Some(3));
             trace.control(Control::Tried { fix, requests }).end();
             let mut summary = TraceSummary::default();
             Pipeline::new().run_records(trace.records, |one| summary.observe(one));
