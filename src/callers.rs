@@ -19,7 +19,7 @@ use x11prof_views::callers::{
 
 use crate::error::{CommandError, shown};
 
-/// Files without names that the user is told of.
+/// Maximum number of reported files without symbols.
 const TOLD: usize = 5;
 /// Functions that a recording names, at most.
 const SYMBOLS: usize = 1_000_000;
@@ -32,7 +32,7 @@ pub(crate) struct NamedCallers {
     names: FunctionNames,
 }
 
-/// Names the functions of a recording's stacks by the programs' files, as far as these are those of the time of the recording.
+/// Names the functions of a recording's stacks from the program files, if these have not changed since the recording.
 #[derive(Debug, Default)]
 pub(crate) struct FunctionNames {
     stacks: CodeStacks,
@@ -42,12 +42,12 @@ pub(crate) struct FunctionNames {
     /// The functions that the recording names itself (`record --keep-symbols`), by file and address.
     symbols: HashMap<(String, u64), Vec<FunctionReport>>,
     known: RefCell<KnownNames>,
-    /// Files without names that the user was told of.
+    /// Reported files without symbols.
     told: RefCell<BTreeSet<(String, &'static str)>>,
 }
 
 impl NamedCallers {
-    /// Takes the next observation of a pass. `counts` says whether an answer is of those that are asked about.
+    /// Takes the next observation of a pass. `counts` selects the round trips of interest.
     pub(crate) fn observe(
         &mut self,
         observation: &Observation<'_>,
@@ -58,8 +58,8 @@ impl NamedCallers {
         self.callers.observe(observation, counts);
     }
 
-    /// The report on the round trips of the trace at `path`, with the places from which the clients waited. A program's file
-    /// that has changed since the recording names nothing.
+    /// The report on the round trips of the trace at `path`, with the call sites of the waits. Functions of files
+    /// that have changed since the recording have no names.
     pub(crate) fn report(&self, found: RoundTrips, path: &str) -> RoundTripsReport {
         let stacks = &self.names.stacks;
         self.names.named(|name| {
@@ -91,7 +91,7 @@ impl NamedCallers {
         }
     }
 
-    /// The names by which samples of running clients are told.
+    /// The names for CPU samples of clients.
     fn run_names(&self) -> StackNames {
         match self.running.is_empty() {
             true => StackNames::default(),
@@ -164,7 +164,7 @@ impl FunctionNames {
         self.of_requests
     }
 
-    /// Fails where the recording at `path` does not tell which function made a request, nor where the program ran.
+    /// Fails if the recording at `path` has neither stacks of requests nor CPU samples.
     pub(crate) fn needed(&self, path: &Path, running: &Running) -> Result<(), CommandError> {
         let why = match running.has_sampled() {
             _ if self.of_requests || !running.is_empty() => return Ok(()),
@@ -176,7 +176,7 @@ impl FunctionNames {
         Err(CommandError::file(path, why))
     }
 
-    /// Names the stacks of a profile's groups, where these are of the program's code, and of resources.
+    /// Names the stacks of resources, and of a profile's groups if they are functions, lines or stacks.
     pub(crate) fn name_stacks(
         &self,
         groups: Option<(&mut Profile, By)>,
@@ -231,7 +231,7 @@ impl FunctionNames {
         })
     }
 
-    /// Does something with names, and tells the user of files that name nothing.
+    /// Calls a function with names, and prints a message for each file without symbols.
     fn named<R>(
         &self,
         act: impl FnOnce(&mut dyn FnMut(&StackFrame) -> Vec<FunctionReport>) -> R,
@@ -273,7 +273,7 @@ impl FunctionNames {
     }
 }
 
-/// Names that were looked up, and whether files are as they were.
+/// Cached names, and whether files are unchanged.
 #[derive(Debug, Default)]
 struct KnownNames {
     names: Names,

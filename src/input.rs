@@ -1,4 +1,4 @@
-//! Opening what commands read: traces and parameter files.
+//! Opens the inputs of commands: traces and parameter files.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -39,7 +39,7 @@ pub(crate) fn shown_name(path: &Path) -> String {
 /// The label of a replay's trace: the recording that was played.
 pub(crate) const REPLAY_OF: &str = "replay-of";
 
-/// Says of a replay's trace which of its figures are the program's.
+/// Prints which figures of a replay's trace belong to the program.
 pub(crate) fn tell_replay(path: &Path) -> Result<(), CommandError> {
     if let Some(played) = replay_of(path)? {
         say!(
@@ -73,7 +73,7 @@ fn relay(path: &Path) -> Result<Option<String>, CommandError> {
     })
 }
 
-/// The first of what `find` finds in the records before those of the first client.
+/// The first value that `find` returns for the records before the first client.
 fn before_clients<T>(
     path: &Path,
     mut find: impl FnMut(Control) -> Option<T>,
@@ -105,8 +105,8 @@ pub(crate) struct Prices {
 }
 
 impl Prices {
-    /// The doubts about the costs. On a server time that was `measured` the costs only divide it,
-    /// whatever their server.
+    /// Caveats about the costs. If the server time was `measured`, the costs only split it, so their server and
+    /// machine do not matter.
     pub(crate) fn doubts(&self, measured: bool) -> Vec<Warning> {
         let machine = self.elsewhere.clone().filter(|_| !measured);
         let server = self.other_server.clone();
@@ -145,8 +145,7 @@ impl Prices {
     }
 }
 
-/// The parameters `name` to cost the trace at `path` with, brought to its machine unless they are to be
-/// taken `as_measured`.
+/// The cost table `name` for the trace at `path`, rescaled to the machine of the trace unless `as_measured`.
 pub(crate) fn named_prices(
     name: &str,
     path: &Path,
@@ -160,13 +159,13 @@ pub(crate) fn named_prices(
     Ok(Prices::on(parameters, &host, Probing::Allowed))
 }
 
-/// The costs that fit the server in the trace best, if the user named none. Names them on standard error, unless the
-/// server's handlers are timed: then costs only share out wakeups, reading and replies.
+/// The cost table that best matches the server in the trace, if the user named none. Prints its name, unless the
+/// server timed its requests: then the table only attributes wakeups, reading and replies.
 pub(crate) fn matching_prices(path: &Path, as_measured: bool) -> Result<Prices, CommandError> {
     prices_of(path, as_measured, true)
 }
 
-/// As [`matching_prices`]; names them only where the user is to be `told`.
+/// Like [`matching_prices`], but prints the name only if `told`.
 pub(crate) fn prices_of(
     path: &Path,
     as_measured: bool,
@@ -194,8 +193,8 @@ pub(crate) fn prices_of(
     })
 }
 
-/// Costs of the recorded server itself, to carry what was measured there to another one; `None` if
-/// nobody knows them.
+/// The cost table of the recorded server itself, to extrapolate measured times to another server; `None` if there is
+/// no such table.
 pub(crate) fn recorded_prices(
     path: &Path,
     as_measured: bool,
@@ -211,8 +210,7 @@ pub(crate) fn recorded_prices(
     }))
 }
 
-/// The parameters that fit the trace at `path` best, as they were measured: to tell expensive requests from
-/// cheap ones.
+/// The best matching cost table without rescaling, to distinguish expensive requests from cheap ones.
 pub(crate) fn likely_parameters(path: &Path) -> Result<ServerParameters, CommandError> {
     let mut reader = trace(path)?;
     let host = recorded_host(reader.started());
@@ -224,7 +222,7 @@ pub(crate) fn likely_parameters(path: &Path) -> Result<ServerParameters, Command
     }))
 }
 
-/// The parameters `name`, or those that fit, for a recording that goes on.
+/// The cost table `name`, or the best match, for a recording in progress.
 pub(crate) fn live_prices(
     name: Option<&str>,
     started: &Started,
@@ -241,8 +239,7 @@ pub(crate) fn live_prices(
     Ok(prices)
 }
 
-/// The parameters that fit a server and the machine that it was recorded on best, as they were measured.
-/// Names them on standard error where they are to be `named`.
+/// The unchanged cost table that best matches a server and the machine of its recording. Prints its name if `named`.
 fn parameters_for(
     started: &Started,
     server: Option<&Server>,
@@ -280,8 +277,7 @@ pub(crate) fn parameters(name: &str) -> Result<ServerParameters, CommandError> {
         .map_err(|error| CommandError::failed(format_args!("{name}: {error}")))
 }
 
-/// The rules by which another value substitutes one that was not measured: those of the user's file at
-/// `path`, or those that come with the program.
+/// The rules for substituting values that were not measured: from the user's file at `path`, or the built-in ones.
 pub(crate) fn substitutions(path: Option<&Path>) -> Result<Substitutions, CommandError> {
     let Some(path) = path else {
         return Ok(Substitutions::default());
@@ -290,7 +286,7 @@ pub(crate) fn substitutions(path: Option<&Path>) -> Result<Substitutions, Comman
     Substitutions::parse(&text).map_err(|error| CommandError::file(path, error))
 }
 
-/// A session that makes operations of requests as the user's file at `path` says.
+/// A session with the operations in the user's file at `path`.
 pub(crate) fn session(path: &Path) -> Result<Session, CommandError> {
     let text = text(path, "file of operations")?;
     let definitions = Definitions::parse(&text).map_err(|error| CommandError::file(path, error))?;
@@ -321,7 +317,7 @@ pub(crate) fn parameter_text(name: &str) -> Result<String, CommandError> {
 /// The longest file that is read as a whole, in bytes: parameters and definitions are far shorter.
 const LONGEST: u64 = 16 << 20;
 
-/// The text of the file at `path`, which is to be a `kind`. A pipe serves as well, a device does not.
+/// The text of the file at `path`. A pipe is accepted, a device is not. `kind` names the expected file in errors.
 pub(crate) fn text(path: &Path, kind: &str) -> Result<String, CommandError> {
     let failed = |error| CommandError::file(path, error);
     let file = File::open(path).map_err(failed)?;

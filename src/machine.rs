@@ -1,6 +1,6 @@
-//! Parameters brought to the machine of a recording. A factor for all files of a machine, so that
-//! their order stays what was measured there: from a kind of server that was measured on both, or else
-//! from a probe of a second on a private Xvfb here, which is kept.
+//! Rescales cost tables to the machine of a recording. One factor applies to all tables of a machine, so their order
+//! does not change. The factor comes from a server that was measured on both machines, or else from a benchmark of
+//! one second on a private Xvfb here, whose result is kept.
 
 use std::sync::OnceLock;
 
@@ -31,14 +31,14 @@ pub(crate) enum Probing {
     KeptOnly,
 }
 
-/// `parameters` on the machine `host`, where that is another than theirs and both are known. Where there is
-/// no way to bring them they stay unchanged; the second says why.
+/// Rescales `parameters` to the machine `host`, if that is another machine and both are known. If rescaling is
+/// impossible, they stay unchanged, and the second value is the reason.
 pub(crate) fn bring(
     parameters: ServerParameters,
     host: &Host,
     probing: Probing,
 ) -> (ServerParameters, Option<String>) {
-    // This machine is known better than a recording knows it.
+    // The description of this machine is more complete than the one in a recording.
     let here = this_machine();
     let host = match here.is_same_machine(host) {
         Some(true) => &here,
@@ -156,7 +156,7 @@ fn probed(host: &Host, probing: Probing) -> Result<ServerParameters, String> {
     Ok(parameters)
 }
 
-/// A private server as what is measured.
+/// A private server as a target of measurements.
 pub(crate) fn private(server: &PrivateServer, kind: ServerKind) -> Target {
     let viewed = match kind {
         ServerKind::Xvnc => Some(false),

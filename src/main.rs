@@ -73,7 +73,7 @@ fn main() -> ExitCode {
     ended(outcome)
 }
 
-/// The exit status; an error is said here, and nowhere else.
+/// Prints an error and returns the exit status. Errors are printed nowhere else.
 fn ended(outcome: Outcome) -> ExitCode {
     outcome.unwrap_or_else(|error| {
         say!("{}", error.message());
@@ -81,7 +81,7 @@ fn ended(outcome: Outcome) -> ExitCode {
     })
 }
 
-/// Does what was typed.
+/// Runs the command.
 fn done(arguments: Arguments) -> Outcome {
     match arguments.command {
         Command::Record(arguments) => commands::record::run(arguments),
@@ -114,7 +114,7 @@ fn done(arguments: Arguments) -> Outcome {
     }
 }
 
-/// Has a signal do nothing here; programs that we start get it as ever.
+/// Ignores a signal in this process; child processes still receive it.
 pub(crate) fn ignore(signal: i32) {
     // If this fails, the signal keeps its effect.
     let _ = signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)));

@@ -1,5 +1,5 @@
-//! Names of messages that a user typed and no message of the trace has: a misspelt one is an error
-//! that says what may have been meant.
+//! Names that the user typed and that match nothing in the trace. An unknown name is an error that suggests the
+//! nearest one.
 
 use std::path::Path;
 
@@ -8,8 +8,7 @@ use x11prof_protocol::known_names;
 
 use crate::error::{CommandError, shown};
 
-/// Deals with the patterns that matched nothing. A name that X11 has is said to be absent, any
-/// other one is an error.
+/// Handles patterns without a match: prints a message for a name that X11 has, and fails for any other name.
 pub(crate) fn unmatched<'a>(
     patterns: impl IntoIterator<Item = &'a str>,
 ) -> Result<(), CommandError> {
@@ -36,7 +35,7 @@ pub(crate) fn unmatched<'a>(
     Ok(())
 }
 
-/// A client or a landmark was requested that a trace has none of.
+/// The error for a client or landmark that the trace does not have.
 pub(crate) fn no_such(path: &Path, missing: &Unmatched) -> CommandError {
     let nearest = nearest_part(&missing.wanted, &missing.known);
     let nearest = nearest.map(|name| format!("; the nearest is {name:?}"));

@@ -14,8 +14,7 @@ pub(crate) use terminal::page;
 
 use crate::error::{CommandError, Outcome};
 
-/// Refuses a result that would take the place of a file that it is made from. To be asked before
-/// anything is read.
+/// Refuses to overwrite an input file with the result. Call it before reading anything.
 pub(crate) fn refuse_input<'a>(
     to: Option<&Path>,
     read: impl IntoIterator<Item = &'a Path>,
@@ -37,11 +36,11 @@ pub(crate) fn refuse_input<'a>(
     }
 }
 
-/// Says before long work whether its result can be written to `to`, and that it is not `read`.
+/// Before long work: checks that the result can be written to `to`, and that `to` is not the input `read`.
 pub(crate) fn try_out(to: Option<&Path>, read: Option<&Path>) -> Result<(), CommandError> {
     refuse_input(to, read)?;
     let Some(path) = to else { return Ok(()) };
-    // Dropped at once, it leaves nothing.
+    // An unfinished file is removed when it is dropped.
     AtomicFile::begin(path, Access::Usual)
         .map(drop)
         .map_err(|error| CommandError::file(path, error))

@@ -1,5 +1,5 @@
-//! A pass over a recording: the reader, the session with the user's own operations, the pipeline. Every
-//! command that reads messages reads them here, context switches ahead of what happened meanwhile.
+//! A pass over a recording: the reader, the session with the user's own operations, and the pipeline. Every command
+//! that reads messages uses it.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -20,14 +20,14 @@ use crate::read_ahead::read_ahead;
 /// Missing parts named one by one at most.
 const MISSING: usize = 3;
 
-/// A pass that has read nothing.
+/// A pass before its start.
 pub(crate) struct Pass {
     path: PathBuf,
     reader: Reader<BufReader<File>>,
     pipeline: Pipeline,
     /// True if the pass also reads the observations after a part.
     reads_on: bool,
-    /// Collected where the user is told of them.
+    /// Missing parts, if the user wants to see them.
     missing: Option<MissingParts>,
 }
 
@@ -84,18 +84,18 @@ impl Span {
 pub(crate) enum Step<'a> {
     /// An observation before the part: its knowledge stays, its counts do not.
     Before(&'a Observation<'a>),
-    /// The part begins: counts start afresh. Not said of one that begins with the recording.
+    /// The part begins, so counts restart. There is no such step if the part begins with the recording.
     Begins,
     /// An observation in the part.
     Within(&'a Observation<'a>),
-    /// The part is over, and what comes after it follows. Only said by [`Pass::read_on`].
+    /// The part has ended; observations after it follow. Only with [`Pass::read_on`].
     Ends,
     /// An observation after the part.
     After(&'a Observation<'a>),
 }
 
 impl Pass {
-    /// A pass over the trace at `path`, with the operations of the file at `operations` where one is given.
+    /// Opens the trace at `path`, with the operations of the file at `operations` if there is one.
     pub(crate) fn open(path: &Path, operations: Option<&Path>) -> Result<Pass, CommandError> {
         let reader = input::trace(path)?;
         let session = operations.map_or_else(|| Ok(Session::new()), input::session)?;
@@ -114,24 +114,24 @@ impl Pass {
         self
     }
 
-    /// Works out what each request changes on the screen as well, where `follow` says so.
+    /// If `follow` is true, also computes the screen area that each request changes.
     pub(crate) fn follow_changes(&mut self, follow: bool) {
         self.pipeline.follow_changes(follow);
     }
 
-    /// Takes equal requests together, for what counts with `Seen::times`.
+    /// Coalesces equal requests, for analyses that use the repeat count.
     pub(crate) fn take_together(mut self) -> Pass {
         self.pipeline.take_together();
         self
     }
 
-    /// Tells the user of the recording's missing parts, for a page that has no warnings.
+    /// Prints the missing parts of the recording, for a page without warnings.
     pub(crate) fn tell_missing(mut self) -> Pass {
         self.missing = Some(MissingParts::default());
         self
     }
 
-    /// Hands all of the recording to `on`.
+    /// Passes the whole recording to `on`.
     pub(crate) fn run(self, mut on: impl FnMut(&Observation<'_>)) -> Result<(), CommandError> {
         self.run_until(|observation| {
             on(observation);
@@ -139,7 +139,7 @@ impl Pass {
         })
     }
 
-    /// Hands the recording to `on` up to the end of `span`, and returns the span's first and last time.
+    /// Passes the recording up to the end of `span` to `on`, and returns the first and last time of the span.
     ///
     /// # Errors
     /// Errors of the trace; a recording that ends before `span` begins.
@@ -185,13 +185,13 @@ impl Pass {
         let start = start.unwrap_or_default();
         let part = span.within(start, last);
         if before && part.is_some() {
-            // Nothing came in it.
+            // The part has no observations.
             on(Step::Begins);
         }
         part.ok_or_else(|| span.beyond(&path, last.since(start)))
     }
 
-    /// Hands the recording to `on` until it breaks off.
+    /// Passes the recording to `on` until `on` breaks.
     pub(crate) fn run_until(
         self,
         mut on: impl FnMut(&Observation<'_>) -> ControlFlow<()>,
@@ -220,14 +220,14 @@ impl Pass {
     }
 }
 
-/// Tells the user of the missing parts of the recording at `path`.
+/// Prints the missing parts of the recording at `path`.
 pub(crate) fn tell_missing(path: &Path, missing: &MissingParts) {
     for sentence in missing.sentences(MISSING) {
         say!("warning: {}: {}", shown(path), plain(&sentence));
     }
 }
 
-/// The beginning and end of the observation, where it has times of its own.
+/// The beginning and end of the observation, if it has times.
 fn times(observation: &Observation<'_>) -> Option<(Timestamp, Timestamp)> {
     match observation {
         Observation::BlockStart(block) | Observation::Lost(block) => Some((block.time, block.time)),

@@ -6,7 +6,7 @@ use std::thread;
 
 use x11prof_trace::{Control, Reader, Record, TraceError};
 
-/// A batch is handed over when it has this many bytes or records.
+/// The size at which a batch is passed on, in bytes or records.
 const BATCH_BYTES: usize = 1 << 18;
 const BATCH_RECORDS: usize = 1 << 10;
 /// Batches that wait.
@@ -14,7 +14,7 @@ const AHEAD: usize = 2;
 
 type Batch = Result<Vec<Record>, TraceError>;
 
-/// Calls `analyse` with what gives the records of `reader`, one at a time.
+/// Calls `analyse` with an iterator over the records of `reader`.
 pub(crate) fn read_ahead<R: Read + Send>(
     reader: Reader<R>,
     analyse: impl FnOnce(
@@ -29,7 +29,7 @@ pub(crate) fn read_ahead<R: Read + Send>(
             .map_err(TraceError::Read)?;
         let mut batch = Vec::new().into_iter();
         let result = analyse(&mut || next(&mut batch, &batches));
-        // The reader ends when nobody takes what it has read.
+        // The reader ends when its batches are no longer received.
         drop(batches);
         result
     })
@@ -51,7 +51,7 @@ fn next(
     }
 }
 
-/// Reads until the end, an error, or nobody listens any more. An error comes after the records before it.
+/// Reads until the end, an error, or until the receiver has gone. An error comes after the records before it.
 fn read<R: Read>(mut reader: Reader<R>, sender: &SyncSender<Batch>) {
     let (mut batch, mut bytes) = (Vec::new(), 0);
     loop {
@@ -59,12 +59,13 @@ fn read<R: Read>(mut reader: Reader<R>, sender: &SyncSender<Batch>) {
         if let Ok(Some(record)) = read {
             bytes += match &record {
                 Record::Block(block) => block.bytes.len(),
-                // There may be one for each wait of a thread: to hand over each takes longer than to read it.
+                // There may be one such record for each wait of a thread, and passing a record on takes longer than
+                // reading it.
                 Record::Control(_, Control::Waiting(waiting)) => {
                     let channel = waiting.wait_channel.as_ref();
                     size_of_val(waiting.arguments.as_slice()) + channel.map_or(0, String::len)
                 }
-                // Its texts may be long: it ends a batch.
+                // Its texts may be long, so it ends a batch.
                 Record::Control(..) => BATCH_BYTES,
                 Record::Schedule(switches) => size_of_val(switches.as_slice()),
                 Record::HandlerTimes(times) => size_of_val(times.as_slice()),

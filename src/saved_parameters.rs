@@ -1,6 +1,5 @@
-//! Parameter files that `calibrate` keeps for this user, by machine and server:
-//! `$XDG_DATA_HOME/x11prof/MACHINE/SERVER.toml`. Where a calibration was cut off, what it has is beside
-//! that as `SERVER.toml.partial`.
+//! The user's parameter files from `calibrate`, by machine and server: `$XDG_DATA_HOME/x11prof/MACHINE/SERVER.toml`.
+//! The results of an interrupted calibration are next to it in `SERVER.toml.partial`.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -25,14 +24,14 @@ pub(crate) fn probe_path(host: &Host, server: &str) -> Result<PathBuf, CommandEr
     Ok(folder.join(file_name(server)))
 }
 
-/// The path of an interrupted calibration's file, beside `path`.
+/// The path of the file of an interrupted calibration of `path`.
 pub(crate) fn partial(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".partial");
     PathBuf::from(name)
 }
 
-/// The whole files that are kept, by their paths. A file that cannot be read is left out, and said.
+/// The complete files with their paths. Prints a message for each file that cannot be read.
 pub(crate) fn all() -> Vec<(PathBuf, ServerParameters)> {
     let Ok(folder) = folder() else {
         return Vec::new();
@@ -105,7 +104,7 @@ fn file_name(server: &str) -> String {
     format!("{}.toml", plain(server))
 }
 
-/// True for what is the name of a server, as files are kept by.
+/// True if this is the name of a server, as used for file names.
 pub(crate) fn is_name(name: &str) -> bool {
     plain(name) == name
 }

@@ -9,7 +9,7 @@ use crate::args::seconds;
 use crate::error::{CommandError, shown};
 use crate::pass::{Pass, Span};
 
-/// The part of the recording to report; all of it where nothing is given.
+/// The part of the recording to report; by default all of it.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct SpanArguments {
     /// Skip the first S seconds of the recording
@@ -28,7 +28,7 @@ pub(crate) struct SpanArguments {
 }
 
 impl SpanArguments {
-    /// The part that is meant of the trace at `path`: a start-up and an episode are looked for there.
+    /// Determines the part of the trace at `path`. For a start-up or an episode it searches the trace.
     pub(crate) fn find(&self, path: &Path) -> Result<Span, CommandError> {
         if self.start_up {
             return start_up(path);

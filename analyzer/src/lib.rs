@@ -46,7 +46,7 @@ pub use callers::{
     CallerReport, Callers, CallersReport, FunctionReport, RequestCount, StackWaits, interpreted,
     place_of, program_functions,
 };
-pub use clients::ClientChoice;
+pub use clients::{ClientChoice, Unmatched};
 pub use comparisons::budget::{
     Budget, BudgetCounts, BudgetError, BudgetLine, BudgetVerdict, Found,
 };
@@ -69,8 +69,7 @@ pub use episodes::{
     Findings, HeldUpReport, LandmarkReport, LocationReport, LoopReport, MarkReport, MarkedEpisode,
     MarkedStall, ModalReport, OutliersReport, Owner, Parts, PartsReport, PathReport, PatternReport,
     PhasesReport, RepeatedLandmark, RepeatedReport, ResourceUse, SeriesReport, ServerCause,
-    SummaryReport, ThinkReport, ThresholdError, Thresholds, Trigger, TriggerReport, Unmatched,
-    Unsure,
+    SummaryReport, ThinkReport, ThresholdError, Thresholds, Trigger, TriggerReport, Unsure,
 };
 pub use figures::{FigureDefinition, figure_at, figures};
 pub use forecast::{
@@ -131,8 +130,7 @@ pub use stalls::{FRAME_MS, Stalls};
 pub use statistics::distribution::Distribution;
 pub use statistics::histogram::Cell;
 pub use statistics::report::{
-    BytesReport, CategoryReport, DistributionReport, HistogramOptions, MessageReport,
-    StatisticsReport,
+    BytesReport, CategoryReport, DistributionReport, MessageReport, StatisticsReport,
 };
 pub use statistics::{Category, MessageStatistics, Statistics};
 pub use text::label::client_name;

@@ -14,7 +14,7 @@ use crate::roundtrips::{RoundTripOptions, RoundTrips};
 use crate::stalls::report::StallsReport;
 use crate::stalls::{FRAME_MS, Stalls};
 use crate::statistics::Statistics;
-use crate::statistics::report::{HistogramOptions, StatisticsReport};
+use crate::statistics::report::StatisticsReport;
 use crate::testing::*;
 
 const COSTS: &str = r#"
@@ -134,7 +134,7 @@ fn figures(records: &[Record], by: By, basis: BasisOption, together: bool) -> (V
     let all = (
         ProfileReport::new("test.mcap", &summary, &profile, &Network::NONE),
         StallsReport::new(&stalls, &summary),
-        StatisticsReport::new("test.mcap", &statistics, &HistogramOptions::default()),
+        StatisticsReport::new("test.mcap", &statistics, false),
         episodes,
         round_trips.finish("test.mcap"),
     );

@@ -11,7 +11,7 @@ pub struct SleepPrices {
 }
 
 impl SleepPrices {
-    /// The prices in `parameters`; none if they were not measured, or if prices are not on the processor's clock.
+    /// The costs in `parameters`; none if they were not measured, or if costs are not CPU times.
     pub(crate) fn new(parameters: &ServerParameters, clock: Option<Clock>) -> SleepPrices {
         let costs = parameters
             .transport
@@ -22,7 +22,7 @@ impl SleepPrices {
         })
     }
 
-    /// The cost of a wakeup after a sleep of this length; `None` where wakeups were not measured.
+    /// The cost of a wakeup after a sleep of this length; `None` if wakeups were not measured.
     pub(crate) fn wakeup(&self, slept: Micros) -> Option<Cost> {
         self.after(slept, |point| point.wakeup_us)
     }

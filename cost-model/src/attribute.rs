@@ -1,4 +1,4 @@
-//! The attributes of an entry in a file as those of an operation.
+//! Converts the attributes of an entry in a file to those of an operation.
 
 use x11prof_session::{Attributes, Value};
 

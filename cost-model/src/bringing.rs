@@ -1,27 +1,27 @@
-//! Parameters of one machine rescaled to another by one factor, from the costs that both files have. A second factor for
-//! wakeups was worth nothing (validation/results).
+//! Rescales parameters to another machine by a single factor, computed from the costs that both files have. A second
+//! factor for wakeups had no benefit (validation/results).
 
 use std::collections::BTreeMap;
 
 use crate::{Brought, Host, Measured, Micros, ServerParameters, TransportCosts, differences};
 
 impl Brought {
-    /// The factor from the machine of `there` to that of `here`, which measured the same kind of server; `None` if
-    /// they have no cost in common, or if the first names no machine. Each request counts once, by the median of its
-    /// points: some requests have a hundred of them.
+    /// The factor from the machine of `there` to that of `here`, which calibrated the same kind of server; `None` if
+    /// they have no cost in common, or if the first one does not name its machine. Each request counts once, by the
+    /// median of its points, because some requests have a hundred points.
     pub fn between(there: &ServerParameters, here: &ServerParameters) -> Option<Brought> {
         let from = there.host.cpu_model.clone()?;
         Brought::of(from, ratios(there, here, |_| true))
     }
 
-    /// The factor between two servers of different kinds, by the requests that do not draw: X.Org's servers share the
-    /// code of most of them.
+    /// The factor between two servers of different kinds, from the requests that do not draw: X.Org's servers share
+    /// most of that code.
     pub fn between_servers(one: &ServerParameters, other: &ServerParameters) -> Option<Brought> {
         let from = one.server.name.clone();
         Brought::of(from, ratios(one, other, |size| size == 0.0))
     }
 
-    /// The median of `ratios` and the range of their middle four fifths; `None` of none.
+    /// The median of `ratios` and the range of the middle 80 %; `None` without ratios.
     fn of(from: String, mut ratios: Vec<f64>) -> Option<Brought> {
         ratios.retain(|ratio| ratio.is_finite() && *ratio > 0.0);
         ratios.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! The record that parameters were brought from one machine to another, and the factor.
+//! The record that parameters were rescaled from one machine to another, and the factor.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ pub struct Brought {
     /// The median ratio of the loads' times.
     #[serde(rename = "factor")]
     pub times: f64,
-    /// The least of them.
+    /// The smallest factor.
     pub low: f64,
     /// The most.
     pub high: f64,
@@ -25,7 +25,7 @@ impl Brought {
     }
 }
 
-/// The factors in words: `at 1.28 (0.88 to 1.47) times their cost`.
+/// The factors as text: `at 1.28 (0.88 to 1.47) times their cost`.
 impl std::fmt::Display for Brought {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Brought {

@@ -1,11 +1,11 @@
-//! The parameter files that come with the program: those of `server-params/`.
+//! The built-in parameter files, from `server-params/`.
 
 use crate::{ParameterError, ServerParameters};
 
 /// A parameter file that is compiled in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuiltIn {
-    /// The name to ask for it by.
+    /// The name by which users select it.
     pub name: &'static str,
     /// The file.
     pub toml: &'static str,

@@ -1,4 +1,4 @@
-//! Chooses between a file's two clocks for a cost: the one asked for if all related figures have it, otherwise the
+//! Chooses between a file's two clocks for a cost: the requested one if all related figures have it, otherwise the
 //! other.
 
 use crate::{Clock, Cost, Measured, Micros, Point, RequestCosts, TransportCosts};
@@ -22,7 +22,7 @@ impl Measured {
         }
     }
 
-    /// The time on `clock` with its spread; a spread that is not known is none.
+    /// The time on `clock` with its spread; an unknown spread counts as zero.
     pub fn cost(&self, clock: Clock) -> Option<Cost> {
         Some(Cost::with_spread(
             self.time(clock)?,
@@ -42,7 +42,7 @@ impl Point {
         }
     }
 
-    /// The time on `clock` with its spread; a spread that is not known is none.
+    /// The time on `clock` with its spread; an unknown spread counts as zero.
     pub fn cost(&self, clock: Clock) -> Option<Cost> {
         Some(Cost::with_spread(
             self.time(clock)?,

@@ -1,4 +1,4 @@
-//! Modelled times: what an operation or a byte is expected to cost.
+//! Modelled times: the expected cost of an operation or a byte.
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Sub};
@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 pub struct Micros(pub f64);
 
 impl Micros {
-    /// The time of nothing.
+    /// Zero time.
     pub const ZERO: Micros = Micros(0.0);
 
-    /// A time of so many milliseconds.
+    /// A time in milliseconds.
     pub fn from_ms(ms: f64) -> Micros {
         Micros(ms * 1e3)
     }
@@ -25,7 +25,7 @@ impl Micros {
         self.0 / 1e3
     }
 
-    /// A time of so many nanoseconds.
+    /// A time in nanoseconds.
     pub fn from_nanos(nanos: f64) -> Micros {
         Micros(nanos / 1e3)
     }

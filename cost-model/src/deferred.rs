@@ -9,7 +9,7 @@ use crate::{Cost, Micros};
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Deferred {
-    /// The least time between two such updates.
+    /// The minimum interval between two such updates.
     pub interval_us: Micros,
     /// The time of an update.
     pub update_us: Micros,
@@ -17,18 +17,18 @@ pub struct Deferred {
     pub pixel_us: Micros,
     /// The time of each pixel that was drawn and is unchanged; `None` if this was not measured.
     pub same_us: Option<Micros>,
-    /// The time of each pixel that has changed, of text with edges in greys; `None` where that was not measured.
+    /// The time of each changed pixel of anti-aliased text; `None` if not measured.
     pub smooth_us: Option<Micros>,
-    /// The time from the first change after a pause to its update; half an interval where that is `None`.
+    /// The time from the first change after a pause to its update; half the interval if `None`.
     pub first_us: Option<Micros>,
     /// Half the width of the 95 % confidence interval of a large update, relative to it.
     pub spread: Option<f64>,
 }
 
 impl Deferred {
-    /// An update of `pixels` drawn pixels. A recording does not show which pixels are unchanged, as
-    /// where a program paints the same again, nor the content of the others. The lower bound is that none has changed, the upper that all are the most expensive ones
-    /// measured. The estimate is the mean of none and all, of text.
+    /// An update of `pixels` drawn pixels. A recording shows neither which pixels stay unchanged (a program may draw
+    /// the same again) nor their content. The lower bound assumes no changed pixel, the upper bound that all are the
+    /// most expensive ones measured. The estimate is the mean of zero and anti-aliased text for all pixels.
     pub fn cost(&self, pixels: u64) -> Cost {
         let spread = self.spread.unwrap_or(0.0);
         let all = |pixel: Micros| self.update_us + pixel * pixels as f64;

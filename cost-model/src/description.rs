@@ -66,9 +66,8 @@ impl ServerParameters {
         Ok(parameters)
     }
 
-    /// The description in Xprof's own language. It has rates by the wall clock and no more: spreads,
-    /// fixed parts, the processor's times where there are those of the wall, and transport
-    /// costs are left out, and so are points of no time at all.
+    /// The description in Xprof's own language. It contains only wall-clock rates: spreads, fixed parts, CPU times
+    /// next to wall-clock times, transport costs, and points with zero time are left out.
     pub fn to_description(&self) -> String {
         let mut text = format!("# {}\n", self.server.name);
         for costs in &self.requests {
@@ -95,7 +94,7 @@ impl ServerParameters {
     }
 }
 
-/// A word as it is, or in quotes where it would not come back as one.
+/// A word, in quotes if it would be ambiguous otherwise.
 fn quoted(word: &str) -> String {
     if !word.is_empty() && word.chars().all(is_word) {
         word.to_owned()
@@ -147,7 +146,7 @@ fn locate(text: &str, fault: &nom::Err<Fault<'_>>) -> DescriptionError {
     }
 }
 
-/// The error at the place where `rest` is what is left of `text`.
+/// An error at the position at which `rest` begins in `text`.
 fn at(text: &str, rest: &str, message: impl Into<String>) -> DescriptionError {
     let before = text
         .get(..text.len().saturating_sub(rest.len()))

@@ -28,8 +28,7 @@ impl Difference {
     }
 }
 
-/// The points that two files have in common, by how far they are apart; points of no time, which
-/// are apart by no factor, are left out.
+/// The common points of two files, the largest ratio first. Points with zero time have no ratio and are left out.
 pub fn differences(first: &ServerParameters, second: &ServerParameters) -> Vec<Difference> {
     let others: BTreeMap<(&str, &BTreeMap<String, AttributeValue>), _> = second
         .requests

@@ -17,13 +17,13 @@ pub enum ParameterError {
         /// The fault.
         message: String,
     },
-    /// The text is TOML, but does not say that it is a parameter file.
+    /// The text is TOML, but not a parameter file.
     #[error(
         "this is no server parameter file: it does not say `format = {FORMAT}` \
          (x11prof calibrate writes one)"
     )]
     Foreign,
-    /// The file has a version that this program does not know.
+    /// The version of the file is not supported.
     #[error(
         "the file is of format {found}, and this x11prof reads format {FORMAT}: \
          take a newer x11prof, or measure again"
@@ -101,7 +101,7 @@ const RETIRED: [&str; 21] = [
     "references",
 ];
 
-/// The parameters of a file of an earlier version, without retired keys; `None` of a file that has none of these.
+/// The parameters in a file of an earlier version, without retired keys; `None` if the file has no retired keys.
 fn without_retired(text: &str) -> Option<Result<ServerParameters, toml::de::Error>> {
     let mut file: toml::Table = toml::from_str(text).ok()?;
     let mut found = false;

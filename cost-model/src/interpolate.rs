@@ -6,18 +6,18 @@ use crate::{Cost, Micros};
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Estimate {
     pub(crate) cost: Cost,
-    /// True where every size was measured.
+    /// True if every size was measured.
     pub(crate) exact: bool,
-    /// True where a size is below the smallest that was measured.
+    /// True if a size is below the smallest measured one.
     pub(crate) below: bool,
-    /// True where a size is beyond the largest that was measured.
+    /// True if a size is above the largest measured one.
     pub(crate) beyond: bool,
-    /// Several items were priced as one.
+    /// Several items were estimated as one.
     pub(crate) one_item: bool,
 }
 
 impl Estimate {
-    /// A cost that was measured as it is.
+    /// A measured cost, unchanged.
     pub(crate) fn measured(cost: Cost) -> Estimate {
         Estimate {
             cost,
@@ -28,7 +28,7 @@ impl Estimate {
         }
     }
 
-    /// `cost` with the doubts of both.
+    /// `cost` with the caveats of both.
     pub(crate) fn of_both(cost: Cost, one: Estimate, other: Estimate) -> Estimate {
         Estimate {
             cost,
@@ -49,7 +49,7 @@ pub(crate) struct Curve {
 }
 
 impl Curve {
-    /// The curve through `points`; `None` where there are none.
+    /// The curve through `points`; `None` without points.
     pub(crate) fn new(mut points: Vec<(f64, Cost)>) -> Option<Curve> {
         points.sort_by(|(one, _), (other, _)| one.total_cmp(other));
         points.dedup_by(|(one, _), (other, _)| one == other);
@@ -89,7 +89,7 @@ impl Curve {
         }
     }
 
-    /// A single point stands for all sizes; at size 0 it says that size does not matter.
+    /// A single point applies to all sizes; at size 0 it means that the size does not matter.
     fn single(&self, below: bool) -> Estimate {
         let (size, cost) = self.smallest;
         if size == 0.0 {
@@ -191,7 +191,7 @@ mod tests {
         let spread = |time| Cost::with_spread(Micros(time), 0.1);
         let curve = Curve::new(vec![(1.0, spread(10.0)), (2.0, spread(20.0))]).unwrap();
         let far = curve.at(3.0).cost;
-        // Twice the second less the first: 2·18−11 and 2·22−9.
+        // Twice the second minus the first: 2·18−11 and 2·22−9.
         assert_eq!(far.time, Micros(30.0));
         assert!((far.low.0 - 25.0).abs() < 1e-9 && (far.high.0 - 35.0).abs() < 1e-9);
     }

@@ -15,14 +15,13 @@ pub(crate) struct ItemCosts {
 }
 
 impl ItemCosts {
-    /// The costs of `entry` on `preferred`, else on the other clock; `None` where neither has
-    /// all of its times.
+    /// The costs of `entry` on `preferred`, else on the other clock; `None` if neither has all of its times.
     pub(crate) fn new(entry: &RequestCosts, preferred: Clock) -> Option<ItemCosts> {
         let clock = entry.clock(preferred)?;
         let point = |point: &crate::Point| Some((point.size, point.cost(clock)?));
         let fixed = entry.fixed.as_ref().and_then(|fixed| fixed.cost(clock));
         let mut points: Vec<(f64, Cost)> = entry.points.iter().filter_map(point).collect();
-        // One item of no size at all costs the fixed part, where that was measured.
+        // One item of size zero costs the fixed part, if that was measured.
         if let (Some(fixed), Some((size, cost))) = (fixed, points.first())
             && *size > 0.0
             && fixed.time <= cost.time

@@ -1,8 +1,8 @@
 //! The costs of operations on a display server: parameter files, interpolation over op-sizes, substitution of
 //! attributes, transport costs, network models.
 //!
-//! The crate reads no file, measures nothing and prints nothing. It knows operations (from `session`), not traces and
-//! not the wire.
+//! The crate reads no file, measures nothing and prints nothing. It depends on operations (from `session`), but not
+//! on traces or the wire.
 
 mod after_sleep;
 mod attribute;

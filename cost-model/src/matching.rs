@@ -8,8 +8,8 @@ use crate::{Host, ServerIdentity, ServerParameters};
 pub struct Match<'a> {
     /// The parameters.
     pub parameters: &'a ServerParameters,
-    /// True where they are of this kind of server: nothing that is known speaks against it, and
-    /// its executable, or else its vendor and release, speak for it.
+    /// True if the parameters are for this kind of server: no known property contradicts it, and the executable, or
+    /// else vendor and release, are equal.
     pub same_server: bool,
     /// True if they were measured on this machine; `None` if either machine is unknown.
     pub same_machine: Option<bool>,
@@ -27,8 +27,8 @@ use Likeness::{Differs, Equal, Unknown};
 /// The likenesses of all attributes.
 type Likenesses = [Likeness; 6];
 
-/// The candidate that fits best the server with this identity on this host, the first
-/// of equals; `None` where there are no candidates. The candidate may be another machine's.
+/// The candidate that best matches the server with this identity on this host, the first one of equals; `None`
+/// without candidates. The candidate may be from another machine.
 pub fn best_match<'a>(
     candidates: impl IntoIterator<Item = &'a ServerParameters>,
     server: &ServerIdentity,
@@ -50,7 +50,7 @@ pub fn best_match<'a>(
     })
 }
 
-/// True if the parameters of `known` are those of this kind of server, on any machine.
+/// True if the parameters of `known` are for this kind of server, on any machine.
 pub fn is_same_server(known: &ServerIdentity, server: &ServerIdentity) -> bool {
     let nowhere = Host::default();
     same(compare(known, &nowhere, server, &nowhere)).0
@@ -66,7 +66,7 @@ fn same(likeness: Likenesses) -> (bool, Option<bool>) {
     )
 }
 
-/// The likenesses, in the order of what tells most about costs.
+/// The similarities, the most significant first.
 fn compare(
     known: &ServerIdentity,
     known_host: &Host,
@@ -98,8 +98,8 @@ fn like<T: PartialEq>(one: Option<T>, other: Option<T>) -> Likeness {
     }
 }
 
-/// `Xvfb` of `/usr/bin/Xvfb`. Where only the name of the process can be read it is that of the link
-/// which the server was started by.
+/// `Xvfb` from `/usr/bin/Xvfb`. If only the name of the process is known, it is the name of the link that started the
+/// server.
 fn program(path: &str) -> &str {
     match path.rsplit('/').next().unwrap_or(path) {
         "Xvnc" => "Xtigervnc",

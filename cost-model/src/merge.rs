@@ -3,9 +3,8 @@
 use crate::{Point, RequestCosts, ServerParameters};
 
 impl ServerParameters {
-    /// Takes over what `newer` has: its transport costs, and of each request and set of attributes
-    /// its fixed part and its points, in place of those of the same size. What only this file
-    /// has stays, and so does which server it is.
+    /// Takes the transport costs of `newer`, and its fixed parts and points of each request and set of attributes,
+    /// which replace those of the same size. All other data of this file stay, including the server's identity.
     pub fn merge(&mut self, newer: ServerParameters) {
         self.transport = newer.transport.or(self.transport.take());
         self.host = newer.host;

@@ -1,17 +1,17 @@
-//! The network of the paper: a speed and a round-trip latency (equation 7), and how far what crosses it is compressed.
+//! The network of the paper: a speed and a round-trip latency (equation 7), and a compression factor.
 
 use std::fmt;
 
 use crate::Micros;
 
-/// A network. The default is none: no time passes on it.
+/// A network. By default no time passes on it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Network {
-    /// The network's speed; `None` where bytes take no time.
+    /// The network's speed; `None` for unlimited speed.
     pub bytes_per_second: Option<f64>,
     /// The latency that a blocking request waits: there and back.
     pub rtt: Micros,
-    /// The factor by which all bytes are compressed on the way, as by ssh with `-C`; `None` without compression.
+    /// The factor by which all bytes are compressed, as with ssh `-C`; `None` without compression.
     pub compression: Option<f64>,
 }
 
@@ -26,8 +26,7 @@ pub struct NetworkError {
     why: String,
 }
 
-/// Speeds by their unit, in bytes per second. Units are decimal: KB is 1000 bytes, which is
-/// what the paper's Table 2 comes out with.
+/// Speeds by unit, in bytes per second. Units are decimal: KB is 1000 bytes, in agreement with the paper's Table 2.
 const SPEEDS: [(&str, f64); 9] = [
     ("B/s", 1.0),
     ("KB/s", 1e3),
@@ -58,14 +57,14 @@ const PRESETS: [(&str, f64, f64); 5] = [
 ];
 
 impl Network {
-    /// The absence of a network: nothing takes time.
+    /// No network: transfers take no time.
     pub const NONE: Network = Network {
         bytes_per_second: None,
         rtt: Micros::ZERO,
         compression: None,
     };
 
-    /// WebPageTest's DSL: the network of forecasts if the user names none.
+    /// WebPageTest's DSL: the default network of forecasts.
     pub const USUAL: Network = Network {
         bytes_per_second: Some(1.5e6 / 8.0),
         rtt: Micros(50e3),

@@ -1,5 +1,4 @@
-//! A server's parameters as data: what `calibrate` writes and the prices are computed from
-//! (docs/REFERENCE.md).
+//! A server's parameters as data: `calibrate` writes them, and costs are computed from them (docs/REFERENCE.md).
 
 use std::collections::BTreeMap;
 
@@ -24,7 +23,7 @@ pub struct ServerParameters {
     /// The method of the measurement.
     #[serde(default)]
     pub method: Method,
-    /// The costs of messages beside their operations; `None` for files from before this model.
+    /// The costs of messages in addition to their operations; `None` for files from before this model.
     pub transport: Option<TransportCosts>,
     /// Costs of requests: one table for each request and set of attributes.
     #[serde(default, rename = "request")]
@@ -35,7 +34,7 @@ pub struct ServerParameters {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerIdentity {
-    /// The name to ask for the file by.
+    /// The name by which users select the file.
     pub name: String,
     /// The server's executable: `Xvfb`.
     pub executable: Option<String>,
@@ -142,7 +141,7 @@ pub struct Measured {
     pub spread: Option<f64>,
 }
 
-/// The server's costs of messages beside their operations (docs/CONCEPTS.md).
+/// The server's costs of messages in addition to their operations (docs/CONCEPTS.md).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransportCosts {
@@ -171,11 +170,10 @@ pub struct AfterSleep {
     pub asleep_us: Micros,
     /// The cost of a wakeup, in place of `wakeup`.
     pub wakeup_us: Micros,
-    /// A client's coming and going beyond the one wakeup: accepting it, its setup, and freeing
-    /// what it had.
+    /// The cost of connecting and disconnecting a client in addition to one wakeup: accepting it, its setup, and
+    /// freeing its resources.
     pub connection_us: Micros,
-    /// The cost beyond its price of drawing a million pixels that were not touched for that long; `None` if not
-    /// measured.
+    /// The additional cost of drawing a million pixels that were not accessed for that long; `None` if not measured.
     pub megapixel_us: Option<Micros>,
     /// Half the width of the 95 % confidence interval of the wakeup, relative to it.
     pub spread: Option<f64>,
@@ -190,8 +188,8 @@ pub struct RequestCosts {
     /// Attributes and their values, names or numbers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, AttributeValue>,
-    /// The fixed part: what the request costs whatever its items. Where it is not known a
-    /// request is priced as one item of the whole op-size, as the paper does.
+    /// The fixed part, which does not depend on the items. If it is unknown, a request is estimated as one item with
+    /// the total op-size, as in the paper.
     pub fixed: Option<Measured>,
     /// Measured sizes of one item, in ascending order; each time includes the fixed part.
     pub points: Vec<Point>,
@@ -221,7 +219,7 @@ pub struct Point {
     pub per_second: Option<f64>,
     /// Half the width of the 95 % confidence interval, relative to the time.
     pub spread: Option<f64>,
-    /// The time of a request after different requests, divided by the time of a request after its like; `None` if not
+    /// The time of a request after different requests divided by its time after equal requests; `None` if not
     /// measured. No estimate uses the ratio.
     pub cold: Option<f64>,
 }

@@ -1,11 +1,11 @@
-//! Prices of operations.
+//! Costs of operations.
 
 use x11prof_protocol::Symbol;
 use x11prof_session::Value;
 
 use crate::{Clock, Cost};
 
-/// The source of a price, from best to worst. A request priced by two sources counts as the worse.
+/// The source of a cost, from best to worst. A cost with two sources counts as the worse one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Basis {
     /// Measured with these attributes at these sizes.
@@ -14,25 +14,25 @@ pub enum Basis {
     Interpolated,
     /// Substituted: another attribute stood in for one that was not measured.
     Substituted,
-    /// Unpriced: the file has no cost for the operation.
+    /// The file has no cost for the operation.
     #[default]
     Unpriced,
 }
 
-/// The price of one operation.
+/// The cost of one operation.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Price {
-    /// The server's time; zero where unpriced.
+    /// The server's time; zero without cost data.
     pub server: Cost,
-    /// The clock it was measured on; `None` where unpriced.
+    /// The clock of the measurement; `None` without cost data.
     pub clock: Option<Clock>,
-    /// The source of the price.
+    /// The source of the cost.
     pub basis: Basis,
-    /// Doubts for the user; empty in the common case.
+    /// Caveats for the user; usually empty.
     pub doubts: Vec<Doubt>,
 }
 
-/// A reason not to trust a price blindly.
+/// A caveat about a cost.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Doubt {
     /// `attribute` was not measured with the value `from`; `to` stood in.
@@ -49,8 +49,8 @@ pub enum Doubt {
         /// True where it is larger than the largest.
         beyond: bool,
     },
-    /// The request has several items and the file knows no fixed part: priced as one item.
+    /// The request has several items and the file has no fixed part, so the cost is that of one item.
     OneItem,
-    /// The file has no price for this request.
+    /// The file has no cost for this request.
     Unpriced,
 }

@@ -5,7 +5,7 @@ use crate::{Clock, Method, RequestCosts, ServerParameters};
 /// A spread above this is worth a remark: the aim of a measurement is 0.03.
 const WIDE: f64 = 0.1;
 
-/// Remarks on a file: nothing that makes it unusable, but what limits what it can say.
+/// Remarks on the limitations of a usable file.
 pub fn review(parameters: &ServerParameters) -> Vec<String> {
     let mut remarks = Vec::new();
     if parameters.transport.is_none() {

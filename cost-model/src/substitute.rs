@@ -1,5 +1,5 @@
-//! Chooses the measured entry that prices a set of attributes: the entry with these attributes, otherwise the one with
-//! the fewest and most preferred substitutions.
+//! Selects the measured entry for a set of attributes: the entry with exactly these attributes, otherwise the one
+//! with the fewest and most preferred substitutions.
 
 use x11prof_session::{Attribute, Attributes, Value};
 
@@ -21,7 +21,7 @@ pub(crate) struct Resolution {
     pub(crate) partner: Option<(usize, f64)>,
     /// Entries with other values of the substituted attributes: the bounds are theirs too.
     pub(crate) alternatives: Vec<usize>,
-    /// The substitutions: a `Doubt::Substituted` for each attribute that another value stands in for.
+    /// A `Doubt::Substituted` for each attribute whose value is substituted.
     pub(crate) substitutions: Vec<Doubt>,
 }
 
@@ -34,7 +34,7 @@ struct Fit {
     between: Option<(Attribute, usize, f64)>,
 }
 
-/// Finds the entry for `wanted` among `entries`; `None` where no rule allows any of them.
+/// Finds the entry for `wanted` among `entries`; `None` if the rules allow none of them.
 pub(crate) fn resolve(
     entries: &[Entry],
     wanted: &Attributes,
@@ -56,7 +56,7 @@ pub(crate) fn resolve(
     })
 }
 
-/// An attribute that the entry lacks does not count: the file does not tell its values apart.
+/// An attribute that the entry lacks is ignored, because the file does not distinguish its values.
 fn fit(
     entries: &[Entry],
     entry: &Entry,
@@ -101,8 +101,8 @@ fn fit(
     Some(fit)
 }
 
-/// The entry that is like `entry` but for `attribute`, where it has the nearest number on the
-/// other side of `wants`, and its weight.
+/// An entry that differs from `entry` only in `attribute`, with the nearest number on the other side of `wants`, and
+/// its weight.
 fn partner(
     entries: &[Entry],
     entry: &Entry,
@@ -158,7 +158,7 @@ fn alternatives(entries: &[Entry], chosen: usize, fit: &Fit) -> Vec<usize> {
     entries.iter().enumerate().filter_map(alternative).collect()
 }
 
-/// True where two sets are equal but for attributes that are `except`ed.
+/// True if two sets are equal except for the attributes in `except`.
 fn same(one: &Attributes, other: &Attributes, except: impl Fn(Attribute) -> bool) -> bool {
     let rest = |(name, _): &(Attribute, Value)| !except(*name);
     one.iter().filter(rest).eq(other.iter().filter(rest))

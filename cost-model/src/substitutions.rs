@@ -15,7 +15,7 @@ const DEFAULT: &str = include_str!("../substitutions.toml");
 #[derive(Debug, Clone, PartialEq)]
 pub struct Substitutions {
     rules: HashMap<Attribute, Rule>,
-    /// The rule for attributes that have no rule of their own.
+    /// The rule for attributes without a separate rule.
     others: Rule,
 }
 
@@ -76,8 +76,7 @@ impl Default for Substitutions {
 }
 
 impl Substitutions {
-    /// Reads rules in the form of `substitutions.toml`; they replace those that come with the
-    /// program as a whole.
+    /// Reads rules in the form of `substitutions.toml`; they replace all built-in rules.
     pub fn parse(text: &str) -> Result<Substitutions, SubstitutionError> {
         let file: File = toml::from_str(text).map_err(|error| SubstitutionError {
             line: error.span().map(|span| line_at(text, span.start)),
@@ -106,7 +105,7 @@ impl Substitutions {
         self.rules.get(&attribute).unwrap_or(&self.others)
     }
 
-    /// True where numbers of `attribute` are interpolated between measured ones.
+    /// True if numbers of `attribute` are interpolated between measured ones.
     pub(crate) fn interpolates(&self, attribute: Attribute) -> bool {
         self.rule(attribute).numbers == Some(Numbers::Interpolate)
     }

@@ -1,5 +1,4 @@
-//! The prices of operations on one server: entries by request and attributes, and what was
-//! found out about the attributes met so far.
+//! The costs of operations on one server: entries by request and attributes, and cached results for attributes.
 
 use x11prof_protocol::Symbol;
 use x11prof_session::{Attributes, Effect, Operation};
@@ -13,48 +12,48 @@ use rustc_hash::FxHashMap;
 /// Sets of attributes remembered for a request. A program uses a few dozen; a trace that has more
 /// than this pays for finding them again.
 const MAX_ATTRIBUTE_SETS: usize = 4096;
-/// Operations of more items are priced anew each time: they seldom come again, and memory is bounded.
+/// The costs of operations with more items are not cached: they seldom repeat, and memory is bounded.
 const REMEMBERED_ITEMS: usize = 1024;
-/// Prices remembered for each set of attributes: a program draws the same few sizes in turn. Of operations with more
-/// than so many items one is.
+/// Maximum number of cached costs for each set of attributes, because programs draw the same few sizes in turn. Of
+/// long operations only one is cached.
 const REMEMBERED_PRICES: usize = 16;
 const FEW_ITEMS: usize = 64;
 
-/// Prices operations by a server's parameters.
+/// Looks up the costs of operations in a server's parameters.
 #[derive(Debug, Clone)]
 pub struct CostTable {
     tables: Vec<RequestTable>,
     /// The place of each request's table.
     places: FxHashMap<Symbol, usize>,
-    /// The request that was asked for last, and its place: neighbouring requests are often alike.
+    /// The last requested name and its index: neighbouring requests are often equal.
     last: Option<(Symbol, Option<usize>)>,
     rules: Substitutions,
-    /// The price of an operation that has none.
+    /// The result for an operation without cost data.
     unpriced: Price,
 }
 
 #[derive(Debug, Clone, Default)]
 struct RequestTable {
-    /// The entries in the order of their attributes, so that ties are always decided alike.
+    /// The entries sorted by attributes, so that ties always have the same result.
     entries: Vec<Entry>,
     found: FxHashMap<Attributes, usize>,
     resolved: Vec<Resolved>,
-    /// The last of these that was asked for: neighbouring requests are often alike.
+    /// The last used one: neighbouring requests are often equal.
     last: usize,
 }
 
-/// The pricing found for a set of attributes; `None` if no entry prices them.
+/// The entries for a set of attributes; `None` if no entry applies.
 #[derive(Debug, Clone)]
 struct Resolved {
     attributes: Attributes,
     resolution: Option<Resolution>,
-    /// The cost of an operation that does none of its work, once asked for: no size is in it.
+    /// The cached cost of an operation that does none of its work, which does not depend on the size.
     fixed: Option<Cost>,
-    /// Operations with their prices, each at the place that its sizes decide.
+    /// Cached costs. The sizes of an operation determine its index.
     prices: Vec<Priced>,
 }
 
-/// The sizes of an operation, and what it costs.
+/// The sizes of an operation, and its cost.
 #[derive(Debug, Clone)]
 struct Priced {
     items: Vec<f64>,
@@ -64,7 +63,7 @@ struct Priced {
 }
 
 impl Priced {
-    /// The price of no operation: no op-size equals NaN.
+    /// A cache entry that matches no operation, because no op-size equals NaN.
     fn none() -> Priced {
         Priced {
             items: Vec::new(),
@@ -74,7 +73,7 @@ impl Priced {
         }
     }
 
-    /// The price is that of `operation`, which may be too long to be known again.
+    /// Stores the cost of `operation`, unless it has too many items.
     fn remember(&mut self, operation: &Operation) {
         self.op_size = f64::NAN;
         if operation.items.len() <= REMEMBERED_ITEMS {
@@ -90,7 +89,7 @@ impl Priced {
             && self.items == operation.items
     }
 
-    /// The place of the operation's price among the remembered prices.
+    /// The index of the operation in the cache.
     fn place(operation: &Operation) -> usize {
         if operation.items.len() > FEW_ITEMS {
             return 0;
@@ -105,12 +104,12 @@ impl Priced {
 }
 
 impl CostTable {
-    /// Prices on the server's processor clock where the file has it, else on the wall's.
+    /// Uses CPU times if the file has them, else wall-clock times.
     pub fn new(parameters: &ServerParameters, rules: &Substitutions) -> CostTable {
         CostTable::with_clock(parameters, rules, Clock::Cpu)
     }
 
-    /// Prices on `clock` where the file has it, else on the other.
+    /// Uses times on `clock` if the file has them, else on the other clock.
     pub fn with_clock(
         parameters: &ServerParameters,
         rules: &Substitutions,
@@ -146,12 +145,12 @@ impl CostTable {
         }
     }
 
-    /// The price of `operation`.
+    /// The cost of `operation`.
     pub fn price(&mut self, operation: &Operation) -> Price {
         self.look_up(operation).0.clone()
     }
 
-    /// The price of `operation` where it did none of its work, because it failed.
+    /// The cost of `operation` if it failed and did none of its work.
     pub fn fixed(&mut self, operation: &Operation) -> Price {
         let mut price = unpriced();
         if let Some((table, found)) = self.resolved(operation)
@@ -163,8 +162,8 @@ impl CostTable {
         price
     }
 
-    /// The price of `operation`, and its cost where it does none of its work. One look-up for both, and nothing is
-    /// copied: this is done for every request.
+    /// The cost of `operation`, and its cost if it does none of its work, in one look-up without copying, because
+    /// every request needs both.
     pub fn look_up(&mut self, operation: &Operation) -> (&Price, Cost) {
         let Some((table, found)) = self.resolved(operation) else {
             return (&self.unpriced, Cost::default());
@@ -190,7 +189,7 @@ impl CostTable {
         (&kept.price, fixed)
     }
 
-    /// The place of the table of `request` among all; `None` where the request has no table.
+    /// The index of the table of `request`; `None` if the request has no table.
     fn place(&mut self, request: Symbol) -> Option<usize> {
         match self.last {
             Some((known, place)) if known == request => place,
@@ -222,7 +221,7 @@ impl CostTable {
 }
 
 impl RequestTable {
-    /// Finds out which entries price `attributes`, and where that is remembered.
+    /// Finds the entries for `attributes`, and the index of the cached result.
     fn resolve(&mut self, attributes: &Attributes, rules: &Substitutions) -> usize {
         if self.found.len() >= MAX_ATTRIBUTE_SETS {
             self.found.clear();
@@ -259,7 +258,7 @@ fn estimate(
             ..Estimate::of_both(cost, estimate, other)
         };
     }
-    // The substitute could have been any of them.
+    // Any of these values could have been substituted.
     let Cost {
         time,
         mut low,
@@ -277,7 +276,7 @@ fn estimate(
     Some((estimate, entry.costs.clock))
 }
 
-/// Makes `price` what `operation` costs.
+/// Sets `price` to the cost of `operation`.
 fn evaluate(
     entries: &[Entry],
     resolution: &Resolution,
@@ -315,7 +314,7 @@ fn unpriced() -> Price {
     price
 }
 
-/// Makes `price` that of an operation which has none.
+/// Sets `price` to that of an operation without cost data.
 fn none(price: &mut Price) {
     price.server = Cost::default();
     price.clock = None;

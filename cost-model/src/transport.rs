@@ -1,9 +1,9 @@
-//! The server's costs of messages beside their operations (docs/CONCEPTS.md).
+//! The server's costs of messages in addition to their operations (docs/CONCEPTS.md).
 
 use crate::{Clock, Cost, Deferred, Micros, ServerParameters, SleepPrices, TransportCosts};
 
-/// The transport costs of a server. Where its file has none, as those of 1991, all are zero and
-/// `is_known` is false.
+/// The transport costs of a server. If its file has none, as for servers of 1991, all are zero and `is_known` is
+/// false.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TransportPrices {
     clock: Option<Clock>,
@@ -17,12 +17,12 @@ pub struct TransportPrices {
 }
 
 impl TransportPrices {
-    /// The prices on the server's processor clock where the file has it, else on the wall's.
+    /// CPU times if the file has them, else wall-clock times.
     pub fn new(parameters: &ServerParameters) -> TransportPrices {
         TransportPrices::with_clock(parameters, Clock::Cpu)
     }
 
-    /// The prices on `clock` where the file has it, else on the other clock.
+    /// Times on `clock` if the file has them, else on the other clock.
     pub fn with_clock(parameters: &ServerParameters, clock: Clock) -> TransportPrices {
         let costs = parameters.transport.as_ref();
         let of = |costs: &TransportCosts| {
@@ -54,12 +54,12 @@ impl TransportPrices {
         costs.and_then(of).unwrap_or_default()
     }
 
-    /// False where the file says nothing of the transport.
+    /// False if the file has no transport costs.
     pub fn is_known(&self) -> bool {
         self.clock.is_some()
     }
 
-    /// The clock that these were measured on; `None` where they are not known.
+    /// The clock of the measurements; `None` if the costs are unknown.
     pub fn clock(&self) -> Option<Clock> {
         self.clock
     }
@@ -69,7 +69,7 @@ impl TransportPrices {
         self.sleep.wakeup(slept).unwrap_or(self.wakeup)
     }
 
-    /// The costs after a sleep, beside the wakeup.
+    /// The costs after a sleep, in addition to the wakeup.
     pub fn sleep(&self) -> &SleepPrices {
         &self.sleep
     }

@@ -18,8 +18,8 @@ type Row = (
     &'static [f64],
 );
 
-/// The paper's requests with what GCs have where the program sets nothing, and their op-sizes: areas of squares
-/// of 10, 100 and 300, lengths, numbers of characters.
+/// The paper's requests with the default attributes of GCs, and their op-sizes: areas of squares of 10, 100 and 300,
+/// lengths, numbers of characters.
 const TABLE_1: [Row; 6] = [
     (
         "PutImage",
@@ -58,7 +58,7 @@ const TABLE_1: [Row; 6] = [
     ),
 ];
 
-/// Prices of requests on servers side by side.
+/// Costs of requests on several servers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PriceTable {
     /// The version of this layout: 1.
@@ -74,11 +74,11 @@ pub struct PriceTable {
 pub struct PricedRequest {
     /// The request's name.
     pub request: String,
-    /// The attributes that were asked for; a server's own stand in for the others.
+    /// The requested attributes; a server substitutes its own values for others.
     pub attributes: String,
     /// The op-size.
     pub size: f64,
-    /// The costs on each server, in their order; null if a server has no price for it.
+    /// The costs on each server, in the servers' order; null if a server has no cost for it.
     pub servers: Vec<Option<ServerPrice>>,
 }
 
@@ -91,17 +91,17 @@ pub struct ServerPrice {
     pub low_ms: f64,
     /// The most milliseconds, by the calibration's spread.
     pub high_ms: f64,
-    /// The clock on which the price was measured.
+    /// The clock of the measurement.
     pub clock: Option<Clock>,
-    /// True where another value stands in for an attribute that was asked for.
+    /// True if the value of an attribute is substituted.
     pub substituted: bool,
-    /// The op-size is beyond those that were measured.
+    /// The op-size is outside of the measured ones.
     pub extrapolated: bool,
 }
 
 impl PriceTable {
-    /// A table of these requests on these servers; of the paper's requests where none is named. Each request has only
-    /// its name, or its attributes as well.
+    /// A table of these requests on these servers; by default of the paper's requests. Each request is given by its
+    /// name, optionally with attributes.
     pub fn new(servers: &[ServerParameters], wanted: &[Operation]) -> PriceTable {
         let rows: Vec<(Operation, Vec<f64>)> = match wanted {
             [] => TABLE_1.iter().map(typical).collect(),
@@ -143,7 +143,7 @@ fn typical(of: &(&'static str, &[(&'static str, &str)], &[f64])) -> (Operation, 
     (operation, of.2.to_vec())
 }
 
-/// A request that was asked for with its sizes: the paper's, or those that the first server was measured with.
+/// A requested operation with its sizes: the paper's, or those measured on the first server.
 fn of(wanted: &Operation, servers: &[ServerParameters]) -> (Operation, Vec<f64>) {
     let name = wanted.request.as_str();
     let bare = wanted.attributes == Attributes::new();
@@ -180,7 +180,7 @@ fn price(
     let mut operation = operation.clone();
     operation.items = vec![size];
     operation.op_size = size;
-    // Each server at its own depth, where nobody asks for one.
+    // By default, each server is shown at its own depth.
     let has_depth = operation.attributes.to_string().contains("depth=");
     if let Some(depth) = server.server.depth.filter(|_| !has_depth) {
         let depth = Value::parse(&depth.to_string());

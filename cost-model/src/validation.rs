@@ -16,13 +16,13 @@ pub(crate) struct Flaw {
     pub(crate) request: Option<usize>,
     /// The index of the point in the request.
     pub(crate) point: Option<usize>,
-    /// The entry in words.
+    /// A description of the entry.
     pub(crate) entry: String,
     /// The fault.
     pub(crate) message: String,
 }
 
-/// Something wrong inside one entry: the index of the point where it is in one, and what.
+/// An error in an entry: the index of the point, if it is in a point, and a description.
 type Wrong = (Option<usize>, String);
 
 /// Finds the first thing wrong with `parameters`.

@@ -10,7 +10,7 @@ impl ServerParameters {
     /// The parameter file (docs/REFERENCE.md); reading it gives the same parameters again.
     pub fn to_toml(&self) -> String {
         let mut out = String::new();
-        // Numbers, texts, and lists and tables of them: there is TOML for each.
+        // TOML can represent all values: numbers, texts, and lists and tables of them.
         let file = Table::try_from(self).unwrap_or_default();
         for (name, value) in &file {
             match value {

@@ -4,17 +4,17 @@ use std::collections::VecDeque;
 
 use crate::{SequenceNumber, Symbol};
 
-/// Requests that wait for a reply, at most. A 16-bit number tells no more of them apart.
+/// The maximum number of requests that wait for a reply. A 16-bit number cannot distinguish more.
 const MAX_PENDING_REQUESTS: usize = 1 << 16;
 
-/// A request whose reply is to come.
+/// A request that waits for its reply.
 #[derive(Debug)]
 pub(crate) struct Pending {
     pub(crate) sequence: SequenceNumber,
     pub(crate) name: Symbol,
     pub(crate) major: u8,
     pub(crate) minor: u8,
-    /// True if a reply must come; nothing is known of the request otherwise.
+    /// True if a reply must come. False if the request is unknown.
     pub(crate) certain: bool,
     /// The last of the request's replies.
     pub(crate) last: Last,
@@ -54,7 +54,7 @@ impl Answers {
         self.sent.0 += more;
     }
 
-    /// Goes on after the request of this number: those before it that are not known are not there.
+    /// Continues after the request with this number. Unknown requests before it are not waited for.
     pub(crate) fn go_on_after(&mut self, last: SequenceNumber) {
         self.sent = self.sent.max(last);
         if self.pending.is_empty() {
@@ -116,7 +116,7 @@ impl Answers {
         Some(number)
     }
 
-    /// The number of an event: the last request that the server had taken up.
+    /// The sequence number of an event: the last request that the server had processed.
     pub(crate) fn event(&mut self, low: u16) -> Option<SequenceNumber> {
         self.answer(low)
     }
@@ -127,7 +127,7 @@ impl Answers {
                 self.reach(number);
                 Some(number)
             }
-            // Numbers go back only where the stream is damaged.
+            // Numbers decrease only if the stream is damaged.
             None => SequenceNumber::widen(low, self.sent),
         }
     }
@@ -149,7 +149,7 @@ impl Answers {
         self.reached.max(front)
     }
 
-    /// The server has reached this request: those before it have had all their answers.
+    /// The server has reached this request: all replies to earlier requests have arrived.
     fn reach(&mut self, number: SequenceNumber) {
         self.reached = number;
         while self

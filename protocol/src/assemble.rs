@@ -3,27 +3,27 @@
 use crate::header::{Head, HeadKind, Side};
 use crate::walk::{Piece, Walker};
 
-/// Bytes kept of a message that does not lie in one slice, where nobody requests more; the rest counts in its
-/// length only.
+/// The number of bytes kept of a message that spans several slices, unless the caller requests more. The remaining
+/// bytes only count in its length.
 const LONGEST_KEPT: usize = 1 << 20;
 /// Bytes shown of a stream that has no message boundaries.
 const LOST_SHOWN: usize = 32;
 
-/// Memory for messages that come in several pieces. Connections share one, since few have a
-/// message under way at a time; each of those has its own as long as it is.
+/// Scratch buffers for messages that arrive in several pieces. Connections share them, because few connections have a
+/// message in transfer at a time.
 #[derive(Debug, Default)]
 pub struct Room(Vec<u8>);
 
 /// The results of the assembler.
 pub(crate) enum Whole<'a> {
-    /// A message that was complete, what was kept of it, and how many such messages came in a row.
+    /// A complete message, its recorded bytes, and the number of equal messages in a row.
     Message(Head, &'a [u8], u64),
-    /// Bytes that could not be framed: why, the first of them, and how many.
+    /// Bytes that could not be framed: the reason, the first bytes, and their number.
     Lost(&'static str, &'a [u8], u64),
 }
 
 impl Whole<'_> {
-    /// The number of equal messages that this one stands for.
+    /// The number of equal messages that this message represents.
     pub(crate) fn times(&self) -> u64 {
         match self {
             Whole::Message(_, _, times) => *times,
@@ -38,13 +38,13 @@ pub(crate) struct Assembler {
     pub(crate) walker: Walker,
     /// The start of the message under way.
     held: Vec<u8>,
-    /// True if a part of the message is missing: what follows does not belong after `held`.
+    /// True if a part of the message is missing. Later bytes must not be appended to `held`.
     cut: bool,
-    /// The message's head, where its end is missing.
+    /// The head of the message, if its end is missing.
     head: Option<Head>,
     /// Bytes kept of a message that does not lie in one slice.
     pub(crate) longest: usize,
-    /// True for the major opcodes of requests of which equal ones are taken together; `None` for none.
+    /// Returns true for the major opcodes whose equal requests are coalesced; `None` if none are.
     pub(crate) together: Option<fn(u8) -> bool>,
 }
 
@@ -53,7 +53,7 @@ impl Assembler {
         Assembler::with(Walker::new(side))
     }
 
-    /// An assembler that goes on where `walker` is.
+    /// An assembler that continues at the position of `walker`.
     pub(crate) fn with(walker: Walker) -> Assembler {
         Assembler {
             walker,
@@ -154,7 +154,7 @@ fn repetitions(bytes: &[u8], message: &[u8]) -> usize {
 
 fn keep(held: &mut Vec<u8>, longest: usize, cut: bool, piece: &Piece<'_>) {
     if !cut {
-        // At once what the message takes, for a long one comes in many pieces.
+        // Allocates the whole message at once, because a long message arrives in many pieces.
         if let Some(head) = piece.head {
             let wanted = head.len.min(longest as u64) as usize;
             held.reserve_exact(wanted.saturating_sub(held.len()));
@@ -172,7 +172,7 @@ fn release(held: &mut Vec<u8>, cut: &mut bool, head: &mut Option<Head>) {
 
 #[cfg(test)]
 impl Assembler {
-    /// Bytes that the assembler has room for.
+    /// The capacity of the assembler in bytes.
     pub(crate) fn kept(&self) -> usize {
         self.held.capacity()
     }

@@ -1,11 +1,10 @@
-//! The body of a request, read field by field in the client's byte order and never past the
-//! end of what was kept.
+//! The body of a request, read field by field in the client's byte order, never beyond the recorded bytes.
 
 use crate::byte_order::ByteOrder;
 use crate::message::Request;
 
-/// The bytes of a request after its header. Offsets are those of the protocol's encoding tables,
-/// less the 4 bytes of the header: they hold for BIG-REQUESTS too.
+/// The bytes of a request after its header. Offsets are those of the protocol's encoding tables minus the 4 bytes of
+/// the header, so they are valid for BIG-REQUESTS too.
 #[derive(Debug, Clone, Copy)]
 pub struct Body<'a> {
     bytes: &'a [u8],

@@ -33,7 +33,7 @@ impl Chord {
         ("shift", 1, 0xFFE1),
     ];
 
-    /// The bits of the modifiers before a name: `ctrl+shift+` of `ctrl+shift+1`, and what follows.
+    /// Splits `ctrl+shift+1` into the bits of its modifiers and the remaining name.
     ///
     /// # Errors
     /// A word is no modifier.

@@ -61,8 +61,8 @@ impl Connection {
         }
     }
 
-    /// Goes on in the middle of a connection, at the start of a message in both directions: the
-    /// next request has the number after `joint.last_request`.
+    /// Starts in the middle of a connection, at a message boundary in both directions. The next request has the
+    /// number after `joint.last_request`.
     pub fn join(&mut self, joint: &Joint, extensions: &Extensions) {
         let order = joint.order;
         self.order = Some(order);
@@ -86,14 +86,14 @@ impl Connection {
         self.answers.go_on_after(joint.last_request);
     }
 
-    /// The state with which another [`Connection`] can continue from here, and the bytes still to come
-    /// of the current message in each direction. `None` before the setup, in the first bytes of a
-    /// message, and where message boundaries are lost.
+    /// The state from which another [`Connection`] can continue, and the outstanding bytes of the current message in
+    /// each direction. `None` before the setup, within the first bytes of a message, and after the message boundaries
+    /// were lost.
     pub fn joint(&self, extensions: &Extensions) -> Option<(Joint, [u64; 2])> {
         let (client, server) = (&self.client.walker, &self.server.walker);
         let under_way = [client.under_way()?, server.under_way()?];
         let setup = !server.is_set_up();
-        // What is under way must not be the setup itself.
+        // The message in transfer must not be the setup itself.
         if !client.is_set_up() || setup && under_way[1] > 0 {
             return None;
         }
@@ -137,8 +137,8 @@ impl Connection {
         self.client.together = together;
     }
 
-    /// Feeds input like `feed`, and assembles messages in `room`, which many connections may share. `on` gets how many
-    /// equal requests a message stands for as well: it is the first of them.
+    /// Like `feed`, but assembles messages in `room`, which connections can share. `on` also receives the number of
+    /// equal requests that a message represents; the message is the first of them.
     pub fn feed_in(
         &mut self,
         room: &mut Room,
@@ -156,7 +156,7 @@ impl Connection {
         match side {
             Side::Client => {
                 client.enter(room);
-                // Before the setup. Where the extension is learnt later, it may be enabled already.
+                // Before the setup. If the extension becomes known later, the client may have enabled it already.
                 if order.is_none()
                     && let Some(extension) = extensions.by_name("BIG-REQUESTS")
                 {
@@ -226,7 +226,7 @@ fn sent<'a>(
     if head.kind == HeadKind::ClientSetup {
         *order = ByteOrder::from_setup_byte(head.code);
     }
-    // The walker lets no message through before the setup has told the order.
+    // The walker passes no message before the setup has set the byte order.
     let order = order.unwrap_or(ByteOrder::native());
     match head.kind {
         HeadKind::ClientSetup => client_setup(head, bytes, order),
@@ -263,7 +263,7 @@ fn request<'a>(
     }
     let sequence = answers.send();
     if head.len == 4 && order.u16(bytes, 2) == Some(0) {
-        // It has a number, and BadLength is to come.
+        // The request has a number, and the server will report BadLength.
         return malformed(
             "a request's length is 0 without BIG-REQUESTS enabled",
             bytes,
@@ -295,8 +295,8 @@ fn request<'a>(
     })
 }
 
-/// Two requests have several replies. The last one has a second byte of its own: a name of length
-/// 0 (section "ListFontsWithInfo"), the category EndOfData, 5 (RECORD, section "EnableContext").
+/// Two requests have several replies. The second byte marks the last one: a name of length 0 (section
+/// "ListFontsWithInfo"), or the category EndOfData, 5 (RECORD, section "EnableContext").
 fn last_reply(major: u8, name: Symbol) -> Last {
     if major == LIST_FONTS_WITH_INFO {
         Last::Data(0)

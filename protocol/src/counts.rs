@@ -8,14 +8,14 @@ use crate::ByteOrder;
 
 /// The layout of a message, as far as its lists go.
 enum Lists {
-    /// The places of the CARD32 counts; none for most messages.
+    /// The offsets of the CARD32 counts; most messages have none.
     Counted(&'static [usize]),
     /// Two CARD16s, width and height, whose product counts pixels, are here.
     Image(usize),
     /// RENDER's QueryPictFormats reply, the one with lists within lists that drawing needs.
     PictFormats,
-    /// A list, of elements of this many bytes, that fills the message. `x11rb-protocol` 0.14 reads
-    /// the first element for ever where there is another one.
+    /// A list that fills the message, with elements of this many bytes. If the list has a second element,
+    /// `x11rb-protocol` 0.14 reads the first one forever.
     Single(usize),
     /// Groups from byte 32 on, as many as the CARD32 at `count`. A group has `fixed` bytes, and in them,
     /// at `inner`, the CARD32 count of elements of `element` bytes that follow it.

@@ -25,7 +25,7 @@ pub enum DecodeError {
     /// The recorder left out part of the message.
     #[error("part of the message was left out of the recording")]
     Omitted,
-    /// File descriptors belong to the message, and a trace has none.
+    /// File descriptors belong to the message, but the trace does not contain them.
     #[error("the message came with file descriptors, which are not recorded")]
     Fds,
     /// The request that a reply answers, or its layout, is not known.
@@ -38,7 +38,7 @@ pub enum DecodeError {
     /// kinds whose lists cannot be checked before they are read.
     #[error("the lengths of the lists in the message cannot be relied on")]
     Lists,
-    /// The bytes are not what their type says.
+    /// The bytes do not have the layout of their type.
     #[error("the message is malformed: {0}")]
     Malformed(ParseError),
 }
@@ -102,7 +102,7 @@ impl<'a> Request<'a> {
 }
 
 impl Reply<'_> {
-    /// The reply's fields, which its request's type tells.
+    /// The fields of the reply, according to the type of its request.
     pub fn decode(&self, extensions: &Extensions) -> Result<protocol::Reply, DecodeError> {
         let (major, minor) = self.opcode.ok_or(DecodeError::Unknown)?;
         let core = major < FIRST_EXTENSION;

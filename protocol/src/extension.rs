@@ -9,8 +9,8 @@ pub struct Extension {
     pub name: Symbol,
     /// The extension's major opcode.
     pub major: u8,
-    /// The code of the extension's first event; 0 where it has none.
+    /// The code of the extension's first event; 0 if it has no events.
     pub first_event: u8,
-    /// The code of the extension's first error; 0 where it has none.
+    /// The code of the extension's first error; 0 if it has no errors.
     pub first_error: u8,
 }

@@ -79,8 +79,8 @@ impl Extensions {
         })
     }
 
-    /// The extension whose events include `code`. An extension does not say how many it has:
-    /// the ranges end where the next one begins.
+    /// The extension whose events include `code`. The protocol does not report the number of events, so each range
+    /// ends at the start of the next one.
     pub(crate) fn by_event(&self, code: u8) -> Option<&Extension> {
         self.iter()
             .filter(|extension| extension.first_event != 0 && extension.first_event <= code)

@@ -16,7 +16,7 @@ pub enum Side {
 pub enum HeadKind {
     /// The client's connection setup.
     ClientSetup,
-    /// The server's answer to it.
+    /// The server's reply to the client's setup.
     ServerSetup,
     /// A request.
     Request,
@@ -43,7 +43,7 @@ pub struct Head {
     pub len: u64,
 }
 
-/// Bytes that settle the length of any message: those of a client's setup.
+/// The number of bytes that determine the length of any message. The setup of a client needs the most.
 pub(crate) const LONGEST: usize = 12;
 
 /// The code of a GenericEvent, without the SendEvent bit (Generic Event Extension, section 3).

@@ -38,7 +38,7 @@ const PUNCTUATION: [(u32, &str); 33] = [
     (0x7E, "asciitilde"),
 ];
 
-/// Keys that write nothing.
+/// Keys that produce no character.
 const FUNCTIONS: [(u32, &str); 54] = [
     (0xFE03, "ISO_Level3_Shift"),
     (0xFE20, "ISO_Left_Tab"),
@@ -96,7 +96,7 @@ const FUNCTIONS: [(u32, &str); 54] = [
     (0xFFFF, "Delete"),
 ];
 
-/// Names that keyboards have on them, where X has others.
+/// Common key names that differ from X11's.
 const OTHER_NAMES: [(u32, &str); 5] = [
     (0xFF0D, "Enter"),
     (0xFF1B, "Esc"),
@@ -105,7 +105,7 @@ const OTHER_NAMES: [(u32, &str); 5] = [
     (0xFFE3, "Ctrl"),
 ];
 
-/// The name of a keysym; `None` for none, and for those that have no name here.
+/// The name of a keysym; `None` if it has no name in the table.
 pub fn keysym_name(keysym: u32) -> Option<String> {
     let of = |names: &[(u32, &str)]| {
         let at = names.binary_search_by_key(&keysym, |(known, _)| *known);
@@ -118,7 +118,7 @@ pub fn keysym_name(keysym: u32) -> Option<String> {
         0x20..=0x7E => of(&PUNCTUATION),
         0xFFBE..=0xFFE0 => Some(format!("F{}", keysym - 0xFFBD)),
         0xFFB0..=0xFFB9 => Some(format!("KP_{}", keysym - 0xFFB0)),
-        // Those that have no number of their own (Unicode).
+        // Unicode characters without a separate keysym.
         0x0100_0100..=0x0110_FFFF => char::from_u32(keysym - 0x0100_0000)
             .filter(|character| !character.is_control() && !character.is_whitespace())
             .map(String::from),
@@ -126,7 +126,7 @@ pub fn keysym_name(keysym: u32) -> Option<String> {
     }
 }
 
-/// The keysym of a name, or of a character that stands for itself. Capitals matter only where both are keysyms.
+/// The keysym of a name or of a single character. Case matters only if both cases are keysyms.
 pub fn keysym_named(name: &str) -> Option<u32> {
     let mut characters = name.chars();
     if let (Some(character), None) = (characters.next(), characters.next()) {

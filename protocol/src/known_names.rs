@@ -13,8 +13,7 @@ const EXTENSIONS: &str = "\
     XFree86-DGA,XFree86-DRI,XFree86-VidModeExtension,XINERAMA,XInputExtension,XKEYBOARD,XTEST,\
     XTestExtension1,XVideo,XVideo-MotionCompensation,XpExtension";
 
-/// The names of all requests, events and errors that have one: the core protocol's, and those of
-/// each extension after its name.
+/// The names of all named requests, events and errors of the core protocol and, with a prefix, of each extension.
 pub fn known_names() -> Vec<String> {
     let core = (0..128).filter_map(core_request_name);
     let core = core.chain(events_and_errors(CORE));
@@ -64,7 +63,7 @@ mod tests {
                 .iter()
                 .any(|name| name.ends_with(":0") || name.ends_with(':'))
         );
-        // The table of symbols has room for them all.
+        // The table of symbols has enough capacity for all of them.
         assert!(names.len() > 900 && !names.iter().any(|name| name.contains("(other)")));
     }
 }

@@ -2,8 +2,8 @@
 //! replies, events and errors with their requests, the extension opcodes of a server, names,
 //! and decoding over `x11rb-protocol`.
 //!
-//! This crate takes bytes and returns values. It has no I/O, no clock and no threads; it does
-//! not know what a message does to a display session (that is `session`) nor what it costs.
+//! This crate takes bytes and returns values. It has no I/O, no clock and no threads. The effect of a message on a
+//! display session is the subject of `session`; costs are the subject of `cost-model`.
 
 mod answers;
 mod assemble;

@@ -1,11 +1,11 @@
-//! The messages of one connection, as `Connection` hands them out.
+//! The messages of one connection, as `Connection` returns them.
 
 use crate::{ByteOrder, SequenceNumber, Symbol};
 
-/// One message, in the order of its direction's stream.
+/// One message, in stream order of its direction.
 ///
-/// `bytes` is what was kept of the message, from its first byte on; `wire_len` is its length on
-/// the wire. The two differ only where a recorder left out the tail of a long body.
+/// `bytes` is the recorded part of the message, from its first byte. `wire_len` is its length on the wire. The two
+/// differ only if the recorder dropped the tail of a long body.
 #[derive(Debug, Clone, Copy)]
 pub enum Message<'a> {
     /// The first message of a client.
@@ -20,7 +20,7 @@ pub enum Message<'a> {
     Event(Event<'a>),
     /// An error, paired with the request that failed.
     Error(ErrorMessage<'a>),
-    /// Bytes that are no message; decoding of this direction goes on after them if it can.
+    /// Bytes that are not a message. Decoding of this direction continues after them if possible.
     Malformed(Malformed<'a>),
 }
 
@@ -91,7 +91,7 @@ pub struct Request<'a> {
     pub bytes: &'a [u8],
     /// Bytes on the wire, header included.
     pub wire_len: u64,
-    /// Bytes of the header: 4, or 8 where a BIG-REQUESTS length follows.
+    /// Bytes of the header: 4, or 8 with a BIG-REQUESTS length.
     pub header_len: usize,
     /// True if the protocol answers this request with a reply (the paper's `blocking`, by type).
     pub has_reply: bool,
@@ -100,11 +100,11 @@ pub struct Request<'a> {
 /// A reply.
 #[derive(Debug, Clone, Copy)]
 pub struct Reply<'a> {
-    /// The number of the request that it answers; 0 where no request has the number on the wire.
+    /// The number of the request that this reply belongs to; 0 if no request has the number on the wire.
     pub sequence: SequenceNumber,
-    /// The name of that request; `None` if no such request waits for a reply (an unpaired reply).
+    /// The name of the request; `None` for an unpaired reply, when no such request waits for one.
     pub request: Option<Symbol>,
-    /// The opcodes of that request, where paired: major, minor.
+    /// The major and minor opcode of the request, if the reply is paired.
     pub opcode: Option<(u8, u8)>,
     /// True if this is the last reply to its request (ListFontsWithInfo has several).
     pub last: bool,
@@ -142,7 +142,7 @@ pub struct ErrorMessage<'a> {
     pub name: Symbol,
     /// The error code.
     pub code: u8,
-    /// The number of the request that failed; 0 where no request has the number on the wire.
+    /// The number of the request that failed; 0 if no request has the number on the wire.
     pub sequence: SequenceNumber,
     /// The name of the request that failed, by the opcodes in the error.
     pub request: Symbol,
@@ -157,10 +157,10 @@ pub struct ErrorMessage<'a> {
 /// Bytes that could not be framed.
 #[derive(Debug, Clone, Copy)]
 pub struct Malformed<'a> {
-    /// The fault in words.
+    /// A description of the fault.
     pub why: &'static str,
     /// The first of the bytes, at most 32.
     pub bytes: &'a [u8],
-    /// The number of bytes given up.
+    /// The number of skipped bytes.
     pub wire_len: u64,
 }

@@ -1,4 +1,5 @@
-//! The table of `names.txt`, which says what its words mean: names of messages that `x11rb-protocol` does not have.
+//! The table of `names.txt`: names of messages that `x11rb-protocol` does not have. The file documents its own
+//! syntax.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -44,7 +45,7 @@ fn name(kind: &str, extension: &str, number: u16) -> Option<&'static str> {
     (name != "-").then_some(name)
 }
 
-/// Names by their numbers, by extension; `-` where a number has none.
+/// Names by number, by extension; `-` if a number has no name.
 type Names = HashMap<&'static str, Vec<&'static str>>;
 
 fn names(kind: &str, extension: &str) -> &'static [&'static str] {

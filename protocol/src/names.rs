@@ -7,9 +7,9 @@ use crate::name_table::{CORE, error, event, generic_event};
 use crate::request_names::join;
 use crate::{Extensions, Symbol};
 
-/// The name of a request: `PolyLine`, `RENDER:Composite`; `FOO:17` for an extension that has no
-/// names here; `Unknown:200.3` where no extension has the major opcode. `minor` is looked at for
-/// extensions only. A name is made once; after that this is a table look-up.
+/// The name of a request: `PolyLine`, `RENDER:Composite`; `FOO:17` for an extension without names; `Unknown:200.3` if
+/// no extension has the major opcode. `minor` matters only for extensions. Each name is created once; later calls are
+/// table look-ups.
 #[inline]
 pub fn request_name(major: u8, minor: u8, extensions: &Extensions) -> Symbol {
     extensions.opcode(major, minor).name
@@ -20,7 +20,7 @@ fn core_error_name(code: u8) -> Option<&'static str> {
     error(CORE, code.checked_sub(1)?)
 }
 
-/// The name of an event, by its code (without the SendEvent bit) and the bytes kept of it.
+/// The name of an event, by its code (without the SendEvent bit) and its recorded bytes.
 pub(crate) fn event_name(
     code: u8,
     generic_type: Option<(u8, u16)>,

@@ -88,8 +88,8 @@ pub(crate) fn unknown_opcode(major: u8, minor: u8) -> Opcode {
     Opcode::new(name, None, None)
 }
 
-/// The parser of the replies to a request; `None` if there are none. `x11rb-protocol` has it by the parsed
-/// request, so a blank one is parsed.
+/// The parser of the replies to a request; `None` if the request has no reply. `x11rb-protocol` returns the parser
+/// only for a parsed request, so this function parses a blank one.
 fn reply_parser(
     extension: Option<&Extension>,
     major: u8,

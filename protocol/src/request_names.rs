@@ -1,4 +1,4 @@
-//! Names of requests by their opcodes: the core protocol's, and those of one extension.
+//! Names of requests by opcode: of the core protocol, and of one extension.
 
 use std::borrow::Cow;
 
@@ -34,7 +34,7 @@ pub(crate) fn extension_request_name(extension: &Extension, minor: u8) -> Symbol
     }
 }
 
-/// True if `x11rb-protocol` knows the request.
+/// True if `x11rb-protocol` supports the request.
 pub(crate) fn is_known_request(extension: &Extension, minor: u8) -> bool {
     known(get_request_name(
         &Only(Some(extension)),
@@ -49,7 +49,7 @@ pub(crate) fn join(extension: &Extension, name: &str) -> Symbol {
     Symbol::new(&format!("{}:{name}", extension.name))
 }
 
-/// x11rb-protocol makes up a name, with the number in it, for what it does not know.
+/// x11rb-protocol invents a name with the number in it for an unknown message.
 fn known(name: Cow<'static, str>) -> Option<&'static str> {
     match name {
         Cow::Borrowed(name) => Some(name),
@@ -57,7 +57,7 @@ fn known(name: Cow<'static, str>) -> Option<&'static str> {
     }
 }
 
-/// An extension, or none.
+/// At most one extension.
 pub(crate) struct Only<'a>(pub(crate) Option<&'a Extension>);
 
 impl ExtInfoProvider for Only<'_> {

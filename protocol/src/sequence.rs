@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// The number of a request on its connection: the first one is 1. The wire carries its low
-/// 16 bits (protocol, section "Request Format"); here it never wraps.
+/// The number of a request on its connection; the first request has number 1. The wire contains only the low 16 bits
+/// (protocol, section "Request Format"). This number never wraps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct SequenceNumber(pub u64);
 
@@ -15,8 +15,8 @@ impl SequenceNumber {
 
     /// The newest number that is not after `latest` and whose low 16 bits are `low`.
     ///
-    /// `latest` is the last request sent: a server can answer nothing later than that. `None`
-    /// where no such number exists (an answer before any request).
+    /// `latest` is the last request sent: the server cannot have replied to a later one. `None` if no such number
+    /// exists (a reply before any request).
     pub fn widen(low: u16, latest: SequenceNumber) -> Option<SequenceNumber> {
         let behind = (latest.0 as u16).wrapping_sub(low);
         latest.0.checked_sub(u64::from(behind)).map(SequenceNumber)

@@ -6,7 +6,7 @@ use crate::header::{Found, Head, HeadKind, LONGEST, Phase, Side, find};
 /// Consecutive bytes of one message, as they lie in the slice fed.
 #[derive(Debug, Clone, Copy)]
 pub struct Piece<'a> {
-    /// The bytes, never none.
+    /// The bytes; never empty.
     pub bytes: &'a [u8],
     /// The place of the bytes in the slice fed.
     pub at: usize,
@@ -59,13 +59,13 @@ impl Walker {
         }
     }
 
-    /// Tells a server side walker the byte order that the client chose. Call it before feeding.
+    /// Sets the byte order that the client chose, in a walker of the server's direction. Call it before feeding.
     pub fn set_order(&mut self, order: ByteOrder) {
         self.order = Some(order);
     }
 
-    /// Tells a client side walker the major opcode of BIG-REQUESTS: until the client has enabled it,
-    /// a request of length 0 is a bare header, which the server refuses. Without this call its
+    /// Sets the major opcode of BIG-REQUESTS in a walker of the client's direction. Until the client enables the
+    /// extension, a request of length 0 is a bare header, which the server refuses. Without this call, a BIG-REQUESTS
     /// length always follows.
     pub fn set_big_requests(&mut self, major: u8) {
         self.big_after = Some(major);
@@ -106,9 +106,9 @@ impl Walker {
         }
     }
 
-    /// Skips the whole requests of at most `longest` bytes at the start of `bytes`, where a client's
-    /// message begins there. Passes their opcodes to `on` and returns the number of bytes skipped.
-    /// A fast path of [`feed`](Walker::feed) for the most frequent case.
+    /// Skips complete requests of at most `longest` bytes at the start of `bytes`, if a message of the client begins
+    /// there. Passes their opcodes to `on` and returns the number of skipped bytes. This is a fast path of
+    /// [`feed`](Walker::feed) for the most frequent case.
     #[inline]
     pub fn short_requests(
         &mut self,
@@ -182,7 +182,7 @@ impl Walker {
             self.lose(why);
         }
         let offset = self.offset;
-        // `offset` is below `len`: a message ends as soon as they are equal.
+        // `offset` is less than `len`: a message ends when they are equal.
         let left = head.map_or(u64::MAX, |head| head.len - offset);
         let take = usize::try_from(left).map_or(rest.len(), |left| left.min(rest.len()));
         let ends = take as u64 == left;

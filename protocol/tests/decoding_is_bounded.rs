@@ -1,4 +1,4 @@
-//! Decoding takes no more memory than the message's length allows, whatever its counts claim.
+//! Decoding uses no more memory than the length of the message justifies, whatever counts it contains.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -68,7 +68,7 @@ const EXTENSIONS: [&str; 31] = [
 
 /// Bytes of the messages tried.
 const LEN: usize = 256;
-/// The widest elements and products of 16-bit counts may ask for this much.
+/// The widest elements and products of 16-bit counts can require this many bytes.
 const BOUND: usize = 16 << 20;
 
 fn extensions() -> Extensions {
@@ -173,7 +173,7 @@ fn requests_and_replies_with_any_counts() {
             let mut reply = filling.clone();
             let [low, high] = (connection.last_sequence().0 as u16).to_le_bytes();
             let units = ((LEN - 32) / 4) as u8;
-            // The second byte ends what has several replies: 0, but 5 for RECORD:EnableContext.
+            // The second byte marks the last of several replies: 0, or 5 for RECORD:EnableContext.
             let data = if (major, minor) == (139, 5) { 5 } else { 0 };
             reply[..8].copy_from_slice(&[1, data, low, high, units, 0, 0, 0]);
             let input = Input::Bytes(&reply);

@@ -63,7 +63,7 @@ pub enum Charge<'a> {
         /// The old charge and the right one: the fixed part. `None` if the cost is no longer known.
         correction: Option<(Cost, Cost)>,
     },
-    /// A message's cost beside its operation.
+    /// The cost of a message in addition to its operation.
     Transport {
         /// The client.
         client: ClientId,
@@ -155,7 +155,7 @@ impl Charge<'_> {
         )
     }
 
-    /// A charge for the server's work beside messages.
+    /// A charge for work of the server that no message caused directly.
     pub(crate) fn beside(
         (client, time): (ClientId, Time),
         part: TransportPart,

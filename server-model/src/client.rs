@@ -9,10 +9,10 @@ use x11prof_protocol::{SequenceNumber, Symbol};
 /// after more requests than this keeps its full cost.
 const PRICED_LIMIT: usize = 4096;
 
-/// A cost that an error may still correct: that of a request, or of several alike that came one after the other.
+/// The cost of a request, or of several equal ones in a row, which an error may still correct.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct PricedRequest {
-    /// The number of the first of them that may still fail.
+    /// The number of the first request that may still fail.
     pub(crate) sequence: SequenceNumber,
     pub(crate) request: Symbol,
     pub(crate) server: Cost,
@@ -24,7 +24,7 @@ pub(crate) struct PricedRequest {
 pub(crate) struct Client {
     /// The client's latest request.
     pub(crate) latest: SequenceNumber,
-    /// Priced requests, each with the number of the last request of its kind.
+    /// Requests with their costs, each with the number of the last request of its kind.
     priced: VecDeque<(PricedRequest, SequenceNumber)>,
     /// Wakeups that were charged before their request is known.
     pub(crate) wakeups: Option<Cost>,

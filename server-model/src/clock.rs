@@ -8,7 +8,7 @@ use x11prof_cost_model::Micros;
 pub struct Time(u64);
 
 impl Time {
-    /// A time of so many nanoseconds since the origin.
+    /// A time in nanoseconds since the origin.
     pub const fn from_nanos(nanos: u64) -> Time {
         Time(nanos)
     }

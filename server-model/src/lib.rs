@@ -1,11 +1,11 @@
-//! The simulation of a display server: it divides the server's time into charges.
+//! The simulation of a display server, which splits the server's time into charges.
 //!
-//! Its input is the server's reads and writes with their times; its output is the cost of each on the server, by the
-//! costs of its parameter file. docs/CONCEPTS.md has the five nouns, each with a file here: `operation`, `message`,
-//! `wakeup`, `cache`, `screen_update`. `server` puts them together. `simulated` is a server to test measurements with.
+//! The input is the server's reads and writes with their times; the output is the cost of each, from a parameter
+//! file. docs/CONCEPTS.md defines the five terms, each with a file here: `operation`, `message`, `wakeup`, `cache`,
+//! `screen_update`. `server` combines them. `simulated` is a server for testing measurements.
 //!
-//! The simulation does not know traces, files, processes or this machine's clock, and measures nothing. `session` gives
-//! the meaning of messages, and `cost-model` the costs.
+//! The simulation does not depend on traces, files, processes or clocks, and measures nothing. `session` provides the
+//! meaning of messages, and `cost-model` the costs.
 
 mod cache;
 mod charge;

@@ -6,7 +6,7 @@ use x11prof_session::{Change, ClientId, Operation, Session};
 
 use crate::clock::Time;
 
-/// A message that the server read or wrote, with the session's knowledge of it.
+/// A message that the server read or wrote, with the state of the session.
 #[derive(Debug, Clone, Copy)]
 pub struct Traffic<'a> {
     /// The message's client.
@@ -15,7 +15,7 @@ pub struct Traffic<'a> {
     pub time: Time,
     /// The message.
     pub message: &'a Message<'a>,
-    /// The number of equal requests in a row that the message stands for: it is the first.
+    /// The number of equal requests in a row that the message represents; it is the first of them.
     pub times: u64,
     /// A request as an operation; `None` for other messages.
     pub operation: Option<&'a Operation>,

@@ -13,7 +13,7 @@ use changed_region::ChangedRegion;
 #[derive(Debug, Default)]
 struct Changes {
     region: ChangedRegion,
-    /// The last change: programs that draw on one place again and again change nothing more.
+    /// The last change. Drawing to the same area again changes nothing more.
     last: Option<Changed>,
 }
 
@@ -43,7 +43,7 @@ impl Changes {
 pub(crate) struct ScreenUpdates {
     costs: Deferred,
     changes: Changes,
-    /// The time at which the next update is due; `None` if nothing has changed.
+    /// The time of the next update; `None` if nothing has changed.
     due: Option<Micros>,
     /// The time of the last update.
     last: Option<Micros>,

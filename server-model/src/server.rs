@@ -102,7 +102,7 @@ impl ServerModel {
         Some(self.clock.time_of(busy))
     }
 
-    /// A message of the batch that was told last, or of the write.
+    /// Handles a message of the current batch or write.
     #[inline]
     pub fn message(&mut self, seen: &Traffic<'_>, on: &mut impl FnMut(&Charge<'_>)) {
         use TransportPart::{Cold, Error, Event, Read, Reply, Setup};
@@ -234,7 +234,7 @@ impl ServerModel {
         let times = seen.times - 1;
         let read = message::read(&self.transport, request.wire_len);
         let price = self.operations.look_up(operation).0.server;
-        // The server does not sleep between them: their pixels are as warm or cold as those of the second.
+        // The server does not sleep between them, so their pixels are as warm or cold as those of the second.
         let cold = self.cold(seen, request);
         let each = read.time + cold.time + price.time;
         self.clock.serve(each * times as f64);

@@ -1,5 +1,5 @@
-//! A simulated server: it takes bytes as a real one does, and reports its processor time. A calibration of it must find
-//! the parameters that it was made with.
+//! A simulated server: it reads bytes like a real server, and reports its CPU time. A calibration must find the
+//! parameters with which it was created.
 
 use rustc_hash::FxHashMap;
 use x11prof_cost_model::{Micros, ServerParameters, Substitutions};
@@ -19,7 +19,7 @@ const EVENT: u8 = 34;
 /// A simulated server's answer to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Answer {
-    /// Bytes of the reply beyond the first 32, a multiple of 4; none if the request has no reply.
+    /// Bytes of the reply after the first 32, a multiple of 4; `None` if the request has no reply.
     pub reply_data: u32,
     /// Events that the client is sent.
     pub events: u32,
@@ -104,8 +104,7 @@ impl SimulatedServer {
         self.model.closed(client);
     }
 
-    /// A client sends a batch of requests; the server handles all of it and sleeps. Requests with a reply are answered
-    /// with 32 bytes each.
+    /// A client sends a batch of requests. The server handles the batch and sleeps. Each reply has 32 bytes.
     pub fn send(&mut self, client: ClientId, bytes: &[u8]) -> Served {
         self.send_answered(client, bytes, |_| Answer::default())
     }
@@ -185,7 +184,7 @@ impl SimulatedServer {
                     true => session.changed(client, &message, extensions),
                     false => None,
                 };
-                // Answers are made up: the session is to learn nothing from them.
+                // The replies are synthetic, so the session must not use them.
                 let is_answer = matches!(message, Message::Reply(_) | Message::Event(_));
                 let is_operation = !is_answer
                     && matches!(

@@ -1,4 +1,4 @@
-//! The open questions of clients. Their answers tell the session something about the server.
+//! The pending requests of clients whose replies update the session.
 
 use std::collections::VecDeque;
 
@@ -9,10 +9,10 @@ use crate::extension_kind::ExtensionKind;
 use crate::ids::{By, ClientId, IdMap};
 use crate::resources::atoms;
 
-/// Questions kept for each client; the replies to older ones teach nothing.
+/// Maximum number of pending requests of each client. Replies to older requests are ignored.
 const QUESTIONS_LIMIT: usize = 1 << 12;
 
-/// The content of a question.
+/// The content of a pending request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PendingReply {
     WindowAttributes(u32),
@@ -25,12 +25,12 @@ pub(crate) enum PendingReply {
     Region(u32),
 }
 
-/// The open questions of all clients, in the order of their requests.
+/// The pending requests of all clients, in request order.
 #[derive(Debug, Default)]
 pub(crate) struct AwaitedReplies(IdMap<VecDeque<(SequenceNumber, PendingReply)>>);
 
 impl AwaitedReplies {
-    /// Notes the question of a request, if the request is one.
+    /// Stores a request if its reply will update the session.
     pub(crate) fn request(
         &mut self,
         by: By,
@@ -49,7 +49,7 @@ impl AwaitedReplies {
         }
     }
 
-    /// The question that a reply answers.
+    /// The pending request that a reply belongs to.
     pub(crate) fn answered(&mut self, client: ClientId, reply: &Reply<'_>) -> Option<PendingReply> {
         let open = self.0.get_mut(client.0)?;
         while open

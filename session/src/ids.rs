@@ -1,4 +1,4 @@
-//! Resource ids as keys: who made a resource, and tables of resources bounded in size.
+//! Resource ids as keys: the creator of a resource, and tables of resources with a maximum size.
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::{Request, SequenceNumber};
@@ -10,7 +10,7 @@ pub struct ClientId(pub u32);
 /// The resource ids that a client was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IdRange {
-    /// The first of them.
+    /// The first id of the range.
     pub first: u32,
     /// The bits that differ among them.
     pub mask: u32,
@@ -48,8 +48,8 @@ impl By {
     }
 }
 
-/// Resources of one kind kept at most. A display server holds far fewer; a trace that goes
-/// on creating loses only knowledge.
+/// Maximum number of resources of one kind. A display server has far fewer. Beyond the limit, a trace loses
+/// information about the oldest.
 const TABLE_LIMIT: usize = 1 << 18;
 
 /// Resources of one kind by their ids.
@@ -81,7 +81,7 @@ impl<V> IdMap<V> {
         self.0.get_mut(&id)
     }
 
-    /// The value under `id`, made if absent. For a small number of ids, such as the clients'.
+    /// The value of `id`, created if absent. Use it only for a small number of ids, such as the clients'.
     pub(crate) fn entry(&mut self, id: u32) -> &mut V
     where
         V: Default,

@@ -1,4 +1,4 @@
-//! The user's input, as the recorded clients heard of it.
+//! The user's input, as the recorded clients received it.
 
 use rustc_hash::FxHashSet;
 use x11prof_protocol::{ByteOrder, Event};
@@ -27,7 +27,7 @@ pub struct Input {
     pub within: (i16, i16),
 }
 
-/// Finds each input once, though several clients hear of it.
+/// Reports each input once, although several clients receive an event for it.
 #[derive(Debug, Default)]
 pub struct Inputs {
     seen: FxHashSet<(u32, u8, u8)>,
@@ -36,7 +36,7 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// The input that the event tells of first; `xinput` is the major opcode of XInput.
+    /// The input, if this event is the first one about it. `xinput` is the major opcode of XInput.
     pub fn of(&mut self, event: &Event<'_>, xinput: Option<u8>) -> Option<Input> {
         if event.sent {
             return None;
@@ -91,7 +91,7 @@ fn xinput2(bytes: &[u8], order: ByteOrder) -> Option<(Input, u32)> {
     if !(KEY_PRESS..=MOTION_NOTIFY).contains(&kind) {
         return None;
     }
-    // The whole part of a place comes first where the most significant byte does.
+    // The integer part of a position comes first in most-significant-byte order.
     let place = |at| order.u32(bytes, at).map(|fixed| (fixed >> 16) as i16);
     let input = Input {
         kind,

@@ -1,5 +1,4 @@
-//! The knowledge that replies give a session: state from before the recording, and state that only the
-//! server knows.
+//! State that a session learns from replies: state from before the recording, and state that only the server has.
 
 use x11prof_protocol::Reply;
 
@@ -9,7 +8,7 @@ use crate::ids::{By, ClientId};
 use crate::state::State;
 
 impl State {
-    /// Learns from a reply. `None` if there is nothing to learn.
+    /// Updates the state from a reply. `None` if the reply has no new information.
     pub(crate) fn learn(&mut self, client: ClientId, reply: &Reply<'_>) -> Option<()> {
         let asked = By {
             client,
@@ -27,7 +26,7 @@ impl State {
         }
     }
 
-    /// GetWindowAttributes tells whether a window is mapped and viewable.
+    /// A reply to GetWindowAttributes shows if a window is mapped and viewable.
     fn described(&mut self, id: u32, asked: By, reply: &Reply<'_>) -> Option<()> {
         const UNMAPPED: u8 = 0;
         const VIEWABLE: u8 = 2;
@@ -42,7 +41,7 @@ impl State {
         Some(())
     }
 
-    /// GetGeometry tells the size and the depth of a drawable.
+    /// A reply to GetGeometry contains the size and the depth of a drawable.
     fn measured(&mut self, id: u32, asked: By, reply: &Reply<'_>) -> Option<()> {
         let (bytes, order) = (reply.bytes, reply.order);
         let depth = *bytes.get(1)?;

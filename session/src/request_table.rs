@@ -1,6 +1,6 @@
-//! The table of requests: what each acts on, reads, draws, makes and frees. There is no other.
+//! The only table of requests: what each request acts on, reads, draws, creates and frees.
 //!
-//! Offsets are those of the protocol's and the extensions' encodings, from the first byte after the header.
+//! Offsets are from the first byte after the header, as in the protocol's and the extensions' encodings.
 
 use std::sync::LazyLock;
 
@@ -212,7 +212,7 @@ const REQUESTS: &[(&str, &[Fact])] = &[
     ),
 ];
 
-/// The rows by names, and those of core requests by opcodes: most requests are core requests.
+/// The rows by name. Core requests are also indexed by opcode, because they are the most frequent.
 #[derive(Debug)]
 struct Table {
     named: FxHashMap<Symbol, &'static [Fact]>,
@@ -251,7 +251,7 @@ fn named(request: Symbol) -> &'static [Fact] {
     TABLE.named.get(&request).copied().unwrap_or_default()
 }
 
-/// The target of a request that has not taken effect yet; `None` if it has none, or an unknown one.
+/// The target of a request that has not taken effect yet; `None` if it has no target, or an unknown one.
 pub(crate) fn target(request: &Request<'_>, pictures: &Pictures) -> Option<Target> {
     let id = |at| Body::of(request).u32(at);
     facts(request).iter().find_map(|fact| match fact {

@@ -28,8 +28,7 @@ use crate::windows::names::WindowNames;
 /// Major opcodes from here on are extensions' (protocol, section "Request Format").
 const FIRST_EXTENSION: u8 = 128;
 
-/// True for the core requests that only draw, or do nothing: they change nothing that the session follows. By major
-/// opcode.
+/// True for core requests that only draw or do nothing, by major opcode. They change no state of the session.
 pub fn only_draws(major: u8) -> bool {
     let draws = xproto::POLY_POINT_REQUEST..=xproto::POLY_FILL_ARC_REQUEST;
     draws.contains(&major) || major == xproto::NO_OPERATION_REQUEST
@@ -63,13 +62,12 @@ impl Default for Session {
 }
 
 impl Session {
-    /// A session of which nothing has been seen.
+    /// An empty session.
     pub fn new() -> Session {
         Session::with_definitions(Definitions::default())
     }
 
-    /// A session of which nothing has been seen, in which the user's own definitions decide the
-    /// operations that they are about.
+    /// An empty session in which the user's own definitions determine the operations of their requests.
     pub fn with_definitions(definitions: Definitions) -> Session {
         Session {
             definitions,
@@ -135,8 +133,8 @@ impl Session {
         self.state.inventory.get(id)
     }
 
-    /// The ids that `id` is one of, and the client that they were given to last. `None` for the
-    /// server's own ids and where the setup is not in the recording.
+    /// The id range that contains `id`, and the last client that it was assigned to. `None` for the server's own ids,
+    /// and if the setup is not in the recording.
     pub fn id_range(&self, id: u32) -> Option<IdRange> {
         self.state.clients.range(id)
     }
@@ -161,8 +159,8 @@ impl Session {
         &self.state.pixmap_formats
     }
 
-    /// The screen area that `message` of `client` will change. The message is not observed yet. `None` if
-    /// it changes nothing there, or if the area is unknown.
+    /// The screen area that `message` of `client` will change, before the message is observed. `None` if it changes
+    /// nothing there, or if the area is unknown.
     pub fn changed(
         &self,
         client: ClientId,
@@ -176,8 +174,8 @@ impl Session {
         changes::changed(&self.state, kind, client, request)
     }
 
-    /// The substitute for the request observed last on a server without shared memory. `None` if the
-    /// request shares none, or if its image is unknown.
+    /// The substitute for the last observed request on a server without shared memory. `None` if the request shares
+    /// no memory, or if its image is unknown.
     pub fn across(
         &self,
         request: &Request<'_>,
@@ -259,7 +257,7 @@ impl Session {
         self.state.fonts.name(id)
     }
 
-    /// The metrics of the font `id`; `None` if no reply has told them.
+    /// The metrics of the font `id`; `None` if no reply contained them.
     pub fn font_metrics(&self, id: u32) -> Option<FontMetrics> {
         self.state.fonts.metrics(id)
     }

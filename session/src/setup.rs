@@ -79,7 +79,7 @@ fn formats(bytes: &[u8], order: ByteOrder) -> Option<Vec<PixmapFormat>> {
     Some(read.collect())
 }
 
-/// Adds the roots to `roots`, up to where the bytes end (protocol, encoding of the setup).
+/// Adds the roots to `roots`, as far as the bytes reach (protocol, encoding of the setup).
 fn read_roots(bytes: &[u8], order: ByteOrder, roots: &mut Vec<Root>) -> Option<()> {
     let vendor = usize::from(order.u16(bytes, 24)?);
     let (screens, formats) = (*bytes.get(28)?, *bytes.get(29)?);

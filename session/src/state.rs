@@ -65,7 +65,7 @@ impl State {
         Some(())
     }
 
-    /// Applies requests that change or free resources, and notes those whose replies describe some.
+    /// Applies requests that change or free resources, and records requests whose replies describe resources.
     fn change(&mut self, by: By, request: &Request<'_>, body: &Body<'_>) -> Option<()> {
         match request.major {
             xproto::CHANGE_WINDOW_ATTRIBUTES_REQUEST => {

@@ -10,7 +10,7 @@ use crate::span::SpanArguments;
 
 use super::values::{
     BasisChoice, DEFAULT_TRACE, EpisodesFormat, ExportBy, ExportFormat, Format, GroupBy, NETWORK,
-    PARAMETERS, ReportFormat, TableArguments, grain, milliseconds, scale, thresholds,
+    PARAMETERS, ReportFormat, TableArguments, milliseconds, scale, thresholds,
 };
 
 #[derive(Debug, Args)]
@@ -28,12 +28,12 @@ pub(crate) struct Report {
     /// Use the cost table unchanged. By default a table from another machine is rescaled to the recorded machine
     #[arg(long)]
     pub(crate) no_rescale: bool,
-    /// A TOML file with your own operations: what determines the cost of requests that x11prof does not know, or
-    /// that you want to count differently (docs/REFERENCE.md)
+    /// A TOML file with your own operations: it defines the attributes and sizes by which the cost of a request is
+    /// looked up (docs/REFERENCE.md)
     #[arg(long, value_name = "FILE")]
     pub(crate) operations: Option<PathBuf>,
-    /// A TOML file with your own substitutions: which measured attribute value replaces one that was not measured
-    /// (docs/REFERENCE.md)
+    /// A TOML file with your own substitutions: if an attribute value was not calibrated, the file names a similar
+    /// value to use instead (docs/REFERENCE.md)
     #[arg(long, value_name = "FILE")]
     pub(crate) substitutions: Option<PathBuf>,
     /// Assume this network: SPEED,RTT (such as 100KB/s,10ms or 10Mbit/s,1ms), a preset (lan, wifi, dsl, lte,
@@ -54,10 +54,6 @@ pub(crate) struct Report {
     pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) span: SpanArguments,
-    /// Report stalls from MS milliseconds: the time for which one client occupies the server [default: 16.67, one
-    /// frame at 60 Hz]
-    #[arg(long, value_name = "MS", value_parser = milliseconds)]
-    pub(crate) frame_budget: Option<f64>,
     /// What if: multiply the server time of REQUEST by FACTOR (`*` matches any text, 0 removes the request; may be
     /// repeated): 'MIT-SHM:*=0'
     #[arg(long, value_name = "REQUEST=FACTOR", value_parser = scale)]
@@ -161,9 +157,6 @@ pub(crate) struct Stats {
     /// Show only messages with this name besides the four categories: PolyLine, 'RENDER:*' (may be repeated)
     #[arg(long, value_name = "NAME")]
     pub(crate) message: Vec<String>,
-    /// The bin width of the size histogram of NAME [default: chosen from the range]
-    #[arg(long, value_name = "NAME=N", value_parser = grain)]
-    pub(crate) grain: Vec<(String, u64)>,
     /// Show histograms: logarithmic for times, linear for sizes
     #[arg(long)]
     pub(crate) histograms: bool,

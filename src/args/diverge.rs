@@ -12,8 +12,8 @@ use super::values::{Format, SERVER};
 #[command(group(ArgGroup::new("servers").multiple(true).args(["server", "server_command"])))]
 #[command(
     after_help = "Either give two recordings of one program, made on two servers, or name two servers and the program. \
-                  With two servers the program runs three times on the first one, and what varies among these runs is \
-                  left out.\n\nExit status: 0 without a difference, 1 with one, 2 on an error, 125 if a server of \
+                  With two servers the program runs three times on the first one; differences among these runs are left \
+                  out.\n\nExit status: 0 without a difference, 1 with one, 2 on an error, 125 if a server of \
                   --server-command does not start (`git bisect run` skips that commit)."
 )]
 pub(crate) struct Diverge {
@@ -23,7 +23,8 @@ pub(crate) struct Diverge {
     /// The recording on the other server
     #[arg(value_name = "OTHER", required_unless_present_any = ["server", "server_command"])]
     pub(crate) other: Option<PathBuf>,
-    /// A further recording on the reference server: what varies among these is left out (may be repeated)
+    /// Another recording on the reference server. Differences that also occur between recordings of the reference are
+    /// left out (may be repeated)
     #[arg(long, value_name = "FILE", conflicts_with = "servers")]
     pub(crate) again: Vec<PathBuf>,
     /// A private headless server to run the program on; the first one is the reference

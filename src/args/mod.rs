@@ -321,12 +321,12 @@ pub(crate) struct Record {
     #[arg(long = "label", value_name = "NAME=TEXT", value_parser = label)]
     pub(crate) labels: Vec<(String, String)>,
     /// Emulate a slower network between the program and the server, as SPEED,RTT (see `report`). MIT-SHM and DRI3
-    /// are disabled
+    /// are disabled, so that images cross the network
     #[arg(long, value_name = "SPEED,RTT", value_parser = NETWORK, hide_possible_values = true)]
     pub(crate) net: Option<Network>,
-    /// Try an optimization of the program without changing it (may be repeated): answer-queries and answer-atoms
-    /// answer repeated requests of a connection locally, current-resources skips probing outputs, no-sharing hides
-    /// MIT-SHM and DRI3
+    /// Try an optimization without changing the program (may be repeated). answer-queries, answer-atoms: reply to
+    /// repeated requests of a connection locally. current-resources: do not probe outputs. no-sharing: hide MIT-SHM and
+    /// DRI3
     #[arg(long = "try", value_name = "FIX", value_parser = rewrite)]
     pub(crate) rewrites: Vec<Rewrite>,
     /// The command to record, with its arguments
@@ -398,13 +398,13 @@ pub(crate) enum Params {
         #[arg(long, value_name = "N", default_value_t = 20)]
         top: usize,
     },
-    /// Show what typical requests cost on several servers, as Table 1 of the Xprof paper
+    /// Show the costs of typical requests on several servers
     Table {
         /// Files, or names from `params list`
         #[arg(value_name = "P", required = true, value_parser = PARAMETERS, hide_possible_values = true)]
         params: Vec<String>,
-        /// This request instead of the paper's, with the attributes that are not the usual ones:
-        /// 'PolyLine linewidth=10 gxmode=GXxor' (may be repeated)
+        /// Show this request, with its attributes, instead of the typical ones: 'PolyLine linewidth=10 gxmode=GXxor'
+        /// (may be repeated)
         #[arg(long, value_name = "NAME")]
         request: Vec<String>,
         #[command(flatten)]

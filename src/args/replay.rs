@@ -7,7 +7,7 @@ use x11prof_proxy::ServerKind;
 
 use super::values::{DEFAULT_TRACE, SERVER, TableFormat};
 
-/// How fast a recording is played.
+/// The pace of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PaceChoice {
     /// With the recorded pauses
@@ -17,7 +17,7 @@ pub(crate) enum PaceChoice {
 }
 
 #[derive(Debug, Args)]
-// Without any of them, all are named: nobody is sent to the display that is in use.
+// Without any of these options, the error names all of them, so that no user is directed to the display in use.
 #[command(group(ArgGroup::new("where").required(true).multiple(true).args(["server", "server_command", "display"])))]
 #[command(
     after_help = "Record with `record --keep-images`; otherwise images over 4 KiB are replayed as noise. `report`, `diff` and \

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use x11prof_views::clients_now::By;
 
-use super::values::{PARAMETERS, milliseconds, percent, seconds};
+use super::values::{PARAMETERS, percent, seconds};
 
 #[derive(Debug, Args)]
 #[command(
@@ -28,10 +28,6 @@ pub(crate) struct Top {
     /// What the rows show at the start
     #[arg(long, value_enum, default_value = "client")]
     pub(crate) by: TopBy,
-    /// Report stalls from MS milliseconds: the time for which one client occupies the server [default: 16.67, one
-    /// frame at 60 Hz]
-    #[arg(long, value_name = "MS", value_parser = milliseconds)]
-    pub(crate) frame_budget: Option<f64>,
     /// The cost table of the server: a file, or a name from `params list` [default: the table that matches the
     /// server]
     #[arg(long, value_name = "P", value_parser = PARAMETERS, hide_possible_values = true)]

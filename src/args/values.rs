@@ -104,7 +104,7 @@ pub(crate) enum GroupBy {
 }
 
 impl GroupBy {
-    /// The analyzer's word for it; none for the requests, which it has always.
+    /// The analyzer's value; `None` for requests, which are always in a report.
     pub(crate) fn by(self) -> Option<By> {
         match self {
             GroupBy::Request => None,
@@ -129,7 +129,7 @@ pub(crate) enum ExportBy {
 }
 
 impl ExportBy {
-    /// The analyzer's word for it.
+    /// The analyzer's value.
     pub(crate) fn by(self) -> By {
         match self {
             ExportBy::Window => By::Window,
@@ -145,11 +145,11 @@ pub(crate) enum StacksOf {
     Waits,
     /// Each request, captured by a library that the program loads
     Requests,
-    /// The running program, every other millisecond (needs perf_event_paranoid 2 or less)
+    /// The running program, every 2 ms of CPU time (needs perf_event_paranoid 2 or less)
     Cpu,
 }
 
-/// The trace where the user names none.
+/// The default trace.
 pub(crate) const DEFAULT_TRACE: &str = "x11prof.mcap";
 
 /// A parser of values, and the names that completions offer.
@@ -177,7 +177,7 @@ impl<T: Clone + Send + Sync + 'static> TypedValueParser for Offering<T> {
     }
 }
 
-/// Parameter files: any text, and the names of those that come with the program.
+/// Parameter files: any text; completions offer the built-in names.
 pub(super) const PARAMETERS: Offering<String> = Offering {
     parse: |text| Ok(text.to_owned()),
     names: || {
@@ -202,15 +202,6 @@ pub(super) const SERVER: Offering<ServerKind> = Offering {
 
 pub(super) fn scale(text: &str) -> Result<Scale, String> {
     Scale::parse(text).map_err(|error| error.to_string())
-}
-
-pub(super) fn grain(text: &str) -> Result<(String, u64), String> {
-    let expected = "expected NAME=N with N of 1 or more, such as PutImage=16";
-    let (name, grain) = text.rsplit_once('=').ok_or(expected)?;
-    match grain.parse() {
-        Ok(grain) if grain > 0 => Ok((name.to_owned(), grain)),
-        _ => Err(expected.to_owned()),
-    }
 }
 
 pub(super) fn thresholds(text: &str) -> Result<Thresholds, String> {

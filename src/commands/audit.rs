@@ -13,8 +13,8 @@ use crate::error::{CommandError, Outcome};
 use crate::output::emit_text;
 use crate::pass::Pass;
 
-/// The pages: name, format, and the words that ask for them; `CUT` stands for the
-/// middle of the recording and `LENGTH` for its length, in seconds.
+/// The pages: name, format, and arguments. `CUT` is replaced by the middle of the recording and `LENGTH` by its
+/// length, in seconds.
 const PAGES: &[(&str, &str, &str)] = &[
     ("report", "json", "report --format json"),
     ("report.csv", "csv", "report --format csv"),
@@ -75,7 +75,7 @@ const PAGES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// A budget that allows nothing, so that `check` names each figure.
+/// A budget with zero limits, so that `check` prints each figure.
 const BUDGET: &str = "[total]\nrequests = 0\nbytes = 0\nround_trips = 0\nsynchronisations = 0\nserver_ms = 0\n\
                       [start_up]\nrequests = 0\nbytes = 0\nround_trips = 0\nlatency_ms = 0\n";
 
@@ -84,10 +84,10 @@ const EVENTS: &str = "format = 1\n\
                       [[event]]\nname = \"Key\"\ntype = \"input\"\nstart = { event = \"KeyPress\" }\n\
                       [[event]]\nname = \"Shown\"\ntype = \"window\"\nnested = true\nstart = { request = \"MapWindow\" }\n";
 
-/// Makes all pages and says which figures do not agree; exit status 1 where some do not.
+/// Makes all pages and prints figures that contradict each other. Exit status 1 if some do.
 pub(crate) fn run(arguments: &Audit) -> Outcome {
     let path = &arguments.trace;
-    // The pages tell of missing parts as well, where nobody sees it.
+    // The pages also report missing parts, but their output is not printed.
     let pass = Pass::open(path, None)?.take_together().tell_missing();
     pass.run(|_| ())?;
     let mut pages = Pages::default();
@@ -170,7 +170,7 @@ fn page(path: &Path, words: &str, cut: f64) -> Result<String, CommandError> {
         .stderr(Stdio::piped());
     let output = command.spawn().and_then(|mut child| {
         if let Some(mut stdin) = child.stdin.take() {
-            // Most pages read none.
+            // Most pages read no file.
             let file = match asked.starts_with("check") {
                 true => BUDGET,
                 false => EVENTS,
@@ -180,7 +180,7 @@ fn page(path: &Path, words: &str, cut: f64) -> Result<String, CommandError> {
         child.wait_with_output()
     });
     let output = output.map_err(|error| failed(&error.to_string()))?;
-    // That the recording costs more than nothing is no trouble.
+    // `check` fails here by design: the recording exceeds a budget of zero.
     let over = asked.starts_with("check") && output.status.code() == Some(1);
     match output.status.success() || over {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),

@@ -29,7 +29,7 @@ impl Calibration {
     ///
     /// # Errors
     ///
-    /// Fails if there is nothing to extend, and if a part would replace a whole calibration.
+    /// Fails if there is no file to extend, or if a partial calibration would replace a complete one.
     pub(super) fn find(arguments: &Measure, target: &Target) -> Result<Calibration, CommandError> {
         let adds = arguments.resume || arguments.trace.is_some();
         if let Some(path) = &arguments.output {
@@ -81,13 +81,13 @@ impl Calibration {
         Ok(Calibration {
             path,
             is_kept: true,
-            // An extension lacks nothing of the file that it extends.
+            // An extension contains all entries of the extended file.
             before: before.filter(|_| !adds),
             known,
         })
     }
 
-    /// Writes what is whole, and says what to do with it.
+    /// Writes a complete calibration, and prints how to use it.
     pub(super) fn write(&self, parameters: &ServerParameters) -> Outcome {
         if self.is_worse(parameters) {
             let left = self.leave(parameters)?;
@@ -115,7 +115,7 @@ impl Calibration {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Writes what is not whole, beside the file; says where.
+    /// Saves an incomplete calibration next to the file, and prints where.
     pub(super) fn leave(&self, parameters: &ServerParameters) -> Result<String, CommandError> {
         if self.is_kept {
             saved_parameters::make_folder(&self.path)?;
@@ -133,7 +133,7 @@ impl Calibration {
     }
 }
 
-/// The known parameters merged with the new ones. Those of another machine are scaled to this one first.
+/// The known parameters merged with the new ones. Parameters of another machine are rescaled to this one first.
 pub(super) fn with_known(
     known: Option<ServerParameters>,
     newer: ServerParameters,

@@ -16,7 +16,7 @@ use crate::names;
 use crate::output::{emit_shared_text, emit_text, page, refuse_input};
 use crate::pass::Pass;
 
-/// The latency that times over a network are for, where the budget names none, in milliseconds.
+/// The default round-trip time for budget limits on network time, in milliseconds.
 const RTT_MS: f64 = 50.0;
 
 /// Holds the trace against the budget; exit status 1 where it is over, 2 in any trouble, as of diff.
@@ -88,7 +88,7 @@ fn held_against(arguments: &Check) -> Outcome {
     })
 }
 
-/// The budget of the file; a request in it that nobody knows is an error.
+/// The budget in the file. An unknown request in it is an error.
 fn budget(arguments: &Check) -> Result<Budget, CommandError> {
     let path = &arguments.budget;
     let text = input::text(path, "budget")?;

@@ -49,7 +49,7 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
     let carries = tables
         .iter()
         .any(|prices| prices.parameters.transport.is_some());
-    // The recorded server's measured times are carried to the servers with costs of processor time.
+    // The recorded server's measured times are extrapolated to servers whose costs are CPU times.
     let here = match carries {
         true => input::recorded_prices(path, arguments.no_rescale)?,
         false => None,

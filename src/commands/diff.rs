@@ -1,4 +1,4 @@
-//! `x11prof diff`: what changed between two versions, from recordings of each.
+//! `x11prof diff`: the differences between two versions, from recordings of each.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::names;
 use crate::output::{emit_json, emit_text, page, refuse_input};
 use crate::pass::Pass;
 
-/// Takes the figures of every recording, one after the other, and prints what changed.
+/// Computes the figures of every recording and prints the differences.
 pub(crate) fn run(arguments: &Diff) -> Outcome {
     let traces = arguments.old.iter().chain(&arguments.new);
     let params = arguments.params.as_deref().map(Path::new);

@@ -55,7 +55,7 @@ fn diverge(arguments: &Diverge) -> Outcome {
     Ok(if differs { ExitCode::FAILURE } else { written })
 }
 
-/// The differences between the recordings, without those that two recordings of the reference have.
+/// The differences between the recordings, without differences that also occur between recordings of the reference.
 fn report(sides: &Sides) -> Result<DivergenceReport, CommandError> {
     let reference = streams(&sides.reference)?;
     let again = sides.again.iter().map(|path| {

@@ -1,4 +1,4 @@
-//! `x11prof episodes`: how long each action of the user took, and what took it.
+//! `x11prof episodes`: the latency of each user action, and its causes.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::names;
 use crate::output::{emit_json, emit_text, page, refuse_input};
 use crate::pass::{self, Pass};
 
-/// Finds the episodes of the traces and prints what they add up to.
+/// Finds the episodes of the traces and prints their statistics.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let paths = arguments.traces.iter().map(AsRef::as_ref);
     refuse_input(arguments.output.as_deref(), paths)?;

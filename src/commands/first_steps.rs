@@ -34,7 +34,7 @@ You can also watch a running display, without a recording.
 
 /// The recording, display and programs that were found.
 struct Found {
-    /// The display's name with the number of its clients, or why there is none.
+    /// The name of the display and the number of its clients, or the reason why there is no display.
     display: Result<(String, usize), String>,
     /// The bytes of the recording in this folder.
     recording: Option<u64>,
@@ -100,7 +100,7 @@ fn text(found: &Found) -> String {
     text
 }
 
-/// The commands that fit what was found, the most useful first.
+/// Suitable commands, the most useful first.
 fn commands(found: &Found) -> Vec<(&'static str, &'static str)> {
     let has_clients = matches!(found.display, Ok((_, 1..)));
     let report = ("x11prof report", "where the time went");

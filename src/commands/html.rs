@@ -6,8 +6,8 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use x11prof_analyzer::{
-    Comparison, EpisodeOptions, Episodes, EpisodesReport, HistogramOptions, Marks, Observation,
-    ProfileReport, RoundTripOptions, RoundTrips, Statistics, StatisticsReport, TraceSummary,
+    Comparison, EpisodeOptions, Episodes, EpisodesReport, Marks, Observation, ProfileReport,
+    RoundTripOptions, RoundTrips, Statistics, StatisticsReport, TraceSummary,
 };
 use x11prof_stacks::program;
 use x11prof_views::episodes::Timeline;
@@ -19,14 +19,14 @@ use crate::error::{CommandError, Outcome};
 use crate::output::{Emit, emit};
 use crate::pass::{self, Pass};
 
-/// The latency that round trips are told for, in ms: that of a line across a continent.
+/// The round-trip time for suggestions, in ms, as on a link across a continent.
 const ROUND_TRIP_MS: f64 = 50.0;
 /// Episodes whose messages are on the page.
 const WITH_MESSAGES: usize = 20;
 /// Bytes of messages of one episode.
 const MESSAGE_BYTES: usize = 1 << 15;
 
-/// Says before long work what does not go together.
+/// Refuses conflicting options before long work.
 pub(crate) fn check(arguments: &Report) -> Result<(), CommandError> {
     let is_html = arguments.format == ReportFormat::Html;
     if !is_html && arguments.params.len() > 1 {
@@ -70,7 +70,7 @@ pub(crate) fn compared(arguments: &Report) -> Compare {
     }
 }
 
-/// The parts of a page beside the profile.
+/// The parts of a page in addition to the profile.
 pub(crate) struct PageParts {
     statistics: Statistics,
     episodes: Episodes,
@@ -130,11 +130,7 @@ pub(crate) fn write(
         marks,
     } = beside;
     let roundtrips = roundtrips.finish(&name);
-    let histograms = HistogramOptions {
-        shown: true,
-        ..HistogramOptions::default()
-    };
-    let stats = StatisticsReport::new(&name, &statistics, &histograms);
+    let stats = StatisticsReport::new(&name, &statistics, true);
     let mut episodes = EpisodesReport::new(&name, summary, &episodes.finish());
     let timeline = Timeline::of_longest(&episodes, WITH_MESSAGES, MESSAGE_BYTES);
     pass::add_messages(path, timeline, &mut episodes)?;
@@ -172,7 +168,7 @@ pub(crate) fn write(
     }
 }
 
-/// The page's file: the one that was named, or one beside the recording to be opened at once.
+/// The file of the page: the named one, or with `--open` a file next to the recording.
 fn to(arguments: &Report) -> Option<PathBuf> {
     let beside = || arguments.trace.with_extension("html");
     arguments

@@ -1,4 +1,4 @@
-//! `x11prof issues`: what the users of many sessions suffer from, ranked.
+//! `x11prof issues`: slow actions in many sessions, ranked.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `x11prof ping`: what a display's connection is like, before a program is blamed.
+//! `x11prof ping`: the quality of a display's connection.
 
 use x11prof_analyzer::LinkReport;
 use x11prof_proxy::link;
@@ -10,7 +10,7 @@ use crate::error::{CommandError, Outcome};
 use crate::input;
 use crate::output::{emit_json, emit_text, page};
 
-/// Measures the connection, or takes what a recording has kept of it, and prints it.
+/// Measures the connection, or reads the measurement in a recording, and prints it.
 pub(crate) fn run(arguments: &Link) -> Outcome {
     let measured = match &arguments.trace {
         Some(path) => kept(path)?,

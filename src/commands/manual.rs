@@ -80,7 +80,7 @@ fn below(command: &Command, out: &mut dyn Write) -> io::Result<()> {
     let named = |sub: &&Command| sub.get_name() != "help";
     for sub in command.get_subcommands().filter(named) {
         let man = clap_mangen::Man::new(sub.clone());
-        // Its own heading, and what the page of a program has at its foot, are the first's.
+        // Subcommands have a heading; the footer of the page is that of the main program.
         man.render_name_section(out)?;
         man.render_synopsis_section(out)?;
         man.render_options_section(out)?;
@@ -92,7 +92,7 @@ fn below(command: &Command, out: &mut dyn Write) -> io::Result<()> {
 /// The completions for a shell.
 pub(crate) fn completions(shell: Shell) -> Outcome {
     let mut command = Arguments::command();
-    // The generator breaks off where a pipe is closed.
+    // The generator panics on a closed pipe, so write into memory first.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command, "x11prof", &mut script);
     emit(None, |out| Ok(out.write_all(&script)?))

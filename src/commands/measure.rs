@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
         return Ok(ExitCode::SUCCESS);
     }
     let plan = plan(arguments, file.known.as_ref(), wanted);
-    // The server has a client from here on, and an interruption is to leave what was measured.
+    // From here on the server has a client, and an interruption saves the results so far.
     let stop = stopped_by_interrupt()?;
     let handlers = match &mut server {
         Some(server) => handler_times::of_private(server, &target),
@@ -115,7 +115,7 @@ fn plan(arguments: &Measure, known: Option<&ServerParameters>, needed: Vec<Opera
         timed: false,
         time_limit: arguments.time_limit.map(Duration::from_secs),
         pin: Pin::usual().filter(|_| !arguments.no_pin),
-        // Nobody else uses a private server.
+        // A private server has no other users.
         intrusive: arguments.intrusive || arguments.server.is_some(),
     }
 }
@@ -172,7 +172,7 @@ fn stopped_by_interrupt() -> Result<Arc<AtomicBool>, CommandError> {
     Ok(stop)
 }
 
-/// A bar on standard error, where that is a terminal.
+/// A progress bar on standard error, if that is a terminal.
 fn bar() -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();

@@ -13,11 +13,11 @@ use crate::input;
 
 /// Sizes of one operation that are measured: the extremes, and some between.
 const MAX_SIZES: usize = 5;
-/// Sizes remembered of one operation; more are like those.
+/// Maximum number of distinct sizes of one operation. Further sizes are similar.
 const REMEMBERED: usize = 4096;
 
-/// The operations of the trace at `path` that `known` does not cost well; all of them where
-/// there is none. Each has one item for each size that is to be measured.
+/// The operations of the trace at `path` for which `known` has no good costs; all operations if `known` is `None`.
+/// Each has one item for each size to measure.
 pub(crate) fn operations(
     path: &Path,
     known: Option<&ServerParameters>,
@@ -57,7 +57,7 @@ pub(crate) fn operations(
     Ok(needed.collect())
 }
 
-/// Says what of the trace at `path` is still not estimated well.
+/// Prints which requests of the trace at `path` still have no good costs.
 pub(crate) fn tell(path: &Path, parameters: &ServerParameters) -> Result<(), CommandError> {
     let left = operations(path, Some(parameters))?;
     let mut names: Vec<&str> = left

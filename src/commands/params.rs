@@ -1,5 +1,4 @@
-//! `x11prof params`: what comes with the program, checks and comparisons, Xprof's own language,
-//! and single costs.
+//! `x11prof params`: the built-in tables, checks, comparisons, Xprof's description language, and single costs.
 
 use std::path::Path;
 
@@ -23,7 +22,7 @@ pub(crate) fn run(arguments: &Params) -> Outcome {
     match arguments {
         Params::List => list(),
         Params::Show { params } => {
-            // Only what can be used is shown.
+            // Print only a usable file.
             input::parameters(params)?;
             emit_text(None, &input::parameter_text(params)?)
         }
@@ -53,7 +52,7 @@ pub(crate) fn run(arguments: &Params) -> Outcome {
     }
 }
 
-/// One line for each file, with whether a report made here uses it.
+/// Prints a line for each file, and marks the file that reports on this machine use.
 fn list() -> Outcome {
     let here = this_machine();
     let mut files = Vec::new();
@@ -113,7 +112,7 @@ fn list() -> Outcome {
     emit_text(None, &text)
 }
 
-/// A file that can be read is in order; what limits it is said.
+/// Checks that a file is readable, and prints its limitations.
 fn check(params: &str) -> Outcome {
     let parameters = input::parameters(params)?;
     let points: usize = parameters
@@ -196,7 +195,7 @@ fn price(parameters: &ServerParameters, operation: &Operation, from: &Path) -> O
     emit_text(None, &format!("{}\n", shown(&price)))
 }
 
-/// `0.0522 ms (exact, wall clock)`, with the bounds where there are any.
+/// `0.0522 ms (exact, wall clock)`, with bounds if there are any.
 fn shown(price: &Price) -> String {
     let basis = match price.basis {
         Basis::Exact => "exact",
@@ -219,7 +218,7 @@ fn shown(price: &Price) -> String {
     format!("{} ms ({basis}{clock}{bounds})", ms(cost.time))
 }
 
-/// Four decimals, as the paper prints; more where the cost is smaller than that shows.
+/// Four decimals as in the paper, or more for smaller costs.
 fn milliseconds(ms: f64) -> String {
     if ms == 0.0 || ms >= 0.01 {
         format!("{ms:.4}")

@@ -10,8 +10,8 @@ use crate::error::{CommandError, shown};
 use crate::output::emit_shared_text;
 use crate::{input, saved_parameters};
 
-/// The entries to continue with for the file at `path`: its own entries, overlaid with those of a later
-/// interruption.
+/// The entries from which to continue the file at `path`: its entries, replaced by those of a later interrupted
+/// calibration.
 pub(crate) fn known(path: &Path) -> Result<Option<ServerParameters>, CommandError> {
     let read = |path: &Path| input::parameters(&path.to_string_lossy());
     let whole = path.exists().then(|| read(path)).transpose()?;
@@ -30,8 +30,8 @@ pub(crate) fn known(path: &Path) -> Result<Option<ServerParameters>, CommandErro
     }))
 }
 
-/// Keeps what was measured of the file at `path` until an interruption, and says where. An earlier
-/// one that has more entries stays.
+/// Saves the results of an interrupted calibration of `path`, and prints where. A saved file with more entries is
+/// kept.
 pub(crate) fn keep(path: &Path, parameters: &ServerParameters) -> Result<String, CommandError> {
     let partial = saved_parameters::partial(path);
     let entries = parameters.requests.len();
@@ -52,7 +52,7 @@ pub(crate) fn keep(path: &Path, parameters: &ServerParameters) -> Result<String,
     ))
 }
 
-/// The file at `path` is whole, and has what an interruption had left of it.
+/// Deletes the saved results after the file at `path` is complete.
 pub(crate) fn done(path: &Path) {
     // A partial file that cannot be removed is older than the file, and is not read again.
     let _ = std::fs::remove_file(saved_parameters::partial(path));

@@ -1,4 +1,4 @@
-//! `x11prof params table`: what requests cost several servers, side by side.
+//! `x11prof params table`: the costs of typical requests on several servers, in columns.
 
 use std::path::Path;
 

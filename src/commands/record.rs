@@ -1,4 +1,4 @@
-//! `x11prof record`: a recording, with what it says while it runs.
+//! `x11prof record`: makes a recording, and prints messages while it runs.
 
 mod consumer;
 
@@ -25,7 +25,7 @@ use consumer::Consumer;
 /// The program that records, for the trace.
 pub(super) const RECORDER: &str = concat!("x11prof ", env!("CARGO_PKG_VERSION"));
 
-/// The folder of tables where the user named none.
+/// The default folder of tables.
 const TABLES: &str = "x11prof-tables";
 
 /// Records until the command, or the user, ends it.
@@ -101,7 +101,7 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
         tell(consumer.view(), &notice, serves);
     });
     config.watch = None;
-    // Before anything is said: a view gives the terminal back.
+    // First end the view, which restores the terminal, then print messages.
     let wrote = consumer.finish(&path);
     let recorded = recorded.map_err(why)?;
     let wrote = wrote?;
@@ -195,7 +195,7 @@ fn tell_scrubbed() {
     scrub::tell_what_stays();
 }
 
-/// Says what there is to say of a notice, in the view where there is one.
+/// Shows a notice: in the live view if there is one, else on standard error.
 fn tell(live: Option<&Live>, notice: &Notice, serves: bool) {
     match (live, words(notice, serves)) {
         (_, None) => {}
@@ -266,7 +266,7 @@ fn words(notice: &Notice, serves: bool) -> Option<String> {
             let pid = pid.map_or_else(String::new, |pid| format!(" ({pid})"));
             format!("client {}: {name}{pid}", connection.0)
         }),
-        // A client that ends is nothing to speak of.
+        // A client that disconnects is normal.
         Notice::Disconnected { by, .. } if by == "client" => None,
         Notice::Disconnected {
             connection,

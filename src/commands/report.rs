@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use x11prof_analyzer::{
-    Basis, Blocking, By, Callers, ClientChoice, FRAME_MS, Forecasts, GrabReport, Profile, ProfileReport,
-    ResourceReport, Resources, Running, Scales, Stalls, StallsReport, TraceSummary,
+    Basis, Blocking, By, Callers, ClientChoice, FRAME_MS, Forecasts, GrabReport, Profile,
+    ProfileReport, ResourceReport, Resources, Running, Scales, Stalls, StallsReport, TraceSummary,
 };
 use x11prof_cost_model::{Micros, Network};
 use x11prof_views::html::{Code, Sweep};
@@ -74,9 +74,8 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let mut running = Running::default();
     let mut page_parts = (is_html && span.is_all()).then(html::PageParts::new);
     let mut held = wanted.then(Resources::default);
-    let frame = arguments.frame_budget.unwrap_or(FRAME_MS);
     let mut forecasts = span.is_all().then(Forecasts::default);
-    let mut stalls = Stalls::new(&prices.parameters, &substitutions, frame);
+    let mut stalls = Stalls::new(&prices.parameters, &substitutions, FRAME_MS);
     pass.follow_changes(profile.knows_updates());
     let part = pass.read_on().run_span(span, |step| {
         let observation = match step {
@@ -138,7 +137,9 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         let why = summary.not_timed().unwrap_or("record with --server");
         return Err(CommandError::file(
             path,
-            format_args!("the server did not time requests: {why}; or use --time-source attributed"),
+            format_args!(
+                "the server did not time requests: {why}; or use --time-source attributed"
+            ),
         ));
     }
     if arguments.time_source == BasisChoice::Attributed && !profile.basis().is_measured() {

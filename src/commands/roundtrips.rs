@@ -1,4 +1,4 @@
-//! `x11prof network`: the replies that clients waited for, and what would save them.
+//! `x11prof network`: round trips, and ways to avoid them.
 
 use x11prof_analyzer::{EpisodeOptions, Episodes, Observation, RoundTripOptions, RoundTrips};
 use x11prof_trace::Control;
@@ -11,7 +11,7 @@ use crate::names;
 use crate::output::{emit_json, emit_text, page, refuse_input};
 use crate::pass::Pass;
 
-/// Finds the round trips of the trace and prints what to do about them.
+/// Finds the round trips of the trace and prints suggestions.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let path = &arguments.trace;
     refuse_input(arguments.result.output.as_deref(), [path.as_path()])?;

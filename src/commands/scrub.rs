@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &Scrub) -> Outcome {
     let mut reader = input::trace(trace)?;
     let reading = |error: TraceError| CommandError::file(trace, error);
     let writing = |error: TraceError| CommandError::file(output, error);
-    // Its owner says who else may read it.
+    // The owner decides who else may read the file.
     let sink = AtomicFile::begin(output, Access::Private)
         .map_err(|error| CommandError::file(output, error))?;
     let mut scrubber = Scrubber::new();
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &Scrub) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A trace on its way to a file.
+/// A trace that is being written to a file.
 enum Copy {
     /// The copy has no record yet.
     Before(AtomicFile),
@@ -53,7 +53,7 @@ enum Copy {
 }
 
 impl Copy {
-    /// Writes what is ready.
+    /// Writes the scrubbed records that are ready.
     fn take(self, scrubber: &mut Scrubber) -> Result<Copy, TraceError> {
         let mut copy = self;
         while let Some(record) = scrubber.next() {
@@ -73,7 +73,7 @@ impl Copy {
     }
 }
 
-/// Says what is gone, and what stays.
+/// Prints what was removed, and what stays.
 fn tell(scrubbed: Scrubbed) {
     let Scrubbed {
         messages,
@@ -89,7 +89,7 @@ fn tell(scrubbed: Scrubbed) {
     tell_what_stays();
 }
 
-/// Says what is still there.
+/// Prints what stays in the file.
 pub(super) fn tell_what_stays() {
     say!(
         "kept: times, sizes and positions; the pointer; colours; widths of glyphs; numbers and lists of"

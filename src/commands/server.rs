@@ -1,4 +1,4 @@
-//! `x11prof server`: a display server of the user's own, which tells each request's time to every recorder.
+//! `x11prof server`: starts the user's own display server so that it reports the time of each request to recorders.
 
 use std::process::Command;
 

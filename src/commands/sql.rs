@@ -1,4 +1,4 @@
-//! `x11prof sql`: a query over the tables of many sessions, handed over to a DuckDB that is installed.
+//! `x11prof sql`: a query over the tables of many sessions, executed by an installed DuckDB.
 
 use std::fs;
 use std::path::Path;
@@ -35,8 +35,8 @@ pub(crate) fn run(arguments: &Sql) -> Outcome {
     if let Some(done) = ran(command)? {
         return Ok(done);
     }
-    // Neither Python (-I) nor what stands for it (pyenv) reads code or settings of the current folder, to which the query's
-    // relative paths refer. A virtual environment counts if it is active.
+    // Neither Python (-I) nor a wrapper for it (pyenv) reads code or settings from the current folder, which is the
+    // base of the query's relative paths. An active virtual environment is used.
     let folder = std::env::current_dir().map_err(CommandError::failed)?;
     let mut command = program("python3");
     command
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Sql) -> Outcome {
     ))
 }
 
-/// Runs the program and returns its exit status; `None` if there is no such program, or no DuckDB for it.
+/// Runs the program and returns its exit status; `None` if the program or its DuckDB module is missing.
 fn ran(mut command: Command) -> Result<Option<ExitCode>, CommandError> {
     match command.status() {
         Ok(status) if status.code() == Some(NO_DUCKDB) => Ok(None),

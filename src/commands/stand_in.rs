@@ -1,5 +1,5 @@
-//! x11prof as the command of its own recording: the player of a replay, the driver of a session. A stand-in is a client
-//! of the recorder's display, and its outcome comes through a file.
+//! x11prof as the command of its own recording: the player of a replay, the driver of a session. This internal
+//! program is a client of the recorder's display, and returns its result through a file.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
@@ -22,7 +22,7 @@ use x11prof_trace::{ConnectionId, Control, Record, Started, Timestamp};
 use super::record::{RECORDER, why};
 use crate::error::{CommandError, Outcome};
 
-/// A stand-in, and its work.
+/// An internal program, and its arguments.
 pub(super) struct StandIn<'a> {
     /// The first word of its command line.
     pub(super) word: &'a str,
@@ -32,12 +32,12 @@ pub(super) struct StandIn<'a> {
     pub(super) text: &'a str,
     /// A label of the trace.
     pub(super) label: (&'a str, String),
-    /// The error of a stand-in that was killed.
+    /// The error message if the program was killed.
     pub(super) what: &'a str,
 }
 
 impl StandIn<'_> {
-    /// Records the stand-in to `trace`, and gives the outcome of [`tell`].
+    /// Records the internal program to `trace`, and returns the result of [`tell`].
     pub(super) fn recorded<T: DeserializeOwned>(
         self,
         target: Target,
@@ -59,7 +59,8 @@ impl StandIn<'_> {
         self.end(&outcome, &recorded, trace)
     }
 
-    /// Records the clients that are on the display to `trace` while the stand-in works, and gives the outcome.
+    /// Records the existing clients of the display to `trace` while the internal program runs, and returns its
+    /// result.
     pub(super) fn attached<T: DeserializeOwned>(
         self,
         target: Target,
@@ -92,7 +93,7 @@ impl StandIn<'_> {
             if let Some(mut command) = command.take_if(|_| begins) {
                 let stop = Arc::clone(&stop);
                 std::thread::spawn(move || {
-                    // The outcome says what went wrong.
+                    // The result contains the error.
                     let _ = command.status();
                     stop.store(true, Ordering::Release);
                 });
@@ -121,7 +122,7 @@ impl StandIn<'_> {
         recorded: &Recorded,
         trace: &Path,
     ) -> Result<T, CommandError> {
-        // A stand-in that was killed has written nothing.
+        // The program was killed before it wrote a result.
         let Ok(told) = outcome.read::<T>() else {
             return Err(CommandError::failed(self.what));
         };
@@ -137,9 +138,9 @@ impl StandIn<'_> {
     }
 }
 
-/// In the stand-in: writes the outcome, or the error, to the file that its first word names.
+/// In the internal program: writes the result, or the error, to the file named by its first argument.
 pub(super) fn tell<T: Serialize>(outcome: &Path, done: Result<T, CommandError>) -> Outcome {
-    // Whoever started the stand-in says what went wrong.
+    // The process that started this program prints the error.
     let done = done.map_err(|error| error.message().to_owned());
     let text = serde_json::to_vec(&done).map_err(CommandError::failed)?;
     fs::write(outcome, text).map_err(|error| CommandError::file(outcome, error))?;
@@ -153,7 +154,7 @@ impl OutcomeFile {
     fn new(text: &str) -> io::Result<OutcomeFile> {
         let name = format!("x11prof-outcome-{}.json", std::process::id());
         let path = std::env::temp_dir().join(name);
-        // Nobody else's file, and no link.
+        // Do not write to another user's file or through a link.
         let _ = fs::remove_file(&path);
         let mut options = fs::OpenOptions::new();
         let file = options.write(true).create_new(true).mode(0o600).open(&path);
@@ -168,17 +169,17 @@ impl OutcomeFile {
 
 impl Drop for OutcomeFile {
     fn drop(&mut self) {
-        // Nothing can be done about a file that stays.
+        // If the file cannot be removed, there is no remedy.
         let _ = fs::remove_file(&self.0);
     }
 }
 
-/// Leaves the stand-in's own connection out of the trace: it is the first.
+/// Leaves the internal program's own connection, which is the first, out of the trace.
 fn without_its_own() -> Box<dyn RecordFilter> {
     Box::new(WithoutFirst(VecDeque::new()))
 }
 
-/// The stand-in's own connection.
+/// The internal program's own connection.
 const OWN: ConnectionId = ConnectionId(1);
 
 struct WithoutFirst(VecDeque<Record>);

@@ -1,6 +1,6 @@
 //! `x11prof stats`: the statistics of a recording's messages.
 
-use x11prof_analyzer::{HistogramOptions, Statistics, StatisticsReport};
+use x11prof_analyzer::{Statistics, StatisticsReport};
 use x11prof_views::statistics as views;
 
 use crate::args::{Stats, TableFormat};
@@ -27,17 +27,12 @@ pub(crate) fn run(arguments: &Stats) -> Outcome {
             statistics.observe(observation);
         }
     })?;
-    let grains = arguments.grain.iter().map(|(name, _)| name.as_str());
-    let unknown = grains.filter(|name| !statistics.knows(name));
-    names::unmatched(statistics.missing().into_iter().chain(unknown))?;
-    let histograms = HistogramOptions {
-        shown: arguments.histograms || !arguments.grain.is_empty(),
-        grains: arguments.grain.iter().cloned().collect(),
-    };
-    let report = StatisticsReport::new(&path.to_string_lossy(), &statistics, &histograms);
+    names::unmatched(statistics.missing())?;
+    let histograms = arguments.histograms;
+    let report = StatisticsReport::new(&path.to_string_lossy(), &statistics, histograms);
     let to = arguments.result.output.as_deref();
-    // Whoever names a message, or wants histograms, wants to see them.
-    let all = arguments.all || histograms.shown || !arguments.message.is_empty();
+    // A user who names a message, or wants histograms, wants to see all of them.
+    let all = arguments.all || histograms || !arguments.message.is_empty();
     match arguments.result.format {
         TableFormat::Text => emit_text(to, &views::text(&report, &page(to, all, None))),
         TableFormat::Json => emit_json(to, &report),

@@ -1,4 +1,4 @@
-//! `x11prof top`: what each client costs the server now, or did at a time of a recording.
+//! `x11prof top`: the load of each client on the server, live or at a time of a recording.
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -25,7 +25,7 @@ use crate::pass::{Pass, Span, Step};
 /// The most bytes of the display's messages that a view with the terminal may keep.
 const QUEUE: usize = DEFAULT_QUEUE_BYTES / 4;
 
-/// Shows what the clients do.
+/// Shows the load of the clients.
 pub(crate) fn run(arguments: &Top) -> Outcome {
     let on_screen = arguments.at.is_none()
         && !arguments.json
@@ -87,7 +87,7 @@ fn watch_display(arguments: &Top) -> Outcome {
     whole(&attached.map_err(why)?)
 }
 
-/// An error where something of the watched time is missing, or something else than the user ended the watch.
+/// Fails if a part of the watched time is missing, or if the watch was not ended by the user.
 fn whole(attached: &Recorded) -> Outcome {
     match attached.trouble.first() {
         Some(trouble) => Err(CommandError::failed(trouble)),
@@ -95,7 +95,7 @@ fn whole(attached: &Recorded) -> Outcome {
     }
 }
 
-/// Watches a display for the seconds that were requested, and prints what was seen.
+/// Watches a display for the requested time, and prints the result.
 fn look_at_display(arguments: &Top) -> Outcome {
     let (watch, watched) = watch();
     let parameters = arguments.params.clone();
@@ -151,8 +151,8 @@ fn print(arguments: &Top, report: &NowReport, of: &str) -> Outcome {
 fn options(arguments: &Top) -> NowOptions {
     NowOptions {
         seconds: arguments.seconds,
-        frame_ms: arguments.frame_budget.unwrap_or(FRAME_MS),
-        // Whatever server the costs are of, they divide what was measured.
+        frame_ms: FRAME_MS,
+        // The costs only split measured time, so their server does not matter.
         basis: BasisOption::Timed,
     }
 }

@@ -23,10 +23,10 @@ pub(super) struct Choice {
     pub(super) frozen: bool,
 }
 
-/// The action that keys ask for.
+/// The action of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum KeyAction {
-    /// The keys ask for nothing.
+    /// The key has no action.
     Nothing,
     /// Draw the screen again.
     Draw,

@@ -15,7 +15,7 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// Makes the terminal deliver single keys without echo. Fails where another program has the terminal.
+    /// Makes the terminal deliver single keys without echo. Fails if another program controls the terminal.
     pub(super) fn open() -> io::Result<Keys> {
         let terminal = File::open("/dev/tty")?;
         if tcgetpgrp(&terminal)? != getpgrp() {
@@ -34,7 +34,7 @@ impl Keys {
     /// The keys typed since the last call, without waiting.
     pub(super) fn typed(&mut self) -> String {
         let mut bytes = [0; 64];
-        // A terminal that has gone types nothing.
+        // A closed terminal has no input.
         let read = self.terminal.read(&mut bytes).unwrap_or(0);
         String::from_utf8_lossy(&bytes[..read]).into_owned()
     }
@@ -42,7 +42,7 @@ impl Keys {
 
 impl Drop for Keys {
     fn drop(&mut self) {
-        // A terminal that has gone needs nothing.
+        // A closed terminal needs no restoring.
         let _ = tcsetattr(&self.terminal, OptionalActions::Now, &self.before);
     }
 }

@@ -143,7 +143,7 @@ impl Live {
         })
     }
 
-    /// Shows a notice to the user, on the screen where there is one.
+    /// Shows a notice to the user, on the screen if there is one.
     pub(crate) fn tell(&self, notice: String) {
         // The user may have left the view.
         if let Err(SendError(notice)) = self.notices.send(notice) {

@@ -19,7 +19,7 @@ pub(super) struct Prices {
 }
 
 impl Prices {
-    /// The costs called `name`; `None` takes those that match the server.
+    /// The cost table `name`; `None` selects the table that matches the server.
     pub(super) fn of(name: Option<String>) -> Result<Prices, CommandError> {
         // A wrong name is an error before the recording begins.
         if let Some(name) = &name {

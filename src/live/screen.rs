@@ -38,7 +38,7 @@ impl Screen {
 
     /// Draws a frame. Errors of the terminal are ignored.
     pub(super) fn draw(&mut self, shown: &Shown<'_>) {
-        // The first says what to connect to; of several lines the second one does.
+        // The first notice contains the commands for connecting. If it has several lines, the second one matters.
         let first = self.notices.first();
         let first = first.and_then(|first| first.lines().take(2).last());
         let latest = self.notices.iter().skip(1).next_back();
@@ -193,7 +193,7 @@ fn widths(by: By) -> Vec<Constraint> {
 fn rates<'a>(shown: &Shown<'_>) -> Table<'a> {
     let choice = shown.choice;
     let by = choice.by;
-    // Texts stand to the left, numbers to the right.
+    // Texts are aligned left, numbers right.
     let is_text = move |column: usize| match by {
         By::Client => column == 0 || column == 7,
         By::Window | By::Request => column < 2,
@@ -203,7 +203,7 @@ fn rates<'a>(shown: &Shown<'_>) -> Table<'a> {
         false => Cell::from(Text::from(text).right_aligned()),
     };
     let mut all = rows(shown.report, by, choice.order);
-    // Figures that stand still were made without the filter.
+    // Frozen figures were made without the filter.
     if let Some(filter) = choice.wanted().filter(|_| choice.frozen) {
         let filter = filter.to_lowercase();
         let holds = |text: &String| text.to_lowercase().contains(&filter);

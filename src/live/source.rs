@@ -76,7 +76,7 @@ fn read(
     records: &SyncSender<Record>,
 ) -> Result<(), TraceError> {
     while let Some(record) = reader.next()? {
-        // Nobody looks any more.
+        // The view has ended.
         if records.send(record).is_err() {
             break;
         }
@@ -110,7 +110,7 @@ impl Growing {
 impl Read for Growing {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         loop {
-            // Asked first: what was written before the recorder let go is read afterwards.
+            // Check this first: records written before the recorder released the file are read afterwards.
             let is_written = self.is_written();
             match self.file.read(into)? {
                 0 if is_written && !into.is_empty() => std::thread::sleep(BEAT),

@@ -1,4 +1,4 @@
-//! The view's thread: it takes records, looks at signals and keys, and draws.
+//! The thread of the live view: it receives records, checks signals and keys, and draws.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
@@ -25,7 +25,7 @@ use crate::say::say_all;
 const REFRESH: Duration = Duration::from_millis(250);
 /// Drawing takes at most a fifth of the time.
 const DRAWING: u32 = 5;
-/// The longest wait for a record between two looks at signals and keys.
+/// The longest wait for a record between two checks of signals and keys.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The state of a view.
@@ -96,7 +96,7 @@ impl View {
                 match self.choice.take(&typed) {
                     KeyAction::Nothing => {}
                     KeyAction::Draw => next_draw = Instant::now(),
-                    // `top` has nothing but its view; a recording goes on without.
+                    // `top` has only its view, so it ends. A recording continues without its view.
                     KeyAction::Quit if self.source.is_now() && self.captured.is_none() => {
                         let _ = kill_process(getpid(), Signal::TERM);
                     }

@@ -1,5 +1,5 @@
-//! A file that is written beside its place and gets its name when it is whole, so that a failure or
-//! an interruption never costs what was there.
+//! A file that gets its name when it is complete, so that a failure or an interruption never destroys an existing
+//! file.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -19,7 +19,7 @@ pub(crate) enum Access {
     Private,
 }
 
-/// A file on its way to its name.
+/// A file that does not have its name yet.
 #[derive(Debug)]
 pub(crate) struct AtomicFile {
     file: BufWriter<File>,
@@ -36,7 +36,7 @@ struct Place {
 }
 
 impl AtomicFile {
-    /// Begins a file that is to be at `path`. What is there stays until [`finish`](AtomicFile::finish).
+    /// Begins a file that will be at `path`. An existing file stays until [`finish`](AtomicFile::finish).
     pub(crate) fn begin(path: &Path, access: Access) -> io::Result<AtomicFile> {
         // `/dev/stdout` may be a file without a name, which nothing can replace.
         let is_nameless = path.canonicalize().is_err();
@@ -120,8 +120,8 @@ impl Drop for AtomicFile {
     }
 }
 
-/// A file without a name, which an interruption leaves nothing of; where there are none, one of
-/// the name `before`.
+/// Creates a file without a name, which disappears on an interruption. If the file system does not support that, the
+/// file has the name `before`.
 fn create(path: &Path, before: &Path, access: Access) -> io::Result<File> {
     let mut options = OpenOptions::new();
     let mode = match access {

@@ -8,7 +8,7 @@ use x11prof_stacks::program;
 
 use x11prof_views::{Page, ROWS, WIDTH};
 
-/// The page that a text for `to` is written for, or for standard output: `all` of it, or `top` rows.
+/// The layout for a text that goes to `to`, or to standard output: `all` rows, or `top` rows.
 pub(crate) fn page(to: Option<&Path>, all: bool, top: Option<usize>) -> Page {
     let terminal = to.is_none() && io::stdout().is_terminal();
     let page = Page {
@@ -31,7 +31,7 @@ fn width() -> Option<usize> {
     Some(usize::from(size.ws_col)).filter(|width| *width > 0)
 }
 
-/// True unless the user forbids colours (no-color.org), or the terminal knows no codes.
+/// True unless the user disables colours (no-color.org) or the terminal does not support them.
 fn has_colours() -> bool {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     set("NO_COLOR").is_none() && set("TERM").is_none_or(|term| term != "dumb")
@@ -44,8 +44,8 @@ pub(super) struct Pager {
 }
 
 impl Pager {
-    /// Starts $PAGER, or less as git does, where standard output is a terminal; `None` if there is none,
-    /// or none is wanted (an empty PAGER, or cat).
+    /// Starts $PAGER, or less as git does, if standard output is a terminal. `None` if there is no pager, or if the
+    /// user disabled it (an empty PAGER, or cat).
     pub(super) fn start() -> Option<Pager> {
         if !io::stdout().is_terminal() {
             return None;
@@ -55,13 +55,13 @@ impl Pager {
             return None;
         }
         let mut command = program("sh");
-        // As git has them: quit where it fits one screen, keep colours, leave the screen unchanged.
+        // Git's settings: quit if the text fits the screen, keep colours, do not clear the screen.
         for (name, value) in [("LESS", "FRX"), ("LV", "-c")] {
             if std::env::var_os(name).is_none() {
                 command.env(name, value);
             }
         }
-        // Without such a program the text passes through.
+        // Without a pager the text is printed directly.
         let mut child = command
             .args([
                 "-c",

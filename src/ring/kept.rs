@@ -30,7 +30,7 @@ pub(crate) struct RingOptions {
 pub(crate) struct Rung {
     /// The files written.
     pub(crate) files: Vec<PathBuf>,
-    /// Failures in words.
+    /// Descriptions of failures.
     pub(crate) trouble: Vec<String>,
 }
 
@@ -50,7 +50,7 @@ struct Due {
     when: Instant,
     /// The number of records that had come by then: the file has them all.
     came: Option<u64>,
-    /// The reason in words.
+    /// The reason.
     why: String,
 }
 
@@ -122,7 +122,7 @@ impl Kept {
         }
     }
 
-    /// So many records are missing before the next.
+    /// Counts records that are missing before the next one.
     pub(super) fn missed(&mut self, records: u64) {
         self.missed = records;
     }
@@ -138,7 +138,7 @@ impl Kept {
         self.due = Some(Due { when, came, why });
     }
 
-    /// Writes the file where its time has come, and the ring has `taken` all that `came` until then.
+    /// Writes the file if its time has come and the ring has `taken` all records that `came` until then.
     pub(super) fn write_if_due(&mut self, pipeline: &Pipeline, taken: u64, came: u64) {
         let is_due =
             |due: &mut Due| Instant::now() >= due.when && taken >= *due.came.get_or_insert(came);
@@ -159,14 +159,14 @@ impl Kept {
         self.rung
     }
 
-    /// Begins another segment where its time has come, and drops the oldest.
+    /// Begins another segment if its time has come, and drops the oldest one.
     fn turn(&mut self, pipeline: &Pipeline) {
         let Some(segment) = &self.segment else { return };
         let is_old = since(segment.from, self.now) >= self.options.length / PARTS;
         if !is_old && !segment.exceeds(MAX_BYTES / u64::from(PARTS)) {
             return;
         }
-        // Each connection should be at a point where a message's length is known. The wait has a limit.
+        // Each connection should be at a message boundary. The wait for that is limited.
         let waits = *self.cut_since.get_or_insert(self.now);
         if since(waits, self.now) < CUT_PATIENCE && !pipeline.can_go_on_elsewhere() {
             return;

@@ -23,7 +23,7 @@ use kept::Kept;
 pub(crate) use kept::{RingOptions, Rung};
 use waiting::Waiting;
 
-/// The longest wait for a record between two looks at the signal.
+/// The longest wait for a record between two checks of the signal.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The running ring.
@@ -76,7 +76,7 @@ impl Follows for RingFollower {
 }
 
 impl RingFollower {
-    /// Schedules a file where a condition was met.
+    /// Schedules a file if a condition was met.
     fn happened(&mut self) {
         if let Some(why) = self.waiting.take() {
             self.kept.wanted(why);

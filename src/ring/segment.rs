@@ -96,7 +96,7 @@ pub(super) fn join<W: io::Write>(parts: &VecDeque<Whole>, sink: W) -> Result<W, 
         (from, to) = (first.from, last.to);
     }
     let mut writer = Writer::new(sink, reader.started().clone(), from)?;
-    // Its own first record was written just now.
+    // The segment has just written its own first record.
     let mut skipped = 1;
     let mut rest = parts.iter().skip(1);
     loop {

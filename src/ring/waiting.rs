@@ -24,7 +24,7 @@ pub(super) struct Waiting {
     signal: bool,
     started: Option<Started>,
     names: BTreeMap<ConnectionId, String>,
-    /// The condition that was met, in words.
+    /// A description of the condition that was met.
     happened: Option<String>,
 }
 
@@ -54,7 +54,7 @@ impl Waiting {
         }
     }
 
-    /// The condition that was met since the last call, in words.
+    /// A description of the condition that was met since the last call.
     pub(super) fn take(&mut self) -> Option<String> {
         self.happened.take()
     }

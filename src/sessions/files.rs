@@ -1,4 +1,4 @@
-//! The files of many sessions: recordings, tables, and what is neither.
+//! The input files of many sessions: recordings, tables, and other files.
 
 use std::collections::HashSet;
 use std::fs::{self, Metadata};
@@ -27,10 +27,10 @@ pub(crate) struct Found {
     seen: HashSet<(u64, u64)>,
 }
 
-/// Looks through files and folders.
+/// Searches files and folders.
 ///
-/// Hidden files and those whose names begin with an underscore are passed over, as Spark and Hive do: their
-/// own notes are called so.
+/// Hidden files and files whose names begin with an underscore are skipped, as in Spark and Hive, which use such
+/// names for their own metadata.
 pub(crate) fn find(inputs: &[PathBuf]) -> Result<Found, CommandError> {
     let mut found = Found::default();
     for input in inputs {
@@ -59,7 +59,7 @@ fn folder(path: &Path, about: &Metadata, depth: usize, found: &mut Found) {
             continue;
         }
         let path = entry.path();
-        // A link counts as what it leads to.
+        // A link counts as its target.
         match fs::metadata(&path) {
             Ok(about) if about.is_dir() && depth < DEEPEST => {
                 folder(&path, &about, depth + 1, found);
@@ -93,7 +93,7 @@ fn file(path: &Path, about: &Metadata, found: &mut Found) {
     }
 }
 
-/// The table that a file is a part of: its folders say so.
+/// The table that a file belongs to, according to its folder.
 fn table(path: &Path) -> Option<&'static str> {
     let folders = path.parent()?.components().rev();
     let mut names = folders.filter_map(|folder| folder.as_os_str().to_str());

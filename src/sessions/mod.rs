@@ -1,4 +1,4 @@
-//! Many sessions: which files they are in, and what issues are made of from them.
+//! Many sessions: finding their files, and reading them for issues.
 
 mod files;
 mod in_order;

@@ -1,5 +1,5 @@
-//! `record --tables-only`: tables of a session while it goes on, without a trace. It has a thread of its
-//! own, which the recording never waits for.
+//! `record --tables-only`: tables of a session in progress, without a trace. They are written by a separate thread
+//! that the recording never waits for.
 //!
 //! The tables name no key, text or title: they have episodes over their threshold, and the latencies of
 //! all.
@@ -19,7 +19,7 @@ use crate::error::CommandError;
 
 /// The interval between two writes: a killed recorder loses later data.
 const PART: Duration = Duration::from_secs(600);
-/// The longest wait for a record before a look at the clock.
+/// The longest wait for a record before checking the clock.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// The most bytes of a session's files together; beyond the limit the oldest parts go.
 const DISK: u64 = 256 << 20;
@@ -46,7 +46,7 @@ impl Online {
         let (watch, watched) = watch();
         let online = Writing {
             folder: folder.to_owned(),
-            // A folder that cannot be written is said before anything is recorded.
+            // Fails before recording if the folder cannot be written.
             tables: Tables::new(folder)?,
             files: VecDeque::new(),
             part: 0,
@@ -130,7 +130,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Writes a part, and removes the oldest where there is too much.
+    /// Writes a part, and removes the oldest ones beyond the limit.
     fn write(
         mut self,
         session: &Session,

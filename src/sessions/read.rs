@@ -1,4 +1,4 @@
-//! The way from files to issues. A damaged file is named and left out as a whole, the rest goes on.
+//! Reads files into issues. A damaged file is reported and skipped as a whole.
 //!
 //! Files are read on all processors and added in their order, so that the result does not depend on their speed. Separate processes
 //! read the tables.
@@ -123,10 +123,10 @@ fn leave(left_out: &mut Vec<LeftOut>, path: &Path, why: impl ToString) {
     });
 }
 
-/// Recordings of which the missing parts are told.
+/// Maximum number of recordings whose missing parts are reported.
 const INCOMPLETE: usize = 10;
 
-/// The session of a recording, its episodes that count, how long all took, and what is missing.
+/// The session of a recording, its episodes, the number of all episodes, and the missing parts.
 type Read = (Session, Vec<EpisodeRow>, Latencies, MissingParts);
 
 fn trace(path: &Path, selection: Selection) -> Result<Read, CommandError> {

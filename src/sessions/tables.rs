@@ -9,8 +9,8 @@ use x11prof_collection::{Cell, Latencies, Schema, Session, TableError, TableWrit
 use crate::error::CommandError;
 use crate::output::{Access, AtomicFile};
 
-/// The tables of one session on their way to a folder. What a session is called by and which folders it
-/// belongs to is known at its end; until then its files have no names.
+/// The tables of one session while they are written. The name of the session and its folders are known only at its
+/// end; until then its files have no names.
 pub(crate) struct Tables {
     folder: PathBuf,
     open: BTreeMap<&'static str, TableWriter<AtomicFile>>,
@@ -43,8 +43,8 @@ impl Tables {
         }
     }
 
-    /// The session is over: its files get their names, that of the session itself the last. Of one that
-    /// goes on these are its rows since the last `part`. Gives the files.
+    /// Ends the session and names its files, the session's own file last. For a session in progress, these are the
+    /// rows since the last `part`. Returns the files.
     pub(crate) fn finish(
         mut self,
         session: &Session,
@@ -74,7 +74,7 @@ impl Tables {
     }
 }
 
-/// Adds what is known at a session's end: its own row, and how long its episodes took.
+/// Adds the data that are known at the end of a session: its row, and the distribution of its episodes.
 pub(crate) fn write_session(
     tables: &mut Tables,
     session: &Session,

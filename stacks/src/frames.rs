@@ -24,7 +24,7 @@ const UNKNOWN: u64 = 1;
 /// A function's call.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Frame {
-    /// The file of the code; empty where there is none, as for code that was made at run time.
+    /// The file of the code; empty without a file, as for code generated at run time.
     pub file: Arc<str>,
     /// The address in the file, of the call and not of the return.
     pub address: u64,
@@ -65,7 +65,7 @@ struct CodeFile {
 }
 
 impl Unwinder {
-    /// Reads what is mapped into the process.
+    /// Reads the mappings of the process.
     ///
     /// # Errors
     /// The process is gone, or this user may not look into it.
@@ -152,7 +152,7 @@ impl Unwinder {
                 .unwinder
                 .unwind_frame(address, registers, cache, &mut word);
             if next.is_err() {
-                // framehop keeps its fallback where a rule fails; a wrong register would spoil later stacks.
+                // framehop caches its fallback if a rule fails; a wrong register would corrupt later stacks.
                 *cache = CacheX86_64::default();
             }
             next.ok()
@@ -170,7 +170,7 @@ impl Unwinder {
         unwind(self, registers)
     }
 
-    /// The frame pointer of a function, by its prologue. What was read once is kept: a program that ends is gone before its
+    /// The frame pointer of a function, from its prologue. Results are cached, because a program may exit before its
     /// last stacks are unwound.
     fn frame_pointer(
         &mut self,
@@ -248,7 +248,7 @@ fn add_module<'d>(
     data: impl ReadRef<'d>,
 ) -> Option<CodeFile> {
     let elf = object::File::parse(data).ok()?;
-    // A file may say anything of itself.
+    // The contents of a file are untrusted.
     let length = mapping.range.end.saturating_sub(mapping.range.start);
     let end = mapping.offset.saturating_add(length);
     let segment = elf.segments().find(|segment| {

@@ -1,10 +1,11 @@
 //! The stack of a thread that waits or ran, unwound, and the names of its functions.
 //!
-//! A thread is not stopped: the kernel reports where it sleeps (proc(5), `syscall`), and its memory is read. So an ordinary user can look at
-//! the programs that he started. A thread that runs has the stack that its caller brings. The frame pointer, which the kernel does not tell, follows from a
-//! function's prologue (`frame_pointer.rs`); where it does not, the stack ends early.
+//! Threads are not stopped: the kernel reports where a thread sleeps (proc(5), `syscall`), and x11prof reads its
+//! memory. An ordinary user can do this for the user's own programs. For a running thread, the caller provides the
+//! stack. The kernel does not report the frame pointer; it follows from the prologue of the function
+//! (`frame_pointer.rs`), otherwise the stack ends early.
 //!
-//! This crate stops no thread, reads nothing but processes, program files and their debug files, and knows nothing of X11.
+//! This crate stops no thread, reads only processes, program files and their debug files, and has no X11 code.
 
 mod debug_files;
 mod frame_pointer;

@@ -36,8 +36,8 @@ impl Mappings {
     }
 }
 
-/// A line of `maps` (proc(5)): `7f00-7f10 r-xp 00026000 fe:00 1234   /usr/lib/libc.so.6`. A path may have spaces, memory
-/// without a file has none.
+/// A line of `maps` (proc(5)): `7f00-7f10 r-xp 00026000 fe:00 1234   /usr/lib/libc.so.6`. A path may contain spaces;
+/// memory without a file has no path.
 fn executable(line: &str) -> Option<Mapping> {
     let mut fields = line.splitn(6, ' ');
     let (range, rights, offset) = (fields.next()?, fields.next()?, fields.next()?);
@@ -52,7 +52,7 @@ fn executable(line: &str) -> Option<Mapping> {
     })
 }
 
-/// Reads from a process's memory file; less where the memory ends.
+/// Reads from a process's memory file; returns less at the end of the memory.
 pub(crate) fn read(memory: &File, from: u64, length: usize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; length];
     let got = memory.read_at(&mut bytes, from)?;

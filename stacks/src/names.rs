@@ -9,13 +9,13 @@ use crate::symbols::Functions;
 
 /// The first argument of a process that runs [`serve_symbols`](crate::serve_symbols).
 pub const SYMBOL_READER: &str = "x11prof-symbols";
-/// The second argument: a server for debug files is asked as well.
+/// The second argument, which enables requests to a server for debug files.
 pub const WITH_DEBUG_FILES: &str = "debug-files";
 /// Files that may end the process; after that no file is read.
 const FAILURES: usize = 3;
 
-/// Looks names up, each once, in a separate process ([`serve_symbols`](crate::serve_symbols)). A file that ends the process
-/// has no names.
+/// Looks up names, each once, in a separate process ([`serve_symbols`](crate::serve_symbols)). A file that crashes
+/// the process has no names.
 #[derive(Debug, Default)]
 pub struct Names {
     with_debug_files: bool,
@@ -25,7 +25,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Has a server for debug files asked for what the programs' files lack, if the user has named one (DEBUGINFOD_URLS).
+    /// Requests missing debug information from a server, if the user has configured one (DEBUGINFOD_URLS).
     pub fn with_debug_files() -> Names {
         Names {
             with_debug_files: true,

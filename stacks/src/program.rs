@@ -4,8 +4,8 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
-/// The command of a program that the user has not named: it is looked for in PATH's absolute folders only, so that no program of
-/// the current folder runs in its place.
+/// The command of a program that the user did not name. Only absolute folders of PATH are searched, so that no
+/// program of the current folder runs instead.
 pub fn program(name: &str) -> Command {
     let path = env::var_os("PATH").unwrap_or_default();
     let absolute = env::split_paths(&path).filter(|folder| Path::is_absolute(folder));

@@ -31,7 +31,7 @@ pub struct Function {
 /// The functions at an address, the innermost first: several if calls were inlined.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Functions {
-    /// The functions; none if no table contains the address.
+    /// The functions; empty if no table contains the address.
     pub functions: Vec<Function>,
     /// The address at which a function without a name begins in its file. A stripped file has this as well.
     pub start: Option<u64>,
@@ -64,7 +64,7 @@ pub(crate) struct Symbols {
 }
 
 impl Symbols {
-    /// With debug files, x11prof requests what the files lack from a server, if the user has named one.
+    /// With debug files, x11prof requests missing debug information from a server, if the user has configured one.
     fn new(with_debug_files: bool) -> Symbols {
         Symbols {
             debug_files: with_debug_files.then(DebugFiles::new),

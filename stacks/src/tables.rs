@@ -11,7 +11,7 @@ use object::{Object, ObjectSection};
 /// A part of a file.
 pub(crate) type Bytes = Arc<[u8]>;
 
-/// The tables, and where they are in the file.
+/// The tables, and their positions in the file.
 #[derive(Debug, Clone)]
 pub(crate) struct Tables {
     pub(crate) bases: BaseAddresses,

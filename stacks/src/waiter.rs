@@ -9,13 +9,13 @@ use crate::memory;
 
 /// Descriptors of a set (FD_SETSIZE).
 const SET: u64 = 1024;
-/// The most that is read of a stack; where its base is nearer, a read stops there.
+/// Maximum number of bytes read of a stack. Reading stops at the base of the stack.
 const STACK_BYTES: usize = 64 << 10;
-/// Threads that are looked at.
+/// Maximum number of threads that are checked.
 const THREADS: usize = 16;
-/// The time between two looks for new threads.
+/// The interval between two checks for new threads.
 const NEW_THREADS: Duration = Duration::from_millis(100);
-/// The time between two looks where no known thread waits.
+/// The interval between two checks if no known thread waits.
 const SOON: Duration = Duration::from_millis(2);
 
 /// The stack of a thread that sleeps, or that ran at a known place.
@@ -25,14 +25,14 @@ pub struct StackCopy {
     pub pid: u32,
     pub(crate) pc: u64,
     pub(crate) sp: u64,
-    /// The frame pointer, where the kernel reports it.
+    /// The frame pointer, if the kernel reports it.
     pub(crate) bp: Option<u64>,
     /// The bytes from `sp` on.
     pub(crate) bytes: Vec<u8>,
 }
 
 impl StackCopy {
-    /// That of a thread of the process that ran, with its registers: instruction, stack pointer and frame pointer.
+    /// The stack of a running thread of the process, with its registers: instruction, stack and frame pointer.
     pub fn of_running(pid: u32, pc: u64, sp: u64, bp: u64, bytes: Vec<u8>) -> StackCopy {
         StackCopy {
             pid,
@@ -52,7 +52,7 @@ pub struct Waiter {
     /// The `syscall` file of each thread, the first thread's first.
     threads: Vec<(u32, File)>,
     looked: Instant,
-    /// The connection, once a thread was seen to wait for it.
+    /// The connection, once a thread was seen waiting for it.
     connection: Option<u32>,
 }
 
@@ -70,9 +70,9 @@ enum Descriptor {
     Number(u64),
     /// The number is at this address (poll(2), `struct pollfd`).
     At(u64),
-    /// The one that is below the number, where the set at the address has no other (select(2)).
+    /// The descriptor below this number, if the set at the address contains no other (select(2)).
     Last(u64, u64),
-    /// None: the thread waits for another one (futex(2)).
+    /// No descriptor: the thread waits for another thread (futex(2)).
     OfAnother,
 }
 
@@ -95,7 +95,7 @@ impl Waiter {
         Ok(waiter)
     }
 
-    /// Copies the stack of the thread that waits for the connection's bytes; `None` if none does.
+    /// Copies the stack of the thread that waits for bytes of the connection; `None` if no thread does.
     pub fn copy(&mut self) -> Option<StackCopy> {
         if self.looked.elapsed() > NEW_THREADS {
             self.find_threads().ok()?;
@@ -123,7 +123,7 @@ impl Waiter {
     fn stand(&mut self) -> Option<(u64, u64)> {
         let mut waits = self.threads.iter().map(|(_, file)| waits(file));
         let first = waits.next()?;
-        // Where another thread reads all events, the first one waits for that thread to read its reply (libxcb).
+        // If another thread reads all events, the first thread waits until that thread has read its reply (libxcb).
         let handed = match &first {
             Some(stand) if stand.descriptor == Descriptor::OfAnother => Some((stand.sp, stand.pc)),
             _ => None,
@@ -184,7 +184,7 @@ impl Waiter {
     }
 }
 
-/// The stand of a thread that waits for one descriptor.
+/// The wait of a thread for a single descriptor.
 fn waits(file: &File) -> Option<Stand> {
     let mut buffer = [0; 256];
     let length = file.read_at(&mut buffer, 0).ok()?;

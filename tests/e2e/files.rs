@@ -403,7 +403,6 @@ fn a_name_that_none_has_is_an_error_that_says_the_nearest() {
         (["compare"].iter().chain(&sun).collect(), "InternAtom"),
         (vec![&"dump", &"--message", &"CopyAera"], "CopyArea"),
         (vec![&"stats", &"--message", &"RENDR:*"], "RENDER:*"),
-        (vec![&"stats", &"--grain", &"putimage=4"], "PutImage"),
     ] {
         let ran = place.run(arguments);
         assert_eq!(ran.stdout(), "", "{ran}");

@@ -205,10 +205,7 @@ fn over_an_emulated_network_a_program_really_waits() {
     let painter = example("shm_painter");
     let mut painter = place.x11prof(record.into_iter().chain([&*painter.to_string_lossy(), "1"]));
     let said = crate::harness::Finished::of(&mut painter).stderr();
-    assert!(
-        said.contains("--try no-sharing: 1 request changed"),
-        "{said}"
-    );
+    assert!(!said.contains("--try"), "{said}");
     let report = place.json(["report", "--params", "xvfb-24", "--format", "json"]);
     let names: Vec<&str> = report["requests"]
         .as_array()

@@ -143,7 +143,9 @@ fn every_view_adds_up_to_the_same() {
         let clients = plain["trace"]["connections"].as_array().expect("clients");
         let of_client = |client: &Value| {
             let number = client["id"].to_string();
-            let mut arguments = vec!["report", "--format", "json", "--client", &number];
+            let mut arguments = vec![
+                "report", "--format", "json", "--net", "lan", "--client", &number,
+            ];
             arguments.extend(SUN);
             arguments.push(&trace);
             place.json(arguments)

@@ -364,24 +364,6 @@ fn a_name_that_is_nothing_names_the_nearest() {
 }
 
 #[test]
-fn a_grain_is_of_the_op_size() {
-    let place = place();
-    let json = place.json([
-        "stats",
-        "xterm.mcap",
-        "--message",
-        "PutImage",
-        "--grain",
-        "PutImage=16",
-        "--format",
-        "json",
-    ]);
-    let message = &json["messages"][0];
-    assert_eq!(message["op_size"]["grain"], 16, "{message:#}");
-    assert_ne!(message["bytes"]["grain"], 16, "{message:#}");
-}
-
-#[test]
 fn rules_of_substitution_are_the_users() {
     let place = place();
     // No rule at all: what was not measured has no cost.

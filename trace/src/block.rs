@@ -46,7 +46,7 @@ pub(crate) fn encode<'a>(
     buffer.clear();
     buffer.extend_from_slice(&head.connection.0.to_le_bytes());
     buffer.extend_from_slice(&head.offset.to_le_bytes());
-    // The length and the number of gaps are put in when they are known.
+    // The length and the number of gaps are filled in later.
     buffer.extend_from_slice(&[0; 4]);
     buffer.extend_from_slice(&head.fds.to_le_bytes());
     buffer.extend_from_slice(&[0; 4]);
@@ -109,7 +109,7 @@ pub(crate) fn decode(
     let wire_len = message.get_u32_le();
     let fds = message.get_u16_le();
     let gap_count = message.get_u32_le() as usize;
-    // Checked before there is room made for them: the count is not to be trusted.
+    // Check before allocating: the count is untrusted.
     if gap_count > message.len() / GAP_LEN {
         return Err(SHORT);
     }

@@ -1,4 +1,4 @@
-//! The state of connections and of the server where a trace begins in the middle (docs/FORMAT.md).
+//! The state of connections and of the server at the start of a trace that begins in the middle (docs/FORMAT.md).
 
 use serde::{Deserialize, Serialize};
 
@@ -50,8 +50,7 @@ pub struct AwaitedReply {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Existing {
-    /// The source: `server` where the recorder queried the server, `recording` for an earlier part of
-    /// the recording.
+    /// The source: `server` if the recorder queried the server, `recording` for an earlier part of the recording.
     pub from: String,
     /// The resource ids of each client.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -126,7 +125,7 @@ pub struct ExistingWindow {
     pub height: u16,
     /// The border's width in pixels.
     pub border: u16,
-    /// Bits of a pixel; 0 for windows without a depth and where the depth is unknown.
+    /// Bits of a pixel; 0 for windows without a depth, and if the depth is unknown.
     pub depth: u8,
     /// True for windows of class InputOnly.
     #[serde(skip_serializing_if = "is_false")]

@@ -42,7 +42,7 @@ pub enum TraceError {
     Damaged {
         /// Bytes of the file read before the damage was found.
         position: u64,
-        /// The damage in words.
+        /// A description of the damage.
         what: String,
     },
     /// A record that the format cannot hold.
@@ -75,7 +75,7 @@ impl TraceError {
     }
 }
 
-/// Words for an error of the MCAP reader.
+/// A description of an error of the MCAP reader.
 pub(crate) fn damage(error: &McapError) -> String {
     match error {
         McapError::BadChunkCrc { .. } => "the checksum of a chunk does not match".to_owned(),

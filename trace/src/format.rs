@@ -24,12 +24,11 @@ pub(crate) const CONTROL_LIMIT: usize = 1 << 20;
 /// Bytes of control records that a file of any length may have.
 pub(crate) const CONTROL_FREE: u64 = 4 << 20;
 
-/// Bytes of control records for each byte of the file, at most: readers keep what these records say. Real stacks and names are
-/// compressed to a fifteenth.
+/// Maximum bytes of control records for each byte of the file, because readers keep these records in memory. Real
+/// stacks and names compress by a factor of fifteen.
 pub(crate) const CONTROL_RATIO: u64 = 64;
 
-/// The longest chunk or other MCAP record, in bytes: a chunk that was all but full, and the
-/// longest message.
+/// The longest chunk or other MCAP record, in bytes: an almost full chunk plus the longest message.
 pub(crate) const RECORD_LIMIT: usize = 32 << 20;
 
 /// A channel of the format.
@@ -61,7 +60,7 @@ impl Topic {
         Topic::HandlerTimes,
     ];
 
-    /// The topic of a name; none for channels that this version does not know.
+    /// The topic with this name; `None` for channels that this version does not support.
     pub(crate) fn from_name(name: &str) -> Option<Topic> {
         Topic::ALL
             .into_iter()

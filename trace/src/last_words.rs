@@ -10,9 +10,9 @@ const MAGIC_LEN: usize = 8;
 const CHUNK: u8 = 0x06;
 const RECORD_HEAD: usize = 1 + 8;
 
-/// The chunk to append to a trace that was cut back to what [`Writer::flush`](crate::Writer::flush)
-/// had written last: a `trouble` record that says why nothing follows. `sequence` is
-/// [`Writer::flushed`](crate::Writer::flushed). The trace stays incomplete.
+/// Returns the chunk to append to a trace that was cut back to its last [`Writer::flush`](crate::Writer::flush): a
+/// `trouble` record with the reason. `sequence` is [`Writer::flushed`](crate::Writer::flushed). The trace stays
+/// incomplete.
 ///
 /// # Errors
 /// Where the text is over 16 MiB.

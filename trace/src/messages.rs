@@ -1,4 +1,4 @@
-//! The messages of a trace's MCAP file, one after the other, without a look into them.
+//! The messages of a trace's MCAP file, in file order, without interpreting them.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -18,7 +18,7 @@ use crate::lengths::strings_fit;
 use crate::source::Source;
 use crate::{Timestamp, TraceError};
 
-/// Size of the memory blocks that messages are handed out of.
+/// Size of the memory blocks that messages are allocated from.
 const ARENA_LEN: usize = 1 << 16;
 
 /// The longest name of a channel, in bytes: it is kept, so it has a limit.
@@ -36,11 +36,11 @@ pub(crate) struct Message {
 #[derive(Clone)]
 pub(crate) enum MessageTopic {
     Known(Topic),
-    /// A channel that this version does not know.
+    /// A channel that this version does not support.
     Other(Arc<OtherChannel>),
 }
 
-/// A channel that this version does not know.
+/// A channel that this version does not support.
 #[derive(PartialEq, Eq, Hash)]
 pub(crate) struct OtherChannel {
     pub(crate) name: String,
@@ -60,10 +60,10 @@ enum Found {
 /// Reads messages; its memory is bounded by the longest chunk.
 pub(crate) struct Messages<R> {
     source: Source<R>,
-    /// Takes the file apart into MCAP records, and checks its checksums.
+    /// Splits the file into MCAP records, and checks its checksums.
     file: LinearReader,
-    /// Takes one chunk after the other apart, each after a check of its checksum. The chunks'
-    /// headers are looked at in between.
+    /// Splits one chunk after the other into messages, after checking its checksum. It reads the headers of the
+    /// chunks in between.
     chunk: LinearReader,
     channels: HashMap<u16, MessageTopic>,
     arena: BytesMut,
@@ -125,7 +125,7 @@ impl<R: Read> Messages<R> {
         }
     }
 
-    /// The next message; none at the end of the file, whole or cut off, and after an error.
+    /// The next message. `None` at the end of the file, complete or cut off, and after an error.
     pub(crate) fn next(&mut self) -> Result<Option<Message>, TraceError> {
         while self.state == State::Reading {
             match self.found()? {
@@ -173,7 +173,8 @@ impl<R: Read> Messages<R> {
         }
     }
 
-    /// Counts a control record. A small file may claim names and stacks of any size: those of a recording are in proportion.
+    /// Counts the bytes of a control record. A small file must not declare names and stacks of unlimited size; in
+    /// recordings they are proportional to the file.
     fn count_control(&mut self, len: usize) -> Result<(), TraceError> {
         if len > CONTROL_LIMIT && self.sequence > 0 {
             return Err(self.damaged("a control record is longer than any may be"));
@@ -201,10 +202,10 @@ impl<R: Read> Messages<R> {
         Ok(())
     }
 
-    /// The next MCAP record; none if the file ends.
+    /// The next MCAP record. `None` at the end of the file.
     fn found(&mut self) -> Result<Option<Found>, TraceError> {
         match self.chunk.next_event() {
-            // All of the last chunk has been given out, or there was none yet.
+            // All messages of the last chunk were returned, or there was no chunk yet.
             None | Some(Ok(LinearReadEvent::ReadRequest(_))) => {}
             Some(Ok(LinearReadEvent::Record { opcode, data })) => {
                 return match look_in_chunk(opcode, data, &mut self.arena) {
@@ -234,8 +235,8 @@ impl<R: Read> Messages<R> {
         };
         match result {
             Ok(found) => Ok(Some(found)),
-            // Where lengths lead past the end, the file was cut off; but not if its end is that
-            // of a finished file.
+            // Lengths beyond the end of the file show that the file was cut off, unless it has the end of a finished
+            // file.
             Err(McapError::UnexpectedEof) if !self.source.ends_finished() => Ok(None),
             Err(McapError::BadMagic) if self.state == State::Begin => {
                 self.state = State::Broken;
@@ -249,10 +250,10 @@ impl<R: Read> Messages<R> {
 /// Bytes of a footer: two offsets and a checksum.
 const FOOTER_LEN: usize = 20;
 
-/// A record of the file; a chunk is handed to the reader of chunks.
+/// Reads a record of the file. A chunk goes to the reader of chunks.
 fn look_in_file(opcode: u8, data: &[u8], chunk: &mut LinearReader) -> McapResult<Found> {
-    // Only these are parsed: the rest is skipped, unknown ones as well. Messages, and the
-    // channels that they need, are in chunks, for without one they have no checksum.
+    // Only these records are parsed; all others are skipped. Messages and their channels must be in chunks, because
+    // only chunks have checksums.
     if !matches!(opcode, op::HEADER | op::CHUNK | op::FOOTER) {
         return Ok(Found::Nothing);
     }

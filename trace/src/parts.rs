@@ -15,8 +15,8 @@ impl Block {
     }
 }
 
-/// The pieces of `wire`, all the bytes of a read, where `gaps` (in order, not overlapping) are
-/// to be left out. For [`crate::Writer::write_block`].
+/// The parts of `wire`, all bytes of one read, without the `gaps`, which are in order and do not overlap. For
+/// [`crate::Writer::write_block`].
 pub fn cut<'a>(wire: &'a [u8], gaps: &'a [Gap]) -> impl Iterator<Item = Part<'a>> + Clone {
     Parts {
         kept: wire,
@@ -28,7 +28,7 @@ pub fn cut<'a>(wire: &'a [u8], gaps: &'a [Gap]) -> impl Iterator<Item = Part<'a>
 
 #[derive(Clone)]
 struct Parts<'a> {
-    /// Kept bytes that are still to come; with `whole`, those in gaps as well.
+    /// Remaining kept bytes; if `whole`, including those in gaps.
     kept: &'a [u8],
     gaps: &'a [Gap],
     /// The offset in the block as read off the socket.
@@ -44,7 +44,7 @@ impl<'a> Iterator for Parts<'a> {
             let rest = std::mem::take(&mut self.kept);
             return (!rest.is_empty()).then_some(Part::Kept(rest));
         };
-        // A gap too early or too late (of a block that no reader gave) comes where it can.
+        // Puts an out-of-range gap (only in blocks that no reader produced) at the nearest possible position.
         let before = u64::from(gap.at).saturating_sub(self.at);
         let before = usize::try_from(before).unwrap_or(usize::MAX);
         let (kept, rest) = self.kept.split_at(before.min(self.kept.len()));

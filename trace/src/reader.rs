@@ -15,8 +15,8 @@ use crate::{
 const REACH: u64 = 1 << 58;
 /// The most processor time of a process: 36 years, in nanoseconds.
 const MOST_RUN: u64 = 1 << 60;
-/// The most that one sample, stack or change tells: five hours in nanoseconds, or as many requests. A million of them can be
-/// added up.
+/// The maximum value of one sample, stack or change: five hours in nanoseconds, or as many requests. A sum of a
+/// million of them does not overflow.
 const MOST_OF_ONE: u64 = 1 << 44;
 
 /// Reads the records of a trace in the order of the file, in one pass and with bounded memory.
@@ -51,8 +51,7 @@ impl<R: Read> Reader<R> {
         &self.started
     }
 
-    /// The next record. None at the end, and there [`is_complete`](Reader::is_complete) tells
-    /// whether the file was cut off.
+    /// The next record. `None` at the end; then [`is_complete`](Reader::is_complete) shows if the file was cut off.
     ///
     /// # Errors
     /// Where the source fails or the file is damaged; after that there is none.
@@ -75,8 +74,8 @@ impl<R: Read> Reader<R> {
         Ok(None)
     }
 
-    /// True after the last record where the file is complete. The file of a killed recorder is not;
-    /// its flushed records have been read nevertheless.
+    /// After the last record: true if the file is complete. The file of a killed recorder is incomplete, but its
+    /// flushed records are readable.
     pub fn is_complete(&self) -> bool {
         self.messages.is_complete()
     }
@@ -115,7 +114,7 @@ pub(crate) fn begin<R: Read>(messages: &mut Messages<R>) -> Result<(Message, Sta
     }
 }
 
-/// The record of a message of a recording that began at `began`; `None` if this version does not know the kind.
+/// The record in a message of a recording that began at `began`; `None` for an unknown kind.
 pub(crate) fn decode(message: Message, began: Timestamp) -> Result<Option<Record>, String> {
     let record = decode_any(message)?;
     match record

@@ -23,9 +23,9 @@ pub enum Record {
     Block(Block),
     /// Something about the session that is not on the wire.
     Control(Timestamp, Control),
-    /// Context switches, a batch of them.
+    /// A batch of context switches.
     Schedule(Vec<Switch>),
-    /// The times of the server's handlers, a batch of them.
+    /// A batch of handler times of the server.
     HandlerTimes(Vec<HandlerTime>),
 }
 
@@ -46,7 +46,7 @@ pub struct Block {
     pub fds: u16,
     /// The bytes left out, in order, not overlapping.
     pub gaps: Vec<Gap>,
-    /// The bytes kept: `wire_len` less the gaps' lengths.
+    /// The recorded bytes: `wire_len` minus the lengths of the gaps.
     pub bytes: Bytes,
 }
 
@@ -112,11 +112,11 @@ pub struct HandlerTime {
 /// A call of a stack.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct StackFrame {
-    /// The file of the code; empty where there is none.
+    /// The file that contains the code; empty if there is none.
     pub file: String,
     /// The address in the file, of the call and not of the return; the line of a call in an interpreted program.
     pub address: u64,
-    /// The function of an interpreted program, which its file does not tell.
+    /// The function, for interpreted code, whose file does not contain function names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
 }
@@ -138,7 +138,7 @@ pub struct SymbolFunction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "[u32; 4]", into = "[u32; 4]")]
 pub struct RequestRun {
-    /// The first resource id of the client's connection, which tells the connection.
+    /// The first resource id of the client's connection, which identifies the connection.
     pub ids: u32,
     /// The low bits of the first request's sequence number.
     pub sequence: u32,
@@ -172,7 +172,7 @@ impl From<RequestRun> for [u32; 4] {
 pub enum Control {
     /// The first record.
     Started(Started),
-    /// The display server, known once the recorder has connected to it.
+    /// The display server. The recorder writes this record after connecting to it.
     Server(Server),
     /// The opcodes of the server's extensions, so that a trace can be decoded from its start.
     Extensions {
@@ -187,7 +187,7 @@ pub enum Control {
         connection: ConnectionId,
         /// The side or the cause that ended the connection: `client`, `server`, `refused`, `error`.
         by: String,
-        /// The cause in words where there is more to say.
+        /// The reason, if there is one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,
     },
@@ -231,7 +231,7 @@ pub enum Control {
     Link(Link),
     /// The recorder delayed bytes as this network would, between the clients and the server.
     Network(EmulatedNetwork),
-    /// The recorder changes the protocol, to try what a change of the program would gain.
+    /// The recorder rewrites requests, to test the gain of a change of the program.
     Tried {
         /// The change's name.
         fix: String,
@@ -241,12 +241,12 @@ pub enum Control {
     },
     /// The bytes come from the server's RECORD extension: the clients were connected already.
     Attached {},
-    /// An attached recorder was away from the server until this record's time. What clients and server said meanwhile
-    /// is not in the trace; `existing` and `joined` records follow.
+    /// An attached recorder was disconnected from the server until the time of this record. Messages of that interval
+    /// are not in the trace. `existing` and `joined` records follow.
     Hole {
         /// The time since which messages may be missing, in monotonic nanoseconds.
         since_ns: u64,
-        /// Why, in words.
+        /// The reason.
         why: String,
     },
     /// A stack of a client, before the first record that names it.
@@ -283,9 +283,9 @@ pub enum Control {
         #[serde(default)]
         kernel: bool,
     },
-    /// The stacks on which clients made requests. The record stands at a time before it.
+    /// The stacks at which clients sent requests. The time of this record is earlier than its contents.
     RequestStacks {
-        /// All requests that were made by then are told, in monotonic nanoseconds.
+        /// All earlier requests are included, in monotonic nanoseconds.
         until_ns: u64,
         /// Requests in a row.
         runs: Vec<RequestRun>,
@@ -293,18 +293,18 @@ pub enum Control {
         #[serde(default)]
         took_ns: u64,
     },
-    /// A display server has told all that clients said by a time (`record --attach`).
+    /// A display server has reported all messages of clients up to a time (`record --attach`).
     Told {
         /// The time, in monotonic nanoseconds.
         until_ns: u64,
     },
-    /// The functions at an address of stacks, as the programs' files told at the end of the recording.
+    /// The functions at an address in stacks, from the program files at the end of the recording.
     Symbol {
         /// The file of the code.
         file: String,
         /// The address in the file.
         address: u64,
-        /// The functions, the innermost first; none of a function without a name.
+        /// The functions, the innermost first; empty for a function without a name.
         functions: Vec<SymbolFunction>,
         /// The address of a function without a name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -314,27 +314,27 @@ pub enum Control {
     Existing(Existing),
     /// The trace has a connection from here on, without its beginning.
     Joined(Joined),
-    /// The trace is a copy without what was typed or shown.
+    /// The trace is a copy without typed or displayed text.
     Scrubbed {},
     /// The user's labels of the session.
     Labels {
         /// The labels by name: `version`, `user`, `program`, and names of the user's own.
         labels: BTreeMap<String, String>,
     },
-    /// The recorder queries the command to end. What the command does then is no user's action.
+    /// The recorder signals the command to end. Later actions of the command are not caused by the user.
     Ending {},
     /// Something went wrong with the recording itself.
     Trouble {
-        /// The trouble in words.
+        /// A description of the problem.
         what: String,
     },
     /// The last record of a recording that ended properly.
     Ended {
-        /// Exit status of the command, where there was one.
+        /// Exit status of the command, if a command was recorded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exit_status: Option<i32>,
     },
-    /// A kind that this version does not know.
+    /// A kind that this version does not support.
     #[serde(other)]
     Unknown,
 }
@@ -348,7 +348,7 @@ pub struct Started {
     pub recorder: String,
     /// The wall clock at this record's time: nanoseconds since 1970, UTC.
     pub wall_clock_ns: u64,
-    /// The command that is recorded, where there is one.
+    /// The recorded command, if there is one.
     #[serde(default)]
     pub command: Vec<String>,
     /// Processor model of the recording machine.
@@ -360,7 +360,7 @@ pub struct Started {
     /// Kernel name and release.
     #[serde(default)]
     pub kernel: String,
-    /// True if nothing was left out of the bodies (`--keep-images`).
+    /// True if all bodies are complete (`--keep-images`).
     #[serde(default)]
     pub full: bool,
 }
@@ -380,7 +380,7 @@ pub struct Server {
     pub screen: (u16, u16),
     /// The server's executable, where it is local.
     pub executable: Option<String>,
-    /// The executable's arguments, where it is local; what follows `-auth` is blanked.
+    /// The arguments of the executable, for a local server. The argument after `-auth` is blanked.
     #[serde(default)]
     pub arguments: Vec<String>,
     /// The server's process id, where it is local.
@@ -399,7 +399,7 @@ pub struct EmulatedNetwork {
 }
 
 impl EmulatedNetwork {
-    /// Bytes of a connection that one packet carries: Ethernet's 1500 without the headers.
+    /// Payload bytes of one packet: Ethernet's 1500 minus the headers.
     pub const PACKET: usize = 1448;
     /// Bytes of the headers of a packet: IP's 20, TCP's 20, and TCP's timestamps with 12.
     pub const HEADERS: usize = 52;
@@ -495,9 +495,9 @@ pub struct ExtensionOpcodes {
     pub name: String,
     /// The extension's major opcode.
     pub major: u8,
-    /// The extension's first event, 0 where it has none.
+    /// The extension's first event; 0 if it has no events.
     pub first_event: u8,
-    /// The extension's first error, 0 where it has none.
+    /// The extension's first error; 0 if it has no errors.
     pub first_error: u8,
 }
 
@@ -508,7 +508,7 @@ pub struct Opened {
     pub connection: ConnectionId,
     /// `unix`, `abstract` or `tcp`.
     pub transport: String,
-    /// The client's process, where the kernel reports.
+    /// The client's process, if the kernel reports it.
     pub pid: Option<u32>,
     /// The process's name.
     pub name: Option<String>,
@@ -542,12 +542,12 @@ pub struct Waiting {
     pub tid: u32,
     /// The time at which the thread stopped running: monotonic nanoseconds of its switch.
     pub since_ns: u64,
-    /// Number of the system call that it sleeps in; negative where it is in none.
+    /// Number of the system call in which the thread sleeps; negative if it is in none.
     pub syscall: i64,
-    /// The kernel function that it sleeps in, where the kernel reports.
+    /// The kernel function in which the thread sleeps, if the kernel reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_channel: Option<String>,
-    /// The first arguments of the system call: what it waits for, such as the address of a futex.
+    /// The first arguments of the system call; they identify the object of the wait, such as a futex address.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<u64>,
 }

@@ -14,7 +14,7 @@ use crate::{Control, Timestamp, TraceError};
 const CUT_OFF: &str = "the trace was cut off here";
 const DAMAGED: &str = "the trace was damaged from here on";
 
-/// True for the `trouble` that [`recover`] adds: the recording ended there, and it says so.
+/// True for the `trouble` that [`recover`] adds, which states that the recording ended there.
 pub fn tells_recovery(trouble: &str) -> bool {
     trouble.starts_with(CUT_OFF) || trouble.starts_with(DAMAGED)
 }
@@ -26,13 +26,13 @@ pub struct Recovery {
     pub records: u64,
     /// True if the trace was complete. Then the copy has no added record.
     pub complete_before: bool,
-    /// The damage in words, where the trace was damaged and not only cut off. All records after the
-    /// damage are lost.
+    /// A description of the damage, if the trace was damaged and not only cut off. All records after the damage are
+    /// lost.
     pub damage: Option<String>,
 }
 
-/// Copies the whole records of `source`, up to where it was cut off or is damaged, into
-/// a finished trace. A `trouble` record at its end says so.
+/// Copies the complete records of `source`, up to the cut or damage, into a finished trace. A `trouble` record at its
+/// end reports the cut.
 ///
 /// # Errors
 /// Where either fails, and where `source` is not a trace, is one of a later version, or holds
@@ -51,7 +51,7 @@ pub fn recover(source: impl Read, sink: impl Write) -> Result<Recovery, TraceErr
 
     let damage = loop {
         match messages.next() {
-            // Its checksum is right, and still it may say nothing that can be read.
+            // A message with a correct checksum can still have unreadable contents.
             Ok(Some(message)) => match decode(message.clone(), first.time) {
                 Ok(_) => copy.message(&message)?,
                 Err(what) => break Some(what),
@@ -75,7 +75,7 @@ pub fn recover(source: impl Read, sink: impl Write) -> Result<Recovery, TraceErr
 
 struct Copy<'a, W: Write> {
     out: &'a mut Container<W>,
-    /// Ids of the channels that this version does not know.
+    /// Ids of the channels that this version does not support.
     others: HashMap<Arc<OtherChannel>, u16>,
     records: u64,
     last: Timestamp,
@@ -99,7 +99,7 @@ impl<W: Write> Copy<'_, W> {
         self.put(channel, message.time, &message.data)
     }
 
-    /// Says at the end what happened.
+    /// Writes the `trouble` record at the end.
     fn trouble(&mut self, recovery: &Recovery) -> Result<(), TraceError> {
         let records = recovery.records;
         let what = match &recovery.damage {

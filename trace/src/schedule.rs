@@ -26,7 +26,7 @@ pub(crate) fn encode(buffer: &mut Vec<u8>, switches: &[Switch]) {
     }
 }
 
-/// Reads a batch, less the switches of kinds that this version does not know.
+/// Reads a batch, without switches of kinds that this version does not support.
 pub(crate) fn decode(mut message: Bytes) -> Result<Vec<Switch>, &'static str> {
     if !message.len().is_multiple_of(SWITCH_LEN) {
         return Err("a batch of context switches ends within one");

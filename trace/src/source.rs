@@ -1,4 +1,4 @@
-//! A byte source that counts its bytes and keeps the last few of them.
+//! A byte source that counts its bytes and keeps the last few.
 
 use std::io::{self, BufReader, ErrorKind, Read};
 

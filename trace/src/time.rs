@@ -3,8 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-/// A point of time: CLOCK_MONOTONIC nanoseconds of the recording machine. The trace's
-/// `Started` record ties one of them to the wall clock.
+/// A point in time: CLOCK_MONOTONIC nanoseconds of the recording machine. The `Started` record of the trace links one
+/// of them to the wall clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(u64);
 

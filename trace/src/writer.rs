@@ -15,7 +15,7 @@ use crate::{
     Control, Direction, HandlerTime, Part, Record, Started, Switch, Timestamp, TraceError,
 };
 
-/// Writes a trace. What was written is safe from a crash after a [`flush`](Writer::flush).
+/// Writes a trace. After a [`flush`](Writer::flush), the written records survive a crash.
 ///
 /// Dropping it finishes the file too, but hides errors.
 pub struct Writer<W: Write> {
@@ -25,7 +25,7 @@ pub struct Writer<W: Write> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a trace with `started` at `time`, and flushes it. The version is put in here.
+    /// Begins a trace with `started` at `time`, and flushes it. Sets the format version.
     ///
     /// # Errors
     /// Where the sink fails.
@@ -63,8 +63,8 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// Writes a block from borrowed pieces, as [`cut`](crate::cut) makes them: it copies the
-    /// kept bytes once and allocates nothing.
+    /// Writes a block from borrowed parts, as [`cut`](crate::cut) returns them. It copies the recorded bytes once and
+    /// does not allocate.
     ///
     /// # Errors
     /// Where the sink fails, and for a block over 16 MiB.
@@ -80,7 +80,7 @@ impl<W: Write> Writer<W> {
         self.out.message(topic.spec().id, head.time, &self.buffer)
     }
 
-    /// Writes a control record. [`Control::Unknown`] says nothing and is not written.
+    /// Writes a control record. [`Control::Unknown`] has no content and is not written.
     ///
     /// # Errors
     /// Where the sink fails.
@@ -127,9 +127,8 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Closes the open chunk and flushes the sink: what has been written so far survives a
-    /// crash of this program. A chunk that is closed early compresses worse, so not after
-    /// every record.
+    /// Closes the open chunk and flushes the sink: the written records survive a crash of this program. A chunk that
+    /// is closed early compresses worse, so do not flush after every record.
     ///
     /// # Errors
     /// Where the sink fails.
@@ -173,7 +172,7 @@ impl<W: Write> Container<W> {
             .library(LIBRARY)
             .compression(Some(Compression::Zstd))
             .compression_level(1)
-            // The default, a thread per core, would disturb what is measured.
+            // The default, a thread per core, would disturb the measured program.
             .compression_threads(0)
             .chunk_size(Some(CHUNK_SIZE))
             .emit_message_indexes(false)
@@ -205,7 +204,7 @@ impl<W: Write> Container<W> {
         })
     }
 
-    /// Declares a channel that this version does not know; its number in this file.
+    /// Declares a channel that this version does not support; returns its number in this file.
     pub(crate) fn other_channel(
         &mut self,
         name: &str,

@@ -11,7 +11,7 @@ use common::{at, read, records, started, trace, with_started};
 use mcap::records::MessageHeader;
 use x11prof_trace::{Control, Reader, Record, TraceError, Writer, recover};
 
-/// The bytes of MCAP's magic, after which nothing is to come.
+/// The length of MCAP's magic bytes, at which the file ends.
 const MAGIC_LEN: usize = 8;
 
 #[test]
@@ -202,7 +202,7 @@ fn blocks_and_controls_that_contradict_themselves_are_damage() {
         let (found, end) = read(&file);
         assert_eq!(found.len(), 1);
         assert!(matches!(end, Err(TraceError::Damaged { .. })), "{topic}");
-        // What is recovered from it can be read to its end.
+        // The recovered trace can be read to its end.
         let mut out = Vec::new();
         let recovery = recover(&file[..], &mut out).unwrap();
         assert!(
@@ -280,7 +280,7 @@ fn recovering_keeps_what_it_does_not_know() {
 
 #[test]
 fn chunks_that_are_not_compressed_are_refused() {
-    // In such a chunk a record that is longer than its chunk would be read on into the file.
+    // In such a chunk, a reader would continue into the file for a record longer than its chunk.
     let mut file = io::Cursor::new(Vec::new());
     let options = mcap::WriteOptions::new().calculate_chunk_crcs(false);
     let writer = options.profile("x11prof").compression(None);
@@ -345,7 +345,7 @@ fn control_records_are_in_proportion_to_the_file() {
         "{} records",
         found.len()
     );
-    // What was read can be recovered, and the copy is whole.
+    // The records read so far can be recovered, and the copy is complete.
     let mut copy = Vec::new();
     let recovery = recover(&file[..], &mut copy).unwrap();
     assert!(recovery.damage.is_some());
@@ -362,7 +362,7 @@ fn a_control_record_has_a_longest_length() {
 
 #[test]
 fn ten_thousand_stacks_of_a_real_program_are_in_proportion() {
-    // Frames differ in their addresses, as those of a program do.
+    // The addresses of frames differ, as in a real program.
     let mut seed = 1_u64;
     let mut frame = |_| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

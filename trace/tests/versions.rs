@@ -4,8 +4,8 @@ use std::path::Path;
 
 use x11prof_trace::{FORMAT, Reader, Record};
 
-/// A trace of each version, by a recorder of its time, with the number of its records and of the bytes in its blocks.
-/// Those of version 1 are by the first recorder that there was.
+/// A trace of each version, recorded at the time of that version, with the number of its records and of the bytes in
+/// its blocks. The traces of version 1 are from the first recorder.
 const KEPT: &[(u32, &str, usize, u64)] = &[
     (1, "xset.mcap", 74, 11_756),
     (1, "xclock.mcap", 162, 56_300),

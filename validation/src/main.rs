@@ -1,5 +1,5 @@
-//! Checks of the product's figures against truths that are not x11prof's, and its benches: what takes too
-//! long for a test. `cargo xtask validate …` and `cargo xtask bench …` build this program and run it.
+//! Compares the product's figures with independent measurements, and runs the benchmarks that take too long for a
+//! test. `cargo xtask validate …` and `cargo xtask bench …` build and run this program.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,

@@ -1,4 +1,4 @@
-//! Where in the programs the waits for replies began, and requests were made.
+//! The call sites of round trips and of requests.
 
 use x11prof_analyzer::{
     By, CallerReport, CallersReport, FunctionReport, RanIn, interpreted, place_of,
@@ -21,7 +21,7 @@ const CALLERS: usize = 8;
 /// A table of the callers, after the round trips.
 pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
     let more = report.looking_ms / (report.round_trips_ms - report.looking_ms).max(1e-6);
-    // Nobody looked at the waits of a program that told its own stacks.
+    // The waits of a program that reports its own stacks are not sampled.
     let is_told = report.looking_ms == 0.0;
     let first = format!(
         "Call sites of waits: {} of {} {}",
@@ -99,7 +99,7 @@ fn whole(caller: &CallerReport, digits: usize, page: &Page, text: &mut String) {
     }
 }
 
-/// The places that asked most often, with how often; `None` if no stack is known.
+/// The call sites with the most requests, with their counts; `None` if no stack is known.
 pub(crate) fn askers(callers: &[CallerReport]) -> Option<String> {
     let mut askers: Vec<(u64, String)> = callers
         .iter()
@@ -117,7 +117,7 @@ pub(crate) fn askers(callers: &[CallerReport]) -> Option<String> {
     (!named.is_empty()).then(|| named.join(", "))
 }
 
-/// The places from which an episode's client waited longest; `None` if no wait was looked at.
+/// The call sites at which an episode's client waited longest; `None` if no wait was sampled.
 pub(crate) fn waited_in(callers: &[CallerReport]) -> Option<String> {
     let one = |one: &CallerReport| {
         let request = one
@@ -143,12 +143,12 @@ pub(crate) fn ran_in(places: &[RanIn]) -> Option<String> {
     (!named.is_empty()).then(|| format!("Ran in {}", named.join(", in ")))
 }
 
-/// The place from which a client waited longest; `None` if no wait was looked at.
+/// The call site at which a client waited longest; `None` if no wait was sampled.
 pub fn longest_wait(callers: &[CallerReport]) -> Option<String> {
     callers.first().map(|one| place(&one.functions))
 }
 
-/// The place that asked most often for a request; `None` if no stack is known.
+/// The call site with the most requests of this name; `None` if no stack is known.
 pub fn asks_most(callers: &[CallerReport], request: &str) -> Option<String> {
     let waits = |one: &CallerReport| {
         let of = one.requests.iter().find(|of| of.request == request);
@@ -180,8 +180,8 @@ pub fn function_names<'a>(functions: impl IntoIterator<Item = &'a FunctionReport
     named.map(|name| plain(&name).into_owned()).collect()
 }
 
-/// The names of a stack's functions that have one, and of those of a stripped program, without lines, the innermost first.
-/// A library's function without a name belongs to the one that called it.
+/// The names of a stack's functions, innermost first, without lines. Functions of a stripped program have their
+/// address as name. A library function without a name is merged with its caller.
 pub fn named_functions(functions: &[FunctionReport]) -> Vec<String> {
     let is_program = |one: &FunctionReport| !one.module.is_empty() && !one.module.contains(".so");
     let named = functions.iter();
@@ -211,8 +211,8 @@ fn chain_names(functions: &[FunctionReport], most: usize) -> Vec<String> {
     function_names(shown.take(most).map(|(_, one)| one))
 }
 
-/// The place of a stack: `f < g [module]`, or `f < … < g [module]` where functions between have no name. A module that
-/// both share stands once.
+/// A call site as text: `f < g [module]`, or `f < … < g [module]` if functions in between have no names. A module
+/// that both share is printed once.
 fn place(functions: &[FunctionReport]) -> String {
     let shown: Vec<&FunctionReport> = place_of(functions).filter(|one| !is_start(one)).collect();
     let [first, caller] = shown[..] else {
@@ -239,7 +239,7 @@ fn is_start(function: &FunctionReport) -> bool {
 /// `main (app.c:12)`, `gdk_init [libgdk-3]`, `[app]`.
 fn function(of: &FunctionReport) -> String {
     let library = library(of);
-    // The beginning of a function without a name stands behind a plus sign.
+    // A plus sign precedes the start address of a function without a name.
     let module = match of.module.rsplit_once('+') {
         Some((_, start)) if of.name.is_none() && library != of.module => {
             format!("{library}+{start}")
@@ -276,7 +276,8 @@ fn library(of: &FunctionReport) -> &str {
     of.module.split(".so").next().unwrap_or_default()
 }
 
-/// `A::f` of `A::f(int, B const&) const`, and of a thunk to it: `{virtual override thunk({offset(-16)}, A::f(int))}`.
+/// Shortens `A::f(int, B const&) const` to `A::f`, also in a thunk: `{virtual override thunk({offset(-16)},
+/// A::f(int))}`.
 fn without_parameters(name: &str) -> &str {
     let name = match name.split_once("thunk(") {
         Some((first, rest)) if first.starts_with('{') => {

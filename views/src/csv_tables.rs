@@ -38,7 +38,7 @@ struct ProfileRow<'a> {
     unpriced: Option<u64>,
 }
 
-/// The table of requests, or of groups where it was requested them, then transport and total.
+/// The table of requests, or of groups if the user asked for groups, followed by transport and total.
 pub fn profile(report: &ProfileReport, top: Option<usize>) -> String {
     let (kind, lines) = match &report.groups {
         Some(groups) => (groups.by.as_str(), &groups.lines),
@@ -222,13 +222,13 @@ pub fn statistics(report: &StatisticsReport) -> String {
 }
 
 pub(crate) fn row(out: &mut Writer<Vec<u8>>, row: &impl Serialize) {
-    // Flat rows of numbers and text, into memory: there is nothing that can fail.
+    // Writing flat rows into memory cannot fail.
     let _ = out.serialize(row);
 }
 
-/// The table's text. Names in a trace may hold any bytes: a terminal obeys control characters, and a
-/// spreadsheet takes what begins with one of `=+-@` for a formula, so an apostrophe comes before such a
-/// name.
+/// The text of the table. Names in a trace may contain any bytes. Terminals execute control characters, and
+/// spreadsheets treat text that begins with one of `=+-@` as a formula, so such a name is prefixed with an
+/// apostrophe.
 pub(crate) fn text(out: Writer<Vec<u8>>) -> String {
     let written = out.into_inner().unwrap_or_default();
     let mut table = WriterBuilder::new();
@@ -241,7 +241,7 @@ pub(crate) fn text(out: Writer<Vec<u8>>) -> String {
         .flexible(true)
         .from_reader(&*written);
     for row in rows.records().flatten() {
-        // Into memory, with as many fields as the row before: there is nothing that can fail.
+        // Writing rows of equal length into memory cannot fail.
         let _ = table.write_record(row.iter().map(|cell| harmless(cell).into_owned()));
     }
     String::from_utf8_lossy(&table.into_inner().unwrap_or_default()).into_owned()

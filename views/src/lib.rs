@@ -1,8 +1,7 @@
 //! Typed results in text form and for other programs: text, CSV, lines of JSON, other tools' formats.
 //!
-//! Pure, as the analyzer is: it takes results and returns text, or writes to a writer that it is given. It
-//! opens no file, asks no terminal and prints nothing. How a number, a time or a size is written is
-//! `units`' to say; how a table is laid out is `table`'s.
+//! The crate is pure: it takes results and returns text, or writes to a given writer. It opens no file and never
+//! prints. `units` formats numbers, times and sizes; `table` lays out tables.
 
 pub mod audit;
 pub mod budget;

@@ -4,9 +4,9 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::plain::plain;
 
-/// Rows of a table where the user did not say how many.
+/// Rows of a table by default.
 pub const ROWS: usize = 10;
-/// The width where no terminal says another, in columns.
+/// The width in columns if there is no terminal.
 pub const WIDTH: usize = 80;
 /// The narrowest that a text is made for, in columns.
 const NARROWEST: usize = 40;
@@ -35,7 +35,7 @@ impl Default for Page {
     }
 }
 
-/// The emphasis of a piece of text, where there are colours.
+/// The emphasis of text, if colours are on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     /// Headings and totals.
@@ -44,7 +44,7 @@ pub(crate) enum Style {
     Faint,
     /// Bars.
     Bar,
-    /// Doubts.
+    /// A caveat.
     Doubt,
 }
 
@@ -63,7 +63,7 @@ impl Page {
         self.width.max(NARROWEST)
     }
 
-    /// `text` in `style` (ECMA-48, section 8.3.117), where there are colours.
+    /// Returns `text` in `style` (ECMA-48, section 8.3.117), if colours are on.
     pub(crate) fn paint(&self, style: Style, text: &str) -> String {
         let code = match style {
             _ if !self.colour || text.is_empty() => return text.to_owned(),
@@ -95,7 +95,7 @@ impl Page {
         format!("{}\n", self.paint(style, text.trim_end()))
     }
 
-    /// `text` with those of its lines wrapped that are longer than the page is wide.
+    /// Wraps the lines of `text` that are wider than the page.
     pub(crate) fn fold(&self, text: &str) -> String {
         let fold = |line: &str| match line.width() > self.columns() && !line.contains('\u{1b}') {
             true => self.wrap(line, line.len() - line.trim_start().len() + 2),
@@ -104,13 +104,13 @@ impl Page {
         text.lines().map(fold).collect()
     }
 
-    /// `text` in lines of the page's width; all but the first are indented by `indent`. A word that is
-    /// longer than a line is cut.
+    /// Wraps `text` to the width of the page. All lines but the first are indented by `indent`. A word that is longer
+    /// than a line is cut.
     pub(crate) fn wrap(&self, text: &str, indent: usize) -> String {
         let width = self.columns();
         let mut out = String::new();
         let mut column = 0;
-        // What leads the text stays.
+        // Keep the indentation of the text.
         let lead = text.len() - text.trim_start_matches(' ').len();
         out.push_str(&" ".repeat(lead));
         let mut empty = true;
@@ -135,7 +135,7 @@ impl Page {
     }
 }
 
-/// `text` in at most `width` columns: what stands in its middle goes.
+/// Shortens `text` to `width` columns by cutting its middle.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();

@@ -3,8 +3,7 @@
 use x11prof_cost_model::{Network, ServerParameters, Substitutions, built_in};
 
 use x11prof_analyzer::{
-    Blocking, Comparison, HistogramOptions, Pipeline, Profile, ProfileReport, Statistics,
-    StatisticsReport, percent,
+    Blocking, Comparison, Pipeline, Profile, ProfileReport, Statistics, StatisticsReport, percent,
 };
 
 use crate::{Page, comparison, profile, statistics};
@@ -26,10 +25,9 @@ fn poly_text8(length: u8) -> Vec<u8> {
     request(74, 0, &words)
 }
 
-/// Tables 2 and 5: 508 PolyFillRectangle of 21368 bytes in all, 7389 PolyText8 of 168964,
-/// 5 MapSubwindows, 23 MapWindow, 16 QueryFont, in 8580 requests of 206548 bytes. What the paper
-/// leaves out after its "..." are here 12 more round trips, which its grand total of network
-/// time implies, and NoOperation.
+/// Tables 2 and 5: 508 PolyFillRectangle of 21368 bytes in all, 7389 PolyText8 of 168964, 5 MapSubwindows, 23
+/// MapWindow, 16 QueryFont, in 8580 requests of 206548 bytes. The rows that the paper omits are represented by 12
+/// more round trips, which follow from its grand total of network time, and NoOperation.
 fn xtex() -> Synthetic {
     let mut trace = Synthetic::new();
     let mut sequence = 0_u16;
@@ -69,7 +67,7 @@ fn xtex() -> Synthetic {
     trace
 }
 
-/// A server whose costs nobody knows.
+/// A server without cost data.
 fn unknown_server() -> ServerParameters {
     ServerParameters::from_toml("format = 1\n[server]\nname = \"unknown\"\n").unwrap()
 }
@@ -138,7 +136,7 @@ fn the_shares_of_the_messages_are_table_2s() {
 fn table_3_network_part() {
     let report = report(Blocking::ByType, "1000000KB/s,0ms");
     let requests = report.total.network_ms - report.transport.network_ms;
-    // Of the paper's 3846.058 ms.
+    // The paper's total is 3846.058 ms.
     assert_eq!(format!("{:.2}%", percent(requests, 3846.058)), "0.01%");
 }
 
@@ -149,7 +147,7 @@ fn of_messages(only: &[&str]) -> StatisticsReport {
     pipeline.run_records(xtex().records, |observation| {
         statistics.observe(observation)
     });
-    StatisticsReport::new("xtex.mcap", &statistics, &HistogramOptions::default())
+    StatisticsReport::new("xtex.mcap", &statistics, false)
 }
 
 #[test]
@@ -202,7 +200,7 @@ fn the_layout_of_table_7() {
         })
         .collect();
     let comparison = Comparison::new(&reports);
-    // The sizes of what Xtex drew are not published, so that only the layout can be the paper's.
+    // The op-sizes of Xtex are not published, so the test can compare only the layout.
     let total: u64 = comparison.requests.iter().map(|line| line.count).sum();
     assert_eq!(total, 8580);
     insta::assert_snapshot!(

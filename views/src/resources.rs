@@ -7,9 +7,9 @@ use crate::plain::plain;
 use crate::table::Table;
 use crate::units::counted;
 
-/// Clients shown one by one, at most: those that held most.
+/// Maximum number of clients shown individually, the largest first.
 const MAX_CLIENTS: usize = 20;
-/// Groups of what remained that are shown for each client.
+/// Maximum number of groups of remaining resources shown for each client.
 const SHOWN: usize = 5;
 
 /// The section of a report.
@@ -50,9 +50,9 @@ fn client_text(client: &ClientResources, page: &Page) -> String {
     let ids = client
         .id_base
         .map_or_else(String::new, |base| format!(", ids from 0x{base:08x}"));
-    let gone = client
-        .closed_ms
-        .map_or_else(String::new, |ms| format!(", gone at {:.3} s", ms / 1e3));
+    let gone = client.closed_ms.map_or_else(String::new, |ms| {
+        format!(", disconnected at {:.3} s", ms / 1e3)
+    });
     let mut text = format!(
         "\nResources in the server of {}{ids}{gone}:\n",
         plain(&client.name)
@@ -108,7 +108,7 @@ fn growth(of: &KindResources) -> String {
         format!("; the newest are of {}", remainder(of, group))
     });
     format!(
-        "  Warning: the number of {} resources grows steadily{newest}\n",
+        "  Possible leak: the number of {} resources grows steadily{newest}\n",
         of.kind
     )
 }

@@ -6,7 +6,7 @@ use crate::page::Page;
 use crate::plain::plain;
 use crate::units::{counted, duration};
 
-/// The client that held up the others longest, in a sentence; nothing where nobody waited.
+/// A sentence about the client that held up the others longest; `None` if no client waited.
 pub fn sentence(report: &StallsReport) -> Option<String> {
     let worst = report.clients.first().filter(|one| one.waiters > 0)?;
     let by = worst.request.as_deref().unwrap_or("requests");
@@ -23,7 +23,7 @@ pub fn sentence(report: &StallsReport) -> Option<String> {
     ))
 }
 
-/// The section of a report; nothing where nobody held the server.
+/// The section of a report; empty if no client held the server.
 pub fn text(report: &StallsReport, page: &Page) -> String {
     if report.count == 0 {
         return String::new();
@@ -68,7 +68,7 @@ fn line(stall: &StallLine) -> String {
     text
 }
 
-/// The grabs of the server, the pointer and the keyboard; nothing where there were none.
+/// The grabs of the server, the pointer and the keyboard; empty if there were none.
 pub fn grabs(report: &GrabReport, page: &Page) -> String {
     if report.count == 0 && report.refused == 0 {
         return String::new();

@@ -12,15 +12,15 @@ const NAME: usize = 24;
 /// Bars are this wide at least and at most.
 const BARS: (usize, usize) = (8, 24);
 
-/// A table with its first column to the left and all others to the right, and perhaps bars at its end.
-/// Where the page is narrow, the first column is cut, then those columns go that are needed least.
+/// A table whose first column is aligned left and whose others are aligned right, with optional bars at the end. On a
+/// narrow page the first column is shortened, then the least important columns are dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     headings: Vec<String>,
     rows: Vec<Row>,
     /// Columns that a narrow page leaves out, the first one first.
     spare: Vec<usize>,
-    /// Columns whose text stands to the left as well.
+    /// Other columns that are aligned left.
     left: Vec<usize>,
 }
 
@@ -39,7 +39,7 @@ impl Table {
         table
     }
 
-    /// Lets a narrow page leave out these columns, the first of them first.
+    /// Sets the columns that a narrow page may drop, the first one first.
     pub(crate) fn spare<const N: usize>(mut self, columns: [usize; N]) -> Table {
         self.spare = columns.to_vec();
         self
@@ -75,7 +75,7 @@ impl Table {
         }
     }
 
-    /// Has the last row stand out.
+    /// Prints the last row in bold.
     pub(crate) fn bold(&mut self) {
         if let Some(row) = self.rows.last_mut() {
             row.bold = true;
@@ -99,7 +99,7 @@ impl Table {
             widths.max().unwrap_or_default()
         };
         let mut widths: Vec<Option<usize>> = (0..columns).map(|at| Some(widest(at))).collect();
-        // Those that a narrow page may lose, then any from the right on, but the first two.
+        // First the spare columns, then any column from the right, except the first two.
         let mut goes = self.spare.iter().copied().chain((2..columns).rev());
         while needed(&widths, NAME) > page.columns() {
             match goes.next() {
@@ -167,7 +167,7 @@ fn needed(widths: &[Option<usize>], name: usize) -> usize {
     all.sum::<usize>() - first + first.min(name) + gaps
 }
 
-/// A bar of at most `width` columns, in eighths of one. Something is never nothing.
+/// A bar of at most `width` columns, in eighths of a column. A value above zero is always visible.
 fn bar(part: f64, width: usize) -> String {
     const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let eighths = (part * width as f64 * 8.0).round() as usize;

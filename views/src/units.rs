@@ -1,4 +1,4 @@
-//! Numbers in text form: counts, times, sizes, shares. The one place that knows how they are written.
+//! Numbers as text: counts, times, sizes, shares. All formatting rules are here.
 
 /// `1 request`, `2 requests`.
 pub fn counted(count: u64, noun: &str) -> String {
@@ -34,7 +34,7 @@ pub fn bytes(count: u64) -> String {
 /// A number in text form: `1,400`, `66`, `2.5`.
 pub fn number(of: f64) -> String {
     if of.abs() < 9.95 {
-        // A sum of nothing is -0.
+        // The sum of an empty list is -0.
         return format!("{:.1}", of + 0.0);
     }
     let whole = format!("{:.0}", of.abs());

@@ -18,10 +18,10 @@ const KINDS: [(&str, &str); 7] = [
     ("xwayland", "xwayland"),
 ];
 
-/// Seconds that one server may take, unless the user says otherwise.
+/// The default time limit for one server, in seconds.
 const LIMIT: &str = "360";
 
-/// Measures the servers that `arguments` name; all where there are none.
+/// Measures the servers in `arguments`, or all of them.
 pub(crate) fn calibrate(arguments: &[String]) -> Result<(), String> {
     let (limit, arguments) = match arguments {
         [option, seconds, kinds @ ..] if option == "--time-limit" => {

@@ -1,4 +1,4 @@
-//! `cargo xtask demo`: the whole way once, from nothing to an execution profile.
+//! `cargo xtask demo`: records a program and prints its execution profile.
 
 use std::process::Command;
 

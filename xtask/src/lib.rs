@@ -1,5 +1,5 @@
-//! `cargo xtask …`: the project's own tasks. It knows how to install what the tests and the demo
-//! need and how to run them; it depends on no crate of the product, so that each task starts at once.
+//! `cargo xtask …`: the project's own tasks. They install and run the programs that tests and the demo need. The
+//! crate depends on no crate of the product, so that each task starts at once.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,

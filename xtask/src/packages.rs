@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use crate::run::run;
 
-/// A program and where it comes from.
+/// A program and its package.
 pub struct Needed {
     /// A program's name on the PATH, or a file's full path.
     pub program: &'static str,
@@ -116,8 +116,7 @@ pub const EXPORTS: &[Needed] = &[
     needed("/usr/share/doc/python3-venv/copyright", "python3-venv"),
 ];
 
-/// Installs what of `all` is missing, with apt where there is apt, and says so; elsewhere names
-/// what to install.
+/// Installs the missing programs of `all` with apt and prints a message. Without apt, prints the names to install.
 pub fn ensure(all: &[&[Needed]]) -> Result<(), String> {
     let missing: Vec<&Needed> = all
         .iter()
@@ -158,7 +157,7 @@ pub fn ensure(all: &[&[Needed]]) -> Result<(), String> {
     }
 }
 
-/// apt-get as root, through sudo where we are not.
+/// apt-get as root, with sudo if necessary.
 fn apt() -> Command {
     let root = Command::new("id")
         .arg("-u")

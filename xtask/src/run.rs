@@ -15,7 +15,7 @@ pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
-/// Runs `command` in the workspace's root, showing what it runs; its failure is an error.
+/// Prints and runs `command` in the workspace's root. A failure is an error.
 pub fn run(command: &mut Command) -> Result<(), String> {
     eprintln!("$ {}", shown(command));
     let status = command

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use crate::run::root;
 
-/// Lines of product code that the last release has. Whoever raises the number says so in CHANGELOG.md.
+/// Lines of product code of the last release. If you raise the number, give the reason in CHANGELOG.md.
 const ACCEPTED: usize = 92_000;
-/// Growth up to so many lines needs no reason.
+/// Growth up to this many lines needs no reason.
 const LEEWAY: usize = 1500;
 /// Folders whose code users do not run.
 const TOOLS: [&str; 3] = ["xtask", "validation", "fuzz"];
@@ -87,7 +87,7 @@ fn crates(root: &Path) -> Result<BTreeMap<String, Lines>, String> {
     Ok(crates)
 }
 
-/// Adds the lines of a folder and of its folders; all of them are tests where `tests` says so.
+/// Adds the lines of a folder and its subfolders; all of them count as tests if `tests` is true.
 fn files(folder: &Path, tests: bool, sum: &mut Lines) -> Result<(), String> {
     let told = |error: std::io::Error| format!("{}: {error}", folder.display());
     let mut found = Vec::new();
@@ -95,7 +95,7 @@ fn files(folder: &Path, tests: bool, sum: &mut Lines) -> Result<(), String> {
         found.push(entry.map_err(told)?.path());
     }
     let is_rust = |path: &Path| path.extension().is_some_and(|of| of == "rs");
-    // Modules that a file of this folder, or the one beside the folder, declares for tests alone.
+    // Modules that a file of this folder, or the file next to the folder, declares for tests only.
     let mut declared = Vec::new();
     let beside = folder.with_extension("rs");
     for path in found.iter().filter(|path| is_rust(path)).chain([&beside]) {
@@ -118,13 +118,13 @@ fn files(folder: &Path, tests: bool, sum: &mut Lines) -> Result<(), String> {
     Ok(())
 }
 
-/// The attributes of what is compiled for tests alone, of this crate or of one above.
+/// The attributes of code that is compiled only for tests, in this crate or a crate above.
 const TESTS_ALONE: [&str; 2] = [
     "#[cfg(test)]",
     r##"#[cfg(any(test, feature = "testing"))]"##,
 ];
 
-/// The modules in files of their own that a file declares for tests alone.
+/// The modules in separate files that a file declares for tests only.
 fn test_modules(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let declared = lines.windows(2).filter_map(|two| {

@@ -5,7 +5,7 @@ use std::num::NonZero;
 use crate::packages::{COVERAGE, DEMO, TEST, ensure};
 use crate::run::{cargo, run};
 
-/// Installs what is missing and runs the tests, all of them though some fail; `more` goes to `cargo test`.
+/// Installs missing programs and runs all tests, even after a failure. `more` is passed to `cargo test`.
 pub(crate) fn test(more: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, COVERAGE])?;
     // The end-to-end tests wait more than they compute: with two tests for each processor half of the time is idle.

@@ -12,11 +12,11 @@ const ALL: usize = 15_000;
 
 /// Opens a part of a document that a program writes.
 const GENERATED: &str = "<!-- generated:";
-/// Closes such a part.
+/// The end of such a part.
 const END: &str = "<!-- end -->";
 
-/// The documents, as paths from the workspace's root: those of the root and `docs`, and the conclusions about
-/// measured results.
+/// The documents, as paths relative to the workspace's root: those in the root and in `docs`, and the conclusions in
+/// `validation/results`.
 pub fn documents(root: &Path) -> Result<Vec<PathBuf>, String> {
     let mut found = vec![PathBuf::from("validation/results/README.md")];
     for folder in ["", "docs"] {
@@ -34,7 +34,7 @@ pub fn documents(root: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(found)
 }
 
-/// The words of `text` without its generated parts. A word has a letter or a digit.
+/// The words of `text`, except generated parts. A word contains a letter or a digit.
 pub fn words(text: &str) -> usize {
     let mut generated = false;
     let mut count = 0;

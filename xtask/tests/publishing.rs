@@ -1,4 +1,4 @@
-//! Each crate of the product can be published: it says what a registry requests, and has its licences.
+//! Each product crate can be published: it has the metadata that a registry requires, and its licences.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::fs;

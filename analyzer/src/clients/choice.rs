@@ -3,10 +3,19 @@
 use rustc_hash::FxHashSet;
 use x11prof_trace::{ConnectionId, Control};
 
-use super::MAX_CLIENTS;
-use crate::episodes::Unmatched;
-use crate::pipeline::Observation;
+use super::per_client::MAX_CLIENTS;
 use crate::text::pattern::means;
+
+/// A choice of a client or a landmark that matches nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unmatched {
+    /// `client` or `landmark`.
+    pub what: &'static str,
+    /// The name that the user gave.
+    pub wanted: String,
+    /// The existing names.
+    pub known: Vec<String>,
+}
 
 /// The clients whose name contains a text, or the client with a number; all clients without a choice.
 #[derive(Debug, Clone, Default)]
@@ -26,9 +35,9 @@ impl ClientChoice {
         }
     }
 
-    /// Takes the next observation of a pass.
-    pub fn observe(&mut self, observation: &Observation<'_>) {
-        if let Observation::Control(_, Control::Opened(opened)) = observation
+    /// Takes the next control record.
+    pub fn control(&mut self, control: &Control) {
+        if let Control::Opened(opened) = control
             && let Some(typed) = &self.typed
             && self.chosen.len() + self.others.len() < MAX_CLIENTS
         {

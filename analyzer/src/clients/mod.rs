@@ -3,5 +3,5 @@
 mod choice;
 mod per_client;
 
-pub use choice::ClientChoice;
+pub use choice::{ClientChoice, Unmatched};
 pub(crate) use per_client::{MAX_CLIENTS, PerClient};

@@ -19,6 +19,7 @@ use super::series::{ProcessorOwner, Series};
 use super::states::Busy;
 use super::tree::Tree;
 use super::user::instances::Instances;
+use crate::clients::Unmatched;
 use crate::pipeline::Observation;
 use crate::statistics::distribution::Distribution;
 use crate::text::label::{Label, client_name};
@@ -41,17 +42,6 @@ pub(crate) struct ByTrigger {
     pub(crate) runnable: u64,
     /// Nanoseconds in which that was counted.
     pub(crate) counted: u64,
-}
-
-/// A client or a landmark was asked for that there is none of.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unmatched {
-    /// `client` or `landmark`.
-    pub what: &'static str,
-    /// The name that the user gave.
-    pub wanted: String,
-    /// The names that there are.
-    pub known: Vec<String>,
 }
 
 /// Sums over the episodes of a trace, and the longest ones.

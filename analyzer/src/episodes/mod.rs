@@ -64,7 +64,7 @@ use starting::Starting;
 pub use awaited::{AwaitedOutcome, AwaitedRequest};
 pub use cause::{Cause, ServerCause};
 pub use episode::{Child, Episode, Owner, Parts, Trigger, Unsure};
-pub use findings::{Findings, Unmatched};
+pub use findings::Findings;
 pub(crate) use keyboard::Keyboard;
 pub use repeated::{Figure, RepeatedLandmark, RepeatedReport};
 pub use report::{

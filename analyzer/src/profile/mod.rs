@@ -170,7 +170,9 @@ impl Profile {
             sums,
             ..
         } = self;
-        sums.choice.observe(observation);
+        if let Observation::Control(_, control) = observation {
+            sums.choice.control(control);
+        }
         if let Some(groups) = &mut sums.groups {
             groups.observe(observation);
         }
@@ -429,11 +431,13 @@ impl Profile {
             return carried.map_or(line, |carried| carried.part(part, line));
         };
         match (part, self.measuring.own()) {
-            (TransportPart::Own, Some((unattributed, threads))) if self.choice().is_all() => TransportLine {
-                count: unattributed.runs,
-                server: Cost::exact(rate.time(unattributed.share + threads)),
-                ..line
-            },
+            (TransportPart::Own, Some((unattributed, threads))) if self.choice().is_all() => {
+                TransportLine {
+                    count: unattributed.runs,
+                    server: Cost::exact(rate.time(unattributed.share + threads)),
+                    ..line
+                }
+            }
             // Requests have what is cold of them.
             (TransportPart::Cold, _) => TransportLine::default(),
             // The runs are the wakeups.

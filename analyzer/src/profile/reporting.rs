@@ -356,7 +356,10 @@ fn total(
         high_ms: ms(server.high + wire),
         unpriced: all.unpriced,
         client_cpu_ms: cpu.clients.map(duration_ms),
-        server_cpu_ms: cpu.server.filter(|_| profile.choice().is_all()).map(duration_ms),
+        server_cpu_ms: cpu
+            .server
+            .filter(|_| profile.choice().is_all())
+            .map(duration_ms),
         wall_ms: duration_ms(summary.wall()),
     }
 }

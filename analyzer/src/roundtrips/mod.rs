@@ -13,8 +13,8 @@ use rustc_hash::FxHashMap;
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
-use crate::clients::ClientChoice;
-use crate::episodes::{Episode, Unmatched};
+use crate::clients::{ClientChoice, Unmatched};
+use crate::episodes::Episode;
 use crate::forecast::Forecasts;
 use crate::pipeline::start_up::StartUpReport;
 use crate::pipeline::{Observation, Seen};
@@ -93,10 +93,10 @@ impl RoundTrips {
         if let Some(forecasts) = &mut self.forecasts {
             forecasts.observe(observation);
         }
-        self.choice.observe(observation);
         match observation {
             Observation::Control(time, control) => {
                 self.first.get_or_insert(*time);
+                self.choice.control(control);
                 self.control(control);
             }
             Observation::Started(one) if self.is_wanted(ConnectionId(one.connection)) => {

@@ -57,13 +57,12 @@ pub(crate) fn mode_of_times(times: &Distribution) -> Option<u64> {
         .map(|(value, _)| value)
 }
 
-/// Cells of `grain` each; one that suits the range where it is `None`.
-pub(crate) fn linear(distribution: &Distribution, grain: Option<u64>) -> (u64, Vec<Cell>) {
+/// The width of the cells, chosen from the range, and the cells.
+pub(crate) fn linear(distribution: &Distribution) -> (u64, Vec<Cell>) {
     let Some((_, most)) = distribution.range() else {
-        return (grain.unwrap_or(1), Vec::new());
+        return (1, Vec::new());
     };
-    let grain = grain.unwrap_or_else(|| (most / CELLS + 1).next_power_of_two());
-    let grain = grain.max(1);
+    let grain = (most / CELLS + 1).next_power_of_two();
     let cells = gather(
         distribution,
         |value| value / grain,
@@ -151,11 +150,10 @@ mod tests {
 
     #[test]
     fn sizes_have_a_grain() {
-        let (grain, cells) = linear(&of(&[0, 3, 4, 11]), Some(4));
-        assert_eq!(grain, 4);
-        assert_eq!(cells, [cell(0, 4, 2), cell(4, 8, 1), cell(8, 12, 1)]);
-        assert_eq!(linear(&of(&[0, 100]), None).0, 8);
-        // Far apart, with nothing between.
-        assert_eq!(linear(&of(&[0, 1 << 40]), Some(1)).1.len(), 2);
+        let (grain, cells) = linear(&of(&[0, 3, 4, 100]));
+        assert_eq!(grain, 8);
+        // The empty cells next to a full one are included.
+        assert_eq!(cells[0], cell(0, 8, 3));
+        assert_eq!(cells.last(), Some(&cell(96, 104, 1)));
     }
 }

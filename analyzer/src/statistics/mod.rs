@@ -169,12 +169,6 @@ impl Statistics {
         bytes
     }
 
-    /// True for the name of a message or a category in the trace.
-    pub fn knows(&self, name: &str) -> bool {
-        Category::ALL.iter().any(|category| category.name() == name)
-            || self.kinds.keys().any(|(_, kind)| kind.as_str() == name)
-    }
-
     /// Names that were asked for and that no message has.
     pub fn missing(&self) -> Vec<&str> {
         let seen = |only: &String| {

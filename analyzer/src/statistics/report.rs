@@ -1,8 +1,6 @@
 //! Message statistics as a document: the JSON of `stats --format json` (docs/REFERENCE.md), from
 //! which text and CSV are made as well.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::distribution::Distribution;
@@ -102,23 +100,9 @@ pub struct DistributionReport {
     pub grain: Option<u64>,
 }
 
-/// The user's choice of histograms.
-#[derive(Debug, Clone, Default)]
-pub struct HistogramOptions {
-    /// True if histograms are wanted.
-    pub shown: bool,
-    /// The grain of the sizes, by message.
-    pub grains: BTreeMap<String, u64>,
-}
-
 impl StatisticsReport {
-    /// The report of a pass that `statistics` took part in; `path` is how the user named the
-    /// trace.
-    pub fn new(
-        path: &str,
-        statistics: &Statistics,
-        histograms: &HistogramOptions,
-    ) -> StatisticsReport {
+    /// The report of a pass with `statistics`, with or without histograms; `path` is the user's name of the trace.
+    pub fn new(path: &str, statistics: &Statistics, histograms: bool) -> StatisticsReport {
         let categories = Category::ALL
             .into_iter()
             .map(|category| category_report(statistics, category, histograms))
@@ -129,18 +113,15 @@ impl StatisticsReport {
             .map(|(category, name, kind)| {
                 let name = name.as_str();
                 let (all, zeros_removed) = times(kind, histograms);
-                let grain = histograms.grains.get(name).copied();
-                let op_size = (category == Category::Requests)
-                    .then(|| of_sizes(&kind.op_size, grain, histograms.shown));
-                // The user's grain is of the op-size where there is one.
-                let of_bytes = grain.filter(|_| op_size.is_none());
+                let op_size =
+                    (category == Category::Requests).then(|| of_sizes(&kind.op_size, histograms));
                 MessageReport {
                     category: category.name().to_owned(),
                     name: name.to_owned(),
                     total_bytes: kind.total_bytes,
                     inter_arrival_ms: all,
                     zeros_removed_ms: zeros_removed,
-                    bytes: of_sizes(&kind.bytes, of_bytes, histograms.shown),
+                    bytes: of_sizes(&kind.bytes, histograms),
                     op_size,
                 }
             })
@@ -157,7 +138,7 @@ impl StatisticsReport {
 fn category_report(
     statistics: &Statistics,
     category: Category,
-    histograms: &HistogramOptions,
+    histograms: bool,
 ) -> CategoryReport {
     let of = statistics.category(category);
     let (all, zeros_removed) = times(of, histograms);
@@ -166,11 +147,7 @@ fn category_report(
         total_bytes: of.total_bytes,
         inter_arrival_ms: all,
         zeros_removed_ms: zeros_removed,
-        bytes: of_sizes(
-            &of.bytes,
-            histograms.grains.get(category.name()).copied(),
-            histograms.shown,
-        ),
+        bytes: of_sizes(&of.bytes, histograms),
         by_message: statistics
             .bytes(category)
             .into_iter()
@@ -183,10 +160,7 @@ fn category_report(
     }
 }
 
-fn times(
-    of: &MessageStatistics,
-    histograms: &HistogramOptions,
-) -> (DistributionReport, DistributionReport) {
+fn times(of: &MessageStatistics, histograms: bool) -> (DistributionReport, DistributionReport) {
     /// Nanoseconds of a millisecond.
     const MILLISECOND: f64 = 1e6;
     let all = &of.inter_arrival;
@@ -195,16 +169,16 @@ fn times(
         ..sum_up(times, MILLISECOND)
     };
     let mut first = sum_up(all);
-    if histograms.shown {
+    if histograms {
         first.histogram = Some(logarithmic(all));
     }
     (first, sum_up(&all.without_zeros()))
 }
 
-fn of_sizes(sizes: &Distribution, grain: Option<u64>, shown: bool) -> DistributionReport {
+fn of_sizes(sizes: &Distribution, shown: bool) -> DistributionReport {
     let mut report = sum_up(sizes, 1.0);
     if shown {
-        let (grain, cells) = linear(sizes, grain);
+        let (grain, cells) = linear(sizes);
         report.histogram = Some(cells);
         report.grain = Some(grain);
     }

@@ -1,4 +1,4 @@
-//! Figure 6 of the paper, and what is wrong with texts like it.
+//! Figure 6 of the paper, and errors in similar texts.
 
 use proptest::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Prices of the paper's machines, and of entries made for what is tested.
+//! Costs of the paper's machines, and of synthetic entries.
 
 use x11prof_session::{Effect, Operation, Value};
 

@@ -9,7 +9,7 @@ const ACCEPTED: [u8; 8] = [1, 0, 11, 0, 0, 0, 0, 0];
 const GET_INPUT_FOCUS: [u8; 4] = [43, 0, 1, 0];
 const NO_OPERATION: [u8; 4] = [127, 0, 1, 0];
 
-/// A connection, its extensions, and what came out of it in words.
+/// A connection, its extensions, and its output as text.
 struct Desk {
     connection: Connection,
     extensions: Extensions,
@@ -173,7 +173,7 @@ fn an_omitted_body_counts_in_the_length() {
     desk.client(&put);
     desk.input(Side::Client, Input::Omitted(60000));
     assert!(desk.said.is_empty());
-    // What follows a gap in the same message is not its prefix.
+    // Bytes after a gap in the same message are not part of its prefix.
     desk.client(&[1; 536]);
     desk.input(Side::Client, Input::Omitted(5000));
     desk.client(&NO_OPERATION);
@@ -363,7 +363,7 @@ fn replies_are_paired_across_the_wrap_of_the_number() {
     }
     desk.client(&GET_INPUT_FOCUS);
     desk.said.clear();
-    // Nothing was answered for more than 65536 requests; only one of them waits for a reply.
+    // The server replied to none of more than 65536 requests; only one of them waits for a reply.
     desk.server(&reply((70_001 - 65_536) as u16, 0));
     desk.client(&GET_INPUT_FOCUS);
     desk.server(&answer([12, 0, 0x72, 0x11, 0, 0, 0, 0], 32));
@@ -399,7 +399,7 @@ fn requests_without_an_answer_do_not_pile_up() {
 fn a_reply_to_a_request_that_nothing_is_known_of_finds_it() {
     let mut desk = Desk::open().with("NV-GLX", 150, 0, 0);
     desk.client(&[150, 4, 1, 0, 150, 5, 1, 0, 43, 0, 1, 0]);
-    // Whether they have replies is not known: nothing waits for theirs.
+    // It is unknown whether the requests have replies, so none of them waits for one.
     assert_eq!(desk.connection.awaiting_reply(), 1);
     let answer = |low| {
         let mut bytes = vec![1, 0, low, 0];

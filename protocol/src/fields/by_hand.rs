@@ -1,5 +1,5 @@
-//! The layouts that `x11rb-protocol` cannot be given: those with file descriptors, which a trace
-//! has none of, and SYNC's two Awaits, which it reads for ever where they wait for several things.
+//! The layouts that `x11rb-protocol` cannot decode here: messages with file descriptors, which are not in a trace,
+//! and the two Await requests of SYNC, which it reads forever if they have several conditions.
 
 use compact_str::CompactString;
 
@@ -21,7 +21,7 @@ enum Kind {
     U64,
     /// SYNC's INT64: the high half first.
     HighLow,
-    /// The number of bytes that mean nothing.
+    /// The number of unused bytes.
     Unused(usize),
 }
 use Kind::{Bool, HighLow, U8, U16, U32, U64, Unused};
@@ -43,11 +43,11 @@ enum List {
     None,
     /// Groups of fields to the end of the message.
     ToTheEnd(&'static str, &'static [Field]),
-    /// DRI3 section "BuffersFromPixmap": as many strides, then offsets, as the second byte says.
+    /// DRI3 section "BuffersFromPixmap": the second byte is the number of strides, and of the offsets after them.
     StridesAndOffsets,
 }
 
-/// The layout of a request of an extension, where it is one of those here.
+/// The layout of an extension's request, if it is in this table.
 pub(crate) fn request(extension: &str, minor: u8) -> Option<&'static Layout> {
     Some(match (extension, minor) {
         ("DRI3", 2) => &PIXMAP_FROM_BUFFER,

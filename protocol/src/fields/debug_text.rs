@@ -8,8 +8,7 @@ use compact_str::format_compact;
 use super::Value;
 use crate::ByteOrder;
 
-/// Text of a message that is read at most, in bytes, where all of it is wanted: an image's pixels
-/// would fill a book.
+/// The maximum length of text read from a message, in bytes. The pixels of an image would fill a book.
 pub(crate) const LONGEST: usize = 1 << 13;
 /// Text of most messages, in bytes.
 const USUAL: usize = 1 << 9;
@@ -36,7 +35,7 @@ pub(crate) fn read(decoded: &impl Debug, longest: usize) -> Value {
         text: String::with_capacity(USUAL),
         longest,
     };
-    // It fails where the text is cut off, which ends the formatting early as well.
+    // Writing fails at the length limit, which also ends the formatting early.
     let _ = write!(clipped, "{decoded:?}");
     let mut parser = Parser {
         rest: &clipped.text,
@@ -115,7 +114,7 @@ impl<'a> Parser<'a> {
     fn named(&mut self) -> Value {
         let name = self.take(|c| is_of_name(c) || c == b':');
         if name.is_empty() {
-            // No such text comes from a derived Debug; end here.
+            // Derived Debug never writes this text; stop here.
             self.rest = "";
             return Value::Cut;
         }
@@ -126,7 +125,7 @@ impl<'a> Parser<'a> {
             ("true", _) => Value::Bool(true),
             ("false", _) => Value::Bool(false),
             (_, Some(b'(')) => match self.list(b')') {
-                // What is cut off inside is marked there.
+                // The inner list marks where it was cut.
                 Value::List(mut list) if list.len() == 1 || list.get(1) == Some(&Value::Cut) => {
                     list.remove(0)
                 }
@@ -201,7 +200,7 @@ impl<'a> Parser<'a> {
                 self.rest = "";
                 return Value::Fields(fields);
             }
-            // What is an Option and not set is not in the message.
+            // An unset Option is not in the message.
             match self.value() {
                 Value::Name(none) if none == "None" => {}
                 value => fields.push((name.trim_end_matches('_').into(), value)),
@@ -248,7 +247,7 @@ fn is_of_name(c: u8) -> bool {
 fn name_texts(value: &mut Value) {
     match value {
         Value::Fields(fields) => {
-            // ChangeProperty and GetProperty: the format tells what the data are, and comes before.
+            // ChangeProperty and GetProperty: the format, which comes first, determines the type of the data.
             let mut of_data = None;
             for (name, value) in fields {
                 let format = match (name.as_str(), &value) {
@@ -272,7 +271,7 @@ fn name_texts(value: &mut Value) {
     }
 }
 
-/// Makes of `value`, a list of bytes, what `format` says that they are.
+/// Converts `value`, a list of bytes, into elements of `format`.
 fn in_format(value: &mut Value, format: u32, bytes: &[u8]) {
     let cut = matches!(value, Value::List(list) if list.last() == Some(&Value::Cut));
     let order = ByteOrder::native();

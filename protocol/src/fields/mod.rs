@@ -24,8 +24,8 @@ const LONGEST_RAW: usize = 1024;
 /// The longest message that is made up to its length, in bytes; a server takes 16 MiB at most.
 const LONGEST_FILLED: u64 = 1 << 26;
 
-/// A message whose pixels were left out, with zeros for them, so that its other fields can be
-/// decoded. `None` if it is whole, or where some of the `before` bytes are missing as well.
+/// Replaces dropped pixels by zeros, so that the other fields of the message can be decoded. `None` if the message is
+/// complete, or if some of the `before` bytes are missing as well.
 fn filled(bytes: &[u8], wire_len: u64, before: usize) -> Option<Vec<u8>> {
     let fits = bytes.len() >= before && wire_len > bytes.len() as u64 && wire_len <= LONGEST_FILLED;
     let len = usize::try_from(wire_len).ok().filter(|_| fits)?;
@@ -34,7 +34,7 @@ fn filled(bytes: &[u8], wire_len: u64, before: usize) -> Option<Vec<u8>> {
     Some(filled)
 }
 
-/// The pixels were left out: none are shown.
+/// Removes the pixels, which the recorder dropped.
 fn without_pixels(mut fields: Value) -> Value {
     if let Value::Fields(fields) = &mut fields
         && let Some((_, data)) = fields.iter_mut().find(|(name, _)| name == "data")
@@ -131,7 +131,7 @@ impl Reply<'_> {
         {
             return layout.read(self.order, self.bytes, self.wire_len, 8);
         }
-        // Of an extension of which there are names only.
+        // For an extension of which only names are known.
         if let Some((major, minor)) = self.opcode
             && extensions.opcode(major, minor).parser.is_none()
         {

@@ -1,4 +1,4 @@
-//! A field's value, whatever its type.
+//! The value of a field of any type.
 
 use compact_str::CompactString;
 
@@ -19,7 +19,7 @@ pub enum Value {
     List(Vec<Value>),
     /// Values with names, in the order of the protocol.
     Fields(Vec<(CompactString, Value)>),
-    /// The end of a list that is too long to show: the rest was not read.
+    /// The end of a list that is too long to show. The remaining elements were not read.
     Cut,
 }
 
@@ -42,7 +42,7 @@ impl Value {
         })
     }
 
-    /// The field of this name; `None` if there is none or this is no set of fields.
+    /// The field with this name; `None` if there is no such field or the value is not a set of fields.
     pub fn get(&self, name: &str) -> Option<&Value> {
         match self {
             Value::Fields(fields) => fields

@@ -1,4 +1,4 @@
-//! The ids in a request: where its bytes name resources, atoms, times, visuals and picture formats.
+//! The ids in a request: the offsets of resources, atoms, times, visuals and picture formats.
 //!
 //! `table.txt` has the requests of the core protocol and of 25 extensions. A replay of a request on another server
 //! puts that server's ids there.

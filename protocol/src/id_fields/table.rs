@@ -1,4 +1,4 @@
-//! The table of `table.txt`, which says what its words mean.
+//! The table of `table.txt`. The file documents its own syntax.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -9,14 +9,14 @@ use super::kind::IdKind;
 #[derive(Debug)]
 pub(super) enum Field {
     At(usize, IdKind),
-    /// A mask of `size` bytes says which 4-byte values follow; those of `bits` are ids.
+    /// A mask of `size` bytes selects the 4-byte values that follow. The values of `bits` are ids.
     Values {
         mask: usize,
         size: usize,
         values: usize,
         bits: Vec<(u32, IdKind)>,
     },
-    /// Elements of `size` bytes to the end, or as many as the number at `count` says.
+    /// Elements of `size` bytes: up to the end, or as many as the number at `count`.
     List {
         begin: usize,
         size: usize,
@@ -64,7 +64,7 @@ pub(super) fn table() -> &'static Table {
         let mut table = Table::default();
         let lines = include_str!("table.txt").lines();
         for line in lines.filter(|line| !line.starts_with('#')) {
-            // A test reads every line: none is left out.
+            // A test checks that every line is valid.
             let _ = read(line, &mut table);
         }
         table

@@ -1,8 +1,8 @@
 //! Core messages of the other byte order, turned into this machine's for `x11rb-protocol`.
 //!
-//! A layout is text: a digit is a number of that many bytes, `|` the 32nd byte, where a reply's
-//! lists begin, and what is in parentheses repeats to the message's end. What a layout does not
-//! cover (names, pixels) stays unchanged. Whatever the bytes, nothing beyond them is touched.
+//! A layout is text. A digit is a number of that many bytes, `|` is the 32nd byte, where the lists of a reply begin,
+//! and a part in parentheses repeats to the end of the message. Bytes outside of the layout (names, pixels) stay
+//! unchanged. The code never accesses bytes beyond the message.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -15,7 +15,7 @@ const SETUP_FIXED: &str = "11222444422111111114";
 const SETUP_SCREEN: &str = "4444422222241111";
 /// The fixed part of each of its DEPTHs.
 const SETUP_DEPTH: &str = "1124";
-/// Each VISUALTYPE of those.
+/// Each VISUALTYPE.
 const SETUP_VISUAL: &str = "41124444";
 
 /// Core opcodes whose layout depends on their contents (protocol, appendix B).
@@ -28,7 +28,7 @@ const LIST_HOSTS: u8 = 110;
 const CLIENT_MESSAGE: u8 = 33;
 const KEYMAP_NOTIFY: u8 = 11;
 
-/// A request of the core protocol; `header_len` is 8 where a BIG-REQUESTS length follows.
+/// A request of the core protocol; `header_len` is 8 with a BIG-REQUESTS length.
 pub(crate) fn request(bytes: &[u8], header_len: usize) -> Vec<u8> {
     let mut swap = Swap::new(bytes, 1);
     swap.numbers("12");
@@ -129,7 +129,7 @@ fn layout_line(line: &'static str) -> Option<((&'static str, u8), &'static str)>
     Some(((kind, number), words.nth(1)?))
 }
 
-/// A message on its way from one order to the other.
+/// A message in conversion from one byte order to the other.
 struct Swap {
     bytes: Vec<u8>,
     at: usize,
@@ -143,7 +143,7 @@ impl Swap {
         }
     }
 
-    /// Turns the numbers of a layout, and those that repeat after them.
+    /// Swaps the numbers of a layout, including its repeated part.
     fn layout(&mut self, layout: &str) {
         let (once, repeated) = match layout.split_once('(') {
             Some((once, repeated)) => (once, repeated.trim_end_matches(')')),

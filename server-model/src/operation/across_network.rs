@@ -21,7 +21,7 @@ impl Crossing {
         self.server += other.server;
     }
 
-    /// True if nothing is shared.
+    /// True if no memory is shared.
     pub fn is_none(&self) -> bool {
         self.count == 0 && self.server.time == Micros::ZERO
     }

@@ -1,5 +1,5 @@
-//! The user's own operations: the cost attributes of requests that a session does not know, or that the
-//! user wants to count otherwise (the paper's action templates).
+//! The user's own operations: cost attributes of requests that a session does not support, or that the user wants to
+//! count differently (the paper's action templates).
 
 use std::collections::HashMap;
 
@@ -41,7 +41,7 @@ pub(crate) struct Items {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Chosen {
     pub(crate) value: Expression,
-    /// Names of values, where they are not numbers.
+    /// Names of the values, if they are not numbers.
     pub(crate) names: Option<Vec<(i64, Symbol)>>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Chosen {
 pub(crate) const HEADER: usize = 4;
 
 impl Definitions {
-    /// True if there are none.
+    /// True if there are no definitions.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }

@@ -15,9 +15,9 @@ pub(crate) enum Expression {
     Field(Field),
     /// The request's bytes on the wire.
     Length,
-    /// Terms that are added, or subtracted where true.
+    /// Terms that are added, or subtracted if the flag is true.
     Sum(Vec<(bool, Expression)>),
-    /// Factors that are multiplied, or divided by where true.
+    /// Factors that are multiplied, or divided if the flag is true.
     Product(Vec<(bool, Expression)>),
 }
 

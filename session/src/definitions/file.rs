@@ -83,7 +83,7 @@ impl Definitions {
     ///
     /// # Errors
     ///
-    /// Fails if the text is no such file; the error names the place and the fault.
+    /// Parses a file of definitions. The error contains the position and the fault.
     pub fn parse(text: &str) -> Result<Definitions, DefinitionError> {
         parse(text)
     }

@@ -13,7 +13,7 @@ pub(crate) struct Area {
 pub(crate) type Point = (i32, i32);
 
 impl Area {
-    /// Larger than all that 16-bit coordinates reach: clips nothing.
+    /// Larger than any 16-bit coordinate, so it clips nothing.
     pub(crate) const EVERYWHERE: Area = Area {
         left: -(1 << 20),
         top: -(1 << 20),
@@ -40,7 +40,7 @@ impl Area {
         }
     }
 
-    /// The rectangle between these edges; empty where they cross.
+    /// The rectangle between these edges; empty if the edges cross.
     pub(crate) fn between(left: i32, top: i32, right: i32, bottom: i32) -> Area {
         Area {
             left,

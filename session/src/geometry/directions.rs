@@ -43,8 +43,8 @@ impl Lengths {
         }
     }
 
-    /// The direction of three quarters of their length and more; where neither has that, they are
-    /// estimated as sloped ones, which lie between. A line of no length is a run of one pixel.
+    /// The direction of at least three quarters of the total length. Without such a direction the lines are estimated
+    /// as sloped, whose cost is in between. A line without length is a run of one pixel.
     pub(crate) fn direction(&self, names: &Directions) -> Symbol {
         let most = 0.75 * self.all;
         if self.horizontal >= most {

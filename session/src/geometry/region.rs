@@ -9,7 +9,7 @@ const PIECES_LIMIT: usize = 64;
 /// A set of pixels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Region {
-    /// The rectangles, of which no two overlap and none is empty.
+    /// The rectangles. They are not empty and do not overlap.
     pieces: Vec<Area>,
     bounds: Area,
 }
@@ -38,7 +38,7 @@ impl Region {
         region
     }
 
-    /// The rectangles of a request's list at `at`, of which none may be cut off.
+    /// The rectangles of a request's list at `at`; `None` if the list is cut off.
     pub(crate) fn read(body: &Body<'_>, at: usize) -> Option<Region> {
         body.is_whole().then(|| {
             Region::of_all(body.list(at, 8).map(|rectangle| {

@@ -67,7 +67,7 @@ impl Polygon {
         self.sum += (x2 - x1) * self.mean_height(y1, y2);
     }
 
-    /// The mean of y, cut to the drawable's height, on the way from `y1` to `y2`.
+    /// The mean of y between `y1` and `y2`, limited to the height of the drawable.
     fn mean_height(&self, y1: f64, y2: f64) -> f64 {
         let height = self.height;
         if (y2 - y1).abs() < 1e-9 {
@@ -126,7 +126,7 @@ impl Arc {
         let mut last = points.next()?;
         for next in points {
             let middle = ((last.0 + next.0) / 2.0, (last.1 + next.1) / 2.0);
-            // A piece counts where its middle is inside: they are short.
+            // A piece counts if its middle is inside. Pieces are short.
             if whole || area.contains((middle.0.floor() as i32, middle.1.floor() as i32)) {
                 let (dx, dy) = (next.0 - last.0, next.1 - last.1);
                 *length.get_or_insert(0.0) += (dx * dx + dy * dy).sqrt();

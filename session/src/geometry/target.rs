@@ -11,7 +11,7 @@ pub enum Effect {
     Full,
     /// The request draws on a window that is not viewable, or outside its clip: only its fixed part costs.
     Nothing,
-    /// The session cannot know (the drawable was made before the recording).
+    /// Unknown, because the drawable was created before the recording.
     Unknown,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct DrawTarget<'a> {
 }
 
 impl<'a> DrawTarget<'a> {
-    /// A drawable that the session does not know.
+    /// An unknown drawable.
     pub(crate) const UNKNOWN: DrawTarget<'static> = DrawTarget {
         area: Area::EVERYWHERE,
         depth: None,

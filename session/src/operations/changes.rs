@@ -58,8 +58,8 @@ impl Change {
     }
 }
 
-/// The screen area that a request of `client` will change. The request is not observed yet. `None` if it
-/// changes nothing there, or if the area is unknown.
+/// The screen area that a request of `client` will change, before the request is observed. `None` if it changes
+/// nothing there, or if the area is unknown.
 pub(crate) fn changed(
     state: &State,
     extension: Option<ExtensionKind>,

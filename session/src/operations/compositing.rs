@@ -161,8 +161,8 @@ fn shapes(
 ) -> Option<()> {
     let target = begin(operation, names, state, body, None)?;
     let items = &mut operation.items;
-    // The server makes a mask of the whole shapes and then composites it (RENDER, "Trapezoids"). It
-    // rasterises the parts outside the clip too, unless nothing at all can show.
+    // The server makes a mask of the complete shapes and then composites it (RENDER, "Trapezoids"). It also
+    // rasterises the parts outside the clip, unless nothing is visible.
     let area = if target.area.is_empty() {
         target.area
     } else {

@@ -71,7 +71,7 @@ fn sampled_paint(
     sampled: Option<Area>,
 ) -> Paint {
     let plain = picture.transform == Transform::None;
-    // Repeating decides nothing where all that is used lies inside.
+    // Repeating has no effect if the used area is completely inside.
     let covered = plain
         && size
             .zip(sampled)
@@ -90,7 +90,7 @@ fn sampled_paint(
     }
 }
 
-/// A format without colours has no alpha for each of them, whatever the picture says.
+/// A format without colours has no component alpha, whatever the picture's attribute is.
 fn has_component_alpha(picture: &Picture, format: Option<&PictFormat>) -> Option<bool> {
     if !picture.component_alpha {
         return Some(false);

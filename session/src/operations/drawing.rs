@@ -56,7 +56,8 @@ pub(crate) fn operation(
     settle(operation, &target, body, drawn);
 }
 
-/// Sums up the items, and sets the request's effect. `drawn` is true if some of them is left after clipping.
+/// Adds up the items, and sets the effect of the request. `drawn` is true if at least one item is visible after
+/// clipping.
 pub(crate) fn settle(
     operation: &mut Operation,
     target: &DrawTarget<'_>,
@@ -71,8 +72,8 @@ pub(crate) fn settle(
     };
 }
 
-/// Sets the GC components that the request uses (protocol, "GC components" of each), of those that the
-/// paper costs by. Unknown components are absent.
+/// Sets the GC components that the request uses (protocol, "GC components" of each request) and that affect the cost
+/// according to the paper. Unknown components are left out.
 fn set_attributes(attributes: &mut Attributes, names: &Names, gc: &Gc, major: u8) {
     let fills = major != xproto::POLY_POINT_REQUEST;
     let strokes = (xproto::POLY_LINE_REQUEST..=xproto::POLY_ARC_REQUEST).contains(&major);
@@ -217,7 +218,7 @@ fn filled_arcs(items: &mut Vec<f64>, area: Area, body: &Body<'_>, pie: bool) -> 
     drawn
 }
 
-/// Adds a length; a line of which nothing is left stays an item, of length 0.
+/// Adds a length. A line that is completely clipped stays an item, with length 0.
 fn push(items: &mut Vec<f64>, length: Option<f64>) -> bool {
     items.push(length.unwrap_or(0.0));
     length.is_some()

@@ -49,7 +49,7 @@ pub const PICTURE_OPERATORS: [&str; 14] = [
     "Saturate",
 ];
 
-/// RENDER's operators: those of a row have consecutive numbers from the row's first.
+/// RENDER's operators. The operators of a row have consecutive numbers, starting with the number of the row.
 pub(crate) const ALL_PICTURE_OPERATORS: [(usize, &[&str]); 4] = [
     (0x00, &PICTURE_OPERATORS),
     (

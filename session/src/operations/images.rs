@@ -40,7 +40,7 @@ pub(crate) fn operation(
     fill_in(operation, names, extent);
 }
 
-/// Fills in the operation of an MIT-SHM request; false if the request carries no image.
+/// Fills in the operation of an MIT-SHM request; false if the request contains no image.
 pub(crate) fn shm_operation(
     operation: &mut Operation,
     names: &Names,
@@ -167,7 +167,7 @@ fn clear_area<'a>(state: &'a State, body: &Body<'_>) -> Option<Extent<'a>> {
     let id = body.u32(0)?;
     let mut target = state.drawables.target(Some(id));
     match state.drawables.windows.has_background(id) {
-        // Without a background nothing is painted (protocol, ClearArea).
+        // Without a background the request paints nothing (protocol, ClearArea).
         Some(false) => target.effect = Effect::Nothing,
         Some(true) => {}
         None => target = target.doubted(),
@@ -209,7 +209,7 @@ fn copy<'a>(state: &'a State, request: &Request<'_>, body: &Body<'_>) -> Option<
     })
 }
 
-/// A pixmap presented in a window: all of it, or the valid part that a region defines.
+/// A pixmap presented in a window: the whole pixmap, or the valid part that a region defines.
 fn present_pixmap<'a>(state: &'a State, body: &Body<'_>) -> Option<Extent<'a>> {
     let mut target = state.drawables.target(body.u32(0));
     let pixmap = state.drawables.target(body.u32(4));

@@ -1,7 +1,6 @@
 //! The names of attributes and of their values, interned once.
 //!
-//! Attributes are spelled as in the paper's Figure 6, values as in `X11/X.h`; those of RENDER as in its
-//! protocol.
+//! Attributes are spelled as in the paper's Figure 6, values as in `X11/X.h`, and RENDER's as in its protocol.
 
 use x11prof_protocol::Symbol;
 

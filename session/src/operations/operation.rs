@@ -1,7 +1,6 @@
 //! A request as an operation: its kind, the attributes that decide its cost, and its sizes.
 //!
-//! Calibration files costs under an operation, and analysis looks costs up by it: the one notion of an
-//! operation.
+//! Calibration stores costs under an operation, and the analysis looks them up under the same operation.
 
 use std::fmt;
 
@@ -62,7 +61,7 @@ impl Attributes {
         self.0.push((name, value));
     }
 
-    /// Sets `name`, likewise, where there is a value.
+    /// Sets `name` in the same way, if there is a value.
     pub(crate) fn append_name(&mut self, name: Attribute, value: impl Into<Option<Symbol>>) {
         if let Some(value) = value.into() {
             self.append(name, Value::Name(value));
@@ -87,7 +86,7 @@ impl Attributes {
         self.0.iter().copied()
     }
 
-    /// True if there are none.
+    /// True if there are no attributes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -123,7 +122,7 @@ pub struct Operation {
     pub items: Vec<f64>,
     /// The paper's op-size of the whole request (Table 1): area, line length, string length.
     pub op_size: f64,
-    /// The effect, which tells if the request does its work.
+    /// The effect: whether the request does its work.
     pub effect: Effect,
 }
 

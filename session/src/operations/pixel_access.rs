@@ -1,4 +1,4 @@
-//! The pixels that a request reads and writes, and so brings into the processor's caches.
+//! The pixels that a request reads and writes, and thereby loads into the processor's caches.
 //!
 //! An area is identified by its first pixel, several areas by that of the first. Requests that draw no
 //! areas (lines, text) have no access here.
@@ -154,7 +154,7 @@ mod tests {
     fn requests_without_areas_have_no_pixel_access() {
         let session = Session::new();
         assert_eq!(access(&session, "PolyLine", &words(65, &[8, 3])), None);
-        // Its place was cut off.
+        // The position was cut off.
         assert_eq!(access(&session, "ClearArea", &words(61, &[8])), None);
     }
 }

@@ -36,7 +36,7 @@ pub(crate) fn operation(
         }
         xproto::QUERY_TEXT_EXTENTS_REQUEST => {
             set_font(operation, names, state, body);
-            // The second byte tells that the last CHAR2B is padding.
+            // The second byte shows that the last CHAR2B is padding.
             let odd = f64::from(request.minor & 1);
             Some((pieces(request, 4, 2) - odd).max(0.0))
         }
@@ -89,7 +89,7 @@ pub(crate) fn pieces(request: &Request<'_>, at: u64, size: u64) -> f64 {
     (request.wire_len.saturating_sub(before) / size) as f64
 }
 
-/// Sets the font that a request asks about. A GC's id stands for the GC's font.
+/// Sets the font that a request queries. The id of a GC means the font of the GC.
 fn set_font(operation: &mut Operation, names: &Names, state: &State, body: &Body<'_>) {
     let name = body.u32(0).and_then(|id| {
         let of_gc = || state.gcs.get(id)?.font_name();
@@ -122,9 +122,8 @@ fn set_reading(
     Some(f64::from(length))
 }
 
-/// The name of the font that is read for this one: one of no average width is made from another
-/// size, whatever its own (X Logical Font Description Conventions, section 4, "Scalable fonts"),
-/// and is named here without sizes and resolutions.
+/// The name of the font file that is read for this font. A font with average width 0 is scaled from another size (X
+/// Logical Font Description Conventions, section 4, "Scalable fonts"), so its name here has no sizes and resolutions.
 fn file_of(name: Symbol) -> Symbol {
     /// The fields from the size in pixels to the vertical resolution.
     const SIZES: std::ops::RangeInclusive<usize> = 7..=10;

@@ -1,12 +1,12 @@
 //! The subject of a message: the atom that a request names, and the window of an event.
 //!
-//! Offsets are those of the protocol's and the extensions' encodings, from the first byte after the header.
+//! Offsets are from the first byte after the header, as in the protocol's and the extensions' encodings.
 
 use x11prof_protocol::{Body, Event, Request, Symbol};
 
 use crate::resources::atoms::Atoms;
 
-/// The name of `atom`, or its number where the recording does not tell.
+/// The name of `atom`, or its number if the recording does not contain the name.
 pub(crate) fn label(atoms: &Atoms, atom: u32) -> Symbol {
     match atoms.name(atom) {
         Some(name) => Symbol::new(name),
@@ -37,10 +37,10 @@ pub(crate) fn atom(atoms: &Atoms, request: &Request<'_>) -> Option<Symbol> {
     atom.map(|atom| label(atoms, atom))
 }
 
-/// The window that a core event was sent to; `None` for events without a window and for those of extensions.
+/// The window that a core event was sent to; `None` for events without a window and for extension events.
 pub fn event_window(event: &Event<'_>) -> Option<u32> {
-    // Protocol, encoding of events: the window is the event's first word; in those of selections it follows
-    // the time, in those of the pointer and the keyboard the time and the root.
+    // Protocol, encoding of events: the window is the first word of the event. In selection events it follows the
+    // time, in pointer and keyboard events the time and the root.
     let at = match event.code {
         2..=8 => 12,
         9..=10 | 12..=28 | 32..=33 => 4,

@@ -74,7 +74,7 @@ pub(crate) fn operation(
 enum TextItem {
     /// A font to change to.
     Font(u32),
-    /// A string of so many characters.
+    /// A string with this number of characters.
     String(u8),
 }
 
@@ -91,7 +91,7 @@ impl Iterator for TextItems<'_> {
         /// The length that means a font follows.
         const FONT_SHIFT: u8 = 255;
         match *self.bytes {
-            // A font's id comes most significant byte first, whatever the client's order.
+            // The id of a font has its most significant byte first, in either byte order.
             [FONT_SHIFT, a, b, c, d, ref rest @ ..] => {
                 self.bytes = rest;
                 Some(TextItem::Font(u32::from_be_bytes([a, b, c, d])))

@@ -161,8 +161,8 @@ fn configure(
     (windows.count(id, true), shown(windows, id))
 }
 
-/// The changes that a ConfigureWindow makes to the window; for an unknown window, the changes that it may
-/// make. `None` if there are none.
+/// The changes that a ConfigureWindow makes to the window; for an unknown window, the changes that it may make.
+/// `None` if it makes no change.
 fn change(names: &Names, window: Option<&Window>, mask: u16, body: &Body<'_>) -> Option<Symbol> {
     let mask = u32::from(mask);
     let differs = |bit: u32, now: Option<u16>| {

@@ -55,13 +55,13 @@ const DEFAULTS: [u32; COMPONENTS] = [
     3, !0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 4, 1,
 ];
 
-/// Components with no default that a session can know: the tile is a pixmap of unspecified
-/// size filled with the foreground, the stipple one filled with ones, the font the server's own.
+/// Components whose default is unknown to a session: the tile is a pixmap of unspecified size filled with the
+/// foreground, the stipple is one filled with ones, and the font depends on the server.
 const WITHOUT_DEFAULT: u32 = (1 << Component::Tile as u32)
     | (1 << Component::Stipple as u32)
     | (1 << Component::Font as u32);
 
-/// The width of each component in bits: the rest of its 32-bit unit means nothing.
+/// The width of each component in bits. The rest of its 32-bit unit is unused.
 const WIDTHS: [u32; COMPONENTS] = [
     8, 32, 32, 32, 16, 8, 8, 8, 8, 8, 32, 32, 16, 16, 32, 8, 8, 16, 16, 32, 16, 8, 8,
 ];

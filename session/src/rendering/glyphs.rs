@@ -169,7 +169,7 @@ impl Glyphs {
     }
 }
 
-/// The glyphs that AddGlyphs adds. The number of them is the client's word.
+/// The glyphs that AddGlyphs adds. Their number is untrusted.
 pub(crate) fn added<'a>(body: &Body<'a>) -> Option<impl Iterator<Item = (u32, Glyph)> + use<'a>> {
     let count = body.u32(4)? as usize;
     let infos = count.checked_mul(4)?.checked_add(8)?;

@@ -9,14 +9,14 @@ use crate::ids::IdMap;
 pub(crate) struct PictFormat {
     pub(crate) name: Symbol,
     pub(crate) depth: u8,
-    /// The format has red, green and blue: a mask of it can have an alpha for each component.
+    /// The format has red, green and blue, so a mask with this format can have an alpha value for each component.
     pub(crate) has_colour: bool,
 }
 
 /// Formats kept at most; a server has some dozen.
 const FORMATS_LIMIT: usize = 1 << 12;
 
-/// The formats of a server, as its reply to QueryPictFormats tells them.
+/// The formats of a server, from its reply to QueryPictFormats.
 #[derive(Debug, Default)]
 pub(crate) struct PictFormats(IdMap<PictFormat>);
 
@@ -66,7 +66,7 @@ fn read(info: &[u8], order: ByteOrder) -> Option<PictFormat> {
     })
 }
 
-/// The channels from the highest bit down, each with its bits; `x` for bits that mean nothing.
+/// The channels from the highest bit down, each with its number of bits; `x` for unused bits.
 fn spell(channels: [(char, u32, u32); 4], depth: u32) -> String {
     let mut channels: Vec<_> = channels
         .into_iter()

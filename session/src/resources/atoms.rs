@@ -5,7 +5,7 @@ use x11prof_protocol::Reply;
 
 use crate::latin1::latin1;
 
-/// Atoms kept at most: a name takes up to 64 KiB on the wire.
+/// Maximum number of atoms. A name has up to 64 KiB on the wire.
 const ATOMS_LIMIT: usize = 1 << 16;
 /// The longest name kept, in bytes; a longer one is cut off there.
 const LONGEST: usize = 256;
@@ -30,7 +30,7 @@ impl Atoms {
         }
     }
 
-    /// The reply to InternAtom of `name`. Atom 0 is None: there is none of that name.
+    /// Stores the reply to InternAtom of `name`. Atom 0 is None: no atom has this name.
     pub(crate) fn interned(&mut self, name: Box<str>, reply: &Reply<'_>) -> Option<()> {
         let atom = reply.order.u32(reply.bytes, 8).filter(|atom| *atom != 0)?;
         self.keep(atom, name);
@@ -44,7 +44,7 @@ impl Atoms {
         Some(())
     }
 
-    /// Somebody who knows tells the name of an atom.
+    /// Stores the name of an atom from another source.
     pub(crate) fn told(&mut self, atom: u32, text: &str) {
         if predefined_atom(atom).is_none() {
             let kept = text.chars().take(LONGEST).collect::<String>();

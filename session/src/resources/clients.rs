@@ -32,7 +32,7 @@ pub(crate) struct Clients {
 pub(crate) enum Undoable {
     /// The request made the resource.
     Made(u32),
-    /// The request changed these components of the GC. After an error any of them may have changed (protocol,
+    /// The request changed these components of the GC. After an error, any of them may have changed (protocol,
     /// ChangeGC).
     ChangedGc {
         /// The GC.

@@ -1,4 +1,4 @@
-//! Fonts: the names that their ids were opened by, and their metrics as replies tell them.
+//! Fonts: the names that their ids were opened with, and their metrics from replies.
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::{Body, Reply, Symbol};
@@ -144,7 +144,7 @@ impl Fonts {
     }
 }
 
-/// Takes an id from those that the font of this name is open by.
+/// Removes an id from the open ids of the font with this name.
 fn unload(loaded: &mut FxHashMap<Symbol, u32>, name: Symbol) {
     if let Some(holders) = loaded.get_mut(&name) {
         *holders = holders.saturating_sub(1);
@@ -154,7 +154,7 @@ fn unload(loaded: &mut FxHashMap<Symbol, u32>, name: Symbol) {
     }
 }
 
-/// The part that both replies have alike (protocol encoding, QueryFont and ListFontsWithInfo).
+/// The part that both replies share (protocol encoding, QueryFont and ListFontsWithInfo).
 fn read_metrics(reply: &Reply<'_>, characters: u32) -> Option<FontMetrics> {
     /// The predefined atom FONT.
     const FONT: u32 = 18;

@@ -88,8 +88,8 @@ pub struct Resource {
     pub size: (u16, u16),
     /// Bits of a pixel, for windows and pixmaps; `None` for others and if unknown.
     pub depth: Option<u8>,
-    /// The resource's bytes, as far as requests and the server's pixmap formats tell: pixels, the images of
-    /// a glyph set, a segment. A window has the bytes that its pixels would take.
+    /// The bytes of the resource, as far as requests and the server's pixmap formats show them: pixels, the images of
+    /// a glyph set, a segment. A window counts the bytes of its pixels.
     pub bytes: u64,
 }
 

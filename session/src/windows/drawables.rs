@@ -48,7 +48,7 @@ pub struct ExistingDrawable {
     pub id: u32,
     /// Width and height in pixels.
     pub size: (u16, u16),
-    /// Bits of a pixel; 0 where that is not known.
+    /// Bits of a pixel; 0 if unknown.
     pub depth: u8,
 }
 
@@ -203,8 +203,8 @@ impl Drawables {
         Some(id)
     }
 
-    /// COMPOSITE's NameWindowPixmap: the pixmap has the window's size with its border. Where the
-    /// window is not known, neither is the pixmap.
+    /// COMPOSITE's NameWindowPixmap: the pixmap has the size of the window including its border. If the window is
+    /// unknown, the pixmap is too.
     pub(crate) fn name_window_pixmap(&mut self, by: By, window: u32, id: u32) -> Option<u32> {
         let known = self.get(window)?;
         let borders = known.geometry.border_width.saturating_mul(2);
@@ -251,8 +251,8 @@ impl Drawables {
         self.pixmaps.retain(|pixmap| pixmap.by.client != client);
     }
 }
-/// The bytes that a server keeps a pixmap in: rows of whole 32-bit words, as all servers of today have
-/// them; 4 bytes a pixel where the depth is not known.
+/// The memory of a pixmap in the server: rows of whole 32-bit words, as in all current servers; 4 bytes a pixel if
+/// the depth is unknown.
 pub(crate) fn pixmap_bytes(width: u16, height: u16, depth: Option<u8>) -> f64 {
     let bits = match depth {
         Some(1) => 1,

@@ -48,7 +48,7 @@ pub(crate) fn event(drawables: &mut Drawables, client: ClientId, event: &Event<'
         xproto::CONFIGURE_NOTIFY_EVENT if !is_late(window.moved) => {
             let geometry = &mut window.geometry;
             let told = configured(event)?;
-            // One from a window manager counts from the root (ICCCM, section 4.1.5).
+            // An event from a window manager has coordinates relative to the root (ICCCM, section 4.1.5).
             *geometry = if event.sent {
                 Geometry {
                     width: told.width,
@@ -70,7 +70,7 @@ pub(crate) fn event(drawables: &mut Drawables, client: ClientId, event: &Event<'
     Some(())
 }
 
-/// The geometry that ConfigureNotify tells.
+/// The geometry in a ConfigureNotify event.
 fn configured(event: &Event<'_>) -> Option<Geometry> {
     let (bytes, order) = (event.bytes, event.order);
     Some(Geometry {

@@ -105,7 +105,7 @@ fn change(window: &mut Window, client: ClientId, body: &Body<'_>, mask: u32, at:
     }
 }
 
-/// The requests on windows that exist; every other request does nothing here.
+/// Handles requests on existing windows. All other requests have no effect here.
 pub(crate) fn request(
     drawables: &mut Drawables,
     by: By,
@@ -205,8 +205,8 @@ fn configure(windows: &mut Windows, id: u32, by: By, body: &Body<'_>) -> Option<
     Some(())
 }
 
-/// The place in the stack that ConfigureWindow gives a window; `None` if it gives none, or if the place is
-/// unknown.
+/// The stacking position that ConfigureWindow gives a window; `None` if the request does not restack, or if the
+/// position is unknown.
 pub(crate) fn restacked(windows: &Windows, id: u32, body: &Body<'_>, mask: u32) -> Option<usize> {
     let mode = body.value(8, mask, 1 << 6)?;
     windows.restacked(id, body.value(8, mask, 1 << 5), mode & 0xFF)

@@ -17,8 +17,8 @@ const BOTTOM_IF: u32 = 3;
 const OPPOSITE: u32 = 4;
 
 impl Windows {
-    /// A window's place among its siblings, counted from the lowest, after it is stacked by `mode` relative
-    /// to `sibling` or to all. The present place if the request changes nothing. `None` if unknown.
+    /// The position of a window among its siblings, counted from the lowest, after restacking by `mode` relative to
+    /// `sibling` or to all. The current position if the request changes nothing. `None` if unknown.
     pub(crate) fn restacked(&self, id: u32, sibling: Option<u32>, mode: u32) -> Option<usize> {
         let window = self.get(id)?;
         let siblings = self.get(window.parent?)?.children();
@@ -60,8 +60,8 @@ impl Windows {
         siblings.iter().position(|other| *other == id)
     }
 
-    /// The child that CirculateWindow moves, and its new place: the lowest hidden child goes to the top, or
-    /// the highest child that hides another one to the bottom. `None` if there is no such child.
+    /// The child that CirculateWindow moves, and its new position: the lowest hidden child goes to the top, or the
+    /// highest child that hides another one goes to the bottom. `None` if there is no such child.
     pub(crate) fn circulated(&self, parent: u32, lowers: bool) -> Option<(u32, usize)> {
         let children = self.get(parent)?.children();
         let mut compared = 0;

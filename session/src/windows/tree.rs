@@ -7,7 +7,7 @@ use crate::setup::Root;
 use crate::windows::names::WindowNames;
 use crate::windows::window::Window;
 
-/// Ancestors looked at: a tree that is deeper, or runs in a circle, is not known.
+/// Maximum number of ancestors to follow. A deeper or circular tree counts as unknown.
 pub(super) const ANCESTORS_LIMIT: usize = 256;
 
 /// Inferiors counted: a trace cannot make one request cost more than this.
@@ -17,7 +17,7 @@ const COUNTED_LIMIT: u32 = 1 << 14;
 #[derive(Debug, Default)]
 pub(crate) struct Windows {
     pub(super) known: IdMap<Window>,
-    /// The names of windows, also of those from before the recording.
+    /// The names of windows, including windows from before the recording.
     names: IdMap<WindowNames>,
     /// Windows that were destroyed and are not yet taken down as freed.
     destroyed: Vec<u32>,
@@ -49,7 +49,7 @@ impl Windows {
         self.known.insert(root.id, Window::root(root));
     }
 
-    /// The windows that were destroyed since this was asked last.
+    /// The windows that were destroyed since the last call.
     pub(crate) fn take_destroyed(&mut self) -> Vec<u32> {
         std::mem::take(&mut self.destroyed)
     }
@@ -208,7 +208,7 @@ impl Windows {
             .filter(|(_, window)| is_own(window))
             .filter_map(|(id, window)| Some((id, window.parent?)))
             .collect();
-        // A parent loses them all at once: it may have many children to look through.
+        // Remove all children of a parent in one pass, because it can have many.
         let parents: FxHashSet<u32> = doomed.values().copied().collect();
         for parent in parents {
             if let Some(parent) = self.known.get_mut(parent) {
@@ -244,7 +244,7 @@ impl Windows {
         let Some(parent) = self.known.get_mut(parent) else {
             return;
         };
-        // The latest child goes most often, then the oldest: of many, others need not be looked at.
+        // Clients mostly destroy the latest or the oldest child, so check these first.
         if parent.children.back() == Some(&id) {
             parent.children.pop_back();
         } else if let Some(at) = parent.children.iter().position(|child| *child == id) {

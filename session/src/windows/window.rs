@@ -10,7 +10,7 @@ use crate::setup::Root;
 /// The kind of a window's background, as far as clearing depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Background {
-    /// The window has no background: clearing paints nothing.
+    /// The window has no background, so clearing paints nothing.
     Absent,
     /// The parent's.
     ParentRelative,

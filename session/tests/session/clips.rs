@@ -33,7 +33,7 @@ fn rectangles_and_lines_are_clipped() {
     // A line at the bounds: from 10 to 40.
     let line = display.request(0, 65, 0, |b| b.u32(WINDOW).u32(GC).i16s(&[0, 5, 100, 5]));
     assert!((line.op_size - 30.0).abs() < 1e-9);
-    // The clip moves with its origin, and goes with None.
+    // The clip moves with its origin, and None removes it.
     display.change_gc(GC, &[(17, 75)]);
     assert_eq!(left(&mut display), (150.0, Effect::Full));
     display.change_gc(GC, &[(19, 0)]);

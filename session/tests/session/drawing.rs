@@ -201,7 +201,7 @@ fn shapes_outside_the_clip_have_no_effect() {
     assert_eq!((fill.op_size, fill.effect), (0.0, Effect::Nothing));
     let none = display.request(0, 66, 0, on_window);
     assert_eq!((none.items.len(), none.effect), (0, Effect::Nothing));
-    // A wide line beside the window reaches into it.
+    // A wide line outside the window reaches into it.
     display.change_gc(GC, &[(4, 30)]);
     let wide = display.request(0, 65, 0, |b| on_window(b).i16s(&[0, 60, 100, 60]));
     assert_eq!((wide.op_size, wide.effect), (100.0, Effect::Full));

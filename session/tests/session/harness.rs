@@ -14,7 +14,7 @@ pub(crate) const SECOND_ROOT: u32 = 0x200;
 pub(crate) const WINDOW: u32 = 0x20_0001;
 pub(crate) const PIXMAP: u32 = 0x20_0002;
 pub(crate) const GC: u32 = 0x20_0003;
-/// An id that nothing was made under.
+/// An id without a resource.
 pub(crate) const STRANGER: u32 = 0x20_FFFF;
 
 /// An owned copy of a message's meaning.

@@ -87,7 +87,7 @@ fn a_cursor_and_the_kind_of_faked_events_are_attributes() {
     assert_eq!(change(EVENT_MASK), "cursor=no");
     assert_eq!(change(CURSOR), "cursor=yes");
     assert_eq!(change(EVENT_MASK | CURSOR), "cursor=yes");
-    // Its mask is not there.
+    // Its mask is missing.
     let cut = display.cut_request(2, 0, 8, |b| b.u32(WINDOW).u32(CURSOR).zeros(4));
     assert_eq!(cut.effect, Effect::Unknown);
     display.has("XTEST", XTEST);
@@ -99,6 +99,6 @@ fn a_cursor_and_the_kind_of_faked_events_are_attributes() {
     assert_eq!(fake(3), "event=key");
     assert_eq!(fake(5), "event=button");
     assert_eq!(fake(6), "event=motion");
-    // One of XInput's.
+    // A request of XInput.
     assert_eq!(fake(70), "");
 }

@@ -150,7 +150,7 @@ fn repeat_transform_and_filter_count_where_they_decide() {
     assert!(inside.attributes.to_string().contains(" repeat=none "));
     let beyond = composite(&mut display, (ON_PIXMAP, 21, 20), 0, (0, 0), (20, 20));
     assert!(beyond.attributes.to_string().contains(" repeat=normal "));
-    // A filter alone decides nothing.
+    // A filter alone has no effect.
     display.request(0, RENDER, 30, |b| {
         b.u32(ON_PIXMAP).u16(4).u16(0).raw(b"good")
     });

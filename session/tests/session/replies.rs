@@ -66,7 +66,7 @@ fn a_reply_corrects_a_window_unless_it_is_out_of_date() {
     assert_eq!(drawn(&mut display, WINDOW), (2500.0, Effect::Full));
     attributes(&mut display, WINDOW, 0);
     assert_eq!(drawn(&mut display, WINDOW), (2500.0, Effect::Nothing));
-    // Asked before the window was mapped again, answered after.
+    // The request precedes the second mapping of the window, the reply follows it.
     display.request(0, 3, 0, |b| b.u32(WINDOW));
     let asked = display.last(0);
     display.request(0, 8, 0, |b| b.u32(WINDOW));
@@ -100,7 +100,7 @@ fn atoms_get_their_names() {
     display.reply(0, |b| b.u32(400));
     display.request(0, 17, 0, |b| b.u32(401));
     display.reply(0, |b| b.u16(5).zeros(22).raw(b"UTF8!"));
-    // only_if_exists, and there is none.
+    // only_if_exists, and the atom does not exist.
     display.request(0, 16, 1, |b| b.u16(4).u16(0).raw(b"NONE"));
     display.reply(0, |b| b.u32(0));
     let name = |atom| display.session.atom_name(atom);

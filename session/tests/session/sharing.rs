@@ -81,7 +81,7 @@ fn shared_images_cross_a_network_as_images() {
     let get = get.unwrap();
     assert_eq!(get.operation.request.as_str(), "GetImage");
     assert_eq!((get.bytes, get.reply_bytes), (20, 400));
-    // A copy from a pixmap in shared memory; one from another costs nothing more.
+    // A copy from a pixmap in shared memory. A copy from another pixmap has no extra cost.
     let copy = |display: &mut Display, from: u32| {
         display.across(62, 0, |b| {
             let b = b.u32(from).u32(WINDOW).u32(GC).i16s(&[0, 0, 0, 0]);
@@ -180,7 +180,7 @@ fn counters_and_the_like_live_until_they_are_destroyed() {
     for id in NEW..NEW + 3 {
         assert_eq!(kind(&display, id), None);
     }
-    // The failed request made nothing.
+    // The failed request created nothing.
     display.request(0, SYNC, 2, |b| b.u32(NEW).u32(0).u32(0));
     let failed = display.last(0);
     display.answer(0, 0, 14, failed, |b| b.u32(NEW).u16(2).u8(SYNC));

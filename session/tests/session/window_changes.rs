@@ -14,8 +14,8 @@ const ABOVE: u32 = 0;
 const BELOW: u32 = 1;
 const OPPOSITE: u32 = 4;
 
-/// Three mapped windows of 10 by 10 pixels beside each other, and a wider one over the first two,
-/// which is not mapped; all in a window with a background.
+/// Three mapped windows of 10 by 10 pixels side by side, and an unmapped wider one over the first two, all in a
+/// window with a background.
 fn row() -> Display {
     let mut display = Display::ready();
     // The background pixel.
@@ -75,7 +75,7 @@ fn mapped_unmapped_and_moved_windows_change_the_screen() {
     const DESTROY: u8 = 4;
     let mut display = row();
     let changes = |display: &mut Display, major| display.changes(0, major, |b| b.u32(FIRST + 3));
-    // A window without a background shows nothing when it is mapped; its unmapping shows the windows beneath.
+    // A window without a background shows nothing when it is mapped. When it is unmapped, the windows below appear.
     let beside = display.changes(0, MAP, |b| b.u32(FIRST));
     assert_eq!((beside, changes(&mut display, MAP)), (vec![], vec![]));
     let there = changes(&mut display, UNMAP);
@@ -109,7 +109,7 @@ fn drawing_through_a_clip_changes_each_of_its_rectangles() {
     display.request(0, SET_CLIP_RECTANGLES, 0, |b| {
         let b = b.u32(CLIPPED).u16(10).u16(0);
         let b = b.u16(0).u16(20).u16(5).u16(5);
-        // The second rectangle is clipped, the third is beside the filled one.
+        // The second rectangle is clipped, the third is next to the filled one.
         b.u16(20)
             .u16(20)
             .u16(50)

@@ -33,7 +33,7 @@ fn mapping_counts_the_windows_that_appear() {
     assert_eq!(touched(&mut display, 8, FIRST), (1.0, Effect::Nothing));
     assert_eq!(touched(&mut display, 10, WINDOW), (5.0, Effect::Full));
     assert_eq!(touched(&mut display, 10, WINDOW), (1.0, Effect::Nothing));
-    // Under a window that is not viewable nothing appears.
+    // In a window that is not viewable, nothing appears.
     assert_eq!(touched(&mut display, 10, FIRST), (2.0, Effect::Nothing));
     assert_eq!(touched(&mut display, 8, FIRST).1, Effect::Nothing);
     assert_eq!(touched(&mut display, 8, WINDOW), (5.0, Effect::Full));
@@ -79,7 +79,7 @@ fn configuring_is_by_what_changes() {
         ("change=restack".into(), Effect::Nothing),
         "it is the highest"
     );
-    // Not mapped.
+    // The window is not mapped.
     assert_eq!(
         configure(FIRST + 3, &[(2, 90)]),
         ("change=resize".into(), Effect::Nothing)

@@ -15,7 +15,7 @@ use crate::input;
 use crate::pass::Pass;
 use crate::sessions::{Tables, find, write_session};
 
-/// Writes the tables of every recording. A damaged one is named and left out, the rest goes on.
+/// Writes the tables of every recording. A damaged recording is reported and skipped.
 pub(super) fn export(arguments: &Export) -> Outcome {
     let mut found = find(std::slice::from_ref(&arguments.trace))?;
     // A file whose name is not that of a recording counts as one if the user names it.
@@ -105,7 +105,7 @@ fn observe(
     })
 }
 
-/// Parameters to count requests with where nobody knows those of the recorded server.
+/// The best matching cost table, or an empty one.
 fn any_parameters(path: &Path) -> Result<ServerParameters, CommandError> {
     let any = built_in().first().and_then(|any| any.parameters().ok());
     any.ok_or_else(|| {

@@ -62,7 +62,7 @@ pub(super) fn export(arguments: &Export) -> Outcome {
         place: run.place,
         request: RUNS.to_owned(),
         ran: Micros(1000.0 * run.ran_ms),
-        // One time has a place in collapsed stacks.
+        // Collapsed stacks have one value per stack.
         server: Micros(if of_requests || is_pprof {
             0.0
         } else {

@@ -1,4 +1,4 @@
-//! Exports of what happened when: messages, runs of the server, episodes.
+//! Exports timelines: messages, runs of the server, episodes.
 
 use std::io;
 use std::ops::ControlFlow;

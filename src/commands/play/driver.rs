@@ -87,7 +87,7 @@ fn subject_of(words: Vec<OsString>) -> Subject {
     }
 }
 
-/// A pace as a word of the command line.
+/// A pace as an argument.
 pub(super) fn pace_word(pace: Pace) -> String {
     match pace {
         Pace::Quiet => "quiet".to_owned(),

@@ -25,7 +25,7 @@ use crate::pass::Pass;
 
 /// The label of a driven program's trace: the session's name.
 const PLAYED: &str = "played";
-/// The text that is typed where there is none.
+/// The default text to type.
 const TEXT: &str = "the quick brown fox jumps over the lazy dog and sees five boxing wizards pack my box with a dozen liquor \
                     jugs while sphinx of black quartz judge my vow and how vexingly quick daft zebras jump all day long";
 
@@ -149,7 +149,7 @@ pub(crate) fn type_keys(arguments: &Type) -> Outcome {
     }
 }
 
-/// Asks before the keys and the pointer of a display in use are taken.
+/// Asks the user before taking control of the keys and the pointer of a display in use.
 fn ask(place: &Where, is_there: bool) -> Result<(), CommandError> {
     match &place.display {
         Some(display) => ask_for_input(display, place.yes),

@@ -12,7 +12,7 @@ use crate::pass::Pass;
 /// Bytes at the beginning of a trace (MCAP's specification).
 const TRACE: &[u8] = b"\x89MCAP";
 
-/// The session in the file: a text, or what a recording's user did.
+/// Reads the session in the file: a text, or the user's actions in a recording.
 pub(super) fn read(path: &Path) -> Result<Session, CommandError> {
     let failed = |error| CommandError::file(path, error);
     let mut start = [0; TRACE.len()];

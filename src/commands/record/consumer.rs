@@ -1,4 +1,4 @@
-//! The readers of the records as they come: a view beside the trace, or a ring or tables instead of it.
+//! Consumers of live records: a view in addition to the trace, or a ring or tables instead of the trace.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub(super) enum Consumer {
 /// The files that a reader wrote instead of a trace.
 #[derive(Default)]
 pub(super) struct Wrote {
-    /// The files in words; `None` if there is a trace.
+    /// A description of the files; `None` if there is a trace.
     pub(super) words: Option<String>,
     /// The reader's failures.
     pub(super) trouble: Vec<String>,
@@ -42,7 +42,7 @@ impl Consumer {
                 Live::start(ViewOptions::recording(output, arguments.params.clone()))?;
             return Ok((Consumer::View(view), Some(watch)));
         }
-        // They are for a live view or a ring. Who sends one to a recorder without it must not end it.
+        // These signals are for a live view or a ring. Without these, the signals must not end the recorder.
         [SIGUSR1, SIGUSR2].into_iter().for_each(crate::ignore);
         if let Some(seconds) = arguments.ring {
             let (ring, watch) = Ring::start(RingOptions {

@@ -12,7 +12,7 @@ use crate::pass::Pass;
 /// The profile of a trace, named as its server is in the comparison.
 pub(super) fn report(path: &Path, server: &str) -> Result<ProfileReport, CommandError> {
     let mut pass = Pass::open(path, None)?.take_together().tell_missing();
-    // Costs only divide what was measured; nothing is said of them.
+    // The costs only split measured time, so their caveats do not matter.
     let parameters = input::likely_parameters(path)?;
     let rules = Substitutions::default();
     let mut profile = Profile::new(&parameters, &rules, Blocking::default());

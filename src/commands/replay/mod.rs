@@ -36,7 +36,7 @@ struct Replayed {
     report: ProfileReport,
 }
 
-/// Plays the recording to each server, and compares what it took there.
+/// Plays the recording to each server, and compares their times.
 pub(crate) fn run(arguments: &Replay) -> Outcome {
     let done = replayed(arguments);
     match arguments.budget {
@@ -118,7 +118,7 @@ fn replayed(arguments: &Replay) -> Outcome {
     })
 }
 
-/// Private servers, each with its name in the result: those of a kind, then those of a shell command.
+/// Private servers with their names in the result: first the kinds, then the shell commands.
 pub(super) fn servers(kinds: &[ServerKind], commands: &[String]) -> Vec<(String, Target)> {
     let kinds = kinds.iter();
     let kinds = kinds.map(|kind| (kind.name().to_owned(), Target::Private(*kind)));
@@ -212,7 +212,7 @@ fn play(
     Ok(())
 }
 
-/// Says where a replay differs from the recording.
+/// Prints how a replay differs from the recording.
 fn tell(played: &Played, server: &str) {
     let (took, cpu) = (
         played.took_ns as f64 / 1e9,

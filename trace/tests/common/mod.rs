@@ -153,7 +153,7 @@ fn switch(time: u64, kind: SwitchKind) -> Switch {
     }
 }
 
-/// A trace of `records`, with a flush after every fourth of them.
+/// A trace of `records`, with a flush after every fourth record.
 pub(crate) fn trace(records: &[Record]) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), started(), at(5)).unwrap();
     for (record, n) in records.iter().zip(1..) {

@@ -1,6 +1,6 @@
-//! `cargo xtask bench analyze`: how many requests a second each stage of the analysis takes, on a
-//! recording of x11perf and on one of gtk3-widget-factory, beside tshark and xtrace on the same
-//! traffic where they are installed; and how much memory a long trace takes.
+//! `cargo xtask bench analyze`: requests per second of each stage of the analysis, for recordings of x11perf and
+//! gtk3-widget-factory, compared with tshark and xtrace on the same traffic if they are installed; and the memory for
+//! a long trace.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -68,7 +68,7 @@ pub(crate) fn bench() -> Result<(), String> {
     let command = ["x11perf", "-repeat", "1", "-time", "1"];
     record(&perf, &[&command[..], X11PERF].concat())?;
     measure("x11perf", &perf, &parameters, None)?;
-    // The others take too long, and too much memory, for all of it: fewer rounds of the same tests.
+    // The other programs need too much time and memory for all of it, so they get fewer rounds of the same tests.
     let short = folder.join("x11perf-short.mcap");
     let mut command = vec!["x11perf", "-repeat", "1", "-reps", SHORT];
     command.extend(X11PERF);
@@ -87,7 +87,7 @@ fn x11prof() -> Command {
     Command::new(target().join("release/x11prof"))
 }
 
-/// Records `command` at a private Xvfb. What it exits with does not matter: `timeout` ends it.
+/// Records `command` on a private Xvfb. Its exit status does not matter, because `timeout` ends it.
 fn record(trace: &Path, command: &[&str]) -> Result<(), String> {
     eprintln!("recording {}", command.join(" "));
     let mut recorder = x11prof();
@@ -239,7 +239,7 @@ pub(super) fn stages(trace: &Path, what: &str, parameters: &Path) -> Result<Stag
     }
 }
 
-/// xtrace relays and prints as it goes: what counts is its own processor time.
+/// xtrace prints while it relays, so its own CPU time counts.
 fn xtrace(folder: &Path, command: &[&str]) -> Result<(), String> {
     if !on_path("xtrace") {
         return Ok(());

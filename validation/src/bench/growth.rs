@@ -18,7 +18,7 @@ const COMMANDS: [&[&str]; 4] = [
 ];
 /// Clients that are connected at once.
 const AT_ONCE: u64 = 4000;
-/// Requests of each client, between which it asks at times, and of each window.
+/// Requests of each client between round trips, and of each window.
 const REQUESTS_OF_CLIENT: u64 = 200;
 const REQUESTS_OF_WINDOW: u64 = 20;
 /// Requests of an answer in a long trace.
@@ -158,7 +158,7 @@ fn make(folder: &Path, axis: Axis, size: u64) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-/// Runs a command to its end, and looks at its memory meanwhile.
+/// Runs a command to its end, and samples its memory.
 fn measure(command: &[&str], input: &Path, size: u64) -> Result<Run, String> {
     let before = children_seconds()?;
     let mut child = Command::new(target().join("release/x11prof"))

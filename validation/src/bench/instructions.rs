@@ -28,11 +28,11 @@ const VALGRIND: &[Needed] = &[Needed {
     program: "valgrind",
     package: "valgrind",
 }];
-/// A server whose costs have all that is looked up.
+/// A server with costs for every look-up.
 const PARAMETERS: &str = "xvfb-24";
 /// The stage that every other stage includes; its instructions are subtracted.
 const BEFORE: &str = "reading";
-/// The relay's work on the messages, beside its calls of the kernel.
+/// The relay's own work on messages, without its system calls.
 const RELAY: &str = "relay";
 /// The factor by which a stage may grow unsaid.
 const MARGIN: f64 = 1.1;
@@ -40,7 +40,7 @@ const MARGIN: f64 = 1.1;
 /// Instructions a request, by recording and stage.
 type Counts = BTreeMap<(String, String), f64>;
 
-/// Counts, and compares with what is accepted, or accepts all with `write`.
+/// Counts, and compares with the accepted figures, or accepts the new figures with `write`.
 pub(super) fn check(write: bool) -> Result<(), String> {
     ensure(&[VALGRIND])?;
     run(cargo()

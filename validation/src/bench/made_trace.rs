@@ -1,4 +1,4 @@
-//! Made-up traces of any length: clients that connect, draw and ask, with nobody's program behind them.
+//! Synthetic traces of any length: clients that connect, draw, and make round trips.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -30,7 +30,7 @@ pub(super) struct MadeTrace {
 }
 
 impl MadeTrace {
-    /// The trace at `path`; `number` tells it from others.
+    /// The trace at `path`; `number` distinguishes it from others.
     pub(super) fn create(path: &Path, number: u64) -> Result<MadeTrace, String> {
         let file = File::create(path).map_err(|error| error.to_string())?;
         let now = Timestamp::from_nanos(1_000_000_000);
@@ -88,7 +88,7 @@ impl MadeTrace {
         Ok(client)
     }
 
-    /// The client asks with GetInputFocus, and gets its answer.
+    /// The client sends GetInputFocus and receives the reply.
     pub(super) fn ask(&mut self, client: &mut Client) -> Result<(), String> {
         client.request(43, 0, &[]);
         self.send(client)?;
@@ -112,7 +112,7 @@ impl MadeTrace {
         self.send(client)
     }
 
-    /// Writes what the client has sent, where that fills a block.
+    /// Writes the client's requests, if they fill a block.
     pub(super) fn send_if_full(&mut self, client: &mut Client) -> Result<(), String> {
         match client.bytes.len() >= BLOCK {
             true => self.send(client),

@@ -1,4 +1,4 @@
-//! A relay that does nothing but copy: what any proxy costs, whatever it does beside.
+//! A relay that only copies: the minimal overhead of any proxy.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -31,6 +31,6 @@ fn copy(mut from: UnixStream, mut to: UnixStream) {
             break;
         }
     }
-    // The peer may be gone already; there is nobody left to tell.
+    // The peer may have closed the connection already.
     let _ = to.shutdown(Shutdown::Write);
 }

@@ -1,5 +1,5 @@
-//! `cargo xtask bench proxy`: x11perf direct, through x11prof recording to disk, through a relay
-//! that does nothing but copy, and through xtrace and xscope where they are installed.
+//! `cargo xtask bench proxy`: x11perf direct, through x11prof recording to disk, through a relay that only copies,
+//! and through xtrace and xscope if they are installed.
 //!
 //! All ways alternate in each round, pinned alike: the server on processor 0, the client on 1, the
 //! relays on either. Each x11perf's rates are printed as they come; at the end medians over the
@@ -17,7 +17,7 @@ use super::{start_up, trace_size};
 use xtask::packages::{DEMO, TEST, ensure, on_path};
 use xtask::run::{cargo, run, target};
 
-/// The tests, and the least ratio that we mean to reach, with what it is relative to.
+/// The tests, and the minimal acceptable ratio, with its reference.
 const TESTS: &[(&str, f64, &str)] = &[
     ("noop", 0.50, "direct"),
     ("rect10", 0.95, "direct"),
@@ -35,8 +35,7 @@ const CLIENT_CPU: &str = "1";
 /// The first display number that the relays may take.
 const FIRST_DISPLAY: u32 = 480;
 
-/// Runs the bench; the first of `arguments` is the number of rounds, the others are the tests to
-/// run where not all are wanted.
+/// Runs the benchmark. The first of `arguments` is the number of rounds, the others select tests.
 pub(crate) fn bench(arguments: &[String]) -> Result<(), String> {
     let rounds = match arguments.first() {
         Some(number) => number

@@ -1,5 +1,5 @@
-//! The start-up rows of `cargo xtask bench proxy`: how long programs take that connect, draw and end
-//! at once, direct and recorded by a recorder that is running, in turns, with nothing pinned.
+//! The start-up rows of `cargo xtask bench proxy`: the duration of programs that connect, draw and exit, direct and
+//! through a running recorder, in turn, with nothing pinned.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use super::way::{Way, median, x11prof};
 use super::x_server::XServer;
 use xtask::packages::on_path;
 
-/// The row's name among those of the bench.
+/// The name of the row in the benchmark.
 pub(super) const NAME: &str = "start-up";
 /// The processors of the server and all others.
 const ANY_CPU: &str = "0-1";
@@ -45,7 +45,7 @@ pub(super) fn bench(rounds: usize, folder: &Path) -> Result<(), String> {
             for place in [turn % 2, 1 - turn % 2] {
                 let way = [&direct, &recorded][place];
                 let ms = run(program, way)?;
-                // The first turn brings the program's files into memory.
+                // The first turn only loads the program's files into memory.
                 if turn > 0 {
                     taken[place].push(ms);
                 }

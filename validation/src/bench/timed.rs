@@ -1,5 +1,5 @@
-//! `cargo xtask bench timed`: what the times of handlers cost the server. Programs at a server that `record --server`
-//! started and times, and at one that it did not start, in turns; the server's processor time is the kernel's.
+//! `cargo xtask bench timed`: the server CPU overhead of handler times. Runs programs in turn on a server that
+//! `record --server` started and times, and on a server that it did not start; the CPU time is the kernel's.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -60,7 +60,7 @@ pub(super) fn bench(arguments: &[String]) -> Result<(), String> {
             for place in [round % 2, 1 - round % 2] {
                 (pair[place], requests) = server_ms(shell, place == 1, folder.path())?;
             }
-            // The first turn brings the program's files into memory.
+            // The first turn only loads the program's files into memory.
             if round > 0 {
                 plain.push(pair[0]);
                 timed.push(pair[1]);

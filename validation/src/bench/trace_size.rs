@@ -1,4 +1,4 @@
-//! The length of traces of text and of drawing, beside the bytes that were relayed.
+//! The sizes of traces of text and of drawing, compared with the relayed bytes.
 
 use std::path::Path;
 use std::process::Command;

@@ -27,7 +27,7 @@ impl Drop for Way {
     }
 }
 
-/// x11prof, recording what is sent to display `number`.
+/// x11prof recording to disk, as display `number`.
 pub(super) fn x11prof(server: &XServer, folder: &Path, number: u32) -> Result<Way, String> {
     let log = folder.join("x11prof.log");
     let file = std::fs::File::create(&log).map_err(|error| error.to_string())?;
@@ -94,7 +94,7 @@ fn await_some<T>(what: &str, mut happened: impl FnMut() -> Option<T>) -> Result<
     }
 }
 
-/// The middle of `rates`, which are put in order.
+/// The median of `rates`, which it sorts.
 pub(super) fn median(rates: &mut [f64]) -> f64 {
     rates.sort_by(f64::total_cmp);
     rates.get(rates.len() / 2).copied().unwrap_or(f64::NAN)

@@ -34,7 +34,7 @@ impl XServer {
         match (read, line.trim().parse()) {
             (Ok(_), Ok(number)) => Ok(XServer { child, number }),
             _ => {
-                // The server did not become ready; end it so that nothing is left.
+                // The server did not become ready, so end it.
                 let _ = child.kill();
                 let _ = child.wait();
                 Err("Xvfb did not start".to_owned())

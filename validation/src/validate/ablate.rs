@@ -1,9 +1,8 @@
-//! `cargo xtask validate ablate`: what each term of the model is worth.
+//! `cargo xtask validate ablate`: the benefit of each term of the model.
 //!
-//! Over the recordings of the last `validate division`, with all terms and with one left out: how far
-//! costs alone are from the kernel's clock, once the machine's factor is taken out, and how far shares of
-//! the measured time are from those of timed handlers. A term that does not lower an error by more than
-//! its spread goes.
+//! Uses the recordings of the last `validate division`, with all terms and with each term removed. It compares costs
+//! with the kernel's clock (after removing the factor of the machine), and shares of measured time with those of
+//! timed handlers. A term that does not lower an error by more than its spread should be removed.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -27,7 +26,7 @@ const KINDS: [(ServerKind, &str); 3] = [
     (ServerKind::XvncViewed, "xvnc-viewed"),
 ];
 
-/// A term: what it is called, and what leaves it out.
+/// A term: its name, and a function that removes it.
 type Term = (&'static str, fn(&mut ServerParameters));
 
 const TERMS: &[Term] = &[

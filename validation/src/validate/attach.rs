@@ -1,5 +1,5 @@
-//! `cargo xtask validate attach`: what attaching costs the server's processor, with and without in turn,
-//! and whether an ordinary user can attach beside a server that another user runs.
+//! `cargo xtask validate attach`: the server CPU overhead of attaching, with and without in turn, and a test that an
+//! ordinary user can attach to a server of another user.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -86,9 +86,9 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
 /// The server's processor time, in milliseconds.
 pub(super) struct Took {
     pub(super) load: f64,
-    /// The processor time of the questions at the start.
+    /// The CPU time for the requests at the start.
     attaching: f64,
-    /// What the recorder states that it cost.
+    /// The recorder's own figure for its overhead.
     told: Option<f64>,
 }
 
@@ -165,7 +165,7 @@ pub(super) fn once<A: Attached>(
 
 /// A recorder, or another thing, that is attached to a server.
 pub(super) trait Attached {
-    /// Detaches. Returns what it says that it cost the server, in milliseconds.
+    /// Detaches. Returns the reported overhead on the server, in milliseconds.
     fn end(self) -> Result<Option<f64>, String>;
 }
 
@@ -221,7 +221,7 @@ impl Recorder {
         self.ended().map(drop)
     }
 
-    /// Starts it, and waits until it says that it records.
+    /// Starts the recorder, and waits until it reports that it records.
     fn start(command: &mut Command) -> Result<Recorder, String> {
         let mut child = command.stderr(Stdio::piped()).spawn().map_err(told)?;
         let pipe = child.stderr.take().ok_or("no pipe")?;
@@ -271,7 +271,7 @@ fn ran(pid: u32) -> Result<u64, String> {
     first.parse().map_err(told)
 }
 
-/// The user nobody attaches to a server of root's, with a copy of the cookie.
+/// The user nobody attaches to a server of root, with a copy of the cookie.
 fn as_another_user() -> Result<(), String> {
     if !is_root() {
         println!("another user: left out, it needs root");

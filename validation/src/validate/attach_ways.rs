@@ -1,5 +1,5 @@
-//! `cargo xtask validate attach ways`: the floor of each way to attach by RECORD: what a context costs the server's
-//! processor that requests less, or whose recorder reads otherwise, without any other part of x11prof.
+//! `cargo xtask validate attach ways`: the minimal server CPU overhead of each way to attach through RECORD: with
+//! fewer requested messages or another way of reading, without any other part of x11prof.
 
 use std::io::Read;
 use std::net::Shutdown;
@@ -18,7 +18,7 @@ use super::{quantile, told};
 use xtask::packages::{DEMO, TEST, ensure};
 use xtask::run::{cargo, run, target};
 
-/// The rest between two readings, as x11prof's recorder has.
+/// The pause between two reads, as in x11prof's recorder.
 const REST: Duration = Duration::from_millis(1);
 
 /// A way to attach.
@@ -26,7 +26,7 @@ const REST: Duration = Duration::from_millis(1);
 struct Way {
     name: &'static str,
     range: fn() -> Range,
-    /// The rest after each read; with `None` the reader reads as soon as bytes come.
+    /// The pause after each read; with `None` the reader reads as soon as bytes arrive.
     rest: Option<Duration>,
 }
 

@@ -1,6 +1,6 @@
-//! `cargo xtask validate audit [TRACE|FOLDER…]`: no page of a recording contradicts another one. Audits the
-//! kept recordings and those given; or fresh ones of many programs, recorded in each way there is. What
-//! cannot be recorded or audited is named, and counts as wrong.
+//! `cargo xtask validate audit [TRACE|FOLDER…]`: checks that the pages of a recording do not contradict each other.
+//! Audits the stored recordings and the given ones, or new recordings of many programs in every way. A recording that
+//! cannot be made or audited counts as a failure.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,9 +19,9 @@ const PROGRAMS_LEAST: usize = 25;
 const RECORDINGS_LEAST: usize = 100;
 /// Recordings made at once.
 const AT_ONCE: usize = 3;
-/// The part of a file that is left of it, in hundredths.
+/// The remaining parts of a cut file, in percent.
 const CUTS: [usize; 3] = [30, 60, 95];
-/// The ways to record, with their options; `Way::of` says who is recorded in which.
+/// The ways to record, with their options; `Way::of` selects the programs of each way.
 const NET: &[&str] = &["--net", "1MB/s,20ms"];
 const SCRUBBED: &[&str] = &["--scrub", "--try", "answer-queries"];
 const RING: &[&str] = &["--ring", "4", "--when", "mark"];
@@ -48,7 +48,7 @@ const SHORT: [&str; 18] = [
     "listres",
 ];
 
-/// A recording, or why there is none.
+/// A recording, or the reason why there is none.
 struct Case {
     name: String,
     way: &'static str,
@@ -57,11 +57,11 @@ struct Case {
 
 struct Recorded {
     trace: PathBuf,
-    /// The profile that was printed while the recording went on.
+    /// The profile that was printed during the recording.
     live: Option<PathBuf>,
 }
 
-/// Audits all of them; a line for each.
+/// Audits all of them, and prints a line for each.
 pub(crate) fn validate(given: &[String]) -> Result<(), String> {
     run(cargo().args(["build", "--release", "--locked"]))?;
     let place = target().join("validate/audit");
@@ -127,7 +127,7 @@ fn kept(folder: &Path) -> Result<Vec<Case>, String> {
     Ok(traces.into_iter().map(Case::kept).collect())
 }
 
-/// The number of programs that are installed, and recordings of them on private servers.
+/// The number of installed programs, and recordings of them on private servers.
 fn fresh(place: &Path) -> (usize, Vec<Case>) {
     let long = PROGRAMS
         .iter()
@@ -177,8 +177,8 @@ fn worked(command: &str) -> String {
     )
 }
 
-/// A program unchanged, over a network, in one of the other ways, and what is left of the first recording
-/// when it is scrubbed and cut off.
+/// Recordings of a program: normal, over a network, in one of the other ways, and the first recording scrubbed and
+/// cut.
 fn of_program(number: usize, name: &str, shell: &str, place: &Path) -> Vec<Case> {
     let case = |way, made| Case {
         name: name.to_owned(),
@@ -224,10 +224,10 @@ fn program() -> PathBuf {
     target().join("release/x11prof")
 }
 
-/// Records what the shell does on a private server.
+/// Records a shell command on a private server.
 fn record(folder: &Path, options: &[&str], shell: &str) -> Result<Recorded, String> {
     let said = folder.join("said.txt");
-    // How the program ends says nothing about the recording.
+    // The exit status of the program does not matter.
     Command::new(program())
         .args(["record", "--server", "xvfb", "-o", "trace.mcap"])
         .args(options)
@@ -246,7 +246,7 @@ fn record(folder: &Path, options: &[&str], shell: &str) -> Result<Recorded, Stri
     }
 }
 
-/// Records what the shell does on a server that is attached to.
+/// Attaches to a server and records a shell command.
 fn attached(folder: &Path, shell: &str) -> Result<Recorded, String> {
     let cpus = std::thread::available_parallelism().map_err(told)?;
     let server = XServer::start(&format!("0-{}", cpus.get() - 1))?;
@@ -289,7 +289,7 @@ fn cut_off(trace: &Path, hundredths: usize) -> Result<Recorded, String> {
     })
 }
 
-/// The number of checks where all hold, else what does not, or why there is no audit.
+/// The number of passed checks, else the failures, or the reason why there is no audit.
 fn audit(recorded: &Recorded) -> Result<String, String> {
     let mut audit = Command::new(program());
     audit.arg("audit").arg(&recorded.trace);

@@ -6,7 +6,7 @@ use x11prof_xmeasure::{Plan, Target, measure};
 
 use crate::bench::x_server::XServer;
 
-/// The costs of a server, measured as `plan` says.
+/// The costs of a server, measured according to `plan`.
 pub(super) fn calibrate(server: &XServer, plan: &Plan) -> Result<ServerParameters, String> {
     eprintln!("measuring {}", server.display());
     let target = Target::display(server.display());

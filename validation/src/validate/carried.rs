@@ -1,4 +1,4 @@
-//! `cargo xtask validate carried`: recorded on Xvfb, what would a program cost on other servers?
+//! `cargo xtask validate carried`: forecasts for other servers from recordings on Xvfb.
 //!
 //! The forecast of `report --params SERVER` and the recording's replay on such a server (`replay --server`) are held
 //! against what the kernel charges the server for the program when nobody records it, beside the naive forecast that
@@ -29,10 +29,10 @@ const SERVERS: [(ServerKind, &str); 5] = [
 const TRUTHS: usize = 2;
 /// The time that an idle server gets to clear up after its clients.
 const SETTLE: Duration = Duration::from_millis(200);
-/// Two truths that differ by this are to be forecast in their order.
+/// If two true values differ by this factor, their forecasts must have the same order.
 const DIFFER: f64 = 1.10;
 
-/// A forecast beside what came.
+/// A forecast and the true value.
 struct Row {
     new: bool,
     kind: ServerKind,
@@ -60,8 +60,8 @@ impl Row {
     }
 }
 
-/// Runs the programs whose names hold one of `arguments`; without any, every second program of ours and every third of
-/// those that a rule drew: twelve.
+/// Runs the programs whose names contain one of `arguments`; by default every second program of the project's list
+/// and every third selected by a rule: twelve.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, &packages(), &packages_of(DRAWN)])?;
     run(cargo().args(["build", "--release", "--locked"]))?;
@@ -197,7 +197,7 @@ fn replayed(trace: &Path, folder: &Path) -> Result<Vec<f64>, String> {
         .ok_or_else(|| format!("{}: {compared}", trace.display()))
 }
 
-/// A command with a home that nobody has used.
+/// Runs a command with a new home folder.
 fn housed(command: &mut Command, home: &Path) -> Result<(), String> {
     command
         .env("HOME", home)

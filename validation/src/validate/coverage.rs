@@ -4,7 +4,7 @@
 use xtask::packages::{COVERAGE, DEMO, MORE_PROGRAMS, TEST, ensure};
 use xtask::run::{cargo, run};
 
-/// Runs the tests of coverage, the long ones too; each prints what it saw.
+/// Runs the coverage tests, including the long ones. Each prints its result.
 pub(crate) fn validate() -> Result<(), String> {
     ensure(&[DEMO, TEST, COVERAGE, MORE_PROGRAMS])?;
     run(cargo().args([

@@ -1,5 +1,5 @@
-//! A busy desktop: programs of several toolkits under a window manager and a compositor, a recorder of the screen, and
-//! a hand that never rests.
+//! A busy desktop: programs of several toolkits under a window manager and a compositor, a screen recorder, and
+//! constant input.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use super::told;
 use xtask::packages::Needed;
 
-/// The programs of the desktop beside those of the demo and the tests.
+/// The programs of the desktop, in addition to those of the demo and the tests.
 pub(super) const PROGRAMS: &[Needed] = &[
     needed("openbox", "openbox"),
     needed("picom", "picom"),

@@ -1,5 +1,5 @@
-//! `cargo xtask validate diff [N]`: of N comparisons of a program with itself, five recordings on each
-//! side, how many find a real difference: one in twenty is to be expected.
+//! `cargo xtask validate diff [N]`: the number of false differences in N comparisons of a program with itself, five
+//! recordings on each side. One in twenty is expected.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -32,7 +32,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
             let traces = (0..2 * RUNS)
                 .map(|run| record(&folder, run, program))
                 .collect::<Result<Vec<_>, _>>()?;
-            // In turns, so that what changes on the machine meanwhile changes both.
+            // In turns, so that changes of the machine affect both sides.
             let side = |odd| traces.iter().skip(odd).step_by(2);
             let real = compare(side(0), side(1))?;
             if !real.is_empty() {
@@ -74,7 +74,7 @@ fn record(folder: &Path, run: usize, program: &[&str]) -> Result<PathBuf, String
     }
 }
 
-/// The real differences between recordings, in words.
+/// The significant differences between recordings, as text.
 fn compare<'a>(
     old: impl Iterator<Item = &'a PathBuf>,
     new: impl Iterator<Item = &'a PathBuf>,

@@ -1,8 +1,8 @@
-//! `cargo xtask validate division`: is the division of the recorded server's time right?
+//! `cargo xtask validate division`: checks the attribution of the recorded server's time.
 //!
-//! A library that is preloaded into the server times each of its handlers (`dispatch_times.c`). The shares
-//! of requests in reports of the same run, by costs and by the recorder's own timer, are held against it. Nothing is pinned, parameters are the
-//! default ones, and each program is recorded once.
+//! A library preloaded into the server times each handler (`dispatch_times.c`). The test compares it with the shares
+//! of requests in reports of the same run, by cost table and by the recorder's own timer. Nothing is pinned, the
+//! parameters are the defaults, and each program is recorded once.
 
 use std::fs;
 use std::path::{Path, PathBuf};

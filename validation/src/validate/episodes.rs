@@ -1,11 +1,11 @@
-//! `cargo xtask validate episodes`: latencies of episodes against what programs measure of
-//! themselves, and against what another client sees on the screen.
+//! `cargo xtask validate episodes`: compares latencies of episodes with the programs' own measurements, and with the
+//! screen as another client sees it.
 
 use xtask::packages::{DEMO, MORE_PROGRAMS, TEST, TOOLKITS, ensure};
 use xtask::run::{cargo, run, target};
 
-/// Runs the long tests of episodes; the first of `arguments` chooses one, those after it the benchmarks,
-/// toolkits or programs.
+/// Runs the long tests of episodes. The first argument selects a test, further arguments its benchmarks, toolkits or
+/// programs.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     let test = match arguments.first().map(String::as_str) {
         None => "episodes::",

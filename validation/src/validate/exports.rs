@@ -38,7 +38,7 @@ fn exported(trace: &Path, place: &Path, format: &str) -> Result<PathBuf, String>
     Ok(file)
 }
 
-/// The total by Go's pprof, beside the report's.
+/// Compares the total of Go's pprof with the report.
 fn pprof(file: &Path, report: &Value) -> Result<(), String> {
     let top = output(
         Command::new("go")
@@ -102,7 +102,7 @@ fn firefox(file: &Path, place: &Path, round_trips: u64) -> Result<(), String> {
         let mut profiler = Command::new(programs.join("profiler-cli"));
         profiler
             .args(words)
-            // Its sessions are kept there.
+            // Its sessions are stored there.
             .env("HOME", &folder)
             .env("PATH", &path);
         output(&mut profiler)

@@ -1,5 +1,5 @@
-//! `cargo xtask validate figures [TRACE…]`: figures of recordings against those that a separate script
-//! works out from the messages (`figures/recompute.py`, written from docs/REFERENCE.md alone).
+//! `cargo xtask validate figures [TRACE…]`: compares figures of recordings with those that a separate script computes
+//! from the messages (`figures/recompute.py`, written from docs/REFERENCE.md alone).
 
 use std::process::Command;
 

@@ -1,5 +1,5 @@
-//! `cargo xtask validate network forecast`: start-ups over a link as a local recording forecasts them, beside the same
-//! programs recorded over that link (`record --net`).
+//! `cargo xtask validate network forecast`: compares forecasts of start-ups over a link with recordings of the same
+//! programs over that link (`record --net`).
 
 use std::path::Path;
 use std::process::{Command, Stdio};

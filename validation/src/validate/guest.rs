@@ -37,7 +37,7 @@ const STARTED: Duration = Duration::from_secs(10);
 const FAULT: Duration = Duration::from_secs(5);
 /// The time from one burst of images to the next.
 const BURST: Duration = Duration::from_secs(3);
-/// The time between two questions of the witness.
+/// The interval between two requests of the witness.
 const EACH: Duration = Duration::from_millis(10);
 
 /// A fault of the recorder or of its machine.
@@ -124,7 +124,7 @@ fn on(kind: ServerKind, seconds: Duration, has_desktop: bool) -> Result<bool, St
                 attached.then_some(folder.path()),
                 &mut seen[usize::from(attached)],
             )?;
-            // A server keeps what it has grown by: its usual memory is that before the first recorder.
+            // A server keeps memory that it has allocated, so its usual memory is that before the first recorder.
             usual.get_or_insert_with(|| most(&seen[0]));
         }
         turns += 1;
@@ -222,7 +222,7 @@ fn during(
         ask(answers)?;
     }
     match (fault, recorder) {
-        // It has ended, or ends with an error, which is right.
+        // The recorder has ended, or ends with an error, as expected.
         (Fault::Killed | Fault::Full, recorder) => drop(recorder),
         (_, Some(recorder)) => recorder.end_late()?,
         _ => {}
@@ -230,7 +230,7 @@ fn during(
     Ok(())
 }
 
-/// Asks the server for the length of a fault.
+/// Sends requests to the server for the duration of a fault.
 fn watch(server: &PrivateServer, answers: &mut Vec<f64>, memory: &mut u64) -> Result<(), String> {
     let witness = connect(server)?;
     let until = Instant::now() + FAULT;

@@ -1,9 +1,9 @@
-//! `cargo xtask validate killed`: how much a killed recorder loses, on a machine that does nothing else.
+//! `cargo xtask validate killed`: the data lost by a killed recorder, on an idle machine.
 
 use xtask::packages::{TEST, ensure};
 use xtask::run::{cargo, run};
 
-/// Runs the tests of killed recorders, those with a bound in time too.
+/// Runs the tests of killed recorders, including those with a time limit.
 pub(crate) fn validate() -> Result<(), String> {
     ensure(&[TEST])?;
     run(cargo().args([

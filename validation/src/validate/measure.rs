@@ -52,8 +52,8 @@ const BETWEEN: &[(&str, &[f64])] = &[
     ),
 ];
 
-/// Runs the validation; with `quick` the runs are quick ones, to try it out. A parameter file of
-/// this machine's Xvfb is taken in place of the first run; a word after it names the one part to run.
+/// Runs the validation; with `quick`, quick calibrations as a trial. A parameter file of this machine's Xvfb replaces
+/// the first run; a word after it selects a single part.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST])?;
     let quick = arguments

@@ -99,7 +99,7 @@ pub(super) fn peak(command: &[&str], trace: &Path, patience: Duration) -> Result
     let status = format!("/proc/{}/status", child.id());
     let mut peak = 0;
     loop {
-        // The kernel keeps the peak itself; the last look before the end has it.
+        // The kernel stores the peak, so the last reading contains it.
         let seen = std::fs::read_to_string(&status).unwrap_or_default();
         let line = seen.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());

@@ -129,7 +129,7 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     quantile(&values.collect::<Vec<_>>(), 0.5)
 }
 
-/// The value below which this part of `values` lies; not a number where there are none.
+/// The value below which this part of `values` lies; NaN without values.
 fn quantile(values: &[f64], part: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

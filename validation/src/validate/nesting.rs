@@ -4,7 +4,7 @@
 use xtask::packages::{DEMO, NESTING, TEST, ensure};
 use xtask::run::{cargo, run};
 
-/// Runs all tests of it and shows the table of the chains.
+/// Runs all tests of nested episodes and prints the table of causes.
 pub(crate) fn validate() -> Result<(), String> {
     ensure(&[DEMO, TEST, NESTING])?;
     run(cargo()

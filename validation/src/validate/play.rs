@@ -1,9 +1,10 @@
-//! `cargo xtask validate drive [plays|delays|screen|same]`: are programs driven alike each time, and do `type` and
-//! `drive` tell the latency that is there?
+//! `cargo xtask validate drive [plays|delays|screen|same]`: checks that driven sessions repeat exactly, and that
+//! `type` and `drive` report the true latency.
 //!
-//! *plays*: ten plays of one session of each program have the same actions, and requests of the same kinds and numbers
-//! except for those that are named. *delays*: the latency of keys against the handler's own clock, and a handler that was
-//! made slower against `drive --old`. *screen*: the latency of keys against a stopwatch. *same*: of N comparisons of a program with itself, those that find a real change.
+//! *plays*: ten plays of one session of each program have the same actions and the same kinds and numbers of
+//! requests, except named ones. *delays*: compares the latency of keys with the handler's own clock, and checks that
+//! `drive --old` finds a slower handler. *screen*: compares the latency of keys with a stopwatch. *same*: the number
+//! of false changes in N comparisons of a program with itself.
 
 mod stopwatch;
 
@@ -102,7 +103,7 @@ fn x11prof(folder: &Path, words: &[&str]) -> Result<Value, String> {
     x11prof_of(folder, words, None)
 }
 
-/// Runs x11prof, as a user whose display is the server, or with none.
+/// Runs x11prof as a user on the server's display, or without a display.
 fn x11prof_of(
     folder: &Path,
     words: &[&str],
@@ -232,7 +233,7 @@ fn microbench() -> Result<String, String> {
         .map_err(|_| "a path that is no text".to_owned())
 }
 
-/// Delays of handlers, told by `drive`, and a change of a handler, told by `drive --old`.
+/// Compares delays of handlers with `drive`, and a change of a handler with `drive --old`.
 fn delays(folder: &Path) -> Result<(), String> {
     let program = microbench()?;
     // The program writes its truth a while after the last key.

@@ -1,5 +1,5 @@
-//! Programs to try x11prof with, as a user would run them: with what a person does, done by xdotool, and
-//! pauses. Half of them had no part in making the model: no cost, factor or rule was looked at with them.
+//! Programs for validation, with a user's actions by xdotool, and pauses. Half of them were not used when the model
+//! was made: no cost, factor or rule was checked with them.
 
 use xtask::packages::Needed;
 
@@ -39,7 +39,7 @@ pub(crate) fn packages() -> Vec<Needed> {
     packages_of(PROGRAMS)
 }
 
-/// The packages of `programs`, and of what drives them.
+/// The packages of `programs` and of their drivers.
 pub(crate) fn packages_of(programs: &[Program]) -> Vec<Needed> {
     let own = programs.iter().map(|program| Needed { ..program.needed });
     let xdotool = Needed {
@@ -136,16 +136,17 @@ for i in 1 2 3; do xdotool type --delay 30 '123+456='; done; sleep 0.5; kill $!;
 for k in z z d d s s; do xdotool key $k sleep 0.2; done; sleep 0.5; kill $!; wait")),
 ];
 
-/// A program that a rule chose, where a person does the same in each.
+/// A program that a rule selected; the user's actions are the same in each.
 macro_rules! drawn {
     ($name:literal, $path:literal, $package:literal) => {
         program($name, $path, $package, pointed!("", $path))
     };
 }
 
-/// Programs that a rule drew from Debian 12's packages, so that nobody chose them: those that depend on libx11-6, are no libraries,
-/// bindings or drivers, and take at most 20 MB; in the order of the SHA-256 of their names, the first twelve with
-/// a program of the package's name that shows a window within 5 s and runs for 4 s more, without an argument or settings.
+/// Programs selected by a rule from Debian 12's packages, so that no person chose them: packages that depend on
+/// libx11-6, are not libraries, bindings or drivers, and have at most 20 MB; in the order of the SHA-256 of their
+/// names, the first twelve with a program of the package's name that shows a window within 5 s and runs for another 4
+/// s without arguments or settings.
 pub(crate) const DRAWN: &[Program] = &[
     drawn!("bubblefishymon (Xlib)", "bubblefishymon", "bubblefishymon"),
     drawn!("nemo (GTK 3)", "nemo", "nemo"),

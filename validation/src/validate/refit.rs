@@ -1,7 +1,7 @@
-//! Shares held against the truth, and a try: would other costs divide better?
+//! Compares shares with true values, and tests if other costs would attribute better.
 //!
-//! Each program's division is made again with a factor for each kind of request: the median, over the other programs, of the true time
-//! over the divided one.
+//! Repeats the attribution of each program with a factor for each kind of request: the median over the other programs
+//! of true time divided by attributed time.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ pub(super) type Times = HashMap<String, f64>;
 
 /// The number of the most expensive requests that are compared.
 pub(super) const SHOWN: usize = 5;
-/// Programs in which a kind of request occurs, for the spread of its factors to be told.
+/// The number of programs in which a kind of request must occur for a spread of its factor.
 const COMMON: usize = 8;
 
-/// A program's times by kind of request, in any unit: true ones, those divided by costs, and those timed.
+/// The times of a program by kind of request, in any unit: true, attributed by costs, and timed.
 pub(super) struct Compared {
     pub(super) truth: Times,
     pub(super) divided: Times,
@@ -46,7 +46,7 @@ pub(super) fn held_against<'a>(
     (shown.clone(), apart.fold(0.0, f64::max), is_first)
 }
 
-/// A line for each way to divide, and for the spread of the factors.
+/// A line for each way of attribution, and for the spread of the factors.
 pub(super) fn summary(all: &[Compared]) -> String {
     let mut text = String::new();
     let mut line = |what: &str, times: &dyn Fn(usize) -> Times| {
@@ -83,7 +83,7 @@ pub(super) fn summary(all: &[Compared]) -> String {
     text
 }
 
-/// A program's division with the factors of the others, to this power.
+/// The attribution of a program with the factors of the others, to this power.
 fn refitted(all: &[Compared], at: usize, power: f64) -> Times {
     let factors = factors(all, Some(at));
     let divided = all[at].divided.iter();
@@ -96,7 +96,7 @@ fn refitted(all: &[Compared], at: usize, power: f64) -> Times {
     times.collect()
 }
 
-/// True over divided shares of each kind of request, of all programs but one.
+/// True share divided by attributed share of each kind of request, over all programs but one.
 fn factors(all: &[Compared], without: Option<usize>) -> HashMap<&str, Vec<f64>> {
     let mut factors: HashMap<&str, Vec<f64>> = HashMap::new();
     let others = (0..).zip(all).filter(|(at, _)| Some(*at) != without);

@@ -78,7 +78,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
             Err(error) => eprintln!("{}: {error}", program.name),
         }
     }
-    // A program without a picture shows nothing.
+    // A program without a picture has nothing to compare.
     let is_equal = |row: &&Row| row.pictures > 0 && row.equal == row.pictures;
     let pictures = rows.iter().filter(is_equal).count();
     let counts = rows.iter().filter(|row| row.counts.is_empty()).count();
@@ -95,7 +95,7 @@ fn row(program: &Program, folder: &Path) -> Result<Row, String> {
     let trace = folder.join(format!("{name}.mcap"));
     let pictures = record_with_pictures(program, &trace)?;
     let shown = folder.join("pictures");
-    // Those of another program are not to be taken for these.
+    // Pictures of another program must not be mixed with these.
     let _ = fs::remove_dir_all(&shown);
     let replay = folder.join("replay.mcap");
     let (_, said) = replayed(&trace, &replay, Some(&shown))?;
@@ -179,7 +179,7 @@ fn record_with_pictures(program: &Program, trace: &Path) -> Result<Vec<(String, 
             .env("XDG_RUNTIME_DIR", home.path())
             .status()
             .map_err(told)?;
-        // What was drawn about the mark may be before it or after it.
+        // The drawing around the mark may be before or after it.
         if marked.success() && screen.picture()? == before {
             pictures.retain(|(other, _)| *other != name);
             pictures.push((name, before));
@@ -220,7 +220,7 @@ impl Screen {
         Ok(picture)
     }
 
-    /// The picture, where it stays.
+    /// The picture, once it no longer changes.
     fn at_rest(&self) -> Result<Option<Vec<u8>>, String> {
         let first = self.picture()?;
         std::thread::sleep(REST);
@@ -228,7 +228,7 @@ impl Screen {
     }
 }
 
-/// Plays a trace to a private Xvfb: the comparison, and what the player said.
+/// Plays a trace to a private Xvfb: returns the comparison, and the messages of the player.
 fn replayed(
     trace: &Path,
     output: &Path,
@@ -249,7 +249,7 @@ fn replayed(
     }
 }
 
-/// Kinds of message of a category whose numbers differ, except for the round trips that the player says it added.
+/// Kinds of message whose numbers differ, except for the round trips that the player reports as added.
 fn differing(
     trace: &Path,
     replay: &Path,

@@ -1,5 +1,5 @@
-//! `cargo xtask validate resources`: what a report says that programs hold in the server, beside
-//! what the server states itself, by the X-Resource extension.
+//! `cargo xtask validate resources`: compares the resources in a report with the server's own figures from the
+//! X-Resource extension.
 
 use xtask::packages::{DEMO, TEST, ensure};
 use xtask::run::{cargo, run};

@@ -1,5 +1,5 @@
-//! `cargo xtask validate ring`: a ring over a busy desktop, with how much memory and disk it takes. Time
-//! runs faster than a user's: the desktop does in minutes what people do in an hour.
+//! `cargo xtask validate ring`: the memory and disk usage of a ring on a busy desktop. Time is compressed: the
+//! desktop does in minutes what users do in an hour.
 //!
 //! Arguments: for how many seconds.
 
@@ -21,7 +21,7 @@ const RING: &str = "60";
 const MEMORY_KB: u64 = 100 << 10;
 const DISK: u64 = 300_000_000;
 
-/// Runs the ring beside a busy desktop.
+/// Runs the ring on a busy desktop.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, desktop::PROGRAMS])?;
     run(cargo().args(["build", "--release", "--locked", "--bin", "x11prof"]))?;

@@ -1,5 +1,5 @@
-//! `cargo xtask validate network`: round trips of real programs beside those that xtrace's log of the same
-//! session shows, and start-up with what would shorten it.
+//! `cargo xtask validate network`: compares round trips of real programs with xtrace's log of the same session, and
+//! shows suggestions for their start-up.
 //!
 //! The program speaks to x11prof, x11prof to xtrace, xtrace to Xvfb. In the log a round trip is a reply
 //! after which the client is owed none, to the request that it sent last. x11prof leaves out those of them

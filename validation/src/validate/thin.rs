@@ -1,5 +1,5 @@
-//! `cargo xtask validate thin FILE…`: leaves out of parameter files what no cost needs. A point goes that lies on the
-//! line between its neighbours; so does a time of the wall beside the processor's.
+//! `cargo xtask validate thin FILE…`: removes data from parameter files that no cost needs: points on the line
+//! between their neighbours, and wall-clock times next to CPU times.
 
 use x11prof_cost_model::{Clock, Point, RequestCosts, ServerParameters};
 

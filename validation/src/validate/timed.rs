@@ -1,5 +1,5 @@
-//! `cargo xtask validate timed [KIND…]`: the time of each single request, as the server's handlers tell it, against a
-//! handler that spins for a known time, and the requests that have a time at all.
+//! `cargo xtask validate timed [KIND…]`: compares the handler time of each request with a handler that spins for a
+//! known time, and counts the requests that have a handler time at all.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -22,7 +22,7 @@ const EACH: usize = 300;
 /// The bounds of an error: the larger counts.
 const SHARE: f64 = 0.02;
 const MICROS: f64 = 0.2;
-/// The word by which the program knows that it is to be the client.
+/// The argument that makes the program run as the client.
 const CLIENT: &str = "client";
 
 /// Runs the check on each kind of server.
@@ -69,7 +69,8 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Is the client: a request of each length in turns, and a question after each, so that no two of one kind follow.
+/// Runs as the client: requests of each length in turn, each followed by a round trip, so that equal requests never
+/// follow each other.
 fn client() -> Result<(), String> {
     const NO_OPERATION: u8 = 127;
     let (x, _) = x11rb::connect(None).map_err(told)?;
@@ -103,7 +104,7 @@ fn rows(kind: &str, trace: &Path) -> Result<(), String> {
     }
     let of_client = times.into_values().max_by_key(HashMap::len);
     let times = of_client.ok_or_else(|| format!("{}: no handler is timed", trace.display()))?;
-    // x11rb's own questions come first: a NoOperation and its question are the last of so many pairs.
+    // x11rb's own requests come first, so only the last pairs of NoOperation and round trip count.
     let all = LENGTHS.len() * EACH * 2;
     let last = times.keys().copied().max().unwrap_or(0);
     let first = last + 1 - all as u16;

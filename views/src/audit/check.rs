@@ -1,4 +1,4 @@
-//! A check: what figures must be to each other, and what is said where they are not.
+//! A check: the required relation between figures, and the message if it does not hold.
 
 use std::collections::BTreeMap;
 
@@ -89,7 +89,7 @@ impl<'a> Check<'a> {
     pub(super) fn apply(&self, pages: &Pages, audit: &mut Audit) {
         let page = |name: &str| pages.figures(name);
         match (self.kind, self.each) {
-            // A printed doubt says that they do not agree.
+            // A printed caveat already states the difference.
             (CheckKind::About(..), _)
                 if pages.figure("report:warnings[kind=clocks-differ].count") > Some(0.0) => {}
             (CheckKind::Names, _) => self.by_name(pages, audit),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// The most of a context switch that a process's clock counts and its runs do not, in milliseconds.
 const SWITCH_MS: f64 = 0.02;
 
-/// Messages by their kinds, and what control records say of the machine and the network.
+/// Messages by kind, and the machine and network from control records.
 pub(super) fn added_up(lines: &str) -> Value {
     let mut sums = json!({ "emulated": 0 });
     for kind in ["request", "reply", "event", "error"] {
@@ -21,7 +21,7 @@ pub(super) fn added_up(lines: &str) -> Value {
         let control = &line["control"];
         match (line["kind"].as_str(), control["kind"].as_str()) {
             (Some("control"), Some("started")) => sums["processors"] = control["cpus"].clone(),
-            // A process's clock counts some of each context switch, of which its runs have nothing.
+            // A process's clock includes part of each context switch, which its runs do not.
             (Some("control"), Some("cpu-time")) => {
                 let of = |name: &str| control[name].as_f64().unwrap_or_default();
                 let count = of("voluntary_switches") + of("involuntary_switches");

@@ -1,5 +1,5 @@
-//! All pages of one recording held against each other: parts against their whole, one page's figure against
-//! another's. The list of what must hold is `checks.txt`.
+//! Compares all pages of a recording: parts with their total, and figures of one page with those of another.
+//! `checks.txt` is the list of checks.
 
 mod check;
 mod figure;

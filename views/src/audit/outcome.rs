@@ -9,7 +9,7 @@ pub struct Audit {
     pub held: usize,
     /// The checks that fail.
     pub violations: Vec<Violation>,
-    /// Figures of checks that found nothing to compare in this recording.
+    /// The checks that had nothing to compare in this recording.
     pub idle: Vec<&'static str>,
 }
 

@@ -21,7 +21,7 @@ pub(crate) enum Page {
 }
 
 impl Pages {
-    /// Adds what a command printed, read by the format that it was requested.
+    /// Adds the output of a command, parsed according to its format.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl Pages {
     }
 }
 
-/// The lines of a CSV file as records; what looks like a number is one.
+/// The lines of a CSV file as records. Cells that look like numbers are numbers.
 fn table(text: &str) -> Result<Value, csv::Error> {
     let mut reader = csv::ReaderBuilder::new()
         .flexible(true)

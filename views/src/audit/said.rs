@@ -16,7 +16,7 @@ impl Number {
     }
 }
 
-/// The number at `place` after the words `after`, which may stand within the next forty words.
+/// The number at position `place` after the words `after`, within the next forty words.
 pub(super) fn number(words: &str, after: &str, place: usize) -> Option<Number> {
     let (_, rest) = words.split_once(after)?;
     let tokens: Vec<&str> = rest

@@ -1,4 +1,4 @@
-//! Rules for every page: no share over 100 %, nothing below zero, quantiles in their order.
+//! Rules for every page: no share over 100 %, no negative value, quantiles in order.
 
 use serde_json::Value;
 

@@ -80,7 +80,7 @@ fn figure(value: f64) -> String {
     }
 }
 
-/// Text in an attribute; what XML 1.0 has no character for becomes a question mark.
+/// Escapes text in an attribute. Characters that XML 1.0 does not allow become question marks.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for letter in text.chars() {

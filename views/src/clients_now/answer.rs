@@ -1,4 +1,4 @@
-//! The answer: who troubles the display, each in a sentence.
+//! The verdict: a sentence for each client that slows the display down.
 
 use std::collections::BTreeMap;
 
@@ -102,7 +102,7 @@ fn stalls(report: &NowReport) -> Vec<String> {
             let waited: f64 = waits().map(|one| one.waited_ms).sum();
             let held: f64 = stalls.iter().map(|one| one.held_ms).sum();
             let longest = stalls.iter().map(|one| one.held_ms).fold(0.0, f64::max);
-            // A grab stops all other clients, also those whose waits are not known.
+            // A grab stops all other clients, including those whose waits are unknown.
             let long =
                 how == "grabbed" && (held >= MUCH * report.seconds || longest >= LONG_GRAB_MS);
             let waited_for = match waiters.len() {

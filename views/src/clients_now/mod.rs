@@ -12,7 +12,7 @@ use x11prof_analyzer::{ClientNow, NowReport};
 
 use crate::plain::plain;
 
-/// A client's name, with its process where others have the same.
+/// The name of a client, with its process id if other clients have the same name.
 fn name(client: &ClientNow, report: &NowReport) -> String {
     let of_name = report.clients.iter().filter(|one| one.name == client.name);
     let name = plain(&client.name);

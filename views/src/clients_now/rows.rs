@@ -46,7 +46,7 @@ pub struct Row {
     sums: [f64; 5],
 }
 
-/// The headings of the columns, with what each sorts by.
+/// The headings of the columns, with the sort order of each.
 pub fn headings(by: By) -> Vec<(&'static str, Option<Order>)> {
     let rates = [
         ("ms/s", Some(Order::Time)),

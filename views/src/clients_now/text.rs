@@ -9,7 +9,7 @@ use crate::profile::server_time;
 use crate::table::Table;
 use crate::units::{bytes, duration, number, share};
 
-/// The answer, then the rows; `of` is what was watched.
+/// The verdict, then the rows. `of` names the display or recording.
 pub fn text(report: &NowReport, of: &str, by: By, order: Order, page: &Page) -> String {
     let head = format!(
         "{}: {} up to {:.1} s, {} requests per second, {} of server time per second",
@@ -74,7 +74,7 @@ pub fn watching(report: &NowReport) -> Option<String> {
     ))
 }
 
-/// The source of the server's times. What is not measured now is modelled.
+/// The source of the server's times. Times that are not measured now are modelled.
 pub fn basis(report: &NowReport) -> String {
     let basis = match report.basis {
         Basis::Carried => Basis::Modelled,

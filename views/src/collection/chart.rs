@@ -7,7 +7,7 @@ use crate::html::text as safe;
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 240.0;
-/// Room for the axes' words.
+/// Space for the labels of the axes.
 const LEFT: f64 = 52.0;
 const BELOW: f64 = 24.0;
 /// The axes: from a millisecond to a minute, from all to one in ten thousand.

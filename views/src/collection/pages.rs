@@ -1,5 +1,5 @@
-//! Issues as pages for a browser: the list, and one for each issue. They need no script, no network and no
-//! server; the look is that of a recording's page.
+//! Issues as pages for a browser: the list, and one page for each issue. The pages need no script, network or server,
+//! and look like the page of a recording.
 
 use x11prof_analyzer::EpisodeReport;
 use x11prof_collection::{ByVersion, IssueReport, IssuesReport};
@@ -11,7 +11,7 @@ use crate::units::{counted, duration};
 
 const STYLE: &str = include_str!("../../assets/html/style.css");
 
-/// The colour of what a recording's page has no part for.
+/// The colour of a part that the page of a recording does not have.
 const OTHER: &str = ".other { background: var(--good); }";
 
 /// Issues that are listed, and have a separate page, at most.
@@ -92,7 +92,7 @@ pub fn index(report: &IssuesReport) -> String {
     page("Issues", &counted(report.sessions as u64, "session"), &body)
 }
 
-/// A row of the list, with what has `changed` and what is `known` where any row has that.
+/// A row of the list. The columns `changed` and `known` are present if any row has them.
 fn row(of: &IssueReport, changed: bool, known: bool) -> String {
     let number = |value: &str| format!("<td class=\"number\">{}</td>", safe(value));
     let name = |value: &str| format!("<td class=\"name\">{}</td>", safe(value));
@@ -122,7 +122,7 @@ fn row(of: &IssueReport, changed: bool, known: bool) -> String {
     .concat()
 }
 
-/// The page of an issue, with its worst episode where that could be read again.
+/// The page of an issue, with its worst episode if the recording could be read again.
 pub fn issue(report: &IssuesReport, of: &IssueReport, example: Option<&EpisodeReport>) -> String {
     let program = of.program.as_deref().unwrap_or("unknown program");
     let mut lines = vec![

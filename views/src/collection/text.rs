@@ -1,4 +1,4 @@
-//! The ranked list of issues in text form: what to know first, then two lines for each.
+//! The ranked list of issues as text: a summary, then two lines for each issue.
 
 use x11prof_collection::{ByVersion, ChangeReport, IssueReport, IssuesReport, PlaceReport};
 
@@ -9,14 +9,14 @@ use crate::units::{counted, duration};
 
 /// Issues that are shown unless all are wanted.
 const ROWS: usize = 15;
-/// Patterns of an issue that are shown where details are wanted.
+/// Maximum number of patterns of an issue with `--details`.
 const PATTERNS: usize = 5;
 /// Places of an issue's waits that are shown.
 const PLACES: usize = 3;
 /// The length of a pattern: three lines.
 const PATTERN: usize = 210;
 
-/// The list, with the patterns and an example of each issue where details are wanted.
+/// The list; with details, also the patterns and an example of each issue.
 pub fn text(report: &IssuesReport, details: bool, page: &Page) -> String {
     let mut text = page.answer(verdict(report).iter().map(|line| plain(line)), 2);
     let accepted = |of: &&IssueReport| {
@@ -130,7 +130,7 @@ fn table(issues: &[&IssueReport], report: &IssuesReport, details: bool, page: &P
     text
 }
 
-/// An issue in one line: action, program, blame, and the versions where there are several.
+/// An issue in one line: action, program, blame, and the versions if there are several.
 fn about(of: &IssueReport, report: &IssuesReport) -> String {
     let program = of.program.as_deref().unwrap_or("unknown program");
     let versions = match of.versions.as_slice() {
@@ -197,7 +197,8 @@ fn details_of(of: &IssueReport, report: &IssuesReport, page: &Page) -> String {
         .collect()
 }
 
-/// The places in which clients waited and ran longest, and the commonest ones of each version where they differ.
+/// The call sites with the longest waits and the most CPU time, and the most common ones of each version if they
+/// differ.
 pub(super) fn places(of: &IssueReport, report: &IssuesReport) -> Vec<String> {
     let has_versions = report.versions.len() > 1;
     let by_version = |place: fn(&ByVersion) -> Option<&str>| {
@@ -232,7 +233,7 @@ fn longest(what: &str, places: &[PlaceReport]) -> Option<String> {
     (!places.is_empty()).then(|| format!("{what} longest in {}.", named.join(", ")))
 }
 
-/// The kind of change, in a word.
+/// The kind of change in one word.
 pub(super) fn change(of: Option<&ChangeReport>) -> &'static str {
     of.and_then(|of| of.change).unwrap_or("")
 }

@@ -1,4 +1,4 @@
-//! Replays of a recording beside it, in text form.
+//! A recording and its replays, as text.
 
 use x11prof_analyzer::{ComparedServer, Comparison};
 
@@ -8,10 +8,11 @@ use crate::plain::plain;
 use crate::profile::{basis_word, doubts_of};
 use crate::units::{counted, duration};
 
-/// Requests named for a server: those that differ most.
+/// The number of requests named for a server: those with the largest difference.
 const NAMED: usize = 2;
 
-/// A comparison whose first server is the recorded one: what a replay took, and which requests make the difference.
+/// A comparison with the recorded server first: the duration of each replay, and the requests that make the
+/// difference.
 pub fn replayed(comparison: &Comparison, page: &Page) -> String {
     let mut text = String::new();
     let (Some(trace), Some((recorded, replays))) =

@@ -8,7 +8,7 @@ use crate::profile::{basis_word, doubts_of, network_words, scaled_text};
 use crate::table::Table;
 use crate::units::{counted, decimals, duration};
 
-/// Stands in place of a missing cost.
+/// Replaces a missing cost.
 const NO_PRICE: &str = "no cost data";
 /// A server's column is at most this wide.
 const COLUMN: usize = 15;
@@ -44,7 +44,7 @@ pub fn text(comparison: &Comparison, page: &Page) -> String {
     text
 }
 
-/// The columns' names: the server, and the network where there are several.
+/// The names of the columns: the server, and the network if there are several.
 fn labels(comparison: &Comparison) -> Vec<String> {
     let several = comparison.fastest().len() > 1;
     let mut networks = Vec::new();
@@ -69,7 +69,7 @@ fn several_servers(comparison: &Comparison) -> bool {
     names.any(|name| Some(name) != first)
 }
 
-/// The fastest server over the requests that all has cost data for, where there are any.
+/// The fastest server over the requests for which all have cost data.
 fn verdict(comparison: &Comparison, page: &Page) -> String {
     let all: u64 = comparison.requests.iter().map(|line| line.count).sum();
     let mut text = String::new();
@@ -112,7 +112,7 @@ fn verdict(comparison: &Comparison, page: &Page) -> String {
         if let Some(best) = best {
             text.push_str(&page.wrap(
                 &format!(
-                    "Least time for the {count} of {all} requests with cost data on all servers: {}, {} \
+                    "Fastest by estimate: {}, {} for the {count} of {all} requests with cost data on all servers \
                      ({})",
                     plain(&best.name),
                     duration(best.comparable_ms),
@@ -129,7 +129,7 @@ fn verdict(comparison: &Comparison, page: &Page) -> String {
                 .collect();
             if !ranges.is_empty() {
                 let line = format!(
-                    "The ranges overlap: {} {}, {}.",
+                    "The ranking is not certain, because the ranges overlap: {} {}, {}.",
                     plain(&best.name),
                     range(best),
                     ranges.join(", ")
@@ -141,7 +141,7 @@ fn verdict(comparison: &Comparison, page: &Page) -> String {
     text
 }
 
-/// The bounds of a server's time by its costs; one figure where it was measured.
+/// The bounds of a server's time from its costs; a single figure if the time was measured.
 fn range(of: &ComparedServer) -> String {
     match (duration(of.low_ms), duration(of.high_ms)) {
         (low, high) if low == high => low,
@@ -149,14 +149,14 @@ fn range(of: &ComparedServer) -> String {
     }
 }
 
-/// A line for each server, with what its time is made of.
+/// A line for each server, with the parts of its time.
 fn servers(comparison: &Comparison) -> Table {
     let has_network = comparison.servers.iter().any(|of| of.network_ms > 0.0);
     let mut headings = vec!["Server", "Source", "Time ms"];
     if has_network {
         headings.extend(["Server", "Network"]);
     }
-    // A ratio is to the first server on the same network: one server alone has none.
+    // A ratio needs a second server on the same network.
     let several = several_servers(comparison);
     let last = ["Ratio", "All known", "Ratio", "No cost data"];
     headings.extend(last.iter().filter(|of| several || **of != "Ratio"));
@@ -200,7 +200,7 @@ fn servers(comparison: &Comparison) -> Table {
 pub(super) fn requests(comparison: &Comparison, page: &Page) -> String {
     let labels = labels(comparison);
     let mut lines: Vec<&ComparedRequest> = comparison.requests.iter().collect();
-    // What is expensive anywhere comes first.
+    // Sorted by the largest cost on any server.
     let share_of = |line: &ComparedRequest| {
         let shares = line.servers.iter().zip(&comparison.servers);
         shares
@@ -318,7 +318,7 @@ fn pieces(labels: &[String], page: &Page, each: usize) -> Vec<std::ops::Range<us
         .collect()
 }
 
-/// Figure 10: how each server's time is divided between itself and each network.
+/// Figure 10: the shares of the server and of each network in each total.
 fn figure_10(comparison: &Comparison, page: &Page) -> String {
     let labels = labels(comparison);
     let mut text = String::new();

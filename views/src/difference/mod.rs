@@ -28,7 +28,7 @@ pub fn text(difference: &Difference, page: &Page) -> String {
     if shown > 0 {
         let several = changed.iter().any(|row| row.low.is_some());
         let mut table = Table::new(["What", "Old", "New", "Change"]);
-        // With one recording of each there is nothing to say there.
+        // With one recording of each version there is no spread to show.
         if several {
             table.headings(["95 % interval", "Significant"].map(str::to_owned));
         }
@@ -200,7 +200,7 @@ fn key(quantity: Quantity) -> String {
 fn side(side: &SideReport, page: &Page) -> String {
     let runs = side.traces.len();
     let program = side.command.first().map_or("", |program| program);
-    // Of replays, and of programs that were driven, the files tell more than the player's own words.
+    // For replays and driven programs, the file names are more informative than the command of the player.
     let what = match program.is_empty() || program.rsplit('/').next() == Some("x11prof") {
         true => side.traces.first().cloned().unwrap_or_default(),
         false => side.command.join(" "),
@@ -239,7 +239,7 @@ fn certainty(row: &DifferenceRow) -> String {
 /// The bounds of the change, with 95 % of confidence.
 fn spread(row: &DifferenceRow) -> String {
     match (row.low, row.high) {
-        // Of more than tenfold a share says nothing.
+        // A change of more than tenfold is not printed as a percentage.
         (Some(low), Some(high)) if low.abs().max(high.abs()) < 10.0 * row.old.mean => {
             let [low, high] = [low, high].map(|change| percents(100.0 * change / row.old.mean));
             format!("{} to {high}", low.trim_end_matches(" %"))
@@ -257,7 +257,7 @@ fn percents(percent: f64) -> String {
     }
 }
 
-/// A row in words.
+/// A row as a sentence.
 fn said(row: &DifferenceRow) -> String {
     let (old, new) = (number(row, row.old.mean), number(row, row.new.mean));
     format!("{} {old} → {new}", title(row))

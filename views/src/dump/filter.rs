@@ -9,8 +9,8 @@ use x11prof_analyzer::name_matches;
 pub struct DumpFilter {
     /// Messages of this connection only.
     pub connection: Option<ConnectionId>,
-    /// Messages whose name matches one of these patterns; all where there is none. `*` stands for any
-    /// characters, `?` for one. An error also has its request's name.
+    /// Only messages whose name matches one of these patterns; all messages if there are no patterns. `*` matches any
+    /// characters, `?` matches one. An error also has the name of its request.
     pub messages: Vec<String>,
     /// Messages from this many seconds after the start on.
     pub from: Option<f64>,
@@ -28,7 +28,7 @@ impl DumpFilter {
             && !self.past(seconds)
     }
 
-    /// True if nothing from `seconds` on is shown.
+    /// True if nothing after `seconds` is shown.
     pub(super) fn past(&self, seconds: f64) -> bool {
         self.to.is_some_and(|to| seconds > to)
     }

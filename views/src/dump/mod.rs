@@ -44,7 +44,7 @@ pub struct Dump {
     line: Vec<u8>,
 }
 
-/// A message as a line of JSON. The fields stand in the order of their names.
+/// A message as a line of JSON. The fields are in alphabetical order.
 #[derive(Serialize)]
 struct Line<'a> {
     bytes: u64,
@@ -64,7 +64,7 @@ struct Line<'a> {
     undecoded: Option<String>,
 }
 
-/// A message in words.
+/// A message as text.
 struct Described<'a> {
     kind: &'static str,
     name: &'a str,
@@ -75,7 +75,7 @@ struct Described<'a> {
 }
 
 impl Dump {
-    /// A dump that has written nothing.
+    /// A dump without output so far.
     pub fn new(format: DumpFormat, filter: DumpFilter) -> Dump {
         Dump {
             format,
@@ -158,7 +158,7 @@ impl Dump {
         }
         match self.format {
             DumpFormat::Text => {
-                // As it is in the file.
+                // The record as it is in the file.
                 let control = serde_json::to_string(control)?;
                 writeln!(out, "{seconds:>13.6} -- {}", plain(&control))
             }

@@ -1,6 +1,5 @@
-//! Names of ids: windows and fonts by their names, other resources by their kinds, as the session tells
-//! them. The name of a freed resource stays until its id is given to another, since messages may still
-//! mention the id.
+//! Names of ids: windows and fonts by name, other resources by kind, from the session. The name of a freed resource
+//! stays until its id is reused, because later messages may still mention the id.
 
 use std::collections::HashMap;
 
@@ -55,7 +54,7 @@ impl Names {
         })
     }
 
-    /// Learns what a message tells. Call it before the message is shown.
+    /// Updates the names from a message. Call it before the message is shown.
     pub(super) fn observe(&mut self, seen: &Seen<'_>) {
         for change in seen.session.resource_changes() {
             if let ResourceChange::Created(resource) = change {
@@ -100,7 +99,7 @@ impl Names {
     }
 
     fn setup(&mut self, seen: &Seen<'_>) -> Option<()> {
-        // The ids are a new client's; what another one had under them is gone.
+        // The ids belong to a new client now, so the old names are removed.
         let ids = seen.session.ids_of(ClientId(seen.connection.0))?;
         self.resources.retain(|id, _| !ids.contains(*id));
         for root in seen.session.roots() {

@@ -112,7 +112,7 @@ impl Show<'_> {
     }
 }
 
-/// A value as JSON, written as it is read: objects have their fields in the order of the names.
+/// A value as JSON, written while it is read. The fields of objects are in alphabetical order.
 #[derive(Clone, Copy)]
 pub(super) struct Shown<'a, 'p> {
     show: &'a Show<'a>,
@@ -217,7 +217,7 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// An operation: its attributes, how many items it has, the paper's op-size, and what it does.
+/// An operation: its attributes, number of items, the paper's op-size, and its effect.
 pub(super) struct ShownOperation<'a>(pub(super) &'a Operation);
 
 impl Serialize for ShownOperation<'_> {

@@ -9,7 +9,7 @@ use crate::table::Table;
 /// Lines of a table shown at most.
 const SHOWN: usize = 20;
 
-/// Bursts, think and wait time, the share by duration, how far apart long episodes are.
+/// Bursts, think and wait time, the distribution of durations, and the distance between long episodes.
 pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     [
         bursts_text(report, page),

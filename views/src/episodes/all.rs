@@ -10,7 +10,7 @@ use crate::table::Table;
 /// Landmarks shown.
 const SHOWN: usize = 40;
 
-/// The distribution, what took the time by trigger, all landmarks, and what looks across episodes.
+/// The distribution, the main causes by trigger, all landmarks, and statistics across episodes.
 pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     [
         summary(&report.summary, page),
@@ -24,7 +24,7 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
 
 fn distribution(report: &EpisodesReport, page: &Page) -> String {
     let mut table = Table::new(["At least ms", "Episodes", "A second in episodes"]);
-    // Up to the first step that nothing reaches.
+    // Up to the first empty step.
     let reached = report.distribution.iter().filter(|step| step.count > 0);
     for step in report.distribution.iter().take(reached.count() + 1) {
         table.row([

@@ -45,8 +45,8 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     )
 }
 
-/// A resource: its name in JSON and in Reiss's XML, how many of his units one of ours is, and how much of
-/// it was used where that is known.
+/// A resource: its name in JSON and in Reiss's XML, the factor from our unit to Reiss's, and the amount used, if
+/// known.
 type Resource<'a> = (&'static str, &'static str, f64, Option<&'a ResourceUse>);
 
 /// The resources of a type.
@@ -123,13 +123,13 @@ pub fn events_xml(report: &EpisodesReport) -> String {
     xml
 }
 
-/// Three decimals, or none.
+/// Three decimals, or an empty cell.
 fn figure(value: f64) -> String {
     let text = format!("{value:.3}");
     text.strip_suffix(".000").unwrap_or(&text).to_owned()
 }
 
-/// The text of an XML attribute (XML 1.0, section 2.4); characters that XML does not know are left out.
+/// Escapes the text of an XML attribute (XML 1.0, section 2.4). Characters that XML does not allow are dropped.
 fn escaped(text: &str) -> String {
     let mut written = String::new();
     for c in text.chars() {

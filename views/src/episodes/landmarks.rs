@@ -1,4 +1,4 @@
-//! Landmarks as rows: one for each kind of action in a class of window, what the user did first.
+//! Landmarks as rows: one for each kind of action in a window class, the user's actions first.
 
 use x11prof_analyzer::{EpisodesReport, LandmarkReport};
 
@@ -17,7 +17,7 @@ pub(super) fn text(report: &EpisodesReport, rows: usize, each_key: bool, page: &
         "Too long",
         "Main cause",
     ]);
-    // What the user did comes before what happened alone.
+    // Actions of the user precede spontaneous episodes.
     let of_user = |of: &&LandmarkReport| of.trigger == "input";
     let groups = &report.groups;
     let groups = groups
@@ -32,7 +32,7 @@ pub(super) fn text(report: &EpisodesReport, rows: usize, each_key: bool, page: &
             .filter(|of| of.group == group.landmark)
             .collect();
         match below.as_slice() {
-            // One that is all of its group says the same again.
+            // A landmark that is the only one in its group repeats the group.
             [one] if each_key => all.push((one.landmark.clone(), one)),
             below if each_key => {
                 all.push((group.landmark.clone(), group));
@@ -56,7 +56,7 @@ pub(super) fn text(report: &EpisodesReport, rows: usize, each_key: bool, page: &
     format!("{}{}", table.on(page), left_out(more, "with --all"))
 }
 
-/// A landmark without the class of windows, which its group has said.
+/// A landmark without its window class, which is in the group's row.
 fn below_its_group(of: &LandmarkReport) -> String {
     let class = of.group.split_once(" in ").map_or("", |(_, class)| class);
     format!("  {}", of.landmark.replacen(&format!(" in {class}"), "", 1))

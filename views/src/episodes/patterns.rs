@@ -10,7 +10,7 @@ use crate::table::Table;
 /// The width of where the time went, on the narrowest page.
 const MOSTLY: usize = 34;
 
-/// The table of at most `rows` patterns, those with the most perceptible time first.
+/// The table of at most `rows` patterns, the most perceptible time first.
 pub(super) fn text(report: &EpisodesReport, rows: usize, page: &Page) -> String {
     let shown = &report.patterns[..rows.min(report.patterns.len())];
     let mut table = Table::new(["No.", "Count", "Min", "p50", "Max", "Slow", "Main cause"]);

@@ -11,7 +11,7 @@ use crate::table::Table;
 /// Rows shown.
 const ROWS: usize = 15;
 
-/// The report in text form; with `each_key` or on a page of all every landmark, else groups of them.
+/// The report as text. With `each_key` or `--all` it has every landmark, else groups of landmarks.
 pub fn repeated_text(report: &RepeatedReport, each_key: bool, page: &Page) -> String {
     let recordings = format!(
         "{} recordings (mean ± standard deviation over them):",

@@ -1,4 +1,4 @@
-//! The report on episodes in text form: the answer in at most five lines, then a few rows, then doubts.
+//! The report on episodes as text: a verdict of at most five lines, a few rows, then caveats.
 
 use x11prof_analyzer::{EpisodeReport, EpisodesReport, OutliersReport};
 
@@ -70,7 +70,7 @@ pub fn text(report: &EpisodesReport, show: &Show, page: &Page) -> String {
     text
 }
 
-/// The user's slow actions, for a page that begins with something else; nothing where the user did nothing.
+/// The user's slow actions, for a page that begins with another subject; empty if there are no user actions.
 pub fn verdict_lines(report: &EpisodesReport) -> Vec<String> {
     let page = Page {
         width: usize::MAX,
@@ -126,10 +126,10 @@ fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
             let room = page.columns().saturating_sub(1);
             lines.push(match (of.perceptible, report.outliers.first()) {
                 (0, Some(far)) => outliers(far),
-                (0, None) => causes("Their time: ", &of.parts, &of.causes, room) + ".",
+                (0, None) => causes("Time of all actions: ", &of.parts, &of.causes, room) + ".",
                 _ => {
                     let (parts, of) = (&of.perceptible_parts, &of.perceptible_causes);
-                    causes("The time of those: ", parts, of, room) + "."
+                    causes("Time of the slow actions: ", parts, of, room) + "."
                 }
             });
             lines.extend(worst_of_input(report, page));
@@ -148,8 +148,8 @@ fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
             some => some.to_string(),
         };
         lines.push(format!(
-            "{} (start-up, timers, redraws): {perceptible} over the threshold, max {}.",
-            counted(others, "other"),
+            "{} without input: {perceptible} over the threshold, max {}.",
+            counted(others, "episode"),
             latency(longest)
         ));
     }
@@ -157,7 +157,7 @@ fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
     lines
 }
 
-/// `3 of 60 Typing in Notes, every 20th: 87.0 to 136.0 ms where 0.60 ms is usual.`
+/// `3 of 60 Typing in Notes, every 20th took 87.0 to 136.0 ms; usual: 0.60 ms.`
 fn outliers(of: &OutliersReport) -> String {
     let every = of
         .every
@@ -167,7 +167,7 @@ fn outliers(of: &OutliersReport) -> String {
         _ => format!("{} to {}", brief(of.min_ms), latency(of.max_ms)),
     };
     format!(
-        "{} of {} {}{every}: {took}, usually {}.",
+        "{} of {} {}{every} took {took}; usual: {}.",
         of.count,
         of.actions,
         of.group,
@@ -194,7 +194,7 @@ fn worst_of_input(report: &EpisodesReport, page: &Page) -> Option<String> {
         Some(other) => format!("waiting for {}", other.client),
         None => worst.mostly.as_ref().map(location).unwrap_or_default(),
     };
-    // What took its time is what the line is for: the name gives way.
+    // The cause is the purpose of the line, so the name is shortened first.
     let room = page.columns().saturating_sub(23 + mostly.chars().count());
     Some(format!(
         "Longest: {} at {:.3} s: {mostly}.",
@@ -203,7 +203,7 @@ fn worst_of_input(report: &EpisodesReport, page: &Page) -> Option<String> {
     ))
 }
 
-/// Reasons to doubt the figures, and how to remove them.
+/// Caveats, and how to avoid them.
 fn doubts(report: &EpisodesReport, page: &Page) -> String {
     let mut text = String::new();
     let mut doubt = |line: &str| {
@@ -277,7 +277,7 @@ mod tests {
         });
         let report = EpisodesReport::new("it.mcap", &summary, &episodes.finish());
         let verdict = verdict_lines(&report).join(" ");
-        let slow = "4 of 40 Typing, every 10th: 90.0 to 90.0 ms, usually 1.00 ms.";
+        let slow = "4 of 40 Typing, every 10th took 90.0 to 90.0 ms; usual: 1.00 ms.";
         assert!(verdict.contains(slow), "{verdict}");
     }
 }

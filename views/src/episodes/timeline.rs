@@ -11,19 +11,19 @@ use crate::dump::{Dump, DumpFilter, DumpFormat};
 const MAX_EPISODES: usize = 50;
 /// Bytes of messages kept of one episode.
 const MAX_BYTES: usize = 1 << 18;
-/// The time before an episode's beginning, in seconds, in which another client's request may have led to the episode.
+/// The time before the start of an episode, in seconds, in which a request of another client may have caused it.
 const BEFORE: f64 = 0.000_1;
 
 /// Collects the messages of the episodes of a report.
 pub struct Timeline {
-    /// The place of each of them in the report, what prints its messages, and what it has printed.
+    /// The index of each episode in the report, its printer, and the printed text.
     of: Vec<(usize, Dump, Vec<u8>)>,
     /// Bytes kept of each.
     bytes: usize,
 }
 
 impl Timeline {
-    /// A timeline of the episodes that `report` lists, the first of them where they are many.
+    /// A timeline of the first episodes that `report` lists.
     pub fn new(report: &EpisodesReport) -> Timeline {
         let first = 0..report.episodes.len().min(MAX_EPISODES);
         Timeline::of(report, first, MAX_BYTES)
@@ -67,7 +67,7 @@ impl Timeline {
         Ok(())
     }
 
-    /// Puts what was found into the report.
+    /// Inserts the messages into the report.
     pub fn into_report(self, report: &mut EpisodesReport) {
         for (place, _, text) in self.of {
             let text = String::from_utf8_lossy(&text);

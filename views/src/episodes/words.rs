@@ -5,7 +5,7 @@ use x11prof_analyzer::{CausesReport, LocationReport, PartsReport, percent};
 
 use crate::page::{Page, WIDTH};
 
-/// Milliseconds, or seconds, with as many digits as tell something.
+/// Milliseconds or seconds, with a useful number of digits.
 pub(super) fn brief(value: f64) -> String {
     if value.abs() >= 1000.0 {
         format!("{value:.0}")

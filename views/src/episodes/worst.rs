@@ -1,5 +1,5 @@
-//! The longest episodes: when and what, where the time went, and of those over their threshold the chain of
-//! waits and whom to look at first.
+//! The longest episodes: their time and landmark, and their components. Episodes over their threshold also have the
+//! critical path and the main cause.
 
 use x11prof_analyzer::{
     BlameReport, ChildReport, EpisodeReport, EpisodesReport, HeldUpReport, ModalReport, PathReport,
@@ -10,7 +10,7 @@ use crate::callers::{ran_in, waited_in};
 use crate::page::Page;
 use crate::plain::plain;
 
-/// The worst, the longest first; on a page of all also what is nested in them and their messages.
+/// The longest episodes; with `--all` also nested episodes and messages.
 pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     let counted = report.episodes.iter();
     let counted = counted.filter(|one| one.led_to_by.is_none());
@@ -24,7 +24,7 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
         let unsure = if of.unsure.is_some() { "?" } else { "" };
         let name = fit(&format!("{unsure}{}", plain(&named(of))), room);
         text.push_str(&format!("{took}  {name:<room$}  {at}\n"));
-        // Of which request, in which window.
+        // The request and the window of the main cause.
         let mostly = of.mostly.as_ref().filter(|of| of.of.is_some());
         let mostly = mostly.map(|of| format!("; main cause {}", location(of)));
         let mostly = of.held_up.as_ref().map(held_up).or(mostly);
@@ -69,7 +69,7 @@ fn held_up(of: &HeldUpReport) -> String {
     format!("; held up {} ms by {by} of {}", brief(of.waited_ms), of.by)
 }
 
-/// A landmark names its window; what has none is named by its client.
+/// A landmark contains its window. An episode without a window is named by its client.
 fn named(of: &EpisodeReport) -> String {
     match of.landmark.contains(" in ") {
         true => of.landmark.clone(),
@@ -77,7 +77,7 @@ fn named(of: &EpisodeReport) -> String {
     }
 }
 
-/// A phase that an episode began, which is no part of it.
+/// A modal phase that an episode began and that is not part of it.
 fn modal(phase: &ModalReport) -> String {
     let what = match (phase.how, &phase.window) {
         ("grab", Some(window)) => format!("a grab by {window}"),
@@ -88,21 +88,20 @@ fn modal(phase: &ModalReport) -> String {
     let long = phase
         .duration_ms
         .map_or_else(|| "to the end".to_owned(), latency);
-    format!("Not in it: {what}, {long}")
+    format!("Not counted: {what} that the action opened, {long}")
 }
 
 /// Links of a chain that are shown: the longest.
 const LINKS: usize = 6;
 
-/// The longest links of the chain of waits in the order of time, where other clients are in it, and whom to
-/// look at first.
+/// The longest links of the critical path in time order, if other clients are on it, and the main cause.
 fn chain(blame: &BlameReport, of: &EpisodeReport, page: &Page, text: &mut String) {
     let own = Some(of.client);
     let indent = " ".repeat(14);
     let mut links: Vec<PathReport> = Vec::new();
     for link in &blame.path {
         match links.last_mut() {
-            // What lies between is too short to tell of.
+            // A gap that is too short to be printed.
             Some(before) if link.ms < 1.0 || is_like(before, link) => before.ms += link.ms,
             _ => links.push(link.clone()),
         }
@@ -110,7 +109,7 @@ fn chain(blame: &BlameReport, of: &EpisodeReport, page: &Page, text: &mut String
     links.retain(|link| link.ms >= 1.0);
     links.sort_by(|a, b| b.ms.total_cmp(&a.ms));
     links.truncate(LINKS);
-    // Of one client they say no more than the line above.
+    // Links of a single client only repeat the line above.
     let others = links.iter().any(|link| Some(link.connection) != own);
     if others {
         links.sort_by(|a, b| a.start_ms.total_cmp(&b.start_ms));
@@ -136,7 +135,7 @@ fn is_like(one: &PathReport, other: &PathReport) -> bool {
     (one.kind, one.connection, &one.request) == (other.kind, other.connection, &other.request)
 }
 
-/// The episodes that an episode led to, with inclusive and exclusive time.
+/// The episodes that an episode caused, with inclusive and exclusive time.
 fn nested(children: &[ChildReport], depth: usize, page: &Page, text: &mut String) {
     for child in children {
         let indent = " ".repeat((12 + 2 * depth).min(page.columns() / 2));

@@ -1,4 +1,4 @@
-//! The program's functions on a page, as a tree: each with what the requests of its stacks took, and how long it ran.
+//! The functions of the program as a tree, each with the cost of the requests below it and its CPU time.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +62,7 @@ impl Node {
 }
 
 impl Code {
-    /// The tree of a profile's stacks, of the waits and of what is held by the same ones, and of where clients ran.
+    /// The tree of all stacks: of requests, of waits, of held resources, and of CPU samples.
     pub fn new(
         stacks: &[Stack],
         waits: &[StackWaits],
@@ -160,7 +160,7 @@ mod tests {
         ];
         assert_eq!(nodes, expected);
         assert_eq!(code.0[5].sums, [3.0, 1.0, 40.0, 0.0, 0.0, 4096.0]);
-        // What no weight shows is left out.
+        // Stacks that no weight shows are left out.
         let few = Stack {
             server: Micros(1.0),
             ..Stack::default()

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-/// Text as it stands between tags.
+/// Escapes text between tags.
 pub(crate) fn text(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -17,8 +17,8 @@ pub(crate) fn text(text: &str) -> String {
     safe
 }
 
-/// Passes JSON on so that it cannot end the script element that it stands in: a `<` is only ever within
-/// a JSON string, where an escape means the same.
+/// Escapes JSON so that it cannot end its script element. A `<` occurs only within JSON strings, where an escape
+/// sequence has the same meaning.
 pub(super) struct ScriptSafe<W>(pub(super) W);
 
 impl<W: Write> Write for ScriptSafe<W> {

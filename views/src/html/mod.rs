@@ -1,8 +1,7 @@
-//! A report as one HTML file that needs nothing else: no network, no server, no other file.
+//! A report as one self-contained HTML file.
 //!
-//! The page's parts are in `assets/html`: what it shows, a style sheet, scripts, and uPlot with its
-//! licence. The results go into it as JSON, under the names that `--format json` has, as far as they are
-//! shown.
+//! The parts of the page are in `assets/html`: the template, a style sheet, scripts, and uPlot with its licence. The
+//! results are inserted as JSON with the names of `--format json`, as far as the page shows them.
 
 mod code;
 mod escape;
@@ -43,24 +42,23 @@ const SCRIPTS: [&str; 9] = [
 pub struct Page<'a> {
     /// The title.
     pub title: &'a str,
-    /// Letters and digits that nobody knew when the trace was made: a browser runs the page's scripts by
-    /// them, and no script that came out of a trace.
+    /// Random letters and digits. A browser runs only scripts with this nonce, so it runs no script from a trace.
     pub nonce: &'a str,
     /// The version of the program that made it.
     pub made: &'a str,
     /// The first lines: where the time went.
     pub verdict: Vec<String>,
-    /// A line for each kind of doubt, with how to mend it.
+    /// A line for each kind of caveat, with its remedy.
     pub doubts: Vec<String>,
     /// The profile, with resources and grabs.
     pub report: &'a ProfileReport,
-    /// The profile on other servers, where some were named.
+    /// The profile on other servers, if the user named some.
     pub compare: Option<&'a Comparison>,
     /// Sizes and times between messages, with histograms.
     pub stats: &'a StatisticsReport,
     /// The user's actions, the longest with their messages.
     pub episodes: &'a EpisodesReport,
-    /// The replies that were waited for, and what would save them.
+    /// Round trips, and ways to avoid them.
     pub roundtrips: &'a RoundTripsReport,
     /// The time over other networks.
     pub sweep: Sweep,
@@ -133,7 +131,7 @@ impl Page<'_> {
                     .iter()
                     .try_for_each(|script| out.write_all(script.as_bytes()))?,
                 "data" => serde_json::to_writer(ScriptSafe(&mut out), &self.data())?,
-                // The page's own text: the test below knows its slots.
+                // The page's own text. The test below checks its slots.
                 _ => {}
             }
             out.write_all(rest.as_bytes())?;

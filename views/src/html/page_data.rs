@@ -11,7 +11,7 @@ use x11prof_analyzer::{
 
 /// Episodes on a page at most: the longest.
 const EPISODES: usize = 4000;
-/// Suggestions on a page at most: those that save most.
+/// Maximum number of suggestions on a page, the largest savings first.
 const SUGGESTIONS: usize = 200;
 
 /// The profile.
@@ -282,7 +282,7 @@ fn longest(report: &EpisodesReport) -> impl Iterator<Item = &EpisodeReport> {
     order.into_iter().map(|at| &all[at])
 }
 
-/// Sentences on the results left out of the page; none if all are there.
+/// Sentences about results that were left out of the page; empty if the page is complete.
 pub(super) fn thinned(
     report: &ProfileReport,
     episodes: &EpisodesReport,

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Round-trip times, in ms: from a switch in the room to a satellite.
+/// Round-trip times in ms: from a local switch to a satellite.
 const LATENCIES: [f64; 9] = [0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 200.0];
 /// Speeds, in bytes a second (1 kB is 1000 bytes).
 const SPEEDS: [(&str, f64); 4] = [
@@ -31,7 +31,7 @@ pub struct SweepLine {
 }
 
 impl Sweep {
-    /// Asks `total_ms(bytes_per_second, rtt_ms)` for each network.
+    /// Calls `total_ms(bytes_per_second, rtt_ms)` for each network.
     pub fn new(total_ms: impl Fn(f64, f64) -> f64) -> Sweep {
         let line = |(name, speed): (&'static str, f64)| SweepLine {
             name,

@@ -9,7 +9,7 @@ const WIDTH: f64 = 720.0;
 /// The height of a play's bars, and of its heading.
 const BARS: f64 = 110.0;
 const HEADING: f64 = 24.0;
-/// Room for the axis' words.
+/// Space for the labels of the axis.
 const BELOW: f64 = 22.0;
 const EDGE: f64 = 12.0;
 
@@ -56,7 +56,7 @@ pub fn svg(report: &PlaysReport) -> String {
             ));
         }
     }
-    // A word at each power of ten, and at both ends where there is one at most.
+    // A label at each power of ten. With fewer than two of them, labels at both ends.
     let bottom = height - BELOW;
     let tens = (-3..6).map(|power| 10f64.powi(power));
     let mut ticks: Vec<f64> = tens.filter(|ms| (least..=most).contains(ms)).collect();

@@ -10,9 +10,9 @@ use crate::table::Table;
 
 /// A server's column is at most this wide.
 const COLUMN: usize = 15;
-/// A request's name is at most this wide where there are several pieces.
+/// Maximum width of a request's name if there are several pieces.
 const NAME: usize = 24;
-/// The column of sizes, with the gaps beside it.
+/// The width of the column of sizes, including gaps.
 const SIZE: usize = 2 + 7;
 
 /// The table in text form, in as many pieces as the page needs.
@@ -89,7 +89,7 @@ fn cell(price: Option<ServerPrice>) -> String {
     format!("{mark}{}", milliseconds(price.ms))
 }
 
-/// Three digits, as far as they are needed: costs are from nanoseconds to seconds.
+/// Three significant digits at most: costs range from nanoseconds to seconds.
 fn milliseconds(ms: f64) -> String {
     match ms {
         ms if ms >= 100.0 => format!("{ms:.0}"),

@@ -42,7 +42,7 @@ fn events(report: &ProfileReport, page: &Page) -> String {
     table("Event", rows, report, page)
 }
 
-/// A kind of what was sent.
+/// A row of the transport table.
 struct Row<'a> {
     name: &'a str,
     time_ms: f64,

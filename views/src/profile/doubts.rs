@@ -1,4 +1,4 @@
-//! A line for each kind of doubt, with what mends it.
+//! A line for each kind of caveat, with its remedy.
 
 use x11prof_analyzer::{ProfileReport, Warning, WarningKind};
 
@@ -24,7 +24,7 @@ pub(crate) fn of_warnings(warnings: &[Warning], page: &Page) -> String {
         let count = of_kind.iter().map(|warning| warning.count).sum();
         let (what, mend) = doubt(first.kind, count);
         let mut line = format!("? {what}; {mend}");
-        // What is of the whole recording says what it was itself.
+        // A warning about the whole recording has its details in the text.
         if let (None, Some(what)) = (&first.request, &first.from) {
             line.push_str(&format!(" ({})", plain(what)));
         }
@@ -33,7 +33,7 @@ pub(crate) fn of_warnings(warnings: &[Warning], page: &Page) -> String {
     text
 }
 
-/// A doubt, and its remedy or its meaning.
+/// A caveat, and its remedy or consequence.
 pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
     let of = |noun| counted(count, noun);
     let calibrate = "run `x11prof calibrate --for TRACE`";
@@ -42,9 +42,12 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
             format!("{} without cost data (0 ms)", of("request")),
             calibrate,
         ),
-        WarningKind::Substituted => (format!("{} substituted", of("attribute value")), calibrate),
+        WarningKind::Substituted => (
+            format!("{} of similar attribute values", of("cost")),
+            calibrate,
+        ),
         WarningKind::Extrapolated => (
-            format!("{} with extrapolated costs", of("request")),
+            format!("{} beyond the calibrated sizes", of("request")),
             calibrate,
         ),
         WarningKind::OneItem => (
@@ -79,7 +82,7 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
             "the report ignores them",
         ),
         WarningKind::ClocksDiffer => (
-            "the clock of the server and its context switches differ".to_owned(),
+            "two kernel sources disagree on the CPU time of the server".to_owned(),
             "the report uses the clock",
         ),
         WarningKind::LostBytes => (
@@ -122,6 +125,9 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
             "the recorder reported a problem".to_owned(),
             "figures may be incomplete",
         ),
-        WarningKind::Errors => (of("X error"), "refused requests"),
+        WarningKind::Errors => (
+            of("X error"),
+            "`x11prof dump --message '*Bad*'` lists the refused requests",
+        ),
     }
 }

@@ -20,7 +20,7 @@ pub(crate) use scales::scaled_text;
 pub use text::text;
 pub(crate) use verdict::{basis_word, network_words, server_time};
 
-/// A page that breaks no line, for what is laid out elsewhere.
+/// A page that does not wrap lines, for text that is laid out elsewhere.
 fn endless() -> Page {
     Page {
         width: usize::MAX,
@@ -41,7 +41,7 @@ pub fn verdict_lines(report: &ProfileReport) -> Vec<String> {
     lines
 }
 
-/// A line for each kind of doubt.
+/// A line for each kind of caveat.
 pub fn doubt_lines(report: &ProfileReport) -> Vec<String> {
     lines(&doubts::doubts(report, &endless()))
 }

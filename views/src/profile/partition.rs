@@ -1,10 +1,10 @@
-//! The division of time between clients and server, as in Table 8 of the paper.
+//! The partition of time between clients and server, as in Table 8 of the paper.
 
 use std::fmt::{self, Write};
 
 use x11prof_analyzer::PartitionReport;
 
-/// The line as Table 8 has it, and what there is to judge the estimate by.
+/// The line as in Table 8, and figures to judge the estimate.
 pub(super) fn partition(of: &PartitionReport) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.

@@ -30,7 +30,7 @@ fn a_comparison_keeps_its_text() {
     );
 }
 
-/// Whoever had a network is not told what another one would take.
+/// A recording over a network has no forecast for another network.
 #[test]
 fn a_start_up_over_a_network_names_it_and_forecasts_none() {
     let mut report: ProfileReport = of_snapshot(include_str!(
@@ -56,7 +56,7 @@ fn a_start_up_over_a_network_names_it_and_forecasts_none() {
     assert!(!over_it.contains("; over"), "{over_it}");
     start["network_ms"] = 0.0.into();
     let local = verdict(&start);
-    assert!(local.contains("server 95 %, 9 round trips"), "{local}");
+    assert!(local.contains("server wait 95 %, 9 round trips"), "{local}");
     // A server that had to wait for a processor is not slow.
     start["run_queue_ms"] = 850.0.into();
     let crowded = verdict(&start);

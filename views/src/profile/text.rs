@@ -1,5 +1,4 @@
-//! The execution profile as text: the verdict, the requests that cost most, the doubts; all of it where the
-//! page wants all.
+//! The execution profile as text: the verdict, the most expensive requests, the caveats; everything with `--all`.
 
 use std::fmt::Write;
 
@@ -18,7 +17,7 @@ use crate::{resources, stalls};
 pub fn text(report: &ProfileReport, page: &Page) -> String {
     let mut text = verdict(report, page);
     text.push('\n');
-    // Without stacks of requests, requests are not what was requested.
+    // Without stacks of requests, the user asked for the CPU time of functions and not for requests.
     let is_of_clients = report.running.is_some() && report.groups.is_none();
     if !is_of_clients || page.all {
         text.push_str(&table(report, page).on(page));
@@ -80,8 +79,7 @@ impl Line {
     }
 }
 
-/// Requests or groups with the transport that they caused, the most expensive first, and what none of them
-/// caused.
+/// Requests or groups with their transport costs, the most expensive first, and the unattributed rest.
 fn lines(report: &ProfileReport) -> Vec<Line> {
     let (of, grouped) = match &report.groups {
         Some(groups) => (&groups.lines, true),
@@ -101,7 +99,7 @@ fn lines(report: &ProfileReport) -> Vec<Line> {
     let total = &report.total;
     let server_ms = total.server_ms - all.server_ms;
     let network_ms = total.network_ms - all.network_ms;
-    // What is smaller is the sums' rounding.
+    // A smaller rest is a rounding error.
     if server_ms + network_ms > 1e-6 * total.time_ms {
         // Clients have their connections.
         let of_clients = report.groups.as_ref().is_some_and(|of| of.by == "client");
@@ -167,7 +165,7 @@ fn table(report: &ProfileReport, page: &Page) -> Table {
         table.bar(line.time() / total.max(f64::MIN_POSITIVE));
     };
     let lines = lines(report);
-    // One more line says as much as how many there are more.
+    // A row for the last line needs no more space than "1 more".
     let shown = match lines.len() <= page.rows.saturating_add(1) {
         true => lines.len(),
         false => page.rows,
@@ -210,7 +208,7 @@ fn ran(report: &RunningReport, page: &Page) -> String {
         row(format!("… {left} more"), ms);
         rest -= ms;
     }
-    // What is smaller is the sum's rounding.
+    // A smaller rest is a rounding error.
     if rest > 1e-6 * report.ran_ms {
         row("(others)".to_owned(), rest);
     }
@@ -244,7 +242,9 @@ fn command_client(report: &ProfileReport) -> Option<String> {
     let command = start_ups.find(|one| one.role == ClientRole::Command)?;
     let name = |id| connections.iter().find(|one| one.id == id)?.name.as_ref();
     let name = name(command.connection)?;
-    let has_others = connections.iter().any(|one| one.name.as_ref() != Some(name));
+    let has_others = connections
+        .iter()
+        .any(|one| one.name.as_ref() != Some(name));
     has_others.then(|| plain(name).into_owned())
 }
 

@@ -1,4 +1,4 @@
-//! The answer in at most five lines: what was recorded, how its start went, who took the time.
+//! The verdict in at most five lines: the recording, its start-up, and the distribution of time.
 
 use x11prof_analyzer::{Basis, NetworkReport, ProfileReport, StartUpReport, percent};
 
@@ -9,10 +9,10 @@ use crate::plain::plain;
 use crate::stalls;
 use crate::units::{bytes, counted, duration, share};
 
-/// Per cent of a start-up without work, from which on there is no forecast: the start-up waited for a user,
-/// say.
+/// The idle share of a start-up, in percent, from which on there is no forecast, because the start-up probably waited
+/// for a user.
 const MOSTLY: f64 = 50.0;
-/// A share of the clients' time that the recorder's stacks took is told from here on, in per cent.
+/// The overhead of stacks is reported from this percentage of the clients' time on.
 const TOLD: f64 = 1.0;
 
 pub(super) fn verdict(report: &ProfileReport, page: &Page) -> String {
@@ -20,7 +20,7 @@ pub(super) fn verdict(report: &ProfileReport, page: &Page) -> String {
     lines.extend(start_up(report));
     lines.push(who(report));
     lines.extend(over(report));
-    // Over a network, the question is another one.
+    // With a network, stalls are not the subject.
     let stalls = report.stalls.as_ref().filter(|_| !has_network(report));
     lines.extend(stalls.and_then(stalls::sentence));
     lines.push(basis(report));
@@ -57,9 +57,9 @@ fn recorded(report: &ProfileReport) -> String {
     )
 }
 
-/// The slowest start of a client: `Start-up 0.50 s: client 29 %, off-CPU 60 %, 135 round trips; over DSL
-/// 9.0 s`. The client's share is what it ran; off the processor it waited for files, other programs, or a
-/// processor; the server's share is what the client waited for it.
+/// The start-up of the recorded command, else the slowest one: `Start-up 0.50 s: client CPU 29 %, off-CPU 60 %, 135 round
+/// trips; over DSL 9.0 s`. The client's share is its CPU time. Off-CPU, it waited for files, other programs, or a
+/// processor. The server's share is the time that the client waited for the server.
 fn start_up(report: &ProfileReport) -> Option<String> {
     let slowest = StartUpReport::first(&report.start_up)?;
     let (latency, parts) = (slowest.latency_ms?, slowest.parts.as_ref()?);
@@ -80,23 +80,23 @@ fn start_up(report: &ProfileReport) -> Option<String> {
         Some(ran) => (ran, own - ran),
         None => (own, 0.0),
     };
-    // There is room for the largest one.
+    // The line has space for the largest one.
     let others = [
-        ("server", slowest.of_server_ms()),
+        ("server wait", slowest.of_server_ms()),
         ("network", slowest.network_ms),
         ("server run queue", slowest.processor_ms),
         ("off-CPU", off),
     ];
     let (name, most) = others.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let other = format!("{name} {}", of(most));
-    // Who waits for a user waits for no network; who had one is forecast only where that is requested.
+    // A start-up that waited for a user is not forecast. A recording over a network is forecast only on request.
     let had = slowest.network_ms > 0.0 && !has_network(report);
     let abroad = match had || percent(idle, latency) >= MOSTLY {
         true => String::new(),
         false => abroad(report, slowest).map_or_else(String::new, |abroad| format!("; {abroad}")),
     };
     Some(format!(
-        "Start-up{whose} {}: client {}, {other}, {}{abroad}",
+        "Start-up{whose} {}: client CPU {}, {other}, {}{abroad}",
         duration(latency),
         of(ran),
         counted(slowest.round_trips, "round trip"),
@@ -136,7 +136,7 @@ fn who(report: &ProfileReport) -> String {
         ),
         // Clocks are read at the ends of a recording.
         (None, Some(ran)) => format!(
-            "In {} a connected client ran for {}, the server {server}",
+            "In {} at least one client ran for {}, the server {server}",
             duration(wall),
             of_wall(ran),
         ),
@@ -193,7 +193,7 @@ pub(crate) fn network_words(of: &NetworkReport) -> String {
     format!("{speed}, {}{compression}", duration(of.rtt_ms))
 }
 
-/// A basis in a word.
+/// The time source in one word.
 pub(crate) fn basis_word(of: Basis) -> &'static str {
     match of {
         Basis::Timed => "timed",
@@ -242,7 +242,7 @@ fn basis(report: &ProfileReport) -> String {
     format!("{of}{sure}")
 }
 
-/// The bounds by the calibration, where they are more than a hundredth apart.
+/// The bounds from the calibration, if they differ by more than 1 %.
 fn bounds(report: &ProfileReport) -> String {
     let total = &report.total;
     if total.high_ms - total.low_ms <= 0.01 * total.time_ms {
@@ -255,7 +255,7 @@ fn bounds(report: &ProfileReport) -> String {
     )
 }
 
-/// True if a network was given; else its columns say nothing.
+/// True if a network was given. Without one, network columns are empty.
 pub(crate) fn has_network(report: &ProfileReport) -> bool {
     report.network.bytes_per_second.is_some() || report.network.rtt_ms > 0.0
 }

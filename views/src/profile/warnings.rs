@@ -31,8 +31,7 @@ pub(super) fn warnings(warnings: &[Warning], page: &Page) -> String {
     text
 }
 
-/// `PolyLine fillstyle: FillStippled -> FillOpaqueStippled (12)`; `None` if the heading says
-/// all.
+/// `PolyLine fillstyle: FillStippled -> FillOpaqueStippled (12)`; `None` if the heading is sufficient.
 fn line(warning: &Warning) -> Option<String> {
     let mut line = String::new();
     match (&warning.request, &warning.from) {

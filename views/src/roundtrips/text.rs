@@ -32,22 +32,30 @@ fn verdict(report: &RoundTripsReport) -> Vec<String> {
     let mut lines: Vec<String> = forecast.and_then(never_came).into_iter().collect();
     let over = forecast.map_or_else(String::new, |forecast| {
         let link = link_words(forecast);
-        format!("; over {link} {}", time(forecast.forecast_ms))
+        format!(
+            " Whole session over {link}: {}.",
+            time(forecast.forecast_ms)
+        )
     });
     lines.push(format!(
-        "{who}: {}{place}, {} waited{over}.",
+        "{who}: {}{place}, {} waited.{over}",
         counted(total.round_trips, "round trip"),
         time(total.waited_ms),
     ));
     match report.suggestions.first() {
-        Some(first) if first.saves_ms > 0.0 => lines.push(format!("{}.", line(report, first))),
+        Some(first) if first.saves_ms > 0.0 => lines.push(format!(
+            "Best suggestion (saves {}): {}{}.",
+            time(first.saves_ms),
+            first.action,
+            whose(report, first)
+        )),
         _ => lines.push("No suggestion saves time on this link.".to_owned()),
     }
     lines.extend(forecast.into_iter().flat_map(details));
     lines
 }
 
-/// What a client waited for in vain.
+/// A sentence about replies and events that never came.
 pub(crate) fn never_came(forecast: &ForecastReport) -> Option<String> {
     let one = forecast.never_came.first()?;
     let missing = match one.missing.as_str() {
@@ -77,24 +85,24 @@ fn details(forecast: &ForecastReport) -> Vec<String> {
         .collect();
     let causes = match causes.is_empty() {
         true => String::new(),
-        false => format!(" Main causes: {}.", causes.join(" and ")),
+        false => format!(" Main causes of the forecast: {}.", causes.join(" and ")),
     };
     let mut lines = vec![format!(
-        "The session took {}{recorded}.{causes}",
+        "The recording took {}{recorded}.{causes}",
         time(forecast.recorded_ms)
     )];
     let limits = forecast.limits.map(|limits| {
         let rtt = limits
             .rtt_ms
-            .map(|rtt| format!("from a round trip of {} on", time(rtt)));
+            .map(|rtt| format!("if a round trip takes more than {}", time(rtt)));
         let speed = limits
             .bytes_per_second
-            .map(|speed| format!("below {:.2} Mbit/s", speed * 8.0 / 1e6));
+            .map(|speed| format!("if the speed is under {:.2} Mbit/s", speed * 8.0 / 1e6));
         let both: Vec<String> = rtt.into_iter().chain(speed).collect();
-        both.join(" or ")
+        both.join(", or ")
     });
     if let Some(limits) = limits.filter(|limits| !limits.is_empty()) {
-        lines.push(format!("Start-up takes a second longer {limits}."));
+        lines.push(format!("Start-up takes over a second longer {limits}."));
     }
     if forecast.is_cut {
         lines.push(
@@ -123,17 +131,22 @@ fn cause_words(cause: &ForecastCause) -> String {
     }
 }
 
-fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
-    let whose = match report.clients.len() > 1 {
+/// The client of a suggestion, if the report has several clients.
+fn whose(report: &RoundTripsReport, one: &Suggestion) -> String {
+    match report.clients.len() > 1 {
         true => format!(", {}", one.client),
         false => String::new(),
-    };
+    }
+}
+
+fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
+    let whose = whose(report, one);
     let saves = match one.saves_ms - one.adds_ms < 0.01 * one.saves_ms {
         true => format!("Saves {}", time(one.saves_ms)),
         false => format!(
-            "Saves {} more, {} alone",
-            time(one.adds_ms),
-            time(one.saves_ms)
+            "Saves {} alone, {} after the suggestions above",
+            time(one.saves_ms),
+            time(one.adds_ms)
         ),
     };
     format!("{saves}: {}{whose}", one.action)
@@ -199,7 +212,7 @@ fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
     );
     out.push_str(&format!("\n{}", page.wrap(&together, 0)));
     let shown = if page.all { usize::MAX } else { SUGGESTIONS };
-    // What adds nothing is another way to save the same.
+    // A suggestion that adds nothing is an alternative to an earlier one.
     let adds = |one: &&Suggestion| page.all || one.adds_ms > 0.01 * one.saves_ms;
     let mut listed = 0;
     for (number, one) in report
@@ -214,7 +227,7 @@ fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
         out.push_str(&page.wrap(&plain(&line), 3));
         out.push_str(&indented(&sentence(&one.why), page));
         if let Some(askers) = askers(&one.callers) {
-            out.push_str(&indented(&format!("Asked by {askers}."), page));
+            out.push_str(&indented(&format!("Requested by {askers}."), page));
         }
         if let Some(fix) = &one.fix {
             out.push_str(&indented(
@@ -231,7 +244,7 @@ fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {
         return;
     }
     out.push_str("\nReplies that were waited for:\n");
-    // A wider page has room for more of the place.
+    // A wider page shows more of the call site.
     let room = 24 + page.columns().saturating_sub(WIDTH);
     let mut table = Table::new(["Request", "n", "waited ms", "where"]).left([3]);
     let rows = report.places.iter().flat_map(|place| {
@@ -260,8 +273,9 @@ fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {
     out.push_str(&table.on(page));
     rest(out, rows.len(), shown, "row");
     if report.total.ahead > 0 {
-        let ahead = counted(report.total.ahead, "question");
-        let _ = writeln!(out, "{ahead} were pipelined, without a wait for the reply.");
+        let ahead = counted(report.total.ahead, "reply");
+        let line = format!("Not waited for (pipelined requests): {ahead}.");
+        out.push_str(&page.wrap(&line, 2));
     }
 }
 
@@ -269,7 +283,9 @@ fn start_up_lines(report: &RoundTripsReport, out: &mut String, page: &Page) {
     // Helpers come last. Without --all they are shown only if there is no program.
     let start_ups = &report.start_ups;
     let programs = start_ups.iter();
-    let programs = programs.filter(|one| one.role != ClientRole::Helper).count();
+    let programs = programs
+        .filter(|one| one.role != ClientRole::Helper)
+        .count();
     let shown = match (page.all, programs) {
         (true, _) => usize::MAX,
         (false, 0) => SUGGESTIONS,

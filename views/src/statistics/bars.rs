@@ -19,7 +19,7 @@ pub(crate) fn bars(cells: &[Cell], edge: impl Fn(u64) -> String) -> String {
         .unwrap_or(0);
     let mut text = String::new();
     for (cell, (from, to)) in cells.iter().zip(&labels) {
-        // Something is never nothing.
+        // A count above zero has a visible bar.
         let bar = (cell.count.saturating_mul(WIDEST))
             .checked_div(most)
             .unwrap_or(0)

@@ -10,7 +10,7 @@ use crate::page::Page;
 use crate::plain::plain;
 use crate::table::Table;
 
-/// The statistics in text form: on one screen, or where the page wants all, laid out as the paper's tables.
+/// The statistics as text: on one screen, or with `--all` in the layout of the paper's tables.
 pub fn text(report: &StatisticsReport, page: &Page) -> String {
     if !page.all {
         return summary(report, page);
@@ -145,7 +145,7 @@ fn row(name: &str, distribution: &DistributionReport, figure: fn(f64) -> String)
     ]
 }
 
-/// Milliseconds; the paper's clock counted tens of them, this one nanoseconds.
+/// Milliseconds. The paper's clock had a resolution of 10 ms, this one of 1 ns.
 fn time(ms: f64) -> String {
     if ms == 0.0 {
         "0".to_owned()

@@ -40,7 +40,7 @@ License: Apache-2.0
  On Debian systems the text is in /usr/share/common-licenses/Apache-2.0.
 ";
 
-/// The place where each shell looks for completions.
+/// The folder in which each shell looks for completions.
 const COMPLETIONS: [(&str, &str); 3] = [
     ("bash", "usr/share/bash-completion/completions/x11prof"),
     ("fish", "usr/share/fish/vendor_completions.d/x11prof.fish"),
@@ -98,7 +98,7 @@ pub(super) fn fill(package: &Package, stage: &Stage, program: &Path) -> Result<(
     Ok(())
 }
 
-/// The licences: ours, uPlot's in the page, and those of the libraries in the program.
+/// The licences of the program, of uPlot in the page, and of the linked libraries.
 fn copyright(package: &Package) -> Result<String, String> {
     let mut text = "\
 Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
@@ -120,7 +120,7 @@ Comment: Into the program are linked musl and mimalloc (MIT), zstd (BSD-3-clause
     Ok(text)
 }
 
-/// Makes the package of what is in the stage; gives its file's name.
+/// Makes the package from the staged files; returns the name of its file.
 pub(super) fn package(package: &Package, stage: &Stage) -> Result<String, String> {
     let folder = stage.folder();
     let sums = output(Command::new("sh").current_dir(folder).args([

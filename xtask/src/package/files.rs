@@ -1,4 +1,4 @@
-//! Files of a package: with modes that do not depend on who makes them.
+//! Files of a package, with modes that do not depend on the builder.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

@@ -25,12 +25,12 @@ pub(super) fn libraries(package: &Package) -> Result<BTreeSet<Library>, String> 
     Ok(tree.lines().filter_map(library).collect())
 }
 
-/// A library of a line such as `itoa v1.0.18|MIT OR Apache-2.0`; none for ours, which have a path.
+/// The library in a line such as `itoa v1.0.18|MIT OR Apache-2.0`; `None` for our own crates, which have a path.
 fn library(line: &str) -> Option<Library> {
     let (name, licence) = line.split_once('|')?;
     let mut words = name.split(' ');
     let (name, version) = (words.next()?, words.next()?.strip_prefix('v')?);
-    // `(*)` marks what was shown before, `(proc-macro)` what only runs while building.
+    // `(*)` marks a repeated line, `(proc-macro)` a library that only runs while building.
     let rest = words.next();
     if rest.is_some_and(|word| word != "(*)") || name.starts_with("x11prof") {
         return None;

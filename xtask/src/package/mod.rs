@@ -13,7 +13,7 @@ use crate::packages::{AARCH64, PACKAGE, ensure};
 use crate::run::{cargo, output, root, run, target};
 use files::Stage;
 
-/// The program runs wherever the kernel does: nothing of it comes from the machine's own libraries.
+/// A static target: the program needs no libraries of the machine.
 const TARGET: &str = "x86_64-unknown-linux-musl";
 
 /// Compiled for, but never run.
@@ -26,7 +26,7 @@ struct Package {
     /// The destination of the results.
     out: PathBuf,
     version: String,
-    /// The time of the commit, in seconds since 1970, for whatever is stamped.
+    /// The time of the commit in seconds since 1970, used for all time stamps.
     epoch: String,
 }
 
@@ -105,7 +105,7 @@ impl Package {
         let home = std::env::var("CARGO_HOME")
             .or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cargo")))
             .map_err(|_| "HOME is not set".to_owned())?;
-        // Folders of the machine would be in what panics say, and with that in the file.
+        // Without this, panic messages in the program would contain folders of the build machine.
         let here = [
             (self.tree.display().to_string(), "x11prof"),
             (build.display().to_string(), "build"),
@@ -161,7 +161,7 @@ impl Package {
     }
 }
 
-/// Checks that the program compiles for aarch64. Nothing runs there.
+/// Checks that the program compiles for aarch64. It is not run.
 fn check_aarch64() -> Result<(), String> {
     ensure(&[AARCH64])?;
     ensure_target(&root(), OTHER_TARGET)?;

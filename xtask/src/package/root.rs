@@ -1,4 +1,4 @@
-//! The package in a fresh Debian: installed, used and removed where there is no compiler.
+//! Tests the package in a fresh Debian without a compiler: install, use, remove.
 
 use std::path::Path;
 use std::process::Command;
@@ -35,7 +35,7 @@ exec chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp/home TERM=d
   test ! -s /tmp/left
 '"#;
 
-/// Makes a root with debootstrap, where `out` has none yet, and tries the package there. Needs to be root.
+/// Makes a root with debootstrap, unless `out` has one already, and tests the package there. Needs root.
 pub(super) fn try_out(out: &Path) -> Result<(), String> {
     let root = out.join("root");
     if !root.join("usr/bin/xterm").exists() {
@@ -64,7 +64,7 @@ pub(super) fn try_out(out: &Path) -> Result<(), String> {
     let made = made.ok_or("no package yet: cargo xtask package makes it")?;
     let copy = root.join("tmp/x11prof.deb");
     std::fs::copy(&made, &copy).map_err(|error| format!("{}: {error}", copy.display()))?;
-    // The mounts and processes of it end with it.
+    // Its mounts and processes end with the namespace.
     run(Command::new("unshare")
         .args(["--mount", "--pid", "--fork", "sh", "-euc", SCRIPT, "sh"])
         .arg(&root))?;

@@ -10,7 +10,7 @@ pub(super) struct Processes(pub(super) Vec<Child>);
 impl Drop for Processes {
     fn drop(&mut self) {
         for child in self.0.iter_mut().rev() {
-            // One that has ended needs nothing.
+            // The server may have ended already.
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -38,7 +38,7 @@ pub(super) fn xvfb(x11prof: &Path) -> Result<(Processes, String), String> {
         .map_err(|error| format!("cannot run Xvfb: {error}"))?;
     let mut number = String::new();
     if let Some(stdout) = server.stdout.take() {
-        // Without a number there is no display, which is said by the programs.
+        // Without a number there is no display, and the programs fail with an error.
         let _ = BufReader::new(stdout).read_line(&mut number);
     }
     Ok((Processes(vec![server]), format!(":{}", number.trim())))

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use super::display::{Processes, xvfb};
 use crate::run::{root, run};
 
-/// A program with its arguments, in a folder with a text of 2000 lines, and what its user does, for sh.
+/// A program with its arguments, in a folder with a text of 2000 lines, and the user's actions as a shell script.
 struct Program {
     name: &'static str,
     command: &'static str,
@@ -19,7 +19,7 @@ const EDITS: &str = "sleep 2; xdotool mousemove 300 300 click 1; sleep 0.5
     xdotool key --delay 60 --repeat 10 Next; sleep 0.5
     xdotool type --delay 60 'The quick brown fox. '; sleep 1";
 
-/// Programs of five toolkits: GTK 3, Qt 5, Motif, Xt, and none.
+/// Programs of five toolkits: GTK 3, Qt 5, Motif, Xt, and one without a toolkit.
 const PROGRAMS: [Program; 5] = [
     Program {
         name: "mousepad",
@@ -48,7 +48,7 @@ const PROGRAMS: [Program; 5] = [
     },
 ];
 
-/// Seconds after which a program is ended, whatever it does.
+/// Seconds after which a program is ended.
 const LIMIT: &str = "12";
 /// Bytes that a page has at most.
 const LARGEST: u64 = 600_000;

@@ -9,7 +9,7 @@ use super::display::xvfb;
 use super::terminal::svg;
 use crate::run::{cargo, run, target};
 
-/// The programs, by names that a desktop might have, and what each does.
+/// The programs, with names as on a desktop, and their commands.
 const PROGRAMS: [(&str, &[&str]); 4] = [
     ("viewer", &["redraw", "400"]),
     ("launcher", &["grab"]),

@@ -1,6 +1,6 @@
-//! The house holds (docs/ARCHITECTURE.md): crates import downwards only, and neither the files of
-//! a crate nor its folders import each other in circles. Read from the sources' `use` lines and
-//! the paths that begin with `crate::`; what is for tests alone does not count.
+//! Checks the layers in docs/ARCHITECTURE.md: crates import downwards only, and neither the files of a crate nor its
+//! folders import each other in circles. The test reads `use` lines and paths that begin with `crate::`; code for
+//! tests is exempt.
 
 #![allow(
     clippy::expect_used,
@@ -14,8 +14,7 @@ use std::path::Path;
 
 use sources::Crate;
 
-/// The crates, with their layers: a crate imports those of lower layers; what starts tasks imports none of
-/// the product.
+/// The crates with their layers. A crate imports only lower layers. Task runners import no product crate.
 const CRATES: [(&str, &str, u8); 16] = [
     ("xtask", "xtask", 0),
     ("protocol", "x11prof_protocol", 1),
@@ -67,7 +66,7 @@ fn folders_make_no_circles() {
     check(Crate::folder_imports);
 }
 
-/// Fails where there are circles.
+/// Fails if there are circles.
 fn check(imports: impl Fn(&Crate) -> circles::Imports) {
     let mut found = Vec::new();
     for (folder, ..) in CRATES {

@@ -1,4 +1,4 @@
-//! The sources of a crate: its files as modules, and what they import.
+//! The sources of a crate: its files as modules, with their imports.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,7 +12,7 @@ type Module = Vec<String>;
 struct File {
     /// The path under `src`.
     name: String,
-    /// The paths that it uses, without those that only show something under another name.
+    /// The used paths, except re-exports.
     uses: Vec<Module>,
     /// Re-exports: the modules by the names under which others see them.
     shows: BTreeMap<String, Module>,
@@ -107,7 +107,7 @@ impl Crate {
         self.files.values().flat_map(of_file).collect()
     }
 
-    /// The file that what `path` names is written in; `None` if it is of another crate.
+    /// The file that defines the item at `path`; `None` if it is in another crate.
     fn file_of(&self, path: &[String], depth: u8) -> Option<&Module> {
         let path = path.strip_prefix(&["crate".to_owned()])?;
         let longest = (0..=path.len()).rev();
@@ -146,7 +146,7 @@ fn module_of(name: &str) -> Module {
     parts
 }
 
-/// The modules in files of their own that are for tests alone.
+/// The modules in separate files that are only for tests.
 fn test_modules(text: &str) -> impl Iterator<Item = &str> {
     let lines = text.lines().zip(text.lines().skip(1));
     lines.filter_map(|(before, line)| {

@@ -33,8 +33,8 @@ impl BudgetCounts {
     /// Takes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
-            Observation::Control(_, Control::Opened(opened)) => {
-                self.choice.observe(observation);
+            Observation::Control(_, control @ Control::Opened(opened)) => {
+                self.choice.control(control);
                 self.clients += u64::from(self.choice.holds(opened.connection));
             }
             Observation::Message(seen) => {

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use x11prof_cost_model::Network;
 
-use crate::episodes::{EpisodeOptions, Episodes, EpisodesReport, Unmatched};
+use crate::clients::Unmatched;
+use crate::episodes::{EpisodeOptions, Episodes, EpisodesReport};
 use crate::input::played::{Played, PlayedAction};
 use crate::pipeline::Observation;
 use crate::pipeline::start_up::StartUpReport;

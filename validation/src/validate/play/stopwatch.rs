@@ -1,5 +1,5 @@
-//! A stopwatch that shares nothing with the product: a client of the server that hears each key (XInput 2, raw events)
-//! and each change of the screen (DAMAGE), on its own clock.
+//! An independent stopwatch: a client of the server that receives each key (XInput 2, raw events) and each change of
+//! the screen (DAMAGE), with its own clock.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -13,13 +13,13 @@ use x11rb::protocol::xinput::{ConnectionExt as _, Device, EventMask, XIEventMask
 use crate::validate::guest::connect;
 use crate::validate::told;
 
-/// The interval between two looks for events.
+/// The interval between two checks for events.
 const LOOK: Duration = Duration::from_micros(200);
-/// A change after a rest of this length is not the key's: a cursor blinks.
+/// A change after a pause of this length is not caused by the key, but for example by a blinking cursor.
 const REST: Duration = Duration::from_millis(34);
 
-/// Watches until `over`. Returns the milliseconds from each key to the last change of the screen that it led to before
-/// it was released; `None` of a key that changed nothing.
+/// Watches until `over`. Returns the milliseconds from each key to its last change of the screen before its release;
+/// `None` for a key without a change.
 pub(super) fn watch(server: &PrivateServer, over: &AtomicBool) -> Result<Vec<Option<f64>>, String> {
     let x = connect(server)?;
     let root = x.setup().roots[0].root;

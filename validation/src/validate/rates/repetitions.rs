@@ -1,5 +1,5 @@
-//! x11perf, watched while it runs: what each of its repetitions took by its own clock, and what the
-//! server's processor and the kernel's scheduler say of the same time.
+//! Watches x11perf while it runs: the time of each repetition by x11perf's clock, by the server's CPU clock, and by
+//! the kernel's scheduler.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -12,8 +12,8 @@ use crate::bench::x11perf::label;
 /// Seconds that one x11perf may take, and each of its repetitions takes about.
 const PATIENCE: &str = "90";
 const EACH: &str = "1";
-/// Repetitions of a test. The time from the line of one to the line of the next is the next one's;
-/// what comes before the first line holds the test's preparation as well, and is left out.
+/// The number of repetitions of a test. The time between two printed lines belongs to the second one's repetition.
+/// The time before the first line includes the preparation of the test and is ignored.
 const REPEAT: &str = "3";
 
 /// The time of one counted item of a test, in microseconds.
@@ -40,7 +40,7 @@ struct Seen {
     slept: f64,
 }
 
-/// Runs `tests` in one x11perf on processor `cpu`: for each, what its repetitions took.
+/// Runs `tests` in one x11perf on processor `cpu`, and returns the times of the repetitions of each.
 pub(super) fn run(server: &XServer, tests: &[&str], cpu: &str) -> Result<Vec<Vec<Taken>>, String> {
     let labels = tests
         .iter()
@@ -83,8 +83,8 @@ pub(super) fn run(server: &XServer, tests: &[&str], cpu: &str) -> Result<Vec<Vec
     }
 }
 
-/// The rate, and which test's, in a line such as
-/// `  9000 reps @   0.1134 msec (  8820.0/sec): GetProperty`; none in the line that sums up.
+/// The rate and the test in a line such as `  9000 reps @   0.1134 msec (  8820.0/sec): GetProperty`; `None` for the
+/// summary line.
 fn rate(line: &str, labels: &[String]) -> Option<(f64, usize)> {
     let (_, rest) = line.split_once(" reps @")?;
     let (rate, of) = rest.split_once('(')?.1.split_once("/sec): ")?;
@@ -108,8 +108,8 @@ impl Seen {
         })
     }
 
-    /// The shares of the time since `before` are the same by either clock; x11perf's own leaves
-    /// out its own pauses, so what it counted is estimated by its rate.
+    /// The shares of the time since `before` are equal by both clocks. x11perf's clock excludes its own pauses, so
+    /// the counted time is estimated from its rate.
     fn since(&self, before: &Seen, rate: f64) -> Taken {
         let gone = (self.at - before.at).as_secs_f64() * 1e6;
         let wall = 1e6 / rate;

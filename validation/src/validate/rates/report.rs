@@ -1,4 +1,4 @@
-//! The comparison in words: x11perf's figures, and the costs beside them.
+//! The comparison as text: x11perf's figures, and the costs.
 
 use x11prof_cost_model::{Clock, ServerParameters};
 
@@ -8,7 +8,7 @@ use super::test::{Test, median, wakeups};
 /// The server sets the rate where it is at work for this part of the time.
 const BUSY: f64 = 0.95;
 
-/// The costs of what a test sends, in microseconds.
+/// The costs of a test's requests, in microseconds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Prices {
     /// The server's processor time.

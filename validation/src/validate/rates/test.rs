@@ -11,7 +11,7 @@ use crate::validate::calibration::operation;
 const SOLID: &str = "PolyFillRectangle fillstyle=FillSolid gxmode=GXcopy";
 const IMAGE: &str = "PutImage depth=24 format=ZPixmap gxmode=GXcopy";
 
-/// A test of x11perf, and the requests that it sends for one of what it counts in a line.
+/// A test of x11perf, and the requests that it sends for one counted operation.
 pub(super) struct Test {
     pub(super) name: &'static str,
     pub(super) sends: &'static [Sent],
@@ -19,7 +19,7 @@ pub(super) struct Test {
     pub(super) counted: f64,
 }
 
-/// A request, and how many of it are sent.
+/// A request, and the number of times it is sent.
 pub(super) struct Sent {
     times: f64,
     request: &'static str,
@@ -89,7 +89,7 @@ impl Test {
         }
     }
 
-    /// The cost of what it sends.
+    /// The cost of the requests.
     pub(super) fn price(&self, parameters: &ServerParameters, clock: Clock) -> f64 {
         self.sends
             .iter()

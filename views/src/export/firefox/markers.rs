@@ -27,7 +27,7 @@ pub(super) struct Kinds {
 use MarkerFieldFormat::{Bytes, Integer};
 
 impl Kinds {
-    /// Tells `profile` of them.
+    /// Registers the kinds of marker in `profile`.
     pub(super) fn new(profile: &mut Profile) -> Kinds {
         let sequence = ("sequence", "Sequence number", Integer);
         Kinds {
@@ -136,7 +136,7 @@ fn kind(
 pub(super) struct Marked<'a> {
     pub(super) kind: Kind,
     pub(super) name: &'a str,
-    /// Numbers in the order of the kind's fields; a text has none.
+    /// Numbers in the order of the kind's fields; unused for text fields.
     pub(super) numbers: [u64; 3],
     pub(super) text: StringHandle,
 }

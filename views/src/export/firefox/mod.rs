@@ -1,7 +1,7 @@
 //! A trace as the Firefox Profiler shows it (profiler.firefox.com): its processed profile.
 //!
-//! The format is the crate's that samply writes with. A profile is one JSON object, which is held until the
-//! end: so what is kept of a trace has limits.
+//! The format is written with samply's crate. A profile is one JSON object and stays in memory until the end, so its
+//! size is limited.
 
 mod markers;
 mod stacks;
@@ -57,7 +57,7 @@ impl Default for Firefox {
 }
 
 impl Firefox {
-    /// A profile of nothing.
+    /// An empty profile.
     pub fn new() -> Firefox {
         let epoch = ReferenceTimestamp::from_millis_since_unix_epoch(0.0);
         // The least that the profiler zooms to.
@@ -89,8 +89,8 @@ impl Firefox {
         }
     }
 
-    /// Takes the rest, the recording's episodes, and its samples of running clients; writes the profile. Says how much was
-    /// left out of it.
+    /// Adds the remaining entries, the episodes, and the CPU samples, and writes the profile. Returns how much was
+    /// left out.
     pub fn end(
         mut self,
         episodes: &[&Episode],
@@ -183,7 +183,7 @@ impl Contents {
                 let timing = self.stretch(from, to.max(from));
                 self.mark(thread, timing, kind, ("runs", [0; 3]), "");
             }
-            // The profiler would take bytes for the internet's, and tell their carbon dioxide.
+            // The profiler would treat the bytes as network traffic and print their carbon dioxide.
             TimelineEntry::Count(..) => {}
         }
     }
@@ -231,7 +231,7 @@ impl Contents {
         }
     }
 
-    /// The request of this marker was made on a stack, where the recording tells.
+    /// Sets the stack of this marker's request, if the recording has stacks.
     fn stack(&mut self, client: ConnectionId, marker: Option<MarkerHandle>, of: &SentRequest) {
         let thread = self.clients.get(&client).copied();
         if let (Some(thread), Some(marker), Some(stack)) = (thread, marker, of.stack) {
@@ -247,7 +247,7 @@ impl Contents {
         }
     }
 
-    /// The client's thread where another stretch may be kept.
+    /// The client's thread, if another span fits the limit.
     fn room_for_stretch(&mut self, client: ConnectionId) -> Option<ThreadHandle> {
         let thread = self.clients.get(&client).copied();
         match thread.filter(|_| self.stretches < STRETCHES_LIMIT) {
@@ -292,7 +292,7 @@ impl Contents {
     }
 
     fn children(&mut self, thread: ThreadHandle, children: &[EpisodeChild]) {
-        // What other clients did is in their threads.
+        // Spans of other clients are in their own threads.
         for child in children.iter().filter(|child| child.client.is_none()) {
             let end = child.start.as_nanos().saturating_add(child.latency);
             let timing = self.stretch(child.start, Timestamp::from_nanos(end));

@@ -47,7 +47,8 @@ impl Stacks {
         });
     }
 
-    /// Gives each marker its stack. The samples are where clients ran; without these, each request is one.
+    /// Assigns a stack to each marker. The samples are the CPU samples of clients; without CPU samples, each request
+    /// is a sample.
     pub(super) fn write(self, profile: &mut Profile, names: &StackNames) {
         let mut known = Known {
             handles: HashMap::new(),

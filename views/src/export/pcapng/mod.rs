@@ -1,9 +1,9 @@
-//! A trace as a network capture (pcapng): each connection a TCP conversation with port 6000, where
-//! Wireshark and tshark look for X11.
+//! A trace as a network capture (pcapng): each connection is a TCP conversation with port 6000, which Wireshark and
+//! tshark decode as X11.
 //!
-//! The format: IETF draft-ietf-opsawg-pcapng; the packets: RFC 791 (IPv4), RFC 9293 (TCP). What
-//! the recorder left out is filled with zeros, so that lengths and numbers are those of the wire; very
-//! much of it is a hole in the conversation, as where a capture missed packets.
+//! The format is IETF draft-ietf-opsawg-pcapng; the packets follow RFC 791 (IPv4) and RFC 9293 (TCP). Bytes that the
+//! recorder dropped are filled with zeros, so that lengths and sequence numbers match the wire. Large gaps become
+//! holes in the conversation, as if the capture had missed packets.
 
 mod file;
 mod segment;
@@ -28,7 +28,7 @@ const PORTS: u32 = 1 << 15;
 /// Writes records as packets.
 #[derive(Debug, Default)]
 pub struct PcapNg {
-    /// The wall clock where the trace's clock is zero, in nanoseconds.
+    /// The wall-clock time of the trace's clock zero, in nanoseconds.
     epoch: i128,
     connections: HashMap<ConnectionId, Conversation>,
     packet: Vec<u8>,
@@ -51,7 +51,7 @@ impl PcapNg {
         Ok(PcapNg::default())
     }
 
-    /// Writes what is in the next record of a trace.
+    /// Writes the packets of the next record of a trace.
     pub fn record(&mut self, record: &Record, out: &mut dyn io::Write) -> io::Result<()> {
         match record {
             Record::Block(block) => self.block(block, out),
@@ -80,7 +80,7 @@ impl PcapNg {
         }
     }
 
-    /// The handshake, by which a reader knows who the client is (RFC 9293, section 3.5).
+    /// Writes the handshake, which shows a reader which side is the client (RFC 9293, section 3.5).
     fn open(
         &mut self,
         connection: ConnectionId,
@@ -135,7 +135,7 @@ impl PcapNg {
         self.data(block, way, &payload, out)
     }
 
-    /// Decides whether to fill a gap with zeros: only short gaps, and only so many zeros in all.
+    /// True if a gap is filled with zeros. Only short gaps are, up to a total number of zeros.
     fn fills(&mut self, len: u64) -> bool {
         let fills = len <= LONGEST_FILLED && self.filled.saturating_add(len) <= MOST_FILLED;
         let counted = if fills {
@@ -198,7 +198,7 @@ impl PcapNg {
             .get(&connection)
             .copied()
             .unwrap_or_default();
-        // The client's port and address tell its number; the server has one of each.
+        // The client's port and address are derived from its number; the server has one of each.
         let port = FIRST_PORT + (connection.0 % PORTS) as u16;
         let [.., high, low] = (connection.0 / PORTS).to_be_bytes();
         let client = ([127, high, low, 1], port);

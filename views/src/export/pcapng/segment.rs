@@ -1,6 +1,6 @@
 //! A TCP segment in its packet: RFC 791 (IPv4), RFC 9293 (TCP).
 
-/// Most bytes of payload in a packet: IPv4's longest packet less the headers.
+/// Maximum payload of a packet: IPv4's longest packet minus the headers.
 pub(super) const LONGEST_PAYLOAD: usize = 65_535 - HEADERS;
 /// An IPv4 and a TCP header without options.
 pub(super) const HEADERS: usize = 20 + 20;

@@ -14,7 +14,7 @@ struct Packet {
     payload: Vec<u8>,
 }
 
-/// The packets of a capture; its blocks must be as long as they say.
+/// The packets of a capture. The blocks must have the lengths that they declare.
 fn packets(file: &[u8]) -> Vec<Packet> {
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
     let (mut at, mut packets) = (0, Vec::new());
@@ -26,7 +26,7 @@ fn packets(file: &[u8]) -> Vec<Packet> {
             let half = |at: usize| u16::from_be_bytes([packet[at], packet[at + 1]]);
             let number = |at: usize| u32::from_be_bytes(packet[at..at + 4].try_into().unwrap());
             assert_eq!(usize::from(half(2)), packet.len());
-            // A header with its checksum adds up to nothing.
+            // The checksum of a header that includes its checksum is zero.
             assert_eq!(checksum(0, &packet[..20]), 0);
             assert_eq!(checksum(6 + packet.len() as u32 - 20, &packet[12..]), 0);
             packets.push(Packet {
@@ -123,7 +123,7 @@ fn a_gap_that_no_recorder_makes_is_a_hole() {
         .map(|packet| (packet.sequence, packet.payload.len()))
         .collect();
     assert_eq!(data, [(1, 4), (u32::MAX - 3, 4), (0, 16)]);
-    // Nor are very many of them filled that are short.
+    // A large number of short gaps is not filled either.
     let mut file = Vec::new();
     let mut capture = PcapNg::new(&mut file).unwrap();
     let filled = (0..1000).filter(|_| capture.fills(super::LONGEST_FILLED));

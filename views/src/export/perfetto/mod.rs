@@ -38,12 +38,12 @@ pub struct Perfetto {
 }
 
 impl Perfetto {
-    /// A trace of nothing.
+    /// An empty trace.
     pub fn new() -> Perfetto {
         Perfetto::default()
     }
 
-    /// Writes what the next observation of a pass completes.
+    /// Writes the entries that the next observation completes.
     pub fn observe(
         &mut self,
         observation: &Observation<'_>,
@@ -54,7 +54,7 @@ impl Perfetto {
         packets.write(out)
     }
 
-    /// Writes the rest, and the recording's episodes.
+    /// Writes the remaining entries and the episodes.
     pub fn end(mut self, episodes: &[&Episode], out: &mut dyn io::Write) -> io::Result<()> {
         let Perfetto { timeline, packets } = &mut self;
         timeline.end(&mut |entry| packets.entry(entry));
@@ -81,7 +81,7 @@ struct Packets {
     names: Names,
     described: HashSet<Track>,
     begun: bool,
-    /// The flows from episodes to those that they led to.
+    /// The flows from episodes to the episodes that they caused.
     flows: HashSet<u64>,
 }
 
@@ -186,7 +186,7 @@ impl Packets {
             string_value: Some(part(episode.parts.culprit()).to_owned()),
             ..DebugAnnotation::default()
         });
-        // From what made other clients act to what they did: each has its own track.
+        // From the cause to the effect in another client; each has its own track.
         let led_to = made(episode).filter(|flow| self.flows.contains(flow));
         begin.flow_ids.extend(led_to);
         let own = flow(episode.client, episode.start);
@@ -198,7 +198,7 @@ impl Packets {
         self.end_slice(track, episode.end());
     }
 
-    /// Children, each cut to what is left of its parent after the one before it: slices must nest.
+    /// Child slices, each limited to the remaining part of its parent, because slices must nest.
     fn children(
         &mut self,
         track: Track,
@@ -254,7 +254,7 @@ impl Packets {
         self.event(at, end);
     }
 
-    /// Says what a track is, and the one that it is within, before it is used. `name` is a client's.
+    /// Describes a track and its parent before their first use. `name` is the client's name.
     fn describe(&mut self, track: Track, name: &str) {
         if self.described.contains(&track) {
             return;
@@ -302,13 +302,13 @@ impl Packets {
     }
 }
 
-/// The flows from an episode to those of other clients that it led to.
+/// The flows from an episode to the episodes of other clients that it caused.
 fn made(episode: &Episode) -> impl Iterator<Item = u64> {
     let children = episode.children.iter();
     children.filter_map(|child| Some(flow(child.client?, child.start)))
 }
 
-/// The flows that begin and end in what is listed.
+/// The flows whose both ends are listed.
 fn flows(episodes: &[&Episode]) -> HashSet<u64> {
     let begun: HashSet<u64> = episodes.iter().flat_map(|one| made(one)).collect();
     let led_to = episodes.iter().filter(|one| one.is_led_to());
@@ -316,7 +316,7 @@ fn flows(episodes: &[&Episode]) -> HashSet<u64> {
     ended.filter(|flow| begun.contains(flow)).collect()
 }
 
-/// The flow to an episode of a client; those of messages count from 1.
+/// The flow to an episode of a client. The flows of messages are numbered from 1.
 fn flow(client: ConnectionId, start: Timestamp) -> u64 {
     1 << 63 | (u64::from(client.0) << 48 ^ start.as_nanos())
 }

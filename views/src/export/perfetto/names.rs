@@ -41,7 +41,7 @@ fn number(known: &mut HashMap<String, u64>, new: &mut Vec<Interned>, name: &str)
     if let Some(number) = known.get(name) {
         return *number;
     }
-    // 0 is none.
+    // 0 means no name.
     let number = known.len() as u64 + 1;
     known.insert(name.to_owned(), number);
     new.push(Interned {

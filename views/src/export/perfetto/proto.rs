@@ -25,7 +25,7 @@ pub(super) struct TracePacket {
     pub(super) track_descriptor: Option<TrackDescriptor>,
 }
 
-/// TracePacket.SequenceFlags: nothing is interned yet.
+/// TracePacket.SequenceFlags: no strings are interned yet.
 pub(super) const INCREMENTAL_STATE_CLEARED: u32 = 1;
 /// TracePacket.SequenceFlags: names are in earlier packets.
 pub(super) const NEEDS_INCREMENTAL_STATE: u32 = 2;

@@ -1,11 +1,11 @@
-//! The tracks of a trace: a client's and the server's, with those within them.
+//! The tracks of a trace: of clients and of the server, with their sub-tracks.
 
 use x11prof_trace::ConnectionId;
 
 use super::proto::{CounterDescriptor, EXPLICIT, TrackDescriptor, UNIT_COUNT, UNIT_SIZE_BYTES};
 use crate::export::timeline::{ClientCounter, Counter};
 
-/// A track. Slices of one track must nest, so what overlaps is on several that are alike.
+/// A track. Slices of one track must nest, so overlapping slices go to several equivalent tracks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Track {
     /// The server's track, with its other tracks within.
@@ -28,7 +28,7 @@ pub(super) enum Track {
     Count(Counter),
 }
 
-/// Lanes of a kind for a client that have numbers of their own, of 2^LANE_BITS for all of its tracks.
+/// A client's tracks of one kind, numbered up to 2^LANE_BITS.
 const LANE_BITS: u32 = 24;
 /// Kinds of tracks of a client.
 const KIND_BITS: u32 = 4;
@@ -118,7 +118,7 @@ impl Track {
         }
     }
 
-    /// The track that it is within, where it is within one that is to be described before it.
+    /// The parent track, if there is one. It must be described first.
     pub(super) fn within(self) -> Option<Track> {
         self.parent()
     }

@@ -71,7 +71,7 @@ fn profile(stacks: &[Stack], summary: &TraceSummary) -> Profile {
         profile.sample.push(Sample {
             location_id: location_id.collect(),
             value: vec![
-                // As a cast does it: what does not fit is the largest that does.
+                // The cast saturates at the largest value.
                 (stack.server.0 * 1000.0).round() as i64,
                 number(stack.count),
                 number(stack.sent),

@@ -7,7 +7,7 @@ use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::entry::{ClientCounter, Counter, TimelineEntry};
 
-/// A count is written no more often than this, in nanoseconds: no screen is finer where it shows much.
+/// The minimum interval between two values of a count, in nanoseconds. Screens have no finer resolution.
 const GRAIN: u64 = 1_000_000;
 
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ impl Counts {
         }
     }
 
-    /// Counts what the last message did to resources.
+    /// Updates the counts of resources after a message.
     pub(super) fn resources(
         &mut self,
         at: Timestamp,

@@ -29,7 +29,7 @@ pub(in crate::export) enum TimelineEntry {
         at: Timestamp,
         name: Symbol,
         bytes: u64,
-        /// The event's id, where a request followed before the next event.
+        /// The event's id, if a request followed before the next event.
         led_to: Option<u64>,
     },
     /// A mark of the user, with its text.
@@ -49,7 +49,7 @@ pub(in crate::export) struct SentRequest {
     pub(in crate::export) bytes: u64,
     /// The stack on which it was made.
     pub(in crate::export) stack: Option<u32>,
-    /// A number of its own.
+    /// A unique number.
     pub(in crate::export) number: u64,
     /// The number of the event that it is the first request after.
     pub(in crate::export) responds_to: Option<u64>,

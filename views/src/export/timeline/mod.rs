@@ -1,6 +1,5 @@
-//! A trace as timelines show it: from the order of the wire to stretches with a beginning and an end,
-//! counts over time, and what led to what. Perfetto's and Firefox's exports write this, each in its own
-//! way.
+//! A trace as a timeline: spans with a beginning and an end, counts over time, and causes, in wire order. The exports
+//! for Perfetto and Firefox are both based on this timeline.
 
 mod counts;
 mod entry;
@@ -92,7 +91,7 @@ impl Timeline {
         }
     }
 
-    /// The trace is over: returns what waited for more.
+    /// The trace has ended: returns the pending entries.
     pub(super) fn end(&mut self, on: &mut dyn FnMut(TimelineEntry)) {
         let clients: Vec<ConnectionId> = self.clients.keys().copied().collect();
         for client in clients {
@@ -175,7 +174,7 @@ impl Timeline {
         }
     }
 
-    /// A client is gone: returns what it waited for.
+    /// A client has disconnected: returns its pending entries.
     fn gone(&mut self, id: ConnectionId, on: &mut dyn FnMut(TimelineEntry)) {
         let Some(mut client) = self.clients.remove(&id) else {
             return;
@@ -190,7 +189,7 @@ impl Timeline {
 }
 
 impl Client {
-    /// An answer came. Says whether a request waited for it.
+    /// Handles a reply. Returns true if a request waited for it.
     fn answered(
         &mut self,
         client: ConnectionId,
