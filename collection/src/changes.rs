@@ -1,9 +1,8 @@
 //! New, worse and fixed issues between two versions, and the certainty of each.
 //!
-//! The figure is time over the threshold for each action of the user, session by session: a user who works
-//! longer with a version does not make it worse. The sessions are those in which the issue's program took
-//! part. All issues of a program are tested together (`analyzer`'s permutation test corrects for their
-//! number).
+//! The tested figure is the time over the threshold per user action, for each session, so that a longer session is
+//! not worse. It uses the sessions that contain the issue's program. All issues of a program are tested together
+//! (`analyzer`'s permutation test corrects for their number).
 
 use std::collections::HashMap;
 
@@ -11,9 +10,9 @@ use x11prof_analyzer::{LEVEL, Sample, chances};
 
 use crate::issues::{Issue, Issues, SessionNumber};
 
-/// Issues of a program that are tested at most: those with the most time.
+/// Maximum number of tested issues of a program: those with the most time.
 const TESTED: usize = 50;
-/// Sessions of a version that are tested at most, spread evenly over all of them.
+/// Maximum number of tested sessions of a version, spread evenly over all sessions.
 const SESSIONS: usize = 100;
 /// A nanosecond, in the figure's milliseconds.
 const RESOLUTION: f64 = 1e-6;
@@ -23,8 +22,7 @@ const RESOLUTION: f64 = 1e-6;
 pub(crate) struct Change {
     /// Milliseconds over the threshold for each action, in the old version and in the new one.
     pub(crate) per_action_ms: [f64; 2],
-    /// The chance of such a difference where the versions are the same; `None` if there are too few
-    /// sessions to tell.
+    /// The probability of such a difference between equal versions; `None` if there are too few sessions.
     pub(crate) chance: Option<f64>,
     /// True for each version, old and new, in which the issue occurs.
     pub(crate) occurs: [bool; 2],
@@ -46,7 +44,7 @@ impl Change {
 
 /// The changes in one program.
 pub(crate) struct Changes {
-    /// Changes of single issues, by the issue's place among those given.
+    /// Changes of single issues, by index of the issue.
     pub(crate) of_issue: HashMap<usize, Change>,
     /// The change of all issues together.
     pub(crate) of_program: Option<Change>,
@@ -79,7 +77,7 @@ pub(crate) fn changes(
     });
     let numbers = [0, 1].map(|side: usize| sessions[side].len());
     let tested = sessions.map(spread);
-    // Where a session's figure is among those of both versions.
+    // The rank of a session's figure among those of both versions.
     let all = tested.iter().flatten().enumerate();
     let places: HashMap<SessionNumber, usize> =
         all.map(|(at, (session, _))| (*session, at)).collect();
@@ -144,7 +142,7 @@ pub(crate) fn changes(
     }
 }
 
-/// The sessions that are tested, spread evenly where there are too many.
+/// The sessions to test, spread evenly if there are too many.
 fn spread(of: Vec<(SessionNumber, u64)>) -> Vec<(SessionNumber, u64)> {
     let number = of.len();
     match number <= SESSIONS {
@@ -164,7 +162,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// Sessions of two versions, ten actions each; what is over the threshold by blame, version and session.
+    /// Sessions of two versions with ten actions each; the time over the threshold by blame, version and session.
     fn compared(
         each: usize,
         over_ms: impl Fn(&str, usize, usize) -> u64,

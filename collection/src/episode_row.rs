@@ -1,4 +1,4 @@
-//! An episode as a row: what it was, when, and what its time is made of. No key, text or title is in it.
+//! An episode as a row: its landmark, time, and components. It contains no key, text or title.
 
 use serde::{Deserialize, Serialize};
 use x11prof_analyzer::{Blamed, Episode, Parts, Thresholds};
@@ -43,12 +43,12 @@ pub struct EpisodeRow {
     pub blame: String,
     /// The beginning, since the session's first record.
     pub start: u64,
-    /// The latency in nanoseconds, to the end of all episodes that this one led to.
+    /// The latency in nanoseconds, to the end of all episodes that this one caused.
     pub latency: u64,
     /// The latency from which on the episode is perceptible.
     pub threshold: u64,
-    /// The parts of the latency, in nanoseconds; they add up to it. Time of other clients counts from the
-    /// end of this client's own work.
+    /// The components of the latency, in nanoseconds; they add up to it. Time of other clients counts from the end of
+    /// this client's own work.
     pub parts: [u64; PARTS],
     /// The client's waits for a reply.
     pub round_trips: u64,
@@ -58,7 +58,7 @@ pub struct EpisodeRow {
     pub bytes: u64,
     /// Why it may have ended elsewhere.
     pub unsure: Option<String>,
-    /// The request of another client that led to it.
+    /// The request of another client that caused it.
     pub led_to_by: Option<String>,
     /// The place in the program from which its client waited longest: of recordings with stacks, and in no table.
     pub waited_in: Option<String>,
@@ -67,8 +67,8 @@ pub struct EpisodeRow {
 }
 
 impl EpisodeRow {
-    /// The row of `episode`, in a session whose first record is of the time `first`; `name` knows the
-    /// processes of clients.
+    /// The row of `episode`, in a session whose first record has the time `first`; `name` returns the names of
+    /// clients.
     pub(crate) fn of<'a>(
         episode: &Episode,
         program: Option<&str>,
@@ -116,7 +116,7 @@ fn action(group: &str) -> String {
     group.to_owned()
 }
 
-/// A blame as the tables have it: the same words for the same thing, without numbers of connections.
+/// A blame in the form of the tables: the same text for the same cause, without connection numbers.
 fn words<'a>(blamed: &Blamed, name: impl Fn(ConnectionId) -> Option<&'a str>) -> String {
     let who = name(blamed.client).unwrap_or("another client");
     match (blamed.kind, blamed.request) {

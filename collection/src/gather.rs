@@ -24,7 +24,7 @@ struct About {
     /// The partition by the folders' names; it takes precedence over the trace's labels.
     folders: Partition,
     labels: Partition,
-    /// The label `program`: it stands for that of every client.
+    /// The label `program`, which replaces the name of every client.
     program: Option<String>,
     names: HashMap<ConnectionId, String>,
     first: Option<Timestamp>,
@@ -81,7 +81,7 @@ impl Gather {
         self.episodes.finished()
     }
 
-    /// The session, as far as it is known: its id and its trace are, after the first observation.
+    /// The session so far. Its id and trace are known after the first observation.
     pub fn session(&self) -> &Session {
         &self.about.session
     }
@@ -91,12 +91,12 @@ impl Gather {
         self.about.first.unwrap_or_default()
     }
 
-    /// The latencies since the last call, for a recording that goes on.
+    /// The latencies since the last call, for a recording in progress.
     pub fn take_latencies(&mut self) -> Latencies {
         std::mem::take(&mut self.about.latencies)
     }
 
-    /// The session so far, of a recording that goes on.
+    /// The session so far, for a recording in progress.
     pub fn so_far(&self) -> Session {
         self.about.so_far()
     }

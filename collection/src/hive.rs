@@ -1,5 +1,4 @@
-//! Hive partitions: what the names of folders say of the files in them, such as
-//! `version=1.2/user=ann/date=2026-11-22`.
+//! Hive partitions: values in the names of folders, such as `version=1.2/user=ann/date=2026-11-22`.
 
 /// Version, user and date of a session, from folders or labels.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -59,7 +58,7 @@ impl Partition {
     }
 }
 
-/// Bytes that are no letters, digits, `.`, `_` or `-` become `%41`: what DuckDB and Spark decode again.
+/// Bytes other than letters, digits, `.`, `_` and `-` become `%41`, which DuckDB and Spark decode.
 fn encoded(value: &str) -> String {
     let mut text = String::new();
     for (at, byte) in value.bytes().enumerate() {

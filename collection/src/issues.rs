@@ -1,11 +1,11 @@
 //! Issues: episodes of equal program, landmark and blame, of any number of sessions, added up in one pass.
 //!
-//! LagHunter's issue is a landmark (the thesis, section 5.4). The blame tells apart what is wrong there.
-//! The tree of intervals does not: what one handler does varies with what is on the screen, and is one bug.
-//! The patterns of an issue count the trees.
+//! An issue of LagHunter is a landmark (the thesis, section 5.4). Here the blame distinguishes problems of one
+//! landmark. The tree of intervals does not, because one handler does different work for different screen contents;
+//! the patterns of an issue count the trees.
 //!
-//! An episode that another client's led to is no issue of its own: the latency of that one has its time,
-//! and the blame names it. Else one wait of a user would count twice.
+//! An episode that another client's episode caused is not an issue: its time is part of the other episode's latency,
+//! and the blame names it. Otherwise one wait would count twice.
 //!
 //! Kept are 24 bytes for each episode over its threshold, since a median to the digit needs all latencies,
 //! and a few hundred for each session, issue and pattern.
@@ -178,8 +178,7 @@ impl Issues {
         self.sessions.get(session.0 as usize)
     }
 
-    /// The sessions in which a program took part, with the actions of the user in it; by their ids,
-    /// whatever came first.
+    /// The sessions that contain a program, with the number of user actions in it, sorted by id.
     pub(crate) fn of_program(&self, program: Option<&str>) -> Vec<(SessionNumber, u64)> {
         let program = program.map(str::to_owned);
         let numbered = (0..).map(SessionNumber).zip(&self.sessions);
@@ -200,7 +199,7 @@ impl Issues {
         }
         let program = row.program.as_deref();
         let key = [
-            // That no program is known is not the same as one without a name.
+            // An unknown program differs from one without a name.
             if program.is_some() { "+" } else { "" },
             program.unwrap_or_default(),
             &row.landmark,
@@ -235,7 +234,7 @@ impl Issues {
         let trace = self.sessions.get(session.0 as usize);
         let trace = trace.map_or("", |session| session.trace.as_str());
         let worst = &issue.worst;
-        // Of equal ones the first by name and time, whatever came first.
+        // Among equal ones the first by name and time wins, independent of the input order.
         let before = (trace, row.start) < (worst.trace.as_str(), worst.start);
         let first = issue.occurrences.len() == 1;
         if first || row.latency > worst.latency || (row.latency == worst.latency && before) {
@@ -248,7 +247,7 @@ impl Issues {
         }
     }
 
-    /// The number of a place, while there is room for more.
+    /// The number of a call site, up to a limit.
     fn place(&mut self, name: &str) -> Option<PlaceNumber> {
         if let Some(known) = self.place_numbers.get(name) {
             return Some(*known);
@@ -340,7 +339,7 @@ impl Issues {
     }
 }
 
-/// The latency that half of them do not exceed: of an even number the lower of the two in the middle.
+/// The median latency; of an even number, the lower of the two in the middle.
 pub(crate) fn median(mut latencies: Vec<u64>) -> u64 {
     let middle = latencies.len().saturating_sub(1) / 2;
     match latencies.is_empty() {

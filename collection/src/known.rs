@@ -22,7 +22,7 @@ pub enum KnownError {
     /// A file of another version.
     #[error("known issues of format {0}; this x11prof reads format {FORMAT}")]
     Format(u32),
-    /// An entry says too little or too much.
+    /// An entry has missing or extra keys.
     #[error("known issue {number}: {why}")]
     KnownEntry {
         /// The entry's number, from 1.
@@ -40,7 +40,7 @@ struct File {
     issue: Vec<KnownEntry>,
 }
 
-/// A known issue. A `*` in a text stands for any characters.
+/// A known issue. A `*` in a text matches any characters.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct KnownEntry {

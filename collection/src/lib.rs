@@ -1,11 +1,9 @@
-//! Many sessions together (after LagHunter: Jovic, Adamoli & Hauswirth 2011; the thesis, chapters 5 and 6):
-//! the same problem of many users, sessions and versions is one *issue*, and issues are ranked by what
-//! users suffer.
+//! Many sessions together (after LagHunter: Jovic, Adamoli & Hauswirth 2011; the thesis, chapters 5 and 6): the same
+//! problem of many users, sessions and versions is one *issue*, and issues are ranked by their effect on users.
 //!
-//! `gather` takes one trace through the pipeline and returns a row for each episode; `tables` writes such
-//! rows as Parquet and reads them again (docs/REFERENCE.md); `issues` adds the rows of any number of sessions
-//! up in one pass; `report` is the result (docs/REFERENCE.md). Pure: files are opened, and named where they are
-//! damaged, by whoever calls.
+//! `gather` passes one trace through the pipeline and returns a row for each episode. `tables` writes such rows as
+//! Parquet and reads them (docs/REFERENCE.md). `issues` adds up the rows of any number of sessions in one pass.
+//! `report` is the result. The crate is pure: callers open files and report damaged ones.
 
 mod changes;
 mod curve;

@@ -29,7 +29,7 @@ pub struct IssuesReport {
     pub format: u32,
     /// Sessions read.
     pub sessions: usize,
-    /// Different users of them, as far as they are known.
+    /// The number of different users, as far as they are known.
     pub users: usize,
     /// The versions of the sessions, the oldest first: by the first day each was seen, then by name.
     pub versions: Vec<String>,
@@ -83,7 +83,7 @@ pub struct CurveReport {
 }
 
 impl IssuesReport {
-    /// The list. Two versions are compared: those named, else the last two, where there are two.
+    /// The list. It compares the two named versions, or the last two if there are two.
     pub fn new(
         issues: &Issues,
         known: &Known,

@@ -9,7 +9,7 @@ use crate::hive::Partition;
 /// A recording.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Session {
-    /// A hash of the recording's time and place: equal for all copies of it, and for no other recording.
+    /// A hash of the recording's time and place: equal for all copies of the recording, and different for all others.
     pub id: String,
     /// The trace, as the user named it.
     pub trace: String,

@@ -1,4 +1,4 @@
-//! The tables of one trace beside its episodes: requests, round trips, resources, runs of the server, marks.
+//! The other tables of one trace: requests, round trips, resources, runs of the server, marks.
 
 use x11prof_analyzer::{
     Basis, Episode, Observation, Profile, ResourceReport, Resources, RoundTrips, Stack,

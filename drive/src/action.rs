@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use x11prof_protocol::{Chord, keysym_name, keysym_of};
 
-/// A place in a window, from its upper left corner, in pixels; on the screen where no window is named.
+/// A position in a window, from its upper left corner, in pixels; on the screen if no window is named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// To the right.
@@ -38,7 +38,7 @@ pub enum Action {
         button: u8,
         /// Bits of modifiers, as in [`Chord`].
         modifiers: u16,
-        /// The place; the pointer's where there is none.
+        /// The position; by default that of the pointer.
         at: Option<Place>,
     },
     /// A button is pressed at the first place, and released at the last.
@@ -50,21 +50,21 @@ pub enum Action {
     },
     /// The pointer moves.
     Move(Place),
-    /// The wheel turns: so many steps down, or up where negative.
+    /// Turns the wheel down by this many steps, or up if negative.
     Scroll {
         /// The steps.
         steps: i32,
-        /// The wheel turns to the right, or to the left where negative.
+        /// Turns the wheel right, or left if negative.
         sideways: bool,
-        /// The place; the pointer's where there is none.
+        /// The position; by default that of the pointer.
         at: Option<Place>,
     },
-    /// Nothing happens for this long.
+    /// Waits for this long.
     Wait(Duration),
 }
 
 impl Action {
-    /// True of what gives the program an input, and so has a latency.
+    /// True for an action that sends input to the program, and so has a latency.
     pub fn is_input(&self) -> bool {
         !matches!(self, Action::Window(_) | Action::Wait(_))
     }
@@ -86,7 +86,7 @@ impl Display for Place {
     }
 }
 
-/// A place after a space, where there is one.
+/// A position after a space, if there is one.
 struct At(Option<Place>);
 
 impl Display for At {

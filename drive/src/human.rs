@@ -1,4 +1,4 @@
-//! Pauses as a person makes them: drawn from those of the session.
+//! Pauses like a person's: drawn from those of the session.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ impl Human {
         }
     }
 
-    /// The next pause; none if the session has none.
+    /// The next pause; zero if the session has none.
     pub(crate) fn pause(&mut self) -> Duration {
         let count = self.pauses.len() as u64;
         let at = self.next().checked_rem(count);

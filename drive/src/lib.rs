@@ -4,7 +4,7 @@
 //! display of the environment and gives it the actions by XTEST: the next one once the window is there and the program is
 //! quiet by the kernel's clocks, not after a fixed time.
 //!
-//! The crate records and measures nothing: the caller marks each action in a recording. It presses no key unless
+//! The crate records and measures nothing: the caller marks each action in a recording. It presses keys only while
 //! the focus is in the window that the session names.
 
 mod action;

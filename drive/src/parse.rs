@@ -51,7 +51,7 @@ impl FromStr for Session {
     }
 }
 
-/// The actions of a line, and the pause between two of them.
+/// The actions of a line, and the pause between two actions.
 fn actions(verb: &str, rest: &[String]) -> Result<(Vec<Action>, Duration), String> {
     let one = |action| Ok((vec![action], Duration::ZERO));
     match (verb, rest) {
@@ -156,7 +156,7 @@ fn time_of(word: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
-/// The words of a line; a word in quotes may hold spaces, and `#` begins a comment.
+/// The words of a line; a word in quotes may contain spaces, and `#` begins a comment.
 fn words(line: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut letters = line.chars().peekable();

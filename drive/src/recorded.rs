@@ -11,7 +11,7 @@ use crate::session::{Session, Step};
 const STILL: i32 = 4;
 /// A pointer that rests this long has arrived.
 const RESTS: Duration = Duration::from_millis(100);
-/// Places of a drag that are kept are this far apart in time.
+/// The minimum interval between two stored positions of a drag.
 const PATH_STEP: Duration = Duration::from_millis(20);
 
 /// The kind of a recorded input.
@@ -64,7 +64,7 @@ struct Making {
     last: Option<Duration>,
     window: Option<Option<WindowName>>,
     modifiers: u16,
-    /// A modifier that went down, and nothing with it so far.
+    /// A modifier that was pressed, without another key so far.
     alone: Option<(u16, u32)>,
     held: Option<Held>,
     /// The pointer's last motion.
@@ -142,7 +142,7 @@ impl Making {
 
     fn motion(&mut self, time: Duration, window: Option<WindowName>, at: Place) {
         if let Some(held) = &mut self.held {
-            // A grab tells the places in the window of the press; another window's are of no use.
+            // A grab reports positions in the window of the press; positions in other windows are ignored.
             let is_same = self.window.as_ref() == Some(&window);
             if is_same && time.saturating_sub(held.last) >= PATH_STEP {
                 held.path.push(at);
@@ -160,7 +160,7 @@ impl Making {
         self.moved = Some((time, at));
     }
 
-    /// The pointer has arrived where it moved.
+    /// The pointer has reached its new position.
     fn arrive(&mut self) {
         if let Some((time, at)) = self.moved.take() {
             self.add(time, Action::Move(at));
@@ -331,7 +331,7 @@ mod tests {
         ];
         let (session, unnamed) = Session::of_inputs(inputs);
         assert_eq!(unnamed, 0);
-        // Nothing is lost on the way to the driver.
+        // The text form contains the whole session.
         assert_eq!(format!("{session:#}").parse(), Ok(session.clone()));
         assert_eq!(
             session.to_string(),

@@ -11,7 +11,7 @@ const ONE_TEXT: Duration = Duration::from_secs(2);
 /// An action, and the pause before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// The person's pause since the action before began; zero where that is not known.
+    /// The person's pause since the start of the previous action; zero if unknown.
     pub pause: Duration,
     /// The action.
     pub action: Action,

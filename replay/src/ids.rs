@@ -13,7 +13,7 @@ struct Range {
     here: u32,
 }
 
-/// Recorded ids and those of the display.
+/// Recorded ids and the display's ids.
 #[derive(Debug, Default)]
 pub(crate) struct Ids {
     ranges: FxHashMap<u32, Range>,
@@ -46,8 +46,8 @@ impl Ids {
         }
     }
 
-    /// The recorded `id` as it is here. What nobody knows stays unchanged: servers of one kind number their own things
-    /// alike.
+    /// The display's id for the recorded `id`. An unknown id stays unchanged, because servers of one kind number
+    /// their own objects equally.
     pub(crate) fn here(&self, id: u32, kind: IdKind) -> u32 {
         let of = |map: &FxHashMap<u32, u32>| map.get(&id).copied().unwrap_or(id);
         match kind {

@@ -11,8 +11,8 @@ pub struct Played {
     pub connections: u64,
     /// Requests of the recording that were sent as they were.
     pub requests: u64,
-    /// Requests that became NoOperation, by name: they need a GPU's buffers, a descriptor, or an extension that the
-    /// display has not, or change other people's access to it.
+    /// Requests that were replaced by NoOperation, by name: they need GPU buffers, a descriptor, or an extension that
+    /// the display lacks, or would affect other users or programs of the display.
     pub left_out: BTreeMap<String, u64>,
     /// Bytes of images that the recording has not; noise was sent in their place.
     pub filled_bytes: u64,

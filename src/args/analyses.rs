@@ -243,7 +243,7 @@ pub(crate) struct Dump {
     /// Print only messages up to S seconds after the start
     #[arg(long, value_name = "S")]
     pub(crate) to: Option<f64>,
-    /// Also print when threads start and stop running
+    /// Also print when threads run and wait; in text form also their call stacks
     #[arg(long)]
     pub(crate) switches: bool,
 }

@@ -202,7 +202,7 @@ pub(crate) enum Command {
     Export(Export),
     /// Measure what requests cost on a server
     Calibrate(Measure),
-    /// List, show and convert cost tables
+    /// List, show, compare, import and export cost tables
     #[command(subcommand)]
     Params(Params),
     /// Check that all reports on a recording agree (attach the output to bug reports)
@@ -391,7 +391,7 @@ pub(crate) enum Params {
         /// A file, or a name from `params list`
         #[arg(value_name = "P", value_parser = PARAMETERS, hide_possible_values = true)]
         first: String,
-        /// Another one
+        /// The second file or name
         #[arg(value_name = "P", value_parser = PARAMETERS, hide_possible_values = true)]
         second: String,
         /// The number of differences to show

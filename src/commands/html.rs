@@ -183,8 +183,7 @@ fn open(page: &Path) -> Outcome {
         Ok(status) if status.success() => Ok(std::process::ExitCode::SUCCESS),
         Ok(_) | Err(_) => Err(CommandError::file(
             page,
-            "the page is written, but xdg-open could not show it. Install xdg-utils, or open the file in \
-             a browser",
+            "the page is written, but xdg-open found no browser to show it. Open the file yourself",
         )),
     }
 }

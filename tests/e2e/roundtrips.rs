@@ -19,7 +19,7 @@ fn verdict(place: &Place) -> String {
         text.lines().all(|line| line.chars().count() <= 80),
         "{text}"
     );
-    text.lines().take(4).collect::<Vec<_>>().join(" ")
+    text.lines().take(6).collect::<Vec<_>>().join(" ")
 }
 
 fn report(place: &Place) -> Value {

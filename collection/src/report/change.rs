@@ -13,8 +13,7 @@ pub struct ChangeReport {
     pub old_per_action_ms: f64,
     /// Milliseconds over the threshold for each action in the new version.
     pub new_per_action_ms: f64,
-    /// The chance of such a difference where the versions are the same; null if there are too few
-    /// sessions to tell.
+    /// The probability of such a difference between equal versions; null if there are too few sessions.
     #[serde(rename = "p_value")]
     pub chance: Option<f64>,
 }

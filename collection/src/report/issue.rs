@@ -66,7 +66,7 @@ pub struct IssueReport {
     pub round_trips: u64,
     /// Requests sent.
     pub requests: u64,
-    /// Episodes of it that may have ended elsewhere.
+    /// Episodes whose end is not certain.
     #[serde(rename = "uncertain")]
     pub unsure: u64,
     /// Versions that it occurred in, in their order.
@@ -83,14 +83,14 @@ pub struct IssueReport {
     pub change: Option<ChangeReport>,
     /// The entry in the file of known issues; null if there is none.
     pub known: Option<KnownReport>,
-    /// The worst episode of it.
+    /// The worst episode.
     pub example: Example,
 }
 
 /// Episodes of an issue that did the same.
 #[derive(Debug, Clone, Serialize)]
 pub struct PatternReport {
-    /// The tree of intervals, in words.
+    /// The tree of intervals as text.
     pub pattern: String,
     /// Episodes over the threshold.
     pub occurrences: u64,
@@ -104,7 +104,7 @@ pub struct PatternReport {
 /// A place in the program from which clients waited, or in which they ran, longest in episodes of an issue.
 #[derive(Debug, Clone, Serialize)]
 pub struct PlaceReport {
-    /// The function that asked, and its next caller with a name; or the function that ran.
+    /// The calling function and its nearest named caller; or the running function.
     #[serde(rename = "location")]
     pub place: String,
     /// Episodes over the threshold.
@@ -131,7 +131,7 @@ pub struct ByVersion {
     pub median_ms: f64,
     /// The sum over all episodes of the time over the threshold.
     pub total_over_threshold_ms: f64,
-    /// The sum divided by the user's actions in this version of the program; null if there was none.
+    /// The sum divided by the number of user actions in this version of the program; null without actions.
     pub per_action_ms: Option<f64>,
 }
 
@@ -144,7 +144,7 @@ pub struct KnownReport {
     pub bug: Option<String>,
 }
 
-/// An episode to look at.
+/// An example episode.
 #[derive(Debug, Clone, Serialize)]
 pub struct Example {
     /// The trace's path.

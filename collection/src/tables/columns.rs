@@ -12,7 +12,7 @@ pub enum Kind {
 /// A column.
 #[derive(Debug, Clone, Copy)]
 pub struct Column {
-    /// The name. The ending `_ns` says nanoseconds.
+    /// The name. The suffix `_ns` stands for nanoseconds.
     pub name: &'static str,
     /// The type.
     pub kind: Kind,
@@ -41,12 +41,12 @@ pub enum Cell<'a> {
 }
 
 impl<'a> Cell<'a> {
-    /// A count or a time; what does not fit is the largest that does.
+    /// A count or a time. A larger value becomes the largest possible one.
     pub fn number(value: u64) -> Cell<'a> {
         Cell::Integer(i64::try_from(value).unwrap_or(i64::MAX))
     }
 
-    /// Text, where there is some.
+    /// Text, if there is any.
     pub fn text(value: Option<&'a str>) -> Cell<'a> {
         value.map_or(Cell::Null, Cell::Text)
     }

@@ -1,4 +1,4 @@
-//! The tables of sessions as Parquet files (docs/REFERENCE.md): what is in them, writing, reading.
+//! The tables of sessions as Parquet files (docs/REFERENCE.md): their schema, writing, and reading.
 
 mod columns;
 mod read;

@@ -1,5 +1,4 @@
-//! Reading a table, a few thousand rows at a time: those that x11prof wrote, and those that an engine put
-//! together from them.
+//! Reads a table, a few thousand rows at a time: tables written by x11prof, or merged by another engine.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -55,7 +54,7 @@ impl<R: ChunkReader + 'static> Rows<R> {
         let about = file.metadata().file_metadata();
         let said = about.key_value_metadata().into_iter().flatten();
         let version = said.filter(|pair| pair.key == KEY);
-        // What an engine has put together does not say it any more.
+        // Files merged by another engine have lost their version.
         if let Some(other) = version
             .filter_map(|pair| pair.value.as_deref())
             .find(|of| *of != VERSION)
@@ -82,7 +81,7 @@ impl<R: ChunkReader + 'static> Rows<R> {
         })
     }
 
-    /// Hands out every row: a cell for each column of the schema, in its order.
+    /// Passes every row to `on`: a cell for each column, in the order of the schema.
     ///
     /// # Errors
     /// Where the file is damaged. What came before has been handed out.
@@ -126,7 +125,7 @@ impl<R: ChunkReader + 'static> Rows<R> {
     }
 }
 
-/// The crate `parquet` panics where numbers in a damaged file contradict each other.
+/// The crate `parquet` panics if numbers in a damaged file contradict each other.
 fn caught<T>(read: impl FnOnce() -> Result<T, TableError>) -> Result<T, TableError> {
     catch_unwind(AssertUnwindSafe(read)).unwrap_or(Err(TableError::Damaged))
 }

@@ -2,7 +2,7 @@
 
 use super::columns::{Column, Schema, integer, optional, text};
 
-/// The version of the tables, which each file says in its metadata under [`KEY`].
+/// The version of the tables, stored in the metadata of each file under [`KEY`].
 pub const VERSION: &str = "1";
 /// The name of the version in a file's metadata.
 pub const KEY: &str = "x11prof.tables";
@@ -23,7 +23,7 @@ pub const SESSIONS: Schema = Schema {
     ],
 };
 
-/// A row for each episode; of a recording of episodes only, those over their threshold.
+/// A row for each episode; with `--tables-only` only for episodes over their threshold.
 pub const EPISODES: Schema = Schema {
     name: "episodes",
     columns: &[

@@ -60,13 +60,13 @@ fn read(file: Vec<u8>) -> Result<Vec<EpisodeRow>, TableError> {
 
 #[test]
 fn rows_come_back_as_they_were() {
-    // More than a group of rows, and than what is read at once.
+    // More rows than one row group and one read.
     let number = 20_000 + 5_000;
     let rows = read(table(number)).unwrap();
     assert_eq!(rows.len() as u64, number);
     for (at, found) in rows.into_iter().enumerate() {
         let mut expected = row(at as u64);
-        // What does not fit is the largest that does.
+        // A larger value becomes the largest possible one.
         expected.bytes = i64::MAX as u64;
         assert_eq!(found, expected);
     }

@@ -22,9 +22,9 @@ use crate::action::{Place, WindowName};
 
 /// Window managers put clients' windows at most this deep.
 const DEPTH: usize = 4;
-/// The longest name that is read, in words of 4 bytes.
+/// Maximum length of a name, in words of 4 bytes.
 const NAME: u32 = 256;
-/// The interval between two looks for a click.
+/// The interval between two checks for a click.
 const LOOK: Duration = Duration::from_millis(20);
 /// Codes of core events (protocol, appendix B).
 const MOTION: u8 = 6;
@@ -68,7 +68,7 @@ fn answer<A>(reply: Result<A, ReplyError>) -> Result<Option<A>, DriveError> {
     }
 }
 
-/// Asks, and takes a window's end for no answer.
+/// Sends a request. The end of a window is not an error, but no reply.
 macro_rules! ask {
     ($question:expr) => {
         answer($question.map_err(gone)?.reply())?
@@ -275,7 +275,7 @@ impl Display {
         }))
     }
 
-    /// Gives the focus to the window where no window manager does. Returns the name of the window that has it
+    /// Sets the focus to the window if there is no window manager. Returns the name of the window that has the focus
     /// instead.
     pub(super) fn focus(&mut self, window: Window) -> Result<Option<String>, DriveError> {
         // A program may have set the focus itself, and wait for a window manager's word all the same: Swing does.
@@ -310,7 +310,7 @@ impl Display {
         self.focused.contains(&window)
     }
 
-    /// Tells a window that wants to set the focus itself to do so (ICCCM, section 4.1.7).
+    /// Asks a window that sets the focus itself to do so (ICCCM, section 4.1.7).
     fn tell_to_take_focus(&self, window: Window) -> Result<(), DriveError> {
         if self
             .numbers(window, self.protocols)?
@@ -361,7 +361,7 @@ impl Display {
         self.is_in(focus, window)
     }
 
-    /// Reports that the window does not have the focus, and what to do.
+    /// The error that the window does not have the focus, with a remedy.
     pub(super) fn lacks_focus(&self, window: Window, other: &str) -> Result<String, DriveError> {
         let windows = self.windows()?;
         let named = windows.iter().find(|one| one.id == window);
@@ -450,7 +450,7 @@ impl Display {
         self.x.flush().map_err(gone)
     }
 
-    /// Presses or releases a key or a button: the event's code says which.
+    /// Presses or releases a key or a button, according to the event code.
     pub(super) fn input(&self, event: u8, detail: u8) -> Result<(), DriveError> {
         let input =
             self.x

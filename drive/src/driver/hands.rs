@@ -1,4 +1,4 @@
-//! One action: find the window, check where the input goes, give the input, wait until the program is quiet.
+//! One action: find the window, check the focus, send the input, and wait until the program is idle.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,14 +16,14 @@ use crate::action::{Action, Place, WindowName};
 const FIRST_WINDOW: Duration = Duration::from_secs(30);
 /// A later window comes within this time.
 const WINDOW: Duration = Duration::from_secs(5);
-/// A program is quiet after a rest of this length: two frames, after which no request belongs to the response
+/// A program is idle after this long without running: two frames, after which no request belongs to the response
 /// (docs/CONCEPTS.md).
 const REST: Duration = Duration::from_millis(34);
 /// A program that is not quiet by then gets the next action all the same.
 const RESTLESS: Duration = Duration::from_secs(5);
 /// A key is held no longer: a longer one may repeat.
 const HELD: Duration = Duration::from_millis(80);
-/// The interval between two looks.
+/// The interval between two checks.
 const BEAT: Duration = Duration::from_millis(3);
 /// Codes of core events (protocol, appendix B).
 const KEY: [u8; 2] = [2, 3];
@@ -34,7 +34,7 @@ const BUTTON: [u8; 2] = [4, 5];
 pub(super) enum Stop {
     /// The display is gone.
     Display(DriveError),
-    /// The reason in words.
+    /// The reason.
     Because(String),
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Target {
     places: Vec<Place>,
 }
 
-/// The driver's hands.
+/// The input injector of the driver.
 pub(super) struct Hands {
     display: Display,
     program: Program,
@@ -114,7 +114,7 @@ impl Hands {
         self.stop.load(Ordering::Acquire)
     }
 
-    /// Does nothing until then, or until the session is to stop.
+    /// Waits until then, or until the session is to stop.
     pub(super) fn rest(&self, until: Instant) {
         while Instant::now() < until && !self.is_stopped() {
             std::thread::sleep(BEAT.min(until.saturating_duration_since(Instant::now())));
@@ -172,7 +172,7 @@ impl Hands {
         Ok(Target { places })
     }
 
-    /// The window of the next actions, once it is seen; the topmost one where the session names none.
+    /// The window of the next actions, once it is visible; the topmost one if the session names none.
     fn find(&mut self, for_keys: bool) -> Result<u32, Stop> {
         if let Some(fixed) = self.fixed {
             return Ok(fixed);
@@ -328,7 +328,7 @@ impl Hands {
             std::thread::sleep(BEAT);
             let now = self.program.activity();
             if now != last || now.is_busy {
-                // Requests in flight are handled before the rest counts.
+                // Requests in flight must be handled before the idle time counts.
                 self.display.sync()?;
                 since = Instant::now();
                 last = now;

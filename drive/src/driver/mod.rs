@@ -54,8 +54,8 @@ pub struct Driven {
     pub stopped: Option<String>,
 }
 
-/// Starts the program unless it is there, gives it the session's actions, and ends it. `mark` is told of each input right
-/// before the input is given: the number, from 1, and the action; `None` after the last input's effects.
+/// Starts the program unless it already runs, sends it the actions of the session, and ends it. Calls `mark` right
+/// before each input with its number, from 1, and the action; `None` after the effects of the last input.
 ///
 /// # Errors
 /// The display cannot be driven, or the program cannot be started. What stops a session on its way is in the outcome.

@@ -1,4 +1,4 @@
-//! The program and all that it started, by the kernel: who runs, and how long all ran.
+//! The program and its child processes: whether one runs, and their CPU time, from the kernel.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,14 +11,14 @@ use crate::DriveError;
 
 /// Time for the program to end alone.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Threads looked at.
+/// Maximum number of checked threads.
 const MOST: usize = 10_000;
 
 /// The running program.
 pub(super) enum Program {
-    /// One that we started, and end.
+    /// A process that the driver started, and will end.
     Ours(Child),
-    /// One that was there, and stays.
+    /// An existing process, which stays.
     There(Pid),
 }
 
@@ -160,7 +160,7 @@ fn descendants(pid: Pid) -> Vec<Pid> {
     all
 }
 
-/// True of a process that has ended, and that its parent has not looked for.
+/// True for a process that has ended and whose parent has not waited for it.
 fn is_dead(pid: Pid) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat

@@ -1,4 +1,4 @@
-//! The program of a session: started for it, or there before.
+//! The program of a session: started for it, or already running.
 
 use std::ffi::OsString;
 

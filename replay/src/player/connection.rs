@@ -1,4 +1,4 @@
-//! A client of the display that says what a recorded client said.
+//! A client of the display that sends the requests of a recorded client.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice, Read};
@@ -24,7 +24,7 @@ const MIT_MAGIC_COOKIE_1: &[u8] = b"MIT-MAGIC-COOKIE-1";
 /// Bytes read at a time.
 const ROOM: usize = 1 << 16;
 
-/// The events of a kind that came, and those that were waited for.
+/// The numbers of received and awaited events of a kind.
 #[derive(Debug, Default)]
 pub(super) struct Arrivals {
     pub(super) came: u64,
@@ -43,7 +43,7 @@ pub(super) struct Connection {
     pub(super) sent: u64,
     /// The last request that the display is known to have handled.
     pub(super) handled: u64,
-    /// Requests whose replies are to come: number here, recorded number (0: the player's own).
+    /// Requests with pending replies: their number here, and the recorded number (0 for the player's own).
     pending: VecDeque<(u64, u64)>,
     pub(super) arrivals: FxHashMap<EventKey, Arrivals>,
     /// Errors, by the request's opcodes here: major, minor.
@@ -58,7 +58,7 @@ impl Connection {
     /// Connects, with the display's cookie. Gives the display's answer, of at least 8 bytes.
     pub(super) fn open(link: &ServerLink, order: ByteOrder) -> io::Result<(Connection, Vec<u8>)> {
         let (connected, cookie) = link.connect()?;
-        // A descriptor of another kind of socket is read and written alike.
+        // A descriptor of any kind of socket is read and written in the same way.
         let stream = UnixStream::from(OwnedFd::from(connected));
         stream.set_read_timeout(Some(PATIENCE))?;
         let data = cookie.as_ref().map_or(&[][..], Cookie::as_bytes);
@@ -112,7 +112,8 @@ impl Connection {
         self.stream.as_fd()
     }
 
-    /// Notes requests as sent: their number, the recorded number of the first, and those of the ones that are answered.
+    /// Stores requests as sent: their count, the recorded number of the first one, and the numbers of those with a
+    /// reply.
     pub(super) fn note(&mut self, first: u64, requests: u64, asked: impl Iterator<Item = u64>) {
         let before = self.sent + 1;
         let pending = asked.map(|recorded| (before + recorded.saturating_sub(first), recorded));
@@ -120,7 +121,7 @@ impl Connection {
         self.sent += requests;
     }
 
-    /// Writes what the socket takes now. Gives the number of bytes.
+    /// Writes as much as the socket accepts. Returns the number of bytes.
     pub(super) fn write(&self, bytes: &[u8], descriptor: Option<&OwnedFd>) -> io::Result<usize> {
         let fds: Vec<BorrowedFd<'_>> = descriptor.iter().map(|fd| fd.as_fd()).collect();
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -143,7 +144,7 @@ impl Connection {
             .filter(|number| *number <= recorded && !self.is_over)
     }
 
-    /// Reads what has come.
+    /// Reads the available bytes.
     pub(super) fn receive(&mut self, extensions: &Extensions) -> io::Result<()> {
         let mut room = [0; ROOM];
         loop {
@@ -170,7 +171,7 @@ impl Connection {
         }
     }
 
-    /// Takes the whole messages out of what was read.
+    /// Extracts the complete messages from the bytes.
     fn take(&mut self, extensions: &Extensions) {
         let read = std::mem::take(&mut self.read);
         let mut at = 0;
@@ -234,7 +235,7 @@ impl Connection {
         }
     }
 
-    /// Ends what the client sends; the display reads all of that and then closes.
+    /// Closes the sending direction. The display reads the rest and then closes the connection.
     pub(super) fn shut_down(&self) {
         // A connection that is over already needs no end.
         let _ = self.stream.shutdown(std::net::Shutdown::Write);

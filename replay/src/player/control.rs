@@ -1,4 +1,4 @@
-//! The player's own connection: it requests names, makes input, and looks at the screen.
+//! The player's own connection: it looks up names, injects input, and reads the screen.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -24,7 +24,7 @@ use super::patience::PATIENCE;
 use crate::ReplayError;
 use crate::script::trimmed;
 
-/// Questions that are asked before the first answer is read: their answers fit into a socket.
+/// Maximum number of requests before the first reply is read, so that the replies fit into a socket.
 const AT_ONCE: usize = 100;
 
 /// The connection.
@@ -60,7 +60,7 @@ impl Control {
         Ok(control)
     }
 
-    /// Asks, and gives the answers in the order of the questions.
+    /// Sends requests, and returns the replies in request order.
     fn ask<Q: Request, A: TryParse>(
         &mut self,
         questions: impl IntoIterator<Item = Q>,
@@ -100,7 +100,7 @@ impl Control {
         first.ok_or_else(|| lost("it has no screen"))
     }
 
-    /// The display's extensions among those of the recording.
+    /// The display's counterparts of the recorded extensions.
     pub(super) fn extensions(&mut self, recorded: &Extensions) -> Result<Extensions, ReplayError> {
         let mut here = Extensions::new();
         for one in recorded.iter() {
@@ -164,7 +164,7 @@ impl Control {
         Ok(differ.count() as u64)
     }
 
-    /// Fails where the display has gone.
+    /// Fails if the display has gone.
     pub(super) fn is_there(&mut self) -> Result<(), ReplayError> {
         self.x.set_patience(PATIENCE);
         self.x.send(GetInputFocusRequest, 0).map_err(lost)?;
@@ -230,7 +230,7 @@ impl Control {
                 .iter()
                 .for_each(|pixel| picture.extend([*pixel; 3])),
         }
-        // It shows windows, and is its owner's alone.
+        // A picture shows windows, so only the owner may read it.
         let mut options = OpenOptions::new();
         let made = options
             .write(true)

@@ -75,7 +75,7 @@ pub fn play(script: &Script, config: &PlayConfig) -> Result<Played, ReplayError>
     Ok(player.finish(start.elapsed()))
 }
 
-/// Takes a picture of what was sent so far, where the user wants pictures.
+/// Takes a picture of the current state, if the user wants pictures.
 fn picture(player: &mut Player<'_>, config: &PlayConfig, name: &str) -> Result<(), ReplayError> {
     let Some(folder) = &config.pictures else {
         return Ok(());

@@ -9,7 +9,7 @@ use super::performer::Player;
 use crate::ReplayError;
 use crate::script::{Batch, EventKey};
 
-/// A kind of event that did not come so many times is waited for no more.
+/// After this many missing events of a kind, the player no longer waits for that kind.
 const MISSES: u32 = 3;
 /// GetInputFocus (protocol, section "GetInputFocus").
 const GET_INPUT_FOCUS: u8 = 43;
@@ -81,7 +81,7 @@ impl Player<'_> {
                 if std::mem::replace(&mut has_asked, true) {
                     break;
                 }
-                // A display without a free processor is late with all. What it had for the client comes before an answer.
+                // A display without a free processor is late. Pending events for the client come before a reply.
                 self.settle(None)?;
                 self.ask(client)?;
                 until = Instant::now();
@@ -107,8 +107,8 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Waits until the display has handled what these clients sent (all, where none is named), so that what comes next
-    /// comes after it. Where nothing that was sent is answered, the player asks.
+    /// Waits until the display has handled all requests of these clients (of all clients if `None`), so that later
+    /// requests follow them. If none of the sent requests has a reply, the player sends one that has.
     pub(super) fn settle(&mut self, clients: Option<&[usize]>) -> Result<(), ReplayError> {
         let all: Vec<usize> = (0..self.clients.len()).collect();
         for client in clients.unwrap_or(&all) {
@@ -122,7 +122,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Asks the display something for a client, and waits for the answer.
+    /// Sends a request with a reply for a client, and waits for the reply.
     fn ask(&mut self, client: usize) -> Result<(), ReplayError> {
         let request = match self.script.clients[client].order {
             ByteOrder::Little => [GET_INPUT_FOCUS, 0, 1, 0],

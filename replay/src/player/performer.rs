@@ -34,7 +34,7 @@ pub(super) struct Player<'a> {
     pub(super) ids: Ids,
     pub(super) clients: Vec<Option<Connection>>,
     pub(super) memory: Vec<Memory>,
-    /// Kinds of event that did not come time after time; nobody waits for them any more.
+    /// Kinds of event that were missing repeatedly; the player no longer waits for them.
     pub(super) unreliable: HashMap<(u8, u16), u32>,
     /// The client that has grabbed the server.
     pub(super) grabbed: Option<usize>,
@@ -108,7 +108,7 @@ impl<'a> Player<'a> {
 
     pub(super) fn close(&mut self, client: usize) -> Result<(), ReplayError> {
         const PATIENCE: Duration = Duration::from_secs(2);
-        // What others sent to its windows went there.
+        // Events that others sent to its windows.
         let others: Vec<usize> = (0..self.clients.len())
             .filter(|other| *other != client)
             .collect();
@@ -130,7 +130,7 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// Reads what the display states until `until`.
+    /// Reads messages of the display until `until`.
     pub(super) fn pump_until(&mut self, until: Instant) -> Result<(), ReplayError> {
         while Instant::now() < until {
             self.pump(until)?;
@@ -138,7 +138,7 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// Reads what has come; waits for that until `until`.
+    /// Reads the available messages, and waits for them until `until`.
     pub(super) fn pump(&mut self, until: Instant) -> Result<(), ReplayError> {
         let open = self.clients.iter().flatten().filter(|one| !one.is_over);
         let mut fds: Vec<PollFd<'_>> = open

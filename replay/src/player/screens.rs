@@ -1,4 +1,4 @@
-//! The display's screen, visuals and picture formats for those of the recording.
+//! Maps the recorded screen, visuals and picture formats to those of the display.
 
 use rustc_hash::FxHashMap;
 use x11rb_protocol::protocol::render::Pictforminfo;
@@ -8,7 +8,7 @@ use crate::ReplayError;
 use crate::ids::Ids;
 use crate::script::Script;
 
-/// The display's root, colormap and visuals for those of the recording.
+/// Maps the recorded root, colormap and visuals to those of the display.
 pub(super) fn match_screens(
     script: &Script,
     here: &Screen,
@@ -48,12 +48,12 @@ pub(super) fn match_screens(
             ids.visuals.insert(visual.visual_id, one.visual_id);
         }
     }
-    // Programs draw in the default visual, which may be one of several that are alike.
+    // Programs draw in the default visual, which may be one of several equivalent ones.
     ids.visuals.insert(recorded.root_visual, here.root_visual);
     Ok(())
 }
 
-/// The display's picture formats for those of the recording.
+/// Maps the recorded picture formats to those of the display.
 pub(super) fn formats(recorded: &[Pictforminfo], here: &[Pictforminfo]) -> FxHashMap<u32, u32> {
     let alike = |a: &Pictforminfo, b: &Pictforminfo| {
         (a.type_, a.depth, a.direct) == (b.type_, b.depth, b.direct)

@@ -11,7 +11,7 @@ use super::performer::{Memory, Player};
 use crate::ReplayError;
 use crate::script::{Batch, Passed, Patch};
 
-/// The display takes nothing for so long: the player looks whether it has something to say.
+/// If the display accepts no bytes for this long, the player checks for incoming messages.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 const NO_OPERATION: u8 = 127;
 
@@ -98,7 +98,7 @@ impl Player<'_> {
         self.write(batch.client, &bytes[written..], None)
     }
 
-    /// Writes bytes of a client, and reads meanwhile: a display that nobody hears stops listening.
+    /// Writes the bytes of a client, and reads at the same time: a display whose messages are not read stops reading.
     pub(super) fn write(
         &mut self,
         client: usize,
@@ -132,7 +132,7 @@ impl Player<'_> {
                     self.pump(Instant::now() + LOOK_AGAIN)?;
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // The display ended the connection: what it said is still to be read.
+                // The display closed the connection; its last messages are still unread.
                 Err(_) => {
                     self.pump(Instant::now())?;
                     return Ok(());

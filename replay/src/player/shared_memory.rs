@@ -22,7 +22,7 @@ unsafe extern "C" {
     fn shmctl(id: c_int, command: c_int, buffer: *mut c_void) -> c_int;
 }
 
-/// A segment; it goes when this is dropped and the display has let go of it.
+/// A segment. It is freed when this value is dropped and the display has detached it.
 #[derive(Debug)]
 pub(super) struct Segment(c_int);
 

@@ -1,4 +1,5 @@
-//! Clients whose replies are late, with what they will say. Others go on meanwhile: one of them may hold the server.
+//! Clients whose replies are late, with their pending batches. Other clients continue, because one of them may hold
+//! the server.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -16,7 +17,7 @@ impl<'a> Waiting<'a> {
         self.0.contains_key(&client)
     }
 
-    /// Sends the batch, or keeps it where its client waits.
+    /// Sends the batch, or queues it if its client waits.
     pub(super) fn send(
         &mut self,
         player: &mut Player<'_>,
@@ -32,7 +33,7 @@ impl<'a> Waiting<'a> {
         Ok(())
     }
 
-    /// Sends what need wait no longer.
+    /// Sends batches that no longer need to wait.
     pub(super) fn go_on(&mut self, player: &mut Player<'_>) -> Result<(), ReplayError> {
         for kept in self.0.values_mut() {
             while let Some(batch) = kept.front()
@@ -46,14 +47,14 @@ impl<'a> Waiting<'a> {
         Ok(())
     }
 
-    /// Sends the rest.
+    /// Sends the remaining batches.
     pub(super) fn finish(mut self, player: &mut Player<'_>) -> Result<(), ReplayError> {
         loop {
             self.go_on(player)?;
             let Some(batch) = self.0.values().find_map(VecDeque::front).copied() else {
                 return Ok(());
             };
-            // Nobody else has anything left to say.
+            // No other client has anything left to send.
             if let Some(request) = player.unanswered(batch)
                 && !player.replies(batch, PATIENCE)?
             {

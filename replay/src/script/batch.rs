@@ -38,8 +38,8 @@ pub(crate) struct Passed {
     pub(crate) segment: u32,
 }
 
-/// Requests of a client that the recorder read at once. What most requests do not have is kept apart: a batch may have
-/// a hundred thousand of them.
+/// Requests of a client that the recorder read at once. Rare properties are stored separately, because a batch may
+/// have a hundred thousand requests.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) client: usize,

@@ -21,7 +21,7 @@ pub(crate) struct EventKey {
     pub(crate) extension: u8,
     /// The core event's code, the number among the extension's events, or the generic event's type (from 256 on).
     pub(crate) code: u16,
-    /// The window, or whatever the event is about; 0 where there is none.
+    /// The window or other subject of the event; 0 if there is none.
     pub(crate) id: u32,
 }
 

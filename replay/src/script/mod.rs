@@ -77,7 +77,7 @@ pub(crate) enum Action {
     Close(usize),
 }
 
-/// A key's symbols without those that say nothing.
+/// The symbols of a key, without trailing empty ones.
 pub(crate) fn trimmed(mut symbols: Vec<u32>) -> Vec<u32> {
     while symbols.last() == Some(&0) {
         symbols.pop();

@@ -1,6 +1,6 @@
-//! Bytes in place of those that a recording lacks.
+//! Bytes that replace those missing in a recording.
 
-/// Numbers that look like chance and are the same each time (Marsaglia, "Xorshift RNGs", 2003).
+/// Pseudo-random numbers that are equal in each run (Marsaglia, "Xorshift RNGs", 2003).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Noise(u64);
 

@@ -26,7 +26,7 @@ use crate::ReplayError;
 
 /// Bytes of requests that are held, at most.
 const MOST_BYTES: u64 = 2 << 30;
-/// Bytes that a script holds beside those of a request: its ids, on average.
+/// Average bytes that a script needs for a request in addition to its bytes.
 const BESIDE: u64 = 32;
 /// The longest request that a server takes (BIG-REQUESTS: X.Org's have 4 Mi units of 4 bytes).
 const LONGEST: usize = 16 << 20;
@@ -44,7 +44,7 @@ struct Recorded {
     /// The number of the script's client, once the server has accepted it.
     client: Option<usize>,
     batch: Batch,
-    /// Names that the client asked the atoms of, and atoms that it asked the names of.
+    /// Names whose atoms the client requested, and atoms whose names it requested.
     names: FxHashMap<u64, Vec<u8>>,
     atoms: FxHashMap<u64, u32>,
     /// First keycodes of the mappings that it requested.

@@ -1,4 +1,4 @@
-//! A recorded request as it is played: its bytes, and the places in them that are the display's own.
+//! A recorded request for the replay: its bytes, and the offsets of values that the display replaces.
 
 use x11prof_protocol::{Extensions, IdKind, Request};
 
@@ -52,7 +52,7 @@ pub(super) fn extension<'a>(request: &Request<'_>, extensions: &'a Extensions) -
     }
 }
 
-/// Says whether a request can be played on any display.
+/// True if a request can be played on any display.
 pub(super) fn playable(request: &Request<'_>, extension: &str) -> Playable {
     let is_whole = request.bytes.len() as u64 == request.wire_len;
     let has_images = match extension {
@@ -62,14 +62,14 @@ pub(super) fn playable(request: &Request<'_>, extension: &str) -> Playable {
         _ => false,
     };
     let refused = match extension {
-        // They change who may use the display, or read files that the recording names.
+        // These requests change access to the display, or read files named in the recording.
         "" => matches!(
             request.major,
             CHANGE_HOSTS | SET_ACCESS_CONTROL | SET_FONT_PATH
         ),
         // Other people's messages and rights, and a GPU's buffers.
         "RECORD" | "SECURITY" | "DRI2" | "XFree86-DRI" | "XFree86-VidModeExtension" => true,
-        // PixmapFromBuffer, FenceFromFD, PixmapFromBuffers and those that give descriptors out.
+        // PixmapFromBuffer, FenceFromFD, PixmapFromBuffers, and requests that return descriptors.
         "DRI3" => request.minor >= 1,
         _ => request.major >= FIRST_EXTENSION && extension.is_empty(),
     };

@@ -1,4 +1,4 @@
-//! The sizes of shared memory that the recorded clients must have had, from what they did with it.
+//! The sizes of the recorded clients' shared memory, computed from their requests.
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::Request;
@@ -24,7 +24,7 @@ pub(crate) struct SharedSegment {
     pub(crate) by_descriptor: bool,
 }
 
-/// The segments, by the resource that stands for each.
+/// The segments, by resource.
 #[derive(Debug, Default)]
 pub(super) struct Segments {
     all: Vec<SharedSegment>,

@@ -41,7 +41,9 @@ pub fn text(difference: &Difference, page: &Page) -> String {
     }
     if shown < changed.len() {
         let more = changed.len() - shown;
-        text.push_str(&format!("{more} more differ (--all shows them); "));
+        text.push_str(&format!(
+            "{more} more counts and times differ (--all shows them); "
+        ));
     } else if shown > 0 {
         text.push_str("No more differ; ");
     }

@@ -156,7 +156,18 @@ impl Dump {
         if !self.filter.shows_control() || !self.filter.place(connection_of(control), seconds) {
             return Ok(());
         }
+        // As text, the records about threads are only noise among messages.
+        let is_of_threads = matches!(
+            control,
+            Control::Waiting(_)
+                | Control::Stack { .. }
+                | Control::WaitStack { .. }
+                | Control::RunStack { .. }
+                | Control::RequestStacks { .. }
+                | Control::Symbol { .. }
+        );
         match self.format {
+            DumpFormat::Text if is_of_threads && !self.filter.switches => Ok(()),
             DumpFormat::Text => {
                 // The record as it is in the file.
                 let control = serde_json::to_string(control)?;

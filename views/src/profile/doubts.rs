@@ -125,9 +125,6 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
             "the recorder reported a problem".to_owned(),
             "figures may be incomplete",
         ),
-        WarningKind::Errors => (
-            of("X error"),
-            "`x11prof dump --message '*Bad*'` lists the refused requests",
-        ),
+        WarningKind::Errors => (of("X error"), "`dump` lists them"),
     }
 }

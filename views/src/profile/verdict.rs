@@ -57,7 +57,7 @@ fn recorded(report: &ProfileReport) -> String {
     )
 }
 
-/// The start-up of the recorded command, else the slowest one: `Start-up 0.50 s: client CPU 29 %, off-CPU 60 %, 135 round
+/// The start-up of the recorded command, else the slowest one: `Start-up 0.50 s: CPU 29 %, off-CPU 60 %, 135 round
 /// trips; over DSL 9.0 s`. The client's share is its CPU time. Off-CPU, it waited for files, other programs, or a
 /// processor. The server's share is the time that the client waited for the server.
 fn start_up(report: &ProfileReport) -> Option<String> {
@@ -96,7 +96,7 @@ fn start_up(report: &ProfileReport) -> Option<String> {
         false => abroad(report, slowest).map_or_else(String::new, |abroad| format!("; {abroad}")),
     };
     Some(format!(
-        "Start-up{whose} {}: client CPU {}, {other}, {}{abroad}",
+        "Start-up{whose} {}: CPU {}, {other}, {}{abroad}",
         duration(latency),
         of(ran),
         counted(slowest.round_trips, "round trip"),
