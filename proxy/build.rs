@@ -35,7 +35,7 @@ fn main() -> Result<(), String> {
     println!("cargo::rerun-if-env-changed=CC");
     let out = env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?;
     for (source, library) in LIBRARIES {
-        // With the headers beside it.
+        // With the headers next to it.
         let folder = Path::new(source).parent().unwrap_or(Path::new(source));
         println!("cargo::rerun-if-changed={}", folder.display());
         compile(source, PathBuf::from(&out).join(library))?;

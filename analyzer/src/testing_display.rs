@@ -144,7 +144,7 @@ impl Display {
     }
 }
 
-/// Prices by which ten rectangles of 10×10 take 90 ms, and nothing else has one.
+/// Costs by which ten rectangles of 10×10 take 90 ms, and nothing else has one.
 pub(crate) fn prices() -> ServerParameters {
     ServerParameters::from_toml(
         "format = 1\n[server]\nname = \"it\"\n[[request]]\nname = \"PolyFillRectangle\"\n\

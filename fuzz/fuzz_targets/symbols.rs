@@ -1,5 +1,5 @@
 //! Any bytes as a program's file: a stack unwound by it, as a recorder does, and the functions at addresses in it, by the process that
-//! reads them for every command. What the bytes do to that process, this one goes on, and has a reply in time.
+//! reads them for every command. What the bytes do to that process, this one continues, and has a reply in time.
 #![no_main]
 
 use std::cell::RefCell;

@@ -18,7 +18,7 @@ pub struct AttachCost {
     pub recent_of: Duration,
     /// The time that one report adds to a client's turn.
     pub report: Duration,
-    /// The most bytes by which the server's memory has grown while reports waited for the recorder; `None` where the
+    /// The most bytes by which the server's memory has grown while reports waited for the recorder; `None` if the
     /// server's memory is not known.
     pub held: Option<u64>,
 }
@@ -31,7 +31,7 @@ impl AttachCost {
         [of(self.server, self.of), of(self.recent, self.recent_of)]
     }
 
-    /// True where the last seconds were over this percentage of a processor. The first seconds of a recording are not
+    /// True if the last seconds were over this percentage of a processor. The first seconds of a recording are not
     /// held against a bound: a recorder that attaches hears of all windows at once.
     pub(crate) fn is_over(&self, bound: Option<f64>) -> bool {
         self.recent_of >= INTERVAL && bound.is_some_and(|bound| self.percent()[1] > bound)

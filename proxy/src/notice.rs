@@ -37,7 +37,7 @@ pub enum Notice {
     Connected {
         /// The connection's number.
         connection: ConnectionId,
-        /// The client's process, where the kernel tells.
+        /// The client's process, where the kernel reports.
         pid: Option<u32>,
         /// The process's name.
         name: Option<String>,
@@ -48,13 +48,13 @@ pub enum Notice {
         connection: ConnectionId,
         /// `client`, `server`, `refused` or `error`.
         by: String,
-        /// The cause in words where there is more to say.
+        /// The cause as text where there is more to say.
         why: Option<String>,
     },
     /// The cost of an attached recorder to the server, once a second.
     Cost(AttachCost),
-    /// The recording is over, and debug files are asked for, which may be loaded for minutes.
+    /// The recording is over, and debug files are requested, which may be loaded for minutes.
     DebugFiles,
-    /// Something went wrong with the recording itself; the program being recorded goes on.
+    /// Something went wrong with the recording itself; the program being recorded continues.
     Trouble(String),
 }

@@ -323,7 +323,7 @@ fn pieces(of: &Client, time: Duration, count: usize) -> Outcome<()> {
     let (x, atoms) = (&of.x, &of.atoms);
     of.own(atoms.PIECES)?;
     of.ready()?;
-    // What is still to be handed out, and to whom.
+    // What is still to be passed, and to whom.
     let mut left: Option<(SelectionRequestEvent, usize)> = None;
     loop {
         match x.wait_for_event()? {

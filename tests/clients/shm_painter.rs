@@ -1,5 +1,5 @@
 //! A program that draws by MIT-SHM as a video player or a toolkit does: it paints a picture in memory
-//! of its own that the server shares, has it put on its window, and goes on with its other picture when
+//! of its own that the server shares, has it put on its window, and continues with its other picture when
 //! the server states that it is done with the first. Where the server shares no memory, it sends them.
 //!
 //!     shm_painter FRAMES

@@ -244,7 +244,7 @@ fn read(text: &str) -> Dumped {
             }
             _ => {}
         }
-        // A server answers in order. The last questions of a client that ends may have no answer.
+        // A server answers in order. The last requests of a client that ends may have no answer.
         if matches!(kind, "reply" | "error") {
             while let Some((passed, name)) = unanswered.range((at.0, 0)..at).next() {
                 let fault = format!("no reply: {name}");

@@ -100,7 +100,7 @@ fn share(client: &mut Client, shm: u8) {
     assert_ne!(pixels, [0x5A; 256], "the server has drawn");
 }
 
-/// Questions of a client that then says nothing more. Of a thousand X.Org's server answers some 340 if the end of the
+/// Requests of a client that then says nothing more. Of a thousand X.Org's server answers some 340 if the end of the
 /// client's direction comes at once, and 278 (what its socket holds) to all through a recorder.
 const QUESTIONS: usize = 100;
 

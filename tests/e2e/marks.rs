@@ -72,7 +72,7 @@ fn marks_by_word_and_by_key_tell_what_went_on_around_them() {
     );
     assert!(first["requests"].as_u64() > Some(50), "{first}");
     assert!(first["at_ms"].as_f64() > Some(0.0), "{first}");
-    // The grabbed key is nobody else's.
+    // The grabbed key is no other client's.
     let events = dumped(&place, &trace);
     assert!(
         !events

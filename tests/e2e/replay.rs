@@ -156,7 +156,7 @@ impl Session {
         }
         expected.sort();
         assert_eq!(expected, replayed, "{said}");
-        // A recording does not tell which of two clients the server heard first: an event may be sent to a window that
+        // A recording does not report which of two clients the server heard first: an event may be sent to a window that
         // has just gone.
         let mut failed = said.lines().filter(|line| line.contains("that failed"));
         assert!(failed.all(|line| line.ends_with(" SendEvent")), "{said}");
@@ -256,7 +256,7 @@ fn a_window_manager_and_its_clients_look_the_same() {
         "xterm",
         &["+bc", "-geometry", "40x8+40+40", "-e", "cat"],
     );
-    // A recording does not tell the order of two clients that say something at once.
+    // A recording does not report the order of two clients that say something at once.
     session.window("XTerm");
     session.client(
         "xmessage",

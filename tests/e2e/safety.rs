@@ -1,4 +1,4 @@
-//! Whatever happens to the recorder, its disk or its clients: the program goes on, and what was
+//! Whatever happens to the recorder, its disk or its clients: the program continues, and what was
 //! recorded is there.
 
 use std::io::{Read, Write};

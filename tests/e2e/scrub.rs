@@ -115,7 +115,7 @@ impl Contents {
     }
 }
 
-/// The copy of a trace, beside it.
+/// The copy of a trace, next to it.
 fn scrub(place: &Place, trace: &Path) -> PathBuf {
     let copy = place.path("scrubbed.mcap");
     let ran = Finished::of(place.x11prof(["scrub"]).arg(trace).arg("-o").arg(&copy));
@@ -199,7 +199,7 @@ fn words() -> impl Iterator<Item = &'static str> {
 fn type_into_a_terminal(place: &Place, server: &Server, trace: &Path, options: &[&str]) {
     let display = ["--display", &server.display];
     let mut recording = Recording::at(place, trace, &[&display, options].concat());
-    // No key needs a modifier: the copy does not tell which presses are of one.
+    // No key needs a modifier: the copy does not report which presses are of one.
     let script = "read line; printf 'shown: %s\\n' \"$0\"; sleep 1";
     let mut xterm = recording
         .client("xterm")

@@ -47,7 +47,7 @@ fn each_wait_has_the_function_that_asked() {
     each_wait_is_told(&["-O2", "-g"]);
 }
 
-/// As some distributions compile all programs. The kernel does not tell the frame pointer.
+/// As some distributions compile all programs. The kernel does not report the frame pointer.
 #[test]
 fn stacks_of_functions_with_frame_pointers_are_whole() {
     each_wait_is_told(&["-O2", "-g", "-fno-omit-frame-pointer"]);
@@ -525,7 +525,7 @@ fn each_function_has_the_time_that_it_ran() {
             of.and_then(|one| one["cpu_ms"].as_f64())
                 .unwrap_or_else(|| panic!("{name}: {running:#}"))
         };
-        // A sample stands for two milliseconds. A kernel that shows us nothing of its inside has no samples of the time in
+        // A sample represents two milliseconds. A kernel that shows us nothing of its inside has no samples of the time in
         // which it works in these functions' stead.
         let least = if running["kernel"] == true { 0.92 } else { 0.8 };
         for (name, ms) in [("lay_out", 200.0), ("paint", 300.0)] {

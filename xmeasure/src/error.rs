@@ -49,10 +49,10 @@ pub enum MeasureError {
     /// The connection failed otherwise.
     #[error("the connection to the display server failed: {0}")]
     Io(#[from] io::Error),
-    /// The requests that were asked for cannot be measured.
+    /// The selected requests cannot be measured.
     #[error("no request named {names} can be measured on this server")]
     Nothing {
-        /// The names asked for.
+        /// The names requested.
         names: String,
     },
 }

@@ -14,7 +14,7 @@
 //!         − bytes · byte_read − replies · reply − reply bytes · byte_written − events · event
 //! ```
 //!
-//! and of a handler's time `H`, where a NoOperation of as many bytes stands for the work outside of handlers,
+//! and of a handler's time `H`, where a NoOperation of as many bytes represents the work outside of handlers,
 //!
 //! ```text
 //! entry = H − H(NoOperation) − its replies and events within H + entry(NoOperation of as many bytes)

@@ -42,7 +42,7 @@ impl<'a> Meter<'a> {
         self.step(0.0, "")
     }
 
-    /// `part` of the phase is done, and `request` is next; answers whether to go on.
+    /// `part` of the phase is done, and `request` is next; answers whether to continue.
     pub(crate) fn step(&mut self, part: f64, request: &str) -> bool {
         let (phase, lasts) = self.phases.first().copied().unwrap_or_default();
         let done = self.before + lasts.mul_f64(part.clamp(0.0, 1.0));

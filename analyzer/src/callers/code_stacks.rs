@@ -1,4 +1,4 @@
-//! The stacks of a program's code, and their names: those of one name are taken together.
+//! The stacks of a program's code, and their names: those of one name are coalesced.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -44,7 +44,7 @@ impl CodeStacks {
         }
     }
 
-    /// True of a recording without stacks.
+    /// True for a recording without stacks.
     pub fn is_empty(&self) -> bool {
         self.stacks.is_empty()
     }
@@ -82,7 +82,7 @@ pub struct StackNames {
 }
 
 impl StackNames {
-    /// The first stack of the same names: a stack itself where nobody named it.
+    /// The first stack of the same names: a stack itself until the names are known.
     pub(crate) fn first_alike(&self, stack: u32) -> u32 {
         self.first.get(&stack).copied().unwrap_or(stack)
     }

@@ -23,7 +23,7 @@ pub use report::{
 /// Waits, and stacks, that have not met, at most: a stack comes soon before or after its reply.
 const WAITING: usize = 4096;
 
-/// Questions without their answers whose stacks are kept.
+/// Requests without their answers whose stacks are kept.
 const ASKED: usize = 100_000;
 
 /// Waits that are kept one by one, for episodes and suggestions.
@@ -107,7 +107,7 @@ pub struct Callers {
     /// Waits without their stack so far, and stacks without their wait.
     waits: Partners<Wait>,
     unmet: Partners<Copied>,
-    /// The stacks of questions that were made on a known one.
+    /// The stacks of requests that were made on a known one.
     asked: FxHashMap<(ConnectionId, SequenceNumber), u32>,
     /// The first [`MET`] waits with stacks.
     met: Vec<Met>,
@@ -119,7 +119,7 @@ pub struct Callers {
 }
 
 impl Callers {
-    /// Takes the next observation of a pass. `counts` says whether an answer is of those that are asked about.
+    /// Takes the next observation of a pass. `counts` shows whether an answer is of those that are asked about.
     pub fn observe(&mut self, observation: &Observation<'_>, counts: impl Fn(&Seen<'_>) -> bool) {
         match observation {
             Observation::Message(seen) => {

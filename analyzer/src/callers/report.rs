@@ -210,7 +210,7 @@ fn places(
     mut name: &mut dyn FnMut(&StackFrame) -> Vec<FunctionReport>,
 ) -> Vec<CallerReport> {
     let mut places: BTreeMap<Vec<FunctionReport>, CallerReport> = BTreeMap::new();
-    // The stack that waited most stands for its place.
+    // The stack that waited most represents its place.
     stacks.sort_by_key(|(_, waits)| std::cmp::Reverse(waits.nanos));
     for (stack, waits) in stacks {
         let functions = program_functions(&stack.frames, &mut name);
@@ -252,7 +252,7 @@ fn places(
     callers
 }
 
-/// The functions that stand for a place: the first, and the interpreted one of the program, or else the next that has a
+/// The functions that represent a place: the first, and the interpreted one of the program, or else the next that has a
 /// name.
 pub fn place_of(functions: &[FunctionReport]) -> impl Iterator<Item = &FunctionReport> {
     let (first, callers) = functions.split_at(functions.len().min(1));

@@ -1,5 +1,5 @@
 //! Selects the clients whose episodes somebody waits for: those that show something or get device events. A
-//! program that plays the user, or only asks the server questions, does neither.
+//! program that plays the user, or only asks the server requests, does neither.
 
 use std::collections::{HashSet, VecDeque};
 

@@ -12,7 +12,7 @@ const MAX_KEPT: usize = 16;
 pub enum AwaitedOutcome {
     /// The answer came.
     Answered,
-    /// The client went on without the answer.
+    /// The client continued without the answer.
     GaveUp,
     /// The trace or the connection ended without an answer.
     Unanswered,

@@ -223,7 +223,7 @@ impl ClientState {
         }
     }
 
-    /// The place of the episode that goes on among those that led to each other.
+    /// The position of the episode that continues among those that caused each other.
     pub(crate) fn position(&self) -> Option<TreePosition> {
         self.open.as_ref().map(|open| open.position(self.id()))
     }
@@ -254,7 +254,7 @@ impl ClientState {
         runnable: u64,
         ready: &ServerReady,
     ) {
-        // The setup is a question too.
+        // The setup is a request too.
         let asks = !self.outstanding.is_empty() || !self.set_up;
         let owner = match self.thread.owner(time, asks) {
             Owner::Client if self.threads.is_gone() => Owner::OffCpu(Cause::Elsewhere),
@@ -297,7 +297,7 @@ impl ClientState {
         }
     }
 
-    /// True where the server still draws requests from before the outstanding question: a local round trip
+    /// True if the server still draws requests from before the outstanding question: a local round trip
     /// alone does not take that long.
     fn server_draws(&self, time: u64) -> bool {
         let (Some((question, _)), Some((drawing, _))) = (self.outstanding.front(), self.undrawn)
@@ -309,7 +309,7 @@ impl ClientState {
             && time.saturating_sub(self.asked_at) >= BRIEF
     }
 
-    /// True where requests at `time` may still be the response of `open`: the client has not been quiet for
+    /// True if requests at `time` may still be the response of `open`: the client has not been quiet for
     /// long since its last request.
     fn lingers(&self, open: &OpenEpisode, time: u64) -> bool {
         let now = match self.thread {

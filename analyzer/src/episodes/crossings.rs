@@ -40,7 +40,7 @@ impl Crossings {
         }
     }
 
-    /// True where the client itself caused an event that it got at `time`, after the request of this
+    /// True if the client itself caused an event that it got at `time`, after the request of this
     /// number.
     pub(crate) fn made(
         &self,

@@ -270,7 +270,7 @@ impl EpisodeTracker {
                 loops.input(time, id);
             }
             let link = causes.find(time, by, id, &event.causal_keys)?;
-            // An answer that the client has asked for is none.
+            // An answer that the client has requested is none.
             if !event.answers && loops.step(&link, id, &event.about.landmark) {
                 return Some(CausalEdge {
                     root: link.from,

@@ -10,7 +10,7 @@ use x11prof_trace::ConnectionId;
 
 use crate::pipeline::Seen;
 
-/// Questions kept until they are answered.
+/// Requests kept until they are answered.
 const MAX_PENDING: usize = 1024;
 /// XkbGetMap's reply: the fixed part.
 const MAP: usize = 40;
@@ -23,7 +23,7 @@ const KEY_SYMS: u16 = 2;
 pub(crate) struct Keyboard {
     /// Alone and with Shift.
     names: FxHashMap<u8, [Option<Symbol>; 2]>,
-    /// First keycodes that GetKeyboardMapping asked for.
+    /// First keycodes that GetKeyboardMapping requested.
     pending: FxHashMap<(ConnectionId, SequenceNumber), u8>,
 }
 
@@ -58,13 +58,13 @@ impl Keyboard {
         }
     }
 
-    /// The name of the key with this code, alone or with Shift; `None` where the trace does not tell.
+    /// The name of the key with this code, alone or with Shift; `None` if the trace does not report.
     pub(crate) fn key(&self, code: u32, shifted: bool) -> Option<Symbol> {
         let [alone, with_shift] = self.names.get(&u8::try_from(code).ok()?)?;
         with_shift.filter(|_| shifted).or(*alone)
     }
 
-    /// True where the key only changes the meaning of others.
+    /// True if the key only changes the meaning of others.
     pub(crate) fn is_modifier(&self, code: u32) -> bool {
         let name = self.key(code, false).map_or("", Symbol::as_str);
         let sided = name.strip_suffix("_L").or(name.strip_suffix("_R"));

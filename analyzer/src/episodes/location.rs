@@ -88,7 +88,7 @@ impl Location {
     }
 }
 
-/// The location in words for people.
+/// The location as text for people.
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -3,7 +3,7 @@
 
 use crate::statistics::distribution::Distribution;
 
-/// Thresholds of Table 2 beside the user's own, in milliseconds: around the 100 that is perceptible.
+/// Thresholds of Table 2 next to the user's own, in milliseconds: around the 100 that is perceptible.
 pub(crate) const THRESHOLDS: [f64; 4] = [50.0, 100.0, 150.0, 200.0];
 /// Edges of the classes of duration, in milliseconds.
 pub(crate) const EDGES: [f64; 7] = [0.0, 3.0, 10.0, 50.0, 100.0, 200.0, 1000.0];

@@ -14,7 +14,7 @@ use super::windows;
 use crate::pipeline::device_grabs::{Device, DeviceGrab, GrabStep};
 use crate::pipeline::{Observation, Seen};
 
-/// Windows whose properties are known, and phases that go on, at most.
+/// Windows whose properties are known, and phases that continue, at most.
 const MAX_OPEN: usize = 4096;
 /// Phases kept, the first ones.
 const MAX_PHASES: usize = 10_000;
@@ -48,7 +48,7 @@ pub(crate) struct Phase {
     /// The name of the window.
     pub(crate) window: Option<String>,
     pub(crate) start: Timestamp,
-    /// `None` while it goes on.
+    /// `None` while it continues.
     pub(crate) end: Option<Timestamp>,
 }
 

@@ -1,4 +1,4 @@
-//! An episode that goes on.
+//! An episode that continues.
 
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Timestamp};
@@ -59,7 +59,7 @@ struct Shown {
     round_trips: u64,
     requests: u64,
     bytes: u64,
-    /// The time at which the client went on, and the sums until then.
+    /// The time at which the client continued, and the sums until then.
     resumed: (u64, TimeBuckets),
 }
 
@@ -100,7 +100,7 @@ pub(crate) struct OpenEpisode {
     paused: Option<Shown>,
     /// The episode is a frame of an animation.
     is_frame: bool,
-    /// An event that the client had asked for as the beginning of a frame has come.
+    /// An event that the client had requested as the beginning of a frame has come.
     pub(crate) ticked: bool,
     /// The time at which the pressed key or button was released while the client was quiet, before any drawing.
     pub(crate) released: Option<u64>,
@@ -119,7 +119,7 @@ pub(crate) struct OpenEpisode {
     /// A reason why the end may be elsewhere.
     pub(crate) unsure: Option<Unsure>,
     outline: Outline,
-    /// The request of another client that led to this episode.
+    /// The request of another client that caused this episode.
     pub(crate) link: Option<CausalEdge>,
     /// Events caused by other clients during the handling.
     fed: Vec<CausalEdge>,
@@ -220,7 +220,7 @@ impl OpenEpisode {
     /// True while the episode may wait for the screen's clock: the user's action is not drawn.
     pub(crate) fn takes_open(&self, request: &OpenRequest) -> bool {
         match request.kind {
-            // Owners and window managers go on meanwhile.
+            // Owners and window managers continue meanwhile.
             OpenKind::PieceTaken | OpenKind::Ping => false,
             OpenKind::ScreenClock => self.is_input() && !self.draws,
             _ => !self.is_done(),
@@ -250,7 +250,7 @@ impl OpenEpisode {
         }
     }
 
-    /// The episode's place in the tree of episodes that led to each other.
+    /// The episode's place in the tree of episodes that caused each other.
     pub(crate) fn position(&self, id: EpisodeId) -> TreePosition {
         TreePosition::of(id, self.link.as_ref())
     }
@@ -371,12 +371,12 @@ impl OpenEpisode {
         self.stimulus.is_none() && self.trigger == Trigger::Output
     }
 
-    /// True where the episode has no stimulus and has drawn: any wait of the client ends it.
+    /// True if the episode has no stimulus and has drawn: any wait of the client ends it.
     pub(crate) fn is_done(&self) -> bool {
         self.stimulus.is_none() && !self.starts_up && self.draws
     }
 
-    /// True where the episode's event is one that nobody waits for, and that need not be drawn.
+    /// True if the episode's event is one that nobody waits for, and that need not be drawn.
     pub(crate) fn gives_way(&self) -> bool {
         let crossing = self.stimulus.is_some_and(|one| one.is_crossing());
         let about = self.stimulus.is_some() && self.trigger == Trigger::Asynchronous;
@@ -438,7 +438,7 @@ impl OpenEpisode {
         }
     }
 
-    /// The client goes on after a pause.
+    /// The client continues after a pause.
     pub(crate) fn resumes(&mut self, time: u64) {
         if let Some(shown) = &mut self.paused {
             let mut all = self.until_sent;
@@ -503,12 +503,12 @@ impl OpenEpisode {
         Some(next)
     }
 
-    /// True where the client drew frame after frame and was not quiet after the last of them.
+    /// True if the client drew frame after frame and was not quiet after the last of them.
     pub(crate) fn never_waits(&self) -> bool {
         self.at_quiet.is_none() && self.frames >= MANY_FRAMES
     }
 
-    /// True where `stimulus` repeats the episode's own. Counts it, and takes its landmark where that says
+    /// True if `stimulus` repeats the episode's own. Counts it, and takes its landmark where that says
     /// more.
     pub(crate) fn knows(&mut self, stimulus: &Stimulus, about: &About, tags: &Tags) -> bool {
         let Some(known) = self.stimulus.filter(|known| stimulus.repeats(known)) else {
@@ -565,7 +565,7 @@ impl OpenEpisode {
         }
     }
 
-    /// True where drawing without new bytes may still be this response: the episode has drawn nothing yet,
+    /// True if drawing without new bytes may still be this response: the episode has drawn nothing yet,
     /// and has not waited for longer than a `tick`. A ticking clock is nobody's response.
     pub(crate) fn may_draw(&self, tick: u64) -> bool {
         !self.draws && (self.starts_up || self.ticked_for <= tick)
@@ -586,18 +586,18 @@ impl OpenEpisode {
         (self.trigger, self.about) = (Trigger::Output, about);
     }
 
-    /// True where the user began the episode.
+    /// True if the user began the episode.
     pub(crate) fn is_input(&self) -> bool {
         self.trigger == Trigger::Input
     }
 
-    /// True where a pressed key, button or finger began the episode.
+    /// True if a pressed key, button or finger began the episode.
     pub(crate) fn is_press(&self) -> bool {
         let shape = self.stimulus.map(|stimulus| stimulus.shape);
         shape == Some(Shape::Press)
     }
 
-    /// True where the episode counts: it has a stimulus or requests.
+    /// True if the episode counts: it has a stimulus or requests.
     pub(crate) fn counts(&self) -> bool {
         self.stimulus.is_some() || self.requests > 0 || self.starts_up
     }

@@ -38,7 +38,7 @@ struct Pending {
     /// Waits for replies: the node, the request, nanoseconds.
     asked: Vec<(usize, Symbol, u64)>,
     waited: Vec<(usize, Cause)>,
-    /// The wait that goes on.
+    /// The wait that continues.
     wait: Option<(Cause, u64)>,
 }
 
@@ -246,7 +246,7 @@ mod tests {
         outline.child(About::alone("first"), 100 * MS, number(10));
         outline.sent(drawing, number(11));
         outline.child(About::alone("within"), 110 * MS, number(11));
-        // It answers what came before it was handled: it is beside the first.
+        // It answers what came before it was handled: it is next to the first.
         outline.child(About::alone("second"), 130 * MS, number(10));
         outline.child(About::alone("brief"), 149 * MS + 999_999, number(10));
         outline.sent(drawing, number(12));

@@ -23,16 +23,16 @@ pub(crate) struct WaitingStimulus {
     /// The time of the stimulus.
     pub(crate) start: u64,
     pub(crate) delivered: u64,
-    /// Events that it stands for.
+    /// Events that it represents.
     pub(crate) events: u64,
-    /// The request of another client that led to it.
+    /// The request of another client that caused it.
     pub(crate) link: Option<CausalEdge>,
     /// The user's own events that the stimulus starts and ends.
     pub(crate) tags: Tags,
 }
 
 impl WaitingStimulus {
-    /// True where the stimulus before is part of this one.
+    /// True if the stimulus before is part of this one.
     fn is_after(&self, last: &WaitingStimulus) -> bool {
         let trigger = last.stimulus.trigger;
         if self.stimulus.trigger == Trigger::Input {
@@ -55,7 +55,7 @@ impl WaitingStimulus {
         self.stimulus.modifier && self.stimulus.shape == Shape::Press
     }
 
-    /// True where another client waits for the handling.
+    /// True if another client waits for the handling.
     fn is_awaited(&self) -> bool {
         self.link.is_some_and(|link| link.is_awaited())
     }
@@ -65,7 +65,7 @@ impl WaitingStimulus {
 #[derive(Debug, Default)]
 pub(crate) struct ReadStimuli {
     pub(crate) events: u64,
-    /// The requests that led to them.
+    /// The requests that caused them.
     pub(crate) links: Vec<CausalEdge>,
     pub(crate) tags: Tags,
     /// What the user did: the first one, and presses.
@@ -81,13 +81,13 @@ impl Queue {
         self.0.is_empty()
     }
 
-    /// True where the user caused one of them.
+    /// True if the user caused one of them.
     pub(crate) fn has_input(&self) -> bool {
         let mut all = self.0.iter();
         all.any(|one| one.stimulus.trigger == Trigger::Input)
     }
 
-    /// True where another client waits for one of them.
+    /// True if another client waits for one of them.
     pub(crate) fn has_awaited(&self) -> bool {
         self.0.iter().any(WaitingStimulus::is_awaited)
     }
@@ -119,7 +119,7 @@ impl Queue {
         self.0.drain(..before);
     }
 
-    /// The requests of other clients that led to what waits.
+    /// The requests of other clients that caused what waits.
     pub(crate) fn links(&self) -> impl Iterator<Item = &CausalEdge> {
         self.0.iter().filter_map(|one| one.link.as_ref())
     }
@@ -142,12 +142,12 @@ impl Queue {
         read
     }
 
-    /// True where the press that `stimulus` releases waits.
+    /// True if the press that `stimulus` releases waits.
     pub(crate) fn holds_press_of(&self, stimulus: &Stimulus) -> bool {
         self.0.iter().any(|one| stimulus.releases(&one.stimulus))
     }
 
-    /// Takes the releases off that come before anything else; gives the events that they stand for.
+    /// Takes the releases off that come before anything else; gives the events that they represent.
     pub(crate) fn take_releases(&mut self) -> u64 {
         let mut events = 0;
         while let Some(first) = self.0.front()

@@ -42,7 +42,7 @@ pub struct RepeatedReport {
     pub count: Figure,
     /// Episodes over their threshold.
     pub perceptible: Figure,
-    /// The time in which at least one episode went on.
+    /// The time in which at least one episode continued.
     pub in_episode_ms: Figure,
     /// The time in which the user waited.
     pub wait_ms: Figure,

@@ -46,7 +46,7 @@ pub(crate) struct Series {
     running: FxHashMap<u32, (u32, u64)>,
     /// The end of the recording, once that is known.
     until: u64,
-    /// True where the trace has context switches.
+    /// True if the trace has context switches.
     pub(crate) switches: bool,
 }
 

@@ -25,7 +25,7 @@ const MAX_HELD: usize = 64;
 /// A client of which the start-up is not known yet.
 #[derive(Debug, Default)]
 struct Held {
-    /// The beginning and end of the start-up, where there is one; `None` while that is unknown.
+    /// The beginning and end of the start-up, if there is one; `None` while that is unknown.
     told: Option<Option<FirstFrame>>,
     /// The client's first episode, until the first rest.
     first: Option<Episode>,
@@ -303,7 +303,7 @@ impl FirstFrame {
     }
 }
 
-/// A child as far as it lies before `end`: a window manager may go on after the first frame.
+/// A child as far as it lies before `end`: a window manager may continue after the first frame.
 fn until(child: &Child, end: u64) -> Option<Child> {
     let room = end.checked_sub(child.start.as_nanos())?;
     let latency = child.latency.min(room);

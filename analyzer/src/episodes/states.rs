@@ -1,7 +1,7 @@
 //! The states of the latency-benchmark paper's machine (its Figure 2): a client busy or idle, events of
 //! the user waiting or not, synchronous input or output outstanding or not: a reply of the server, a file.
 //!
-//! A client is busy while an episode of it goes on: so the states are added up with the episodes' parts,
+//! A client is busy while an episode of it continues: so the states are added up with the episodes' parts,
 //! and the two cannot contradict each other.
 
 /// The state of a client that handles something.

@@ -20,7 +20,7 @@ pub(crate) enum Detail {
     Atom(u32),
 }
 
-/// The place of an event in a sequence.
+/// The position of an event in a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// A key or button went down.
@@ -173,7 +173,7 @@ impl Stimulus {
         (self.trigger, self.shape, self.detail) = (Trigger::Input, shape, detail);
     }
 
-    /// True for a second report of the stimulus `earlier`: a raw event of the device beside that of a
+    /// True for a second report of the stimulus `earlier`: a raw event of the device next to that of a
     /// window, or of each of several devices.
     pub(crate) fn repeats(&self, earlier: &Stimulus) -> bool {
         let another = self.name != earlier.name || self.window != earlier.window;
@@ -191,7 +191,7 @@ impl Stimulus {
         self.name.as_str().starts_with("Raw")
     }
 
-    /// True where the pointer entered or left a window.
+    /// True if the pointer entered or left a window.
     pub(crate) fn is_crossing(&self) -> bool {
         self.trigger == Trigger::Input && self.shape == Shape::Other
     }
@@ -210,7 +210,7 @@ impl Stimulus {
         self.shape == Shape::Release && press.shape == Shape::Press && self.detail == press.detail
     }
 
-    /// True where `earlier` waits and a person sees both as one: a movement that goes on, a key that
+    /// True if `earlier` waits and a person sees both as one: a movement that continues, a key that
     /// repeats.
     pub(crate) fn continues(&self, earlier: &Stimulus) -> bool {
         let same = self.name == earlier.name

@@ -65,7 +65,7 @@ pub(crate) struct Place {
     pub(crate) wait: Wait,
     /// A futex's address, the number of another system call; 0 of poll and of what is not known.
     pub(crate) at: u64,
-    /// True where a wait for a condition has a time limit; `None` for other waits.
+    /// True if a wait for a condition has a time limit; `None` for other waits.
     pub(crate) timed: Option<bool>,
 }
 
@@ -80,7 +80,7 @@ impl PartialEq for Place {
 const SAME_CONDITION: u64 = !7;
 
 impl Place {
-    /// The place in the record of a thread that waits.
+    /// The position in the record of a thread that waits.
     pub(crate) fn of(waiting: &Waiting) -> Place {
         let channel = waiting.wait_channel.as_deref();
         let argument = |n: usize| waiting.arguments.get(n).copied();
@@ -190,7 +190,7 @@ pub(crate) struct Arrival {
     pub(crate) causal_keys: Vec<CausalKey>,
     /// The user's own events that it starts and ends.
     pub(crate) tags: Tags,
-    /// The time of the event by the server's clock, in milliseconds, where the stimulus does not tell.
+    /// The time of the event by the server's clock, in milliseconds, where the stimulus does not report.
     pub(crate) millis: Option<u32>,
     /// The event is the answer to an open request of the client.
     pub(crate) answers: bool,
@@ -235,7 +235,7 @@ pub(crate) struct SentRequests {
     pub(crate) kinds: Kinds,
     /// The first and the last drawing request, on any drawable.
     pub(crate) drawing: Option<(SequenceNumber, SequenceNumber)>,
-    /// The window that is drawn on last, where it is known.
+    /// The window that is drawn on last, if known.
     pub(crate) drawn: Option<Label>,
     /// Something is drawn on a window, or a window shown or moved.
     pub(crate) draws: bool,
@@ -247,7 +247,7 @@ pub(crate) struct SentRequests {
     pub(crate) tags: Tags,
     /// The last picture shown with Present.
     pub(crate) shown: Option<Shown>,
-    /// The client asks for an event once such pictures are on the screen.
+    /// The client requests an event once such pictures are on the screen.
     pub(crate) is_told: bool,
     /// Requests that other clients have to answer.
     pub(crate) opened: Vec<OpenRequest>,

@@ -12,7 +12,7 @@ use x11prof_protocol::Symbol;
 use super::cause::Cause;
 use super::kinds::Kinds;
 
-/// Requests whose replies a node tells apart, at most.
+/// Requests whose replies a node distinguishes, at most.
 const MAX_REQUESTS: usize = 16;
 
 /// A set of causes of waiting.
@@ -101,7 +101,7 @@ impl Tree {
     }
 }
 
-/// The tree in words for people: `Clicks in Editor (drawing; asks QueryTree), then Expose in Menu (text)`.
+/// The tree as text for people: `Clicks in Editor (drawing; asks QueryTree), then Expose in Menu (text)`.
 impl fmt::Display for Tree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.called(self.about.as_str(), f)
@@ -142,7 +142,7 @@ impl Tree {
         }
     }
 
-    /// A child, with what it led to itself.
+    /// A child, with what it caused itself.
     fn with_children(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.node(self.about.as_str(), f)?;
         for (number, child) in self.children.iter().enumerate() {

@@ -87,7 +87,7 @@ impl Missing {
 
     fn message(&mut self, seen: &Seen<'_>) {
         match seen.message {
-            // The replies to this request go on until its connection ends (RECORD, "EnableContext").
+            // The replies to this request continue until its connection ends (RECORD, "EnableContext").
             Message::Request(request)
                 if request.has_reply && request.name.as_str() != "RECORD:EnableContext" =>
             {

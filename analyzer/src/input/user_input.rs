@@ -26,7 +26,7 @@ pub struct UserInput {
 /// The window of a client, as others can find it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct InputWindow {
-    /// The class in WM_CLASS; empty where it has a title alone.
+    /// The class in WM_CLASS; empty if it has a title alone.
     pub class: String,
     /// The latest title.
     pub title: String,

@@ -68,7 +68,7 @@ pub struct SpreadReport {
 pub struct LinkFinding {
     /// The kind.
     pub kind: LinkKind,
-    /// The finding in words.
+    /// The finding as text.
     pub what: String,
     /// The remedy; null if none is needed.
     pub advice: Option<Cow<'static, str>>,

@@ -15,7 +15,7 @@ const FEWEST: usize = 20;
 /// chance.
 const CLEAR: f64 = 0.7;
 
-/// The step in milliseconds; `None` where there is none.
+/// The step in milliseconds; `None` if there is none.
 ///
 /// Requests were sent after pauses of random length. Where a timer lets replies through, what lies between
 /// two of them is a multiple of its period all the same; elsewhere it is anything.

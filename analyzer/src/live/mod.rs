@@ -1,4 +1,4 @@
-//! A recording while it goes on: records in; the profile of what came so far, and what the clients do now,
+//! A recording while it continues: records in; the profile of what came so far, and what the clients do now,
 //! out; and a fresh start at any time.
 
 pub(crate) mod clients_now;
@@ -77,7 +77,7 @@ impl LiveProfile {
             ..
         } = &mut self.clients;
         let mut report = profile.now(|profile| ProfileReport::new(path, summary, profile, network));
-        // A recording that goes on has no end yet, which is nothing to warn of.
+        // A recording that continues has no end yet, which is nothing to warn of.
         report
             .warnings
             .retain(|warning| warning.kind != crate::recording::warnings::WarningKind::Incomplete);

@@ -51,7 +51,7 @@ pub struct DeviceGrab {
     pub device: Device,
     /// The client that has or had the grab.
     pub by: ConnectionId,
-    /// The client that has the device instead, of a grab that was refused; `None` where that is not known.
+    /// The client that has the device instead, of a grab that was refused; `None` if that is not known.
     pub holder: Option<ConnectionId>,
     /// The window of the grab.
     pub window: u32,

@@ -1,4 +1,4 @@
-//! The pipeline over a recording while it goes on, for who follows it record by record.
+//! The pipeline over a recording while it continues, for who follows it record by record.
 
 use x11prof_trace::Record;
 
@@ -13,7 +13,7 @@ pub trait Follows {
     fn took(&mut self, record: &Record, pipeline: &Pipeline);
 }
 
-/// A pass that goes on. Equal requests are taken together ([`Pipeline::take_together`]), to keep up with a recording.
+/// A pass that continues. Equal requests are coalesced ([`Pipeline::take_together`]), to keep up with a recording.
 pub struct LivePass {
     pipeline: Pipeline,
 }
@@ -38,7 +38,7 @@ impl LivePass {
         self.follow(who);
     }
 
-    /// Ends the recording and hands on all waiting observations.
+    /// Ends the recording and passes all waiting observations.
     pub fn end(&mut self, who: &mut impl Follows) {
         self.pipeline.no_more();
         self.follow(who);

@@ -32,7 +32,7 @@ const MAX_SWITCHES: usize = 1 << 16;
 #[derive(Debug)]
 enum LateRecord {
     Switch(Switch),
-    /// The place in which a thread waits; it follows the switch that began the wait.
+    /// The position in which a thread waits; it follows the switch that began the wait.
     Waiting(Waiting),
     Handled(HandlerTime),
 }
@@ -296,7 +296,7 @@ impl ReorderBuffer {
     }
 }
 
-/// The place of a record of this time among `others`: nearly always at their end.
+/// The position of a record of this time among `others`: nearly always at their end.
 fn place<T>(others: &VecDeque<T>, time: u64, of: impl Fn(&T) -> u64) -> usize {
     match others.back() {
         Some(last) if of(last) > time => others.partition_point(|other| of(other) <= time),

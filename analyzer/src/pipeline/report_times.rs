@@ -30,7 +30,7 @@ pub(crate) struct ReportTimes {
 }
 
 impl ReportTimes {
-    /// True where messages have RECORD's times.
+    /// True if messages have RECORD's times.
     pub(crate) fn is_attached(&self) -> bool {
         self.attached
     }

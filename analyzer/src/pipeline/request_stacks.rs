@@ -13,7 +13,7 @@ const CONNECTIONS: usize = 4096;
 
 /// Runs that wait for their requests, by the connection's first resource id.
 ///
-/// A connection that ends leaves its id to another one, whose numbers begin anew.
+/// A connection that ends leaves its id to another one, whose numbers begin again.
 #[derive(Debug, Default)]
 pub(crate) struct RequestStacks {
     waiting: FxHashMap<u32, VecDeque<WaitingRun>>,
@@ -32,7 +32,7 @@ fn after(run: &RequestRun) -> u32 {
     run.sequence.wrapping_add(run.count)
 }
 
-/// True where `number` is not before `other`; numbers go on beyond 32 bits.
+/// True if `number` is not before `other`; numbers continue beyond 32 bits.
 fn is_from(number: u32, other: u32) -> bool {
     number.wrapping_sub(other) <= u32::MAX / 2
 }

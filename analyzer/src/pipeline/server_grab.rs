@@ -67,7 +67,7 @@ mod tests {
         grab.grab(two);
         grab.grab(three);
         assert_eq!(grab.by(), Some(one));
-        // It had asked for it, and no longer does.
+        // It had requested it, and no longer does.
         grab.release(two);
         assert_eq!(grab.by(), Some(one));
         grab.release(one);

@@ -1,7 +1,7 @@
-//! Times on another server than the recorded one: the other server's prices, times measured time over price
+//! Times on another server than the recorded one: the other server's costs, times measured time over cost
 //! on the recorded one.
 //!
-//! Costs that are in neither price are about the same on both servers: cold caches, page faults, this
+//! Costs that are in neither cost are about the same on both servers: cold caches, page faults, this
 //! machine's hour.
 
 use rustc_hash::FxHashMap;
@@ -21,17 +21,17 @@ const CAUSED: [TransportPart; 4] = [
     TransportPart::Error,
 ];
 
-/// A measured time, and the price of the same.
+/// A measured time, and the cost of the same.
 pub(super) type MeasuredAndPrice = (Micros, Micros);
 
-/// Measured over priced, on the recorded server.
+/// Measured over estimated, on the recorded server.
 pub(super) struct CarryingRatios {
     requests: FxHashMap<Symbol, f64>,
     parts: [f64; PARTS.len()],
     /// The ratio of all parts that requests cause: so the time charged to requests stays a part of their
     /// total.
     caused: f64,
-    /// The ratio of everything with a price, for requests without a ratio of their own.
+    /// The ratio of everything with a cost, for requests without a ratio of their own.
     all: f64,
     /// The ratio of the other server's requests together, for groups of requests: so groups add up to the
     /// same total.
@@ -39,7 +39,7 @@ pub(super) struct CarryingRatios {
 }
 
 impl CarryingRatios {
-    /// The ratios from the time of each request and each part of transport on the recorded server, and its price there,
+    /// The ratios from the time of each request and each part of transport on the recorded server, and its cost there,
     /// to the other server's sums.
     pub(super) fn new(
         requests: impl Iterator<Item = (Symbol, MeasuredAndPrice)>,
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn the_time_charged_to_requests_is_a_part_of_transport() {
         let cost = |us: f64| Cost::exact(Micros(us));
-        // There a wakeup costs 10 and a reply 30; here wakeups took twice their price, replies a tenth,
+        // There a wakeup costs 10 and a reply 30; here wakeups took twice their cost, replies a tenth,
         // setups ten times.
         let mut there = Sums::default();
         there.transport[index(TransportPart::Wakeup)].server = cost(10.0);

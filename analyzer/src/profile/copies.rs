@@ -62,7 +62,7 @@ impl Copies {
         self.goes.entry(generation).or_insert(goes);
     }
 
-    /// The window in which a pixmap ends; `None` where it is copied to none.
+    /// The window in which a pixmap ends; `None` if it is copied to none.
     pub(crate) fn window(&self, mut generation: PixmapGeneration) -> Option<DrawableKey> {
         for _ in 0..LONGEST_CHAIN {
             match self.goes.get(&generation)? {

@@ -1,4 +1,4 @@
-//! The profile by client, window, drawable or atom, beside the request's name.
+//! The profile by client, window, drawable or atom, next to the request's name.
 //!
 //! The cost of an answer belongs to the group of its request, that of an event to the window it was sent
 //! to.
@@ -24,7 +24,7 @@ const MAX_DRAWABLES: usize = 100_000;
 /// Requests of a connection whose groups are kept until they are answered.
 const RECENT: usize = 4096;
 
-/// The key of a breakdown, beside the requests' names.
+/// The key of a breakdown, next to the requests' names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum By {
     /// The client's connection.
@@ -57,7 +57,7 @@ impl By {
         }
     }
 
-    /// True where stacks of requests tell the group.
+    /// True if stacks of requests tell the group.
     pub fn is_of_code(self) -> bool {
         matches!(self, By::Function | By::Line | By::Stack)
     }

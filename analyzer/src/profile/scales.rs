@@ -15,7 +15,7 @@ const MAX_FACTOR: f64 = 1e6;
 /// A rule: `PolyFillRectangle=0.5`, `MIT-SHM:*=0`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scale {
-    /// A request's name, in which `*` stands for anything.
+    /// A request's name, in which `*` represents anything.
     pub pattern: String,
     /// The factor on the server's time.
     pub factor: f64,
@@ -88,7 +88,7 @@ impl Scales {
         self.rule(request).map_or(1.0, |rule| rule.0.factor)
     }
 
-    /// Counts requests that are now priced, or left out.
+    /// Counts requests that are now estimated, or left out.
     pub(crate) fn count(&mut self, request: Symbol, times: u64) {
         if let Some(rule) = self.rule(request) {
             rule.1 += times;

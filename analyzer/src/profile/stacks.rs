@@ -21,7 +21,7 @@ const STACKS_LIMIT: usize = 100_000;
 pub struct Stack {
     /// The client; what the server did for none has `(server)`.
     pub client: String,
-    /// The window, `(no window)` where there is none; or the program's functions, the outermost first.
+    /// The window, `(no window)` if there is none; or the program's functions, the outermost first.
     pub place: Vec<String>,
     /// The request, the event, or the part of transport that is neither's.
     pub request: String,
@@ -105,12 +105,12 @@ impl StackSum {
         }
     }
 
-    /// True where no message came.
+    /// True if no message came.
     pub(crate) fn is_nothing(&self) -> bool {
         self.count == 0 && self.sent == 0 && self.returned == 0
     }
 
-    /// The server's time: measured at this rate where there is one, else modelled.
+    /// The server's time: measured at this rate if there is one, else modelled.
     pub(crate) fn server(&self, rate: Option<Rate>) -> Micros {
         rate.map_or(self.modelled, |rate| rate.time(self.measured))
     }
@@ -120,7 +120,7 @@ impl StackSum {
 #[derive(Debug, Default)]
 pub(crate) struct Stacks {
     sums: FxHashMap<StackKey, StackSum>,
-    /// The price of wakeups that were for a request.
+    /// The cost of wakeups that were for a request.
     blamed: Micros,
 }
 
@@ -198,7 +198,7 @@ impl Stacks {
         .measured += share;
     }
 
-    /// The stacks by their names, with `wakeups`: their price in all, of which some were for no request,
+    /// The stacks by their names, with `wakeups`: their cost in all, of which some were for no request,
     /// and `own`: what the server did for nobody.
     pub(super) fn named(
         &self,

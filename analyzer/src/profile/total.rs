@@ -1,4 +1,4 @@
-//! Requests and transport together, and the kernel's figures beside them.
+//! Requests and transport together, and the kernel's figures next to them.
 
 use serde::{Deserialize, Serialize};
 

@@ -54,7 +54,7 @@ pub(crate) const PARTS: [TransportPart; 9] = [
     TransportPart::Own,
 ];
 
-/// The place in an array of the parts.
+/// The position in an array of the parts.
 pub(super) fn index(part: TransportPart) -> usize {
     match part {
         TransportPart::Wakeup => 0,

@@ -28,7 +28,7 @@ enum Task {
 #[derive(Debug, Clone, Copy, Default)]
 struct Process {
     running: u32,
-    /// Preempted: the process goes on with its work.
+    /// Preempted: the process continues with its work.
     preempted: bool,
     task: Task,
 }
@@ -126,7 +126,7 @@ impl Activity {
         }
     }
 
-    /// True where a process counts as a client.
+    /// True if a process counts as a client.
     fn is_client(&self, pid: u32) -> bool {
         self.pids.contains_key(&pid) && Some(pid) != self.server
     }
@@ -151,12 +151,12 @@ impl Activity {
         }
     }
 
-    /// The sums so far; `None` where the trace has no switches.
+    /// The sums so far; `None` if the trace has no switches.
     pub(crate) fn figures(&self) -> Option<ActivityFigures> {
         self.switches.then_some(self.figures)
     }
 
-    /// Run times since the last reading of each process's clock; `None` where the trace has no switches.
+    /// Run times since the last reading of each process's clock; `None` if the trace has no switches.
     pub(crate) fn since_reading(&self) -> Option<&SinceReading> {
         self.switches.then_some(&self.since_reading)
     }
@@ -187,7 +187,7 @@ impl Activity {
         }
     }
 
-    /// True where the process is known, or there is room for one more.
+    /// True if the process is known, or there is room for one more.
     fn follows(&self, pid: u32) -> bool {
         self.processes.len() < PROCESSES_LIMIT || self.processes.contains_key(&pid)
     }
@@ -223,7 +223,7 @@ impl Activity {
         }
         self.change(step.pid, |process| {
             process.preempted = step.now == State::Ready;
-            // Preempted, it goes on with what it did.
+            // Preempted, it continues with what it did.
             if step.now == State::Waiting && process.running == 0 && process.task == Task::Handling
             {
                 process.task = Task::None;
@@ -322,7 +322,7 @@ mod tests {
         let mut trace = Synthetic::new();
         trace.records.push(Record::Schedule(vec![
             switch(CLIENT_PID, 10, In),
-            // It exits: the kernel tells no more of it, but that it was interrupted on the way.
+            // It exits: the kernel reports no more of it, but that it was interrupted on the way.
             switch(CLIENT_PID, 60, In),
             switch(SERVER_PID, 900, In),
             switch(SERVER_PID, 950, Blocked),

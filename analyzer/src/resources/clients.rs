@@ -105,7 +105,7 @@ pub(crate) struct Clients {
 }
 
 impl Clients {
-    /// A client, which connected at `now` if it is new; `None` where there are too many.
+    /// A client, which connected at `now` if it is new; `None` if there are too many.
     pub(crate) fn entry(&mut self, id: ConnectionId, now: Timestamp) -> Option<&mut ClientUse> {
         if self.apart.len() >= CLIENTS_LIMIT && !self.apart.contains_key(&id) {
             return None;

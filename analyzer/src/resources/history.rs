@@ -90,7 +90,7 @@ impl History {
             .map(move |(n, slot)| (Timestamp::from_nanos(begin(n)), *slot))
     }
 
-    /// True where the least of each quarter of the time is more than that of the one before:
+    /// True if the least of each quarter of the time is more than that of the one before:
     /// what goes up and down comes back to where it was, what leaks does not.
     pub(crate) fn grows(&self) -> bool {
         let count = self.slots.len();

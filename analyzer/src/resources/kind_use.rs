@@ -135,7 +135,7 @@ pub(crate) fn pixels_created((width, height, _): Size, created: u64) -> u64 {
     created.saturating_mul(u64::from(width) * u64::from(height))
 }
 
-/// Width, height and depth; 0 where there is none.
+/// Width, height and depth; 0 if there is none.
 pub(crate) fn size(resource: &Resource) -> Size {
     let (width, height) = resource.size;
     (width, height, resource.depth.unwrap_or(0))

@@ -1,7 +1,7 @@
-//! Round trips: the one place that tells them from questions asked ahead.
+//! Round trips: the one place that tells them from requests asked ahead.
 //!
-//! A client waits for a reply when it wrote nothing after the question, is owed no other answer, and was
-//! off the processor before the reply came. Of questions sent together, it waits for the last: that is one
+//! A client waits for a reply when it wrote nothing after the request, is owed no other answer, and was
+//! off the processor before the reply came. Of requests sent together, it waits for the last: that is one
 //! round trip. Without context switches, and in an attached recording, the first two conditions decide. The
 //! pipeline has the one tracker, and hands each answer on with its message.
 
@@ -20,9 +20,9 @@ use crate::threads::server_ready::ServerReady;
 use crate::threads::thread_states::Step;
 use arrival::Arrival;
 
-/// Open questions kept for each client; older ones are given up.
+/// Open requests kept for each client; older ones are given up.
 const QUESTIONS: usize = 4096;
-/// Bytes of a question that are kept.
+/// Bytes of a request that are kept.
 const BODY_LIMIT: usize = 512;
 
 /// The way in which a client took an answer.
@@ -78,12 +78,12 @@ impl Question {
     }
 }
 
-/// A question with its answer.
+/// A request with its answer.
 #[derive(Debug)]
 pub(crate) struct Answer<'a> {
     pub(crate) client: ConnectionId,
     pub(crate) question: Question,
-    /// `None` where an error answered.
+    /// `None` if an error answered.
     pub(crate) reply: Option<&'a Reply<'a>>,
     /// The times at which the answer's first byte and its last were read, in nanoseconds.
     pub(crate) began: u64,
@@ -96,7 +96,7 @@ pub(crate) struct Answer<'a> {
 }
 
 impl Answer<'_> {
-    /// Nanoseconds that the client waited for it; 0 where it did not.
+    /// Nanoseconds that the client waited for it; 0 if it did not.
     pub(crate) fn waited(&self) -> u64 {
         match self.how {
             AnswerKind::Ahead => 0,
@@ -140,7 +140,7 @@ struct AskingClient {
     arriving: Arrival,
 }
 
-/// Follows the questions of all clients.
+/// Follows the requests of all clients.
 #[derive(Debug, Default)]
 pub(crate) struct RoundTripTracker {
     clients: PerClient<AskingClient>,
@@ -229,7 +229,7 @@ impl RoundTripTracker {
     }
 
     /// Takes a message that ended in a block, before it is observed; `at_server` is when the server had got
-    /// it or sent it. It stands for so many equal requests. Gives the question that it answers.
+    /// it or sent it. It represents so many equal requests. Gives the request that it answers.
     pub(crate) fn message<'a>(
         &mut self,
         block: &Block,
@@ -283,7 +283,7 @@ impl RoundTripTracker {
 
 impl AskingClient {
     fn sent(&mut self, request: &Request<'_>, times: u64, time: Timestamp, at_server: Timestamp) {
-        // Its replies go on until its connection ends (RECORD, section "EnableContext").
+        // Its replies continue until its connection ends (RECORD, section "EnableContext").
         let endless = || request.name.as_str() == "RECORD:EnableContext";
         if !request.has_reply || endless() {
             let bytes = request.wire_len.saturating_mul(times);
@@ -313,7 +313,7 @@ impl AskingClient {
         });
     }
 
-    /// The open question of this number; older ones were not answered, and never will be.
+    /// The open request of this number; older ones were not answered, and never will be.
     fn answered(&mut self, sequence: SequenceNumber) -> Option<Question> {
         let at = self
             .questions

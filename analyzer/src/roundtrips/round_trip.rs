@@ -17,7 +17,7 @@ impl Waited {
     }
 }
 
-/// The request, and true where it only synchronised.
+/// The request, and true if it only synchronised.
 pub(super) type Kind = (Symbol, bool);
 
 /// A round trip.

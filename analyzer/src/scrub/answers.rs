@@ -61,7 +61,7 @@ impl Replacements {
             | "XFIXES:GetCursorImage"
             | "XFIXES:GetCursorName"
             | "XFIXES:GetCursorImageAndName" => self.secrets.blank(from(bytes, FIXED)),
-            // Atoms, and what keyboards call their keys: other questions are asked by them.
+            // Atoms, and what keyboards call their keys: other requests are asked by them.
             "XKEYBOARD:GetNames" => {}
             _ if is_known(name) => {
                 if let Some((extension, _)) = name.split_once(':')

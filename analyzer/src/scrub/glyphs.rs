@@ -1,5 +1,5 @@
 //! Glyphs' numbers, which tell the letter to whoever has the font: each set gets others. Their sizes stay,
-//! for prices are by them; their pictures go.
+//! for costs are by them; their pictures go.
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::ByteOrder;
@@ -10,7 +10,7 @@ use super::secrets::Secrets;
 /// Further ids of glyph sets that are followed.
 const IDS_LIMIT: usize = 1 << 16;
 
-/// The sets that further ids stand for.
+/// The sets that further ids represent.
 #[derive(Debug, Default)]
 pub(super) struct GlyphIds {
     sets: FxHashMap<u32, u32>,

@@ -1,4 +1,4 @@
-//! Key codes that do not tell the key. Each press gets a fresh one, from a range that rotates; its release
+//! Key codes that do not show the key. Each press gets a fresh one, from a range that rotates; its release
 //! and its repeats have the same, so that actions are found as before.
 
 use rustc_hash::FxHashMap;

@@ -152,7 +152,7 @@ impl Scrubber {
 }
 
 impl Editor {
-    /// The bytes of a message as they are to be; `None` where they stay.
+    /// The bytes of a message as they are to be; `None` if they stay.
     fn message(&mut self, seen: &Seen<'_>, direction: Direction) -> Option<&[u8]> {
         self.scrubbed.messages += 1;
         let before = match seen.message {

@@ -10,7 +10,7 @@ use super::block_bytes::{leave_out, overwrite, pieces};
 
 /// Bytes that wait at most. Of a message that is not whole by then only the header stays.
 const HELD_LIMIT: usize = 32 << 20;
-/// Memory of a record beside its bytes, about.
+/// Memory of a record next to its bytes, about.
 const RECORD_LEN: usize = 128;
 
 /// A direction of a connection.
@@ -135,7 +135,7 @@ impl PendingRecords {
 
     /// The next record that is done.
     pub(super) fn pop(&mut self) -> Option<Record> {
-        // A message under way that was cut goes on so.
+        // A message under way that was cut continues so.
         while self.bytes > HELD_LIMIT
             && let Some(waiting) = self.records.front()
             && !waiting.is_done

@@ -90,7 +90,7 @@ impl Replacements {
     }
 }
 
-/// The offset from which on the body of an extension's request is replaced; `None` where all of it stays.
+/// The offset from which on the body of an extension's request is replaced; `None` if all of it stays.
 fn kept(name: &str) -> Option<usize> {
     Some(match name {
         "RENDER:AddGlyphsFromPicture" => 4,

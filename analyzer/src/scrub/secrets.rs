@@ -38,7 +38,7 @@ impl Secrets {
         }
     }
 
-    /// Zeros, and at the end what tells whether two such bodies were equal: answers that repeat are counted.
+    /// Zeros, and at the end what shows whether two such bodies were equal: answers that repeat are counted.
     pub(super) fn blank(&self, bytes: &mut [u8]) {
         let tag = self.key.hash_one(Use::Content(bytes)).to_be_bytes();
         bytes.fill(0);

@@ -55,7 +55,7 @@ impl Wire {
     }
 }
 
-/// The setup and requests that hold the word `secret`, but for the glyphs at the end.
+/// The setup and requests that hold the word `secret`, except for the glyphs at the end.
 fn requests(order: ByteOrder) -> Vec<u8> {
     let bytes = Vec::new();
     let mut wire = Wire { order, bytes };

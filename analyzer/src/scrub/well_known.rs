@@ -1,5 +1,5 @@
 //! Names that tell nothing about a user: those of the protocol, of the window managers' conventions, and of
-//! X.Org's own fonts, by which prices are found.
+//! X.Org's own fonts, by which costs are found.
 
 use x11prof_session::PREDEFINED_ATOMS;
 
@@ -28,7 +28,7 @@ const FAMILIES: &str = "\
     new century schoolbook,newspaper,nil,open look cursor,open look glyph,song ti,symbol,\
     terminal,times,utopia";
 
-/// Aliases of X.Org's fonts, but for those like `6x13` and `9x15bold`.
+/// Aliases of X.Org's fonts, except for those like `6x13` and `9x15bold`.
 const ALIASES: &str = "\
     *,a14,cursor,decw$cursor,decw$session,fixed,hanzigb16fs,hanzigb16st,hanzigb24st,heb6x13,\
     heb8x13,k14,kana14,kanji16,kanji24,nil2,olcursor,r14,r16,r24,rk14,rk16,rk24,variable";
@@ -91,7 +91,7 @@ const KNOWN: &str = "\
     MIT-SCREEN-SAVER,MIT-SHM,Present,RANDR,RENDER,SHAPE,SYNC,XC-MISC,XFIXES,XINERAMA,\
     XInputExtension,XKEYBOARD,XTEST,XVideo";
 
-/// True where the layout of messages of this name is known.
+/// True if the layout of messages of this name is known.
 pub(super) fn is_known(name: &str) -> bool {
     match name.split_once(':') {
         Some(("Unknown", _)) => false,

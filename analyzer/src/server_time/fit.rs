@@ -1,11 +1,11 @@
-//! Corrects the prices by the recording's own runs before they divide them.
+//! Corrects the costs by the recording's own runs before they divide them.
 //!
-//! A price may be another machine's, or lack what this program meets: cold memory, pages that the kernel
-//! clears. Runs of different mixtures show that. Each kind of work gets a factor for its prices: the
+//! A cost may be another machine's, or lack what this program meets: cold memory, pages that the kernel
+//! clears. Runs of different mixtures show that. Each kind of work gets a factor for its costs: the
 //! factors at which the runs' times are most likely, found by expectation maximisation. For a mixture of
 //! non-negative parts that is the multiplicative rule of Lucy (1974) and of Shepp & Vardi (1982). It starts
-//! at the prices and stays there where runs tell nothing: kinds that always come together are divided by
-//! their prices.
+//! at the costs and stays there where runs tell nothing: kinds that always come together are divided by
+//! their costs.
 
 use std::hash::Hash;
 
@@ -18,7 +18,7 @@ use crate::server_time::share::Share;
 /// bounded memory. Work of one kind may have many keys, which cost memory only.
 const WINDOW: usize = 1 << 16;
 const PARTS_LIMIT: usize = 8 * WINDOW;
-/// Steps of the fit. Few leave prices as they were. With many the noise of single runs decides, most of all
+/// Steps of the fit. Few leave costs as they were. With many the noise of single runs decides, most of all
 /// for kinds that seldom come (validation/results).
 const STEPS: usize = 30;
 
@@ -28,7 +28,7 @@ const PRIOR: f64 = 0.1;
 
 /// Work that can be divided.
 pub(crate) trait AttributionKey: Copy + Eq + Hash {
-    /// The kind: prices of one kind may all be wrong by one factor.
+    /// The kind: costs of one kind may all be wrong by one factor.
     fn kind(self) -> Self;
 }
 
@@ -36,7 +36,7 @@ pub(crate) trait AttributionKey: Copy + Eq + Hash {
 #[derive(Debug, Clone, Copy)]
 struct Part {
     kind: usize,
-    /// The sum of its prices, in microseconds.
+    /// The sum of its costs, in microseconds.
     price: f64,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Fit<K> {
     /// The key of each part.
     keys: Vec<K>,
     kinds: FxHashMap<K, usize>,
-    /// The factor of each kind's prices; `None` before the first fit.
+    /// The factor of each kind's costs; `None` before the first fit.
     factors: Vec<Option<f64>>,
     /// The last run of the window that has each kind, and how many kinds all its runs have, run by run.
     last_runs: Vec<Option<usize>>,
@@ -88,12 +88,12 @@ impl<K: AttributionKey> Fit<K> {
         self.runs.push((share, self.parts.len()));
     }
 
-    /// True where the window is full.
+    /// True if the window is full.
     pub(super) fn is_full(&self) -> bool {
         self.kinds_of_runs >= WINDOW || self.parts.len() >= PARTS_LIMIT
     }
 
-    /// Divides the runs of the window, and hands out each key's share.
+    /// Divides the runs of the window, and passes each key's share.
     pub(super) fn divide(&mut self, credit: &mut impl FnMut(K, Share)) {
         let sums = self.sums();
         let before = self.begin(&sums);
@@ -121,7 +121,7 @@ impl<K: AttributionKey> Fit<K> {
         self.factors[part.kind].unwrap_or(1.0) * part.price
     }
 
-    /// The prices of each kind in the window.
+    /// The costs of each kind in the window.
     fn sums(&self) -> Vec<f64> {
         let mut sums = vec![0.0; self.factors.len()];
         for part in &self.parts {
@@ -130,7 +130,7 @@ impl<K: AttributionKey> Fit<K> {
         sums
     }
 
-    /// Gives new kinds the factor that all prices together have in the window. Returns the factors of all
+    /// Gives new kinds the factor that all costs together have in the window. Returns the factors of all
     /// kinds.
     fn begin(&mut self, sums: &[f64]) -> Vec<f64> {
         let took: Micros = self.runs.iter().map(|(share, _)| share.time).sum();
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn runs_of_different_mixtures_correct_prices() {
-        // The second costs ten times its price.
+        // The second costs ten times its cost.
         let mut fit = Fit::new();
         for n in 0..100 {
             let (a, b) = (f64::from(n % 5), f64::from(n % 3));
@@ -215,7 +215,7 @@ mod tests {
         assert!((first - 3.0 * second).abs() < 1e-6);
     }
 
-    /// Keys that stand for one kind, as a request of many windows.
+    /// Keys that represent one kind, as a request of many windows.
     #[test]
     fn many_keys_of_a_kind_are_one_in_the_window() {
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -251,7 +251,7 @@ mod tests {
         divided(&mut fit);
         run(&mut fit, 20.0, &[(0, 10.0), (1, 1.0)]);
         let [first, second, _] = divided(&mut fit);
-        // By prices alone it would be ten to one.
+        // By costs alone it would be ten to one.
         assert!((0.8..1.25).contains(&(first / second)), "{first} {second}");
     }
 }

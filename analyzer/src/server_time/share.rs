@@ -11,18 +11,18 @@ use x11prof_cost_model::Micros;
 pub enum Basis {
     /// The recorded server's own handlers, and the kernel's clock for the rest.
     Timed,
-    /// The kernel's clock of the recorded server, divided by prices.
+    /// The kernel's clock of the recorded server, divided by costs.
     #[serde(rename = "attributed")]
     Measured,
-    /// Measured on the recorded server, brought to another one by the ratio of two prices.
+    /// Measured on the recorded server, rescaled to another one by the ratio of two costs.
     #[serde(rename = "extrapolated")]
     Carried,
-    /// Prices alone.
+    /// Costs alone.
     Modelled,
 }
 
 impl Basis {
-    /// True where the total is the recorded server's own.
+    /// True if the total is the recorded server's own.
     pub fn is_measured(self) -> bool {
         matches!(self, Basis::Timed | Basis::Measured)
     }
@@ -80,7 +80,7 @@ pub(crate) struct Rate {
     pub(crate) scale: f64,
     /// The clock's time beyond the switches, for each run.
     pub(crate) each: Micros,
-    /// True where the server timed its requests: their times have no bounds.
+    /// True if the server timed its requests: their times have no bounds.
     pub(crate) timed: bool,
 }
 

@@ -1,7 +1,7 @@
 //! The times of the server's handlers, joined with the requests of the trace by client and sequence number.
 //!
 //! The server tells a client's index, which is in the client's resource ids, and the low bits of the sequence number.
-//! Times come after their requests, but for an attached recorder, which hears of requests later.
+//! Times come after their requests, except for an attached recorder, which hears of requests later.
 
 use std::collections::VecDeque;
 

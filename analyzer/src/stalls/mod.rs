@@ -3,7 +3,7 @@
 //!
 //! A server does one thing at a time. An answer shows that the server worked until then: for that client,
 //! and on earlier requests that need no answer. The client whose part of that work took longest in the server's
-//! handlers held the server; if the server reports no handler times, the client whose part has the highest price. The server's context switches, where they may be read, show the beginning and end of
+//! handlers held the server; if the server reports no handler times, the client whose part has the highest cost. The server's context switches, where they may be read, show the beginning and end of
 //! its work; else a stall begins with the request that is answered at its end.
 
 mod episodes;
@@ -54,9 +54,9 @@ pub struct Stalls {
     /// The requests that the server handled lately, if it reports handler times.
     handled: Option<HandledLately>,
     runs: Option<Runs>,
-    /// True where the trace has the server's switches.
+    /// True if the trace has the server's switches.
     switches: bool,
-    /// True where the trace has requests when the server takes them up (RECORD): then nothing shows who waited.
+    /// True if the trace has requests when the server takes them up (RECORD): then nothing shows who waited.
     attached: bool,
     /// The request that such a server took up last, and the time of its last message since.
     taken_up: Option<(ConnectionId, Symbol, u64)>,
@@ -64,7 +64,7 @@ pub struct Stalls {
     emulated: bool,
     /// The time at which the server was last seen to turn to other work.
     turned: u64,
-    /// The beginning of a run with a question that the server had slept over, for a disk or another
+    /// The beginning of a run with a request that the server had slept over, for a disk or another
     /// machine.
     slept_over: Option<u64>,
     stalls: Vec<Stall>,
@@ -74,7 +74,7 @@ pub struct Stalls {
 }
 
 impl Stalls {
-    /// Stalls of no observation yet, longer than `frame_ms`. Prices of the server that `parameters`
+    /// Stalls of no observation yet, longer than `frame_ms`. Costs of the server that `parameters`
     /// describe show the most expensive of several requests.
     pub fn new(
         parameters: &ServerParameters,
@@ -116,7 +116,7 @@ impl Stalls {
         &self.stalls
     }
 
-    /// The grab of the server that goes on, where that is a stall by now.
+    /// The grab of the server that continues, where that is a stall by now.
     pub(crate) fn open_grab(&self) -> Option<Stall> {
         let grab = self.grabs.server_grab(self.grabs.now())?;
         (grab.held() > self.frame).then_some(grab)
@@ -132,7 +132,7 @@ impl Stalls {
         self.observe_priced(observation, price.unwrap_or_default());
     }
 
-    /// Takes the next observation of a pass; a request has this price by the same parameters.
+    /// Takes the next observation of a pass; a request has this cost by the same parameters.
     pub fn observe_priced(&mut self, observation: &Observation<'_>, price: Micros) {
         match observation {
             Observation::BlockStart(block) if !self.attached => {
@@ -295,7 +295,7 @@ impl Stalls {
                 runs.pop();
             }
             let waiting = self.queue.waiting(|request| !waits_by_itself(request));
-            // It goes on with a question that it slept over.
+            // It continues with a request that it slept over.
             let owes = waiting.iter().any(|one| one.since < run);
             match owes && !self.grabs.has_server() {
                 true => {
@@ -327,14 +327,14 @@ impl Stalls {
             Some(_) => 0,
             None => from.saturating_sub(frame),
         };
-        // What came after the question had its turn after it.
+        // What came after the request had its turn after it.
         let until = match asker {
             Some(asker) => asker.since,
             None => to,
         };
         self.queue.done(since, until);
         self.turned = self.turned.max(to);
-        // Nobody else's work is done while it is grabbed: that is a stall of another kind.
+        // No other client's work is done while it is grabbed: that is a stall of another kind.
         if to.saturating_sub(from) > frame && !self.grabs.has_server() {
             self.stretch(from, to, asker);
         }
@@ -368,7 +368,7 @@ impl Stalls {
         }
         let runs = self.runs.as_ref().filter(|_| self.switches);
         let ran = runs.map(|runs| runs.ran_between(from, to));
-        // Where nobody else waited, nothing tells that several clients' work was not done in turn, or that
+        // Where no other client waited, nothing tells that several clients' work was not done in turn, or that
         // a server which slept was busy.
         let ran_long = ran.is_none_or(|ran| ran > self.frame);
         // Nor does the time of an answer over an emulated link.

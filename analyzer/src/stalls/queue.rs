@@ -1,7 +1,7 @@
 //! Requests of each client that the server may not have handled yet.
 //!
 //! A server handles the requests of a client in their order. So a reply shows that all earlier requests of
-//! its client are done. None of the requests after an open question are.
+//! its client are done. None of the requests after an open request are.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,12 +11,12 @@ use x11prof_trace::ConnectionId;
 
 use crate::clients::PerClient;
 
-/// Open questions of a client at most; older ones are given up.
+/// Open requests of a client at most; older ones are given up.
 const QUESTIONS: usize = 4096;
-/// Kinds of requests kept between two questions of a client, at most.
+/// Kinds of requests kept between two requests of a client, at most.
 const KINDS: usize = 64;
 
-/// Requests of one kind: their price, or 1 µs each where they have none.
+/// Requests of one kind: their cost, or 1 µs each where they have none.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct OfKind {
     request: Symbol,
@@ -65,7 +65,7 @@ impl Work {
     }
 }
 
-/// A request that the protocol answers, with what its client sent before it and after the question before.
+/// A request that the protocol answers, with what its client sent before it and after the request before.
 #[derive(Debug)]
 struct OpenQuestion {
     sequence: SequenceNumber,
@@ -78,14 +78,14 @@ struct OpenQuestion {
 #[derive(Debug, Default)]
 struct ClientQueue {
     questions: VecDeque<OpenQuestion>,
-    /// Requests after the last question.
+    /// Requests after the last request.
     rest: Work,
     /// True while the client is in [`Queue::ready`].
     ready: bool,
 }
 
 impl ClientQueue {
-    /// The client's work that the server may do next. Work after an open question is not done.
+    /// The client's work that the server may do next. Work after an open request is not done.
     fn next(&mut self) -> &mut Work {
         match self.questions.front_mut() {
             Some(question) => &mut question.work,
@@ -94,7 +94,7 @@ impl ClientQueue {
     }
 }
 
-/// A question that was answered.
+/// A request that was answered.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Answered {
     pub(super) asked_at: u64,
@@ -105,7 +105,7 @@ pub(super) struct Answered {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct WaitingClient {
     pub(super) client: ConnectionId,
-    /// The time of the client's first question.
+    /// The time of the client's first request.
     pub(super) since: u64,
     pub(super) requests: u64,
 }
@@ -115,7 +115,7 @@ pub(super) struct WaitingClient {
 pub(super) struct Blamed {
     pub(super) client: ConnectionId,
     pub(super) request: Option<Symbol>,
-    /// True where the server did nothing for others.
+    /// True if the server did nothing for others.
     pub(super) alone: bool,
 }
 
@@ -125,14 +125,14 @@ pub(super) struct Queue {
     clients: PerClient<ClientQueue>,
     /// Clients with work that the server may do next. An answer looks at these alone.
     ready: Vec<ConnectionId>,
-    /// Open questions by the time of their asking, without those that were overtaken.
+    /// Open requests by the time of their asking, without those that were overtaken.
     waiting: BTreeMap<(u64, ConnectionId, SequenceNumber), Symbol>,
     /// Requests that are known to be done since the last [`Queue::forget_done`].
     done: FxHashMap<ConnectionId, Work>,
 }
 
 impl Queue {
-    /// A request of this price came, or so many equal ones; `answered` is whether the protocol answers it.
+    /// A request of this cost came, or so many equal ones; `answered` is whether the protocol answers it.
     pub(super) fn sent(
         &mut self,
         client: ConnectionId,
@@ -176,7 +176,7 @@ impl Queue {
         }
     }
 
-    /// A question of a client was answered; what was sent up to it is done.
+    /// A request of a client was answered; what was sent up to it is done.
     pub(super) fn answered(
         &mut self,
         client: ConnectionId,
@@ -203,7 +203,7 @@ impl Queue {
         answered
     }
 
-    /// A question was answered before those of other clients that were asked before `time`: these wait for
+    /// A request was answered before those of other clients that were asked before `time`: these wait for
     /// something else than the server.
     pub(super) fn overtaken(&mut self, time: u64) {
         while let Some(first) = self.waiting.first_entry()
@@ -233,7 +233,7 @@ impl Queue {
         });
     }
 
-    /// The client with most of the finished work, by price.
+    /// The client with most of the finished work, by cost.
     pub(super) fn blamed(&self) -> Option<Blamed> {
         let done = self.done.iter().filter(|(_, work)| !work.kinds.is_empty());
         let by_price = done.clone().map(|(id, work)| (work.price(), *id, work));

@@ -153,7 +153,7 @@ fn a_grab_of_the_server_is_a_stall() {
     let expected = ("panel (client 2)", "GrabServer", 10.0, 50.0, waited);
     assert_eq!(lines(&report), [expected]);
     assert_eq!(report.stalls[0].how, "grabbed");
-    // One that goes on counts up to the last that is known.
+    // One that continues counts up to the last that is known.
     display.sends(1, 70.0, request(36, 0, &[]));
     display.sends(3, 80.0, get_input_focus());
     display.sends(2, 100.0, get_input_focus());
@@ -242,7 +242,7 @@ fn a_client_that_sleeps_in_the_server_stalls_nobody() {
     let ms = |n: u16| f64::from(n) * 50.0;
     let runs: Vec<(f64, f64)> = seconds.clone().map(|n| (ms(n), ms(n) + 1.0)).collect();
     display.runs(&runs);
-    // It waits for a fence, say, and the question after it as well.
+    // It waits for a fence, say, and the request after it as well.
     display.sends(2, 9.9, query_font());
     for n in seconds {
         display.sends(3, ms(n) - 0.1, get_input_focus());

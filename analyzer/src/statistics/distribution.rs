@@ -117,7 +117,7 @@ impl Distribution {
         (self.number > 1).then(|| (self.squares / (self.number - 1) as f64).sqrt())
     }
 
-    /// True where mode and median are those of all values.
+    /// True if mode and median are those of all values.
     pub fn is_exact(&self) -> bool {
         matches!(self.values, Values::Exact(_))
     }

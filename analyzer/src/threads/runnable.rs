@@ -29,12 +29,12 @@ impl Runnable {
         change(run, before.runs(), now.runs());
     }
 
-    /// True where a thread of the process has been seen to run.
+    /// True if a thread of the process has been seen to run.
     pub(crate) fn knows(&self, pid: u32) -> bool {
         self.counts.contains_key(&pid)
     }
 
-    /// True where a thread of the process is on a processor.
+    /// True if a thread of the process is on a processor.
     pub(crate) fn runs(&self, pid: u32) -> bool {
         self.counts.get(&pid).is_some_and(|(_, run)| *run > 0)
     }

@@ -25,7 +25,7 @@ enum ReadyReason {
 #[derive(Debug, Default)]
 pub(crate) struct ServerReady {
     server: Option<u32>,
-    /// True where the trace does not tell the time at which clients send requests.
+    /// True if the trace does not report the time at which clients send requests.
     attached: bool,
     /// The beginning of the server's wait, for requests as far as is known.
     waits: Option<u64>,
@@ -48,7 +48,7 @@ impl ServerReady {
         self.attached = true;
     }
 
-    /// True where requests are told with the server's own time.
+    /// True if requests are told with the server's own time.
     pub(crate) fn is_attached(&self) -> bool {
         self.attached
     }
@@ -133,7 +133,7 @@ impl ServerReady {
     }
 }
 
-/// True where a server ready since then, and not running at `time`, had no processor.
+/// True if a server ready since then, and not running at `time`, had no processor.
 fn counts(since: u64, why: ReadyReason, time: u64) -> bool {
     why == ReadyReason::Preempted || time.saturating_sub(since) > WOKEN_WITHIN
 }

@@ -42,7 +42,7 @@ impl State {
         matches!(self, State::Running { .. })
     }
 
-    /// True where the thread runs or is ready.
+    /// True if the thread runs or is ready.
     pub(crate) fn could_run(self) -> bool {
         matches!(self, State::Running { .. } | State::Ready)
     }
@@ -71,7 +71,7 @@ impl Step {
         (self.pid, self.tid)
     }
 
-    /// True where the thread runs from now on.
+    /// True if the thread runs from now on.
     #[must_use]
     pub fn runs(&self) -> bool {
         self.now.runs()
@@ -87,7 +87,7 @@ pub(crate) struct ThreadRun {
 }
 
 impl Step {
-    /// The run that this step ends; `None` where the thread did not run, or goes on.
+    /// The run that this step ends; `None` if the thread did not run, or continues.
     pub(crate) fn ran(&self) -> Option<ThreadRun> {
         match (self.before, self.now) {
             (_, State::Running { .. }) => None,
@@ -100,7 +100,7 @@ impl Step {
         }
     }
 
-    /// True where the thread begins to run.
+    /// True if the thread begins to run.
     pub(crate) fn starts(&self) -> bool {
         self.now.runs() && !self.before.runs()
     }
@@ -227,7 +227,7 @@ impl Threads {
         let pid = pid.or(known.map(|(pid, _)| pid))?;
         let before = known.map_or(State::Unknown, |(_, state)| state);
         let now = match (before, now) {
-            // The switch that stopped it is missing: it goes on.
+            // The switch that stopped it is missing: it continues.
             (State::Running { since, .. }, State::Running { cpu, .. }) => {
                 State::Running { since, cpu }
             }

@@ -36,8 +36,8 @@ impl WatchedThreads {
         tell(&self.steps, on);
     }
 
-    /// A control record was handed on. A process is no client once its last connection has ended, and most
-    /// have exited: the kernel tells no switch of a thread that exits.
+    /// A control record was passed. A process is no client once its last connection has ended, and most
+    /// have exited: the kernel reports no switch of a thread that exits.
     pub(crate) fn control(&mut self, time: Timestamp, control: &Control, on: impl FnMut(&[Step])) {
         match control {
             Control::Server(server) => self.server = server.pid,

@@ -16,7 +16,7 @@ use crate::display::conversation::Conversation;
 use crate::display::server_link::ServerLink;
 use crate::sockets::socket::Socket;
 
-/// The server must answer all questions of the beginning within this time.
+/// The server must answer all requests of the beginning within this time.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// The server must answer the probe of the recorder's cost within this time.
 const PROBE_PATIENCE: Duration = Duration::from_secs(1);
@@ -91,7 +91,7 @@ impl Attachment {
         };
         let guards = match flush_guard::stand(begin, &mut conversation) {
             Ok(guards) => guards,
-            // A relay of one thread waits until the guard reads: the recorder goes on without guards.
+            // A relay of one thread waits until the guard reads: the recorder continues without guards.
             Err(_) => {
                 conversation = begin_outside_recorders()?;
                 Vec::new()
@@ -100,7 +100,7 @@ impl Attachment {
         let ours = ours(&conversation, &guards);
         let context = conversation.setup().resource_id_base;
         let (socket, apart) = context::enable(&mut conversation, &link, context, &ours)?;
-        // The server reports from here on. Resources are asked for afterwards, so that none is missed.
+        // The server reports from here on. Resources are requested afterwards, so that none is missed.
         let (reader, watchdog) = listen(socket, queue_bytes, server)?;
         let now = clock::now();
         let mut attachment = Attachment {
@@ -200,7 +200,7 @@ impl Attachment {
         self.left_out + self.reader.left_out()
     }
 
-    /// The most bytes by which the server's memory has grown while reports waited for the recorder; `None` where the
+    /// The most bytes by which the server's memory has grown while reports waited for the recorder; `None` if the
     /// server's memory is not known.
     pub(super) fn held(&mut self) -> Option<u64> {
         let watchdog = self.watchdog.as_mut().filter(|_| self.server.is_some());

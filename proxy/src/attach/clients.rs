@@ -183,7 +183,7 @@ impl<'a> Clients<'a> {
         self.clock.passed(time);
     }
 
-    /// The recording ends, the clients go on.
+    /// The recording ends, the clients continue.
     pub(super) fn end(&mut self) {
         for pid in self.known.values().filter_map(|client| client.pid) {
             self.to.scheduling.note_cpu_time(pid);

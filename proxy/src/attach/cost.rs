@@ -22,7 +22,7 @@ use crate::sockets::socket::{Socket, Wait};
 const ROUNDS: usize = 5;
 /// The server sleeps after this time without requests: while a process runs, the kernel's clock of it moves in ticks.
 const ASLEEP: Duration = Duration::from_millis(1);
-/// Questions of a load, one after the other: each is a turn of its own.
+/// Requests of a load, one after the other: each is a turn of its own.
 const QUESTIONS: usize = 40;
 /// The length of a NoOperation in units of 4 bytes, and the number: small ones for messages, long ones for bytes.
 const NO_OPERATIONS: [(u16, u16); 2] = [(1, 4096), (4096, 4)];
@@ -84,7 +84,7 @@ impl Reported {
 pub(super) struct ReportCosts([f64; 3]);
 
 impl ReportCosts {
-    /// The costs of the server with this process; `None` where the kernel does not tell its time.
+    /// The costs of the server with this process; `None` if the kernel does not report its time.
     pub(super) fn probe(
         conversation: &mut Conversation,
         link: &ServerLink,

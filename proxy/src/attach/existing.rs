@@ -20,11 +20,11 @@ use crate::display::conversation::Conversation;
 use crate::display::display_name::DisplayName;
 use crate::marks::client_process;
 
-/// Windows, pixmaps and atoms asked for at most: more would hold up who starts the recording.
+/// Windows, pixmaps and atoms requested at most: more would hold up who starts the recording.
 const WINDOWS: usize = 20_000;
 const PIXMAPS: usize = 20_000;
 const ATOMS: u32 = 20_000;
-/// Atoms asked for at a time, and the first that not every server has (protocol, "Predefined Atoms").
+/// Atoms requested at a time, and the first that not every server has (protocol, "Predefined Atoms").
 const ATOMS_AT_A_TIME: u32 = 256;
 const FIRST_ATOM: u32 = 69;
 /// The longest title or class that is asked for, in units of 4 bytes.
@@ -39,7 +39,7 @@ pub(super) struct FoundClient {
     pub(super) pid: Option<u32>,
 }
 
-/// The clients, in the order of their ids; none where the server has no X-Resource.
+/// The clients, in the order of their ids; none if the server has no X-Resource.
 pub(super) fn clients(conversation: &mut Conversation) -> Result<Vec<FoundClient>, String> {
     let version = QueryVersionRequest {
         client_major: 1,
@@ -92,7 +92,7 @@ fn executable(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/exe")).ok()
 }
 
-/// Asks for all resources, but not for the clients. Pixmaps are asked for of the clients in `owners`.
+/// Asks for all resources, but not for the clients. Pixmaps are requested of the clients in `owners`.
 pub(super) fn resources(
     conversation: &mut Conversation,
     owners: &[FoundClient],
@@ -289,8 +289,8 @@ fn pixmaps(
     Ok(found.collect())
 }
 
-/// The ids of resources of this type that these clients own; client 0 stands for all. A request names a type by the
-/// server's own number, but a reply by name. So the request asks for all types (X-Resource 1.2, QueryResourceBytes;
+/// The ids of resources of this type that these clients own; client 0 represents all. A request names a type by the
+/// server's own number, but a reply by name. So the request covers all types (X-Resource 1.2, QueryResourceBytes;
 /// X.Org's Xext/xres.c).
 pub(super) fn of_type(
     conversation: &mut Conversation,

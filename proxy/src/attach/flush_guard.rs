@@ -16,7 +16,7 @@ use x11rb_protocol::protocol::xproto::GetKeyboardMappingRequest;
 use super::others;
 use crate::display::conversation::Conversation;
 
-/// Questions at a time: some 7 kB of answers each.
+/// Requests at a time: some 7 kB of answers each.
 const AT_A_TIME: u64 = 16;
 /// A server's socket may hold at most this many bytes before it is full.
 const MOST: u64 = 64 << 20;
@@ -71,7 +71,7 @@ impl FlushGuard {
         let (mut asked, mut before, mut since) = (0, 0, Instant::now());
         loop {
             // The server serves its clients in turn: after two answers on the other connection it has handled our
-            // questions.
+            // requests.
             other.settle()?;
             other.settle()?;
             let come = ioctl_fionread(conversation.socket()).map_err(|error| error.to_string())?;
@@ -82,7 +82,7 @@ impl FlushGuard {
             if come != before {
                 (before, since) = (come, now);
             }
-            // What has not come is in the server's memory, but for what a relay between the server and us holds.
+            // What has not come is in the server's memory, except for what a relay between the server and us holds.
             if asked * answer < come + BETWEEN {
                 for _ in 0..AT_A_TIME {
                     conversation.send(question)?;

@@ -1,4 +1,4 @@
-//! Questions that make the server hand on what it still holds.
+//! Requests that make the server pass what it still holds.
 //!
 //! RECORD keeps what clients say in a buffer of its own until the buffer is full, or until the server writes to any client
 //! (record.c, RecordFlushAllContexts). So the end of what a client drew would come with the next event, maybe much later.
@@ -10,19 +10,19 @@ use x11prof_trace::Timestamp;
 use crate::clock;
 use crate::display::conversation::Conversation;
 
-/// The interval between two questions to a server of which nothing is heard: it may hold a few requests.
+/// The interval between two requests to a server of which nothing is heard: it may hold a few requests.
 const SELDOM: Duration = Duration::from_secs(1);
-/// A grabbed server answers nobody else.
+/// A grabbed server answers no other client.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// The questions, and what follows from their answers.
+/// The requests, and what follows from their answers.
 #[derive(Debug)]
 pub(super) struct FlushProbe {
-    /// The time of the last question.
+    /// The time of the last request.
     asked: Timestamp,
-    /// The time of the last question, where the server has answered and not all that came before the answer may be taken.
+    /// The time of the last request, where the server has answered and not all that came before the answer may be taken.
     answered: Option<Timestamp>,
-    /// Something was heard since the last question.
+    /// Something was heard since the last request.
     heard: bool,
 }
 

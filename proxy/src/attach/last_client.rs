@@ -9,7 +9,7 @@ use crate::processes::process_info::ProcessInfo;
 const LISTENS: &str = "01";
 const CONNECTED: &str = "03";
 
-/// True where a server of this machine would end with a client that came and went now. Nothing is sent to the server:
+/// True if a server of this machine would end with a client that came and went now. Nothing is sent to the server:
 /// even a connection without a setup ends it.
 pub(super) fn would_end(display: &DisplayName) -> bool {
     if !matches!(display.endpoint(), Endpoint::Local) {

@@ -286,7 +286,7 @@ fn take(
         let data = answer.get(HEADER..).unwrap_or_default();
         clients.told(heard.time, &head, data, |client| {
             conversation.set_patience(CLIENT_PATIENCE);
-            // A server that is grabbed answers nobody else.
+            // A server that is grabbed answers no other client.
             let pid = existing::process(conversation, client).ok().flatten()?;
             Some(existing::own_process(display, client, pid))
         });

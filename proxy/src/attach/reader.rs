@@ -25,7 +25,7 @@ const WHOLE_WITHIN: Duration = Duration::from_millis(500);
 /// The longest answer: the longest request of a server with BIG-REQUESTS is 16 MiB.
 const LONGEST: usize = 64 << 20;
 
-/// A server of which nothing can be read for this long is asked anew.
+/// A server of which nothing can be read for this long is asked again.
 const READABLE_WITHIN: Duration = Duration::from_secs(5);
 
 /// Whole answers that were read at once.
@@ -78,7 +78,7 @@ pub(super) enum ReaderItem {
 
 impl Reader {
     /// Reads from `socket`, of which `limit` bytes may wait to be taken.
-    /// The watchdog, where there is one, is told of each read by `pulse`.
+    /// The watchdog, if there is one, is told of each read by `pulse`.
     pub(super) fn start(
         socket: Socket,
         limit: usize,
@@ -211,7 +211,7 @@ fn read(
     }
 }
 
-/// Hands on the whole answers that have come, where there is room; false where nobody takes them any more.
+/// Passes the whole answers that have come, where there is room; false if no client takes them any more.
 fn hand_on(
     came: &mut BytesMut,
     whole: usize,

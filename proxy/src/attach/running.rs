@@ -8,7 +8,7 @@ use crate::display::setup_connection::PATIENCE;
 use crate::recording::config::{self, Target};
 use crate::recording::record_error::RecordError;
 
-/// The number of clients that run on a display; 0 where the server has no X-Resource, and cannot tell.
+/// The number of clients that run on a display; 0 if the server has no X-Resource, and cannot tell.
 ///
 /// # Errors
 /// Fails if the display cannot be used.

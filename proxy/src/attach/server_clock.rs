@@ -7,7 +7,7 @@ const MILLISECOND: u64 = 1_000_000;
 /// A server clock that lags ours by less than this is the same clock, CLOCK_MONOTONIC; the report was late.
 const SAME_CLOCK: u32 = 10_000;
 
-/// The server's clock beside ours.
+/// The server's clock next to ours.
 #[derive(Debug, Default)]
 pub(super) struct ServerClock {
     /// The least that the server's clock was behind ours by, in its milliseconds.

@@ -56,7 +56,7 @@ pub(super) enum Reason {
 }
 
 impl Reason {
-    /// The reason in words.
+    /// The reason as text.
     pub(super) fn text(self) -> &'static str {
         match self {
             Reason::Silent => "the recorder was stopped, or had no processor",

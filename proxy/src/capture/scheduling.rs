@@ -26,7 +26,7 @@ use crate::recorder::record_queue::RecordSender;
 /// The interval between two drains of the rings while clients are watched.
 const BEAT: Duration = Duration::from_millis(2);
 /// A thread that has been blocked for this long is asked for its system call. With the interval, every wait of 3 ms is
-/// asked. Waits for replies are usually shorter, and most questions about them would come too late.
+/// asked. Waits for replies are usually shorter, and most requests about them would come too late.
 const LONG_WAIT: Duration = Duration::from_millis(1);
 /// The number of a system call's arguments that are noted. The calls that wait have their object and their timeout
 /// among the first ones.
@@ -210,7 +210,7 @@ fn note_cpu_time(sender: &RecordSender, pid: u32) {
     }
 }
 
-/// The kernel's refusal in words.
+/// The kernel's refusal as text.
 fn why_not(error: &std::io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::EACCES | libc::EPERM) => {
@@ -230,7 +230,7 @@ fn why_not(error: &std::io::Error) -> String {
 struct Watcher {
     rings: Option<Rings>,
     sample_rings: Option<(Rings, StackQueue)>,
-    /// True where threads are sampled inside of the kernel as well.
+    /// True if threads are sampled inside of the kernel as well.
     kernel: bool,
     shared: Arc<WatchedProcesses>,
     sender: RecordSender,
@@ -350,7 +350,7 @@ impl Watcher {
         }
     }
 
-    /// Hands on the stacks on which clients ran.
+    /// Passes the stacks on which clients ran.
     fn drain_samples(&mut self) {
         let Some((rings, queue)) = &mut self.sample_rings else {
             return;
@@ -437,7 +437,7 @@ impl Watcher {
     }
 }
 
-/// The system call or the kernel function that a blocked thread waits in. `None` if the kernel tells neither, an error
+/// The system call or the kernel function that a blocked thread waits in. `None` if the kernel reports neither, an error
 /// if there is no such thread.
 fn waiting(pid: u32, tid: u32, since: Timestamp) -> std::io::Result<Option<Waiting>> {
     let wait_channel = fs::read_to_string(format!("/proc/{pid}/task/{tid}/wchan"))?;

@@ -34,7 +34,7 @@ impl StackNumbers {
     }
 
     /// The number of the stack without the calls of [`OWN_LIBRARY`]. A new stack is written, at a time before all that names
-    /// it; `None` where there are too many.
+    /// it; `None` if there are too many.
     pub(crate) fn of(&self, mut stack: Stack, at: Timestamp) -> Option<u32> {
         let is_own = |frame: &StackFrame| frame.file.rsplit('/').next() == Some(OWN_LIBRARY);
         stack.0.retain(|frame| !is_own(frame));

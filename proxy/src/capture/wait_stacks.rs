@@ -90,7 +90,7 @@ impl ClientStacks {
     }
 }
 
-/// True if a reply is among the first messages. Events have 32 bytes, but for generic ones.
+/// True if a reply is among the first messages. Events have 32 bytes, except for generic ones.
 fn has_reply(bytes: &[u8]) -> bool {
     const REPLY: u8 = 1;
     const GENERIC_EVENT: u8 = 35;

@@ -111,7 +111,7 @@ struct Probe {
     random: u64,
 }
 
-/// A measured value, or the failure in words.
+/// A measured value, or the failure as text.
 type Measured<T> = Result<T, String>;
 
 impl Probe {
@@ -238,7 +238,7 @@ impl Probe {
         };
         let ask = ask.serialize().0.concat();
         let found = self.grow(row * usize::from(SIDE) + 32, |probe, times| {
-            // All of them are asked for before the first comes.
+            // All of them are requested before the first comes.
             probe.talk.say(&ask.repeat(times))?;
             for _ in 0..times {
                 probe.talk.reply()?;

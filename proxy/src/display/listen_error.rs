@@ -12,7 +12,7 @@ pub(crate) const LAST_NUMBER: u32 = 1000;
 /// Why a display could not be claimed.
 #[derive(Debug, Error)]
 pub enum ListenError {
-    /// The number asked for is another's.
+    /// The number requested is another's.
     #[error(
         "display :{number} is in use by {by}; choose another number, or none to get a free one"
     )]
@@ -30,7 +30,7 @@ pub enum ListenError {
     /// The address cannot be listened at.
     #[error("cannot listen by TCP at {host}: {source}; name an address of this machine")]
     Tcp {
-        /// The address that was asked for.
+        /// The address that was requested.
         host: String,
         /// The system's error.
         source: io::Error,

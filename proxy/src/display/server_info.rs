@@ -1,4 +1,4 @@
-//! The display server's properties, asked for over one short connection of our own.
+//! The display server's properties, requested over one short connection of our own.
 
 use thiserror::Error;
 use x11prof_protocol::ByteOrder;
@@ -265,7 +265,7 @@ fn is_x_server(pid: u32) -> bool {
     }
 }
 
-/// The server's extensions. All questions are sent before the first answer is read. Adds the time of a round trip.
+/// The server's extensions. All requests are sent before the first answer is read. Adds the time of a round trip.
 fn extensions(
     talk: &mut SetupConnection,
     trips: &mut Vec<u64>,

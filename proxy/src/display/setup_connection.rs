@@ -1,4 +1,4 @@
-//! A connection of our own for questions to a display server. The server is not trusted: it may fall silent, or
+//! A connection of our own for requests to a display server. The server is not trusted: it may fall silent, or
 //! announce a reply of any length.
 
 use std::io;
@@ -42,7 +42,7 @@ impl SetupConnection {
         })
     }
 
-    /// Connects; the server must then give its answers within `patience`. Returns the cookie to show beside the
+    /// Connects; the server must then give its answers within `patience`. Returns the cookie to show next to the
     /// connection.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ const X11: &str = "/.X11-unix/X";
 const X11_PORTS: std::ops::Range<u16> = 6000..6064;
 
 /// True if a viewer is connected to the server `pid` of that executable; `None` if the server has no viewers, or if the
-/// kernel does not tell whose its sockets are.
+/// kernel does not report whose its sockets are.
 pub(crate) fn is_viewed(pid: u32, executable: &str) -> Option<bool> {
     let name = Path::new(executable).file_name()?.to_str()?;
     if !["Xvnc", "Xtigervnc"].contains(&name) {

@@ -29,7 +29,7 @@ pub(crate) struct Marks {
 
 impl Marks {
     /// Takes marks for the displays `names` by a socket in `dir` where there are any, and by `key` on the server of
-    /// `link` where there is one.
+    /// `link` if there is one.
     /// The error says why the key cannot be had.
     pub(crate) fn start(
         dir: &Path,

@@ -16,7 +16,7 @@ use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 /// The command to start, and its environment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CommandLine<'a> {
-    /// The program and its arguments; nothing where whoever connects is recorded.
+    /// The program and its arguments; nothing if whoever connects is recorded.
     pub(crate) words: &'a [OsString],
     /// The longest duration of the recording, with or without a command.
     pub(crate) time: Option<Duration>,

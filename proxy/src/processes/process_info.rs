@@ -80,7 +80,7 @@ fn split(bytes: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// The processor's model name; empty where the kernel tells none.
+/// The processor's model name; empty if the kernel reports none.
 pub(crate) fn cpu_model() -> String {
     fs::read_to_string("/proc/cpuinfo")
         .unwrap_or_default()

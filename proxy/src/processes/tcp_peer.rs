@@ -1,5 +1,5 @@
 //! Finds the process of this machine at the other end of a TCP connection. The kernel notes no credentials there, but
-//! lists the other end's socket beside our own.
+//! lists the other end's socket next to our own.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

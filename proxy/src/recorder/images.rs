@@ -133,7 +133,7 @@ impl ImageReplies {
         }
     }
 
-    /// Takes an answer's 16-bit sequence number, and returns the content that its request asked for. Answers have the
+    /// Takes an answer's 16-bit sequence number, and returns the content that its request requested. Answers have the
     /// order of their requests.
     #[inline]
     pub(crate) fn answered(&mut self, sequence: u16) -> Option<Body> {

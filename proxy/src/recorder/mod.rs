@@ -145,7 +145,7 @@ impl Recorder {
     }
 
     /// Waits for the end, which comes once the queue is closed. A disk that hangs is waited for until
-    /// `HANG_PATIENCE` has passed, or `impatient` says so. The time before does not count: the disk may go on.
+    /// `HANG_PATIENCE` has passed, or `impatient` says so. The time before does not count: the disk may continue.
     pub(crate) fn join(self, mut impatient: impl FnMut() -> bool) -> TraceOutcome {
         let began = Instant::now();
         loop {
@@ -288,7 +288,7 @@ impl<W: Write, F: Fn(String)> Trace<W, F> {
         }
     }
 
-    /// Writes, unless writing has failed before. The program being recorded goes on in any case.
+    /// Writes, unless writing has failed before. The program being recorded continues in any case.
     fn attempt(&mut self, write: impl FnOnce(&mut Writer<W>) -> Result<(), TraceError>) {
         if let Some(writer) = &mut self.writer
             && let Err(error) = write(writer)

@@ -1,5 +1,5 @@
 //! Chooses the bytes of a connection that stay out of the trace: the secret of its setup, the bodies of long images
-//! (unless the user asks for all), and more if the recorder falls behind. It looks at lengths alone and decodes
+//! (unless the user requests all), and more if the recorder falls behind. It looks at lengths alone and decodes
 //! nothing.
 
 use std::ops::Range;
@@ -51,7 +51,7 @@ pub(crate) struct Omission {
 /// A direction of the connection.
 struct DirectionWalk {
     walker: Walker,
-    /// A gap has begun in the current message, and goes on to its end.
+    /// A gap has begun in the current message, and continues to its end.
     leaving: bool,
     /// The first bytes of the current message, if it is long or was split.
     start: [u8; START],

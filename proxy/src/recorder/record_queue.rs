@@ -1,6 +1,6 @@
 //! The queue from the relay to the recorder's thread.
 //!
-//! The relay pushes blocks and goes on. The fuller the queue, the less of their bodies it keeps; only above the queue's
+//! The relay pushes blocks and continues. The fuller the queue, the less of their bodies it keeps; only above the queue's
 //! limit does the relay wait. Much input wakes the recorder. A single message does not: the recorder looks by itself
 //! often enough.
 
@@ -21,7 +21,7 @@ const WAKE_AT: usize = 1 << 20;
 /// The queue must have been short for this long before short images are kept again. Otherwise the recorder would
 /// compress as many of them as it can, on a processor that others need.
 const CALM_NS: u64 = 1_000_000_000;
-/// Memory of an input beside its bytes.
+/// Memory of an input next to its bytes.
 const ENTRY_COST: usize = 128;
 /// Memory of the name of an atom, about.
 const ATOM_COST: usize = 64;
@@ -159,7 +159,7 @@ impl RecordSender {
         }
     }
 
-    /// True where only messages' headers may still come, for which the relay would have to wait: from a half of the limit
+    /// True if only messages' headers may still come, for which the relay would have to wait: from a half of the limit
     /// on. With `full`, where the queue is full.
     pub(crate) fn is_for_headers(&self) -> bool {
         let room = if self.0.full {
@@ -180,7 +180,7 @@ impl RecordSender {
         self.0.waited.fetch_add(ns, Ordering::Relaxed);
     }
 
-    /// The losses caused by a full queue, in words; `None` where there are none.
+    /// The losses caused by a full queue, as text; `None` if there are none.
     pub(crate) fn loss_summary(&self) -> Option<String> {
         let pressed = self.0.pressed.load(Ordering::Relaxed);
         let waited = Duration::from_nanos(self.0.waited.load(Ordering::Relaxed));

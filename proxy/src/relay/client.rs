@@ -49,7 +49,7 @@ pub(crate) struct Display {
     pub(crate) link: ServerLink,
     /// The display's own cookie, which clients must show.
     pub(crate) cookie: Cookie,
-    /// True where clients of other users are taken as well.
+    /// True if clients of other users are taken as well.
     pub(crate) any_user: bool,
     /// True once the user has been told of a refused client.
     pub(crate) refused_other_user: AtomicBool,
@@ -336,7 +336,7 @@ impl Display {
 struct Arrival {
     connection: ConnectionId,
     transport: Transport,
-    /// The process at its other end, where that is known.
+    /// The process at its other end, if known.
     pid: Option<u32>,
 }
 

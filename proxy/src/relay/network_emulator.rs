@@ -1,6 +1,6 @@
 //! A slower network than there is, between the recorder and the server (`record --net`).
 //!
-//! A separate thread carries a connection's bytes beside the ordinary relay. Each direction takes packets one after the
+//! A separate thread carries a connection's bytes next to the ordinary relay. Each direction takes packets one after the
 //! other at the network's speed, with their headers; they arrive half a round trip later. All connections share the
 //! line of each direction. Connecting takes a round trip.
 

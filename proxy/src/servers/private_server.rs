@@ -41,7 +41,7 @@ pub struct PrivateServer {
     dir: PrivateDir,
     /// The host of this server's window; it ends after the server.
     host: Option<Host>,
-    /// The timer of the server's handlers, or the reason why there is none; `None` where none was asked for.
+    /// The timer of the server's handlers, or the reason why there is none; `None` if none was requested.
     timer: Option<Result<HandlerTimes, String>>,
 }
 
@@ -222,7 +222,7 @@ impl PrivateServer {
         Ok(())
     }
 
-    /// Begins to time the server's handlers, once the server has answered some requests. `None` where the server was
+    /// Begins to time the server's handlers, once the server has answered some requests. `None` if the server was
     /// not started for that, a reason for people where the handlers cannot be timed.
     pub fn time_handlers(&mut self) -> Option<Result<HandlerTimes, String>> {
         Some(self.timer.take()?.and_then(|mut timer| {

@@ -145,7 +145,7 @@ impl ServerKind {
         matches!(self, ServerKind::Xvnc | ServerKind::XvncViewed).then(|| dir.join("rfb"))
     }
 
-    /// The arguments of this kind, beside those that all kinds have. `dir` is the server's folder.
+    /// The arguments of this kind, next to those that all kinds have. `dir` is the server's folder.
     pub(crate) fn arguments(self, dir: &Path) -> io::Result<Vec<OsString>> {
         let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
         Ok(match self {

@@ -43,7 +43,7 @@ struct Viewer {
 }
 
 impl Viewer {
-    /// Shakes hands, and asks for the whole screen.
+    /// Shakes hands, and requests the whole screen.
     fn new(socket: UnixStream) -> Result<Viewer> {
         let input = BufReader::with_capacity(1 << 18, socket.try_clone()?);
         let mut viewer = Viewer {
@@ -80,7 +80,7 @@ impl Viewer {
         self.socket.write_all(&request)
     }
 
-    /// Reads one message (section 7.6). After an update, asks for the next.
+    /// Reads one message (section 7.6). After an update, requests the next.
     fn next(&mut self) -> Result<()> {
         let [kind] = self.bytes()?;
         match kind {

@@ -287,7 +287,7 @@ async fn accept(display: Arc<Display>, listener: Listener) {
     }
 }
 
-/// The command's end; never where there is none.
+/// The command's end; never if there is none.
 async fn end_of(command: &mut Option<Command>, display: &Display) -> io::Result<i32> {
     match command {
         Some(command) => {
@@ -334,7 +334,7 @@ async fn patience(ending: Ending) {
     }
 }
 
-/// Waits until that time; for ever where there is none.
+/// Waits until that time; for ever if there is none.
 async fn reached(until: Option<Instant>) {
     match until {
         Some(until) => sleep_until(until).await,

@@ -1,4 +1,4 @@
-//! Dialogs: one beside the program, one that the program waits for in an event loop of its own, and
+//! Dialogs: one next to the program, one that the program waits for in an event loop of its own, and
 //! one of several widgets that the keyboard works.
 
 use std::error::Error;

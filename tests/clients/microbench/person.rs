@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use crate::benchmarks::Benchmark;
 
-/// A person looks so long before going on.
+/// A person looks so long before in progress.
 const LOOK: Duration = Duration::from_millis(150);
 
-/// The arguments; `WINDOW` stands for the window that the program names.
+/// The arguments; `WINDOW` represents the window that the program names.
 pub(crate) fn words(benchmark: Benchmark, times: &[Duration]) -> Vec<String> {
     let mut person = Person(Vec::new());
     if benchmark != Benchmark::Timer {

@@ -13,7 +13,7 @@ use x11rb::protocol::xproto::{
 };
 use x11rb::rust_connection::RustConnection;
 
-/// The place and size of a window.
+/// The position and size of a window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) x: i16,
@@ -22,7 +22,7 @@ pub(crate) struct Place {
     pub(crate) height: u16,
 }
 
-/// The main window, a second one beside it (frame or dialog), and a popup within the first.
+/// The main window, a second one next to it (frame or dialog), and a popup within the first.
 pub(crate) const FRAME: Place = Place::at(0, 0, 400, 300);
 pub(crate) const SECOND: Place = Place::at(450, 0, 300, 200);
 pub(crate) const MENU: Place = Place::at(0, 24, 120, 100);

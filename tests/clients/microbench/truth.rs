@@ -23,7 +23,7 @@ pub(crate) fn processor() -> u64 {
     read(ClockId::ThreadCPUTime)
 }
 
-/// The kernel's count of voluntary switches of this thread; 0 where the kernel does not say.
+/// The kernel's count of voluntary switches of this thread; 0 if the kernel does not say.
 fn switches() -> u64 {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
     let mut lines = status.lines();
@@ -31,7 +31,7 @@ fn switches() -> u64 {
     count.and_then(|n| n.trim().parse().ok()).unwrap_or(0)
 }
 
-/// Nanoseconds in which this thread was ready without a processor (proc(5), schedstat); 0 where the kernel
+/// Nanoseconds in which this thread was ready without a processor (proc(5), schedstat); 0 if the kernel
 /// does not say.
 fn queued() -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();

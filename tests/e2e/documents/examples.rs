@@ -2,7 +2,7 @@
 //!
 //! A comment before a block says how it runs: `<!-- example: NAME.mcap -->` in a folder where x11prof.mcap is that
 //! recording of tests/data; `<!-- example: live -->` in an empty folder; `<!-- example: display -->` with a private Xvfb and
-//! an xterm on it as DISPLAY. A line `...` stands for any number of lines. `cargo xtask docs` updates the output of
+//! an xterm on it as DISPLAY. A line `...` represents any number of lines. `cargo xtask docs` updates the output of
 //! blocks that read recordings.
 
 use std::path::Path;

@@ -220,7 +220,7 @@ struct Above {
 }
 
 impl Above {
-    /// Takes a line of a comment or of an attribute, which may go on in later lines.
+    /// Takes a line of a comment or of an attribute, which may continue in later lines.
     fn take<'a>(&mut self, line: &str, later: &mut impl Iterator<Item = &'a str>) -> bool {
         let bare = line.trim_start();
         if let Some(comment) = bare.strip_prefix("///") {

@@ -1,4 +1,4 @@
-//! One run of a micro-benchmark, recorded and driven by xdotool: its own measurements beside the
+//! One run of a micro-benchmark, recorded and driven by xdotool: its own measurements next to the
 //! recording's episodes.
 
 use std::io::{BufRead, BufReader};

@@ -36,7 +36,7 @@ fn agree(benchmarks: &[&str]) -> Vec<Run> {
     benchmarks.iter().map(run_once).collect()
 }
 
-/// The handlings with their episodes, which agree: to [`MEDIAN_MS`] where nobody else used the processors,
+/// The handlings with their episodes, which agree: to [`MEDIAN_MS`] if no other client used the processors,
 /// and else to that and the time that the kernel kept ours waiting.
 fn agreeing(run: &Run) -> Vec<Pair> {
     let (name, disturbed_ms) = (&run.benchmark, run.disturbed_ms);

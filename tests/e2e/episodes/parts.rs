@@ -15,7 +15,7 @@ const MISSED: f64 = 0.02;
 /// A handling with fewer switches than this tells little of what one takes.
 const ENOUGH: u64 = 50;
 
-/// The length of a switch in these handlings, in milliseconds; 0 where they have few.
+/// The length of a switch in these handlings, in milliseconds; 0 if they have few.
 pub(crate) fn switch_ms(pairs: &[&Pair]) -> f64 {
     let enough = pairs.iter().filter(|pair| pair.truth.switches >= ENOUGH);
     let each: Vec<f64> = enough

@@ -40,7 +40,7 @@ const fn program(
     }
 }
 
-/// `SOURCE/…` stands for a file of the clients, `CLASSES` for the folder of the compiled Swing programs.
+/// `SOURCE/…` represents a file of the clients, `CLASSES` for the folder of the compiled Swing programs.
 const PROGRAMS: &[Program] = &[
     program("xterm", "Xt", ("xterm", "xterm"), &["xterm"]),
     program("xcalc", "Xaw", ("xcalc", "x11-apps"), &["xcalc"]),

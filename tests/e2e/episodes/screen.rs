@@ -1,5 +1,5 @@
 //! The response on the screen: the time from an XTEST event to the last DAMAGE report, taken by a client
-//! that shares no code with x11prof, beside the episode's latency.
+//! that shares no code with x11prof, next to the episode's latency.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -18,7 +18,7 @@ pub(crate) const P95_MS: f64 = 3.0;
 /// The most that what is seen and ours may differ, at the median.
 const SEEN_MS: f64 = 3.0;
 
-/// Writes figures of a thing to where `cargo xtask validate episodes` wants them, beside those of others.
+/// Writes figures of a thing to where `cargo xtask validate episodes` wants them, next to those of others.
 pub(crate) fn keep(name: &str, of: &str, value: Value) {
     let Some(file) = std::env::var_os("X11PROF_VALIDATE_EPISODES") else {
         return;
@@ -273,7 +273,7 @@ fn episodes_agree_with_responses_on_the_screen() {
     }
 }
 
-/// An entry, a toggle button and check boxes. Bars and a spinner beside them move all the time: what is
+/// An entry, a toggle button and check boxes. Bars and a spinner next to them move all the time: what is
 /// drawn there is left out.
 const WIDGETS: [&str; 17] = [
     "leave-out",

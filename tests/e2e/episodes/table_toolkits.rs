@@ -34,7 +34,7 @@ fn right(toolkit: Toolkit, (_, work, pair): &Done) -> Option<bool> {
         "compute" => "client",
         "read-back" => "server",
         _ if toolkit == Toolkit::Tk => return None,
-        // What another thread computes beside it is within its waits, or beside what it computes.
+        // What another thread computes next to it is within its waits, or next to what it computes.
         _ if truth.waited_ms - truth.beside_ms > truth.latency_ms / 2.0 => "server",
         _ if truth.waited_ms < truth.latency_ms / 2.0 => "client",
         _ => return None,

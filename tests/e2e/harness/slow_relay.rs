@@ -22,7 +22,7 @@ pub(crate) enum Slow {
     Nagle(Duration),
 }
 
-/// A display that leads to a server's.
+/// A display that causes a server's.
 pub(crate) struct SlowRelay {
     pub(crate) display: String,
     path: String,

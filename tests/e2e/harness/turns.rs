@@ -30,7 +30,7 @@ pub(crate) struct Turn {
     _thread: PhantomData<MutexGuard<'static, ()>>,
 }
 
-/// A turn beside other tests. [`super::Place`] and [`super::Server`] have one.
+/// A turn next to other tests. [`super::Place`] and [`super::Server`] have one.
 pub(crate) fn side_by_side() -> Turn {
     Turn::take(false)
 }
@@ -49,7 +49,7 @@ impl Turn {
                     |turns| !turns.alone && turns.waiting == 0,
                     |turns| turns.side_by_side += 1,
                 ),
-                // A test that waits here runs nothing that others could notice: its turn beside them is
+                // A test that waits here runs nothing that others could notice: its turn next to them is
                 // given back.
                 (_, 0, true) => {
                     change(

@@ -96,7 +96,7 @@ fn tables_give_the_same_list_and_what_is_damaged_is_left_out() {
     assert!(nothing.contains("neither a recording"), "{nothing}");
 }
 
-/// The text fits a terminal; details, accepted issues and mistakes are said in words.
+/// The text fits a terminal; details, accepted issues and mistakes are said as text.
 #[test]
 fn the_list_is_for_people() {
     let place = Place::new();

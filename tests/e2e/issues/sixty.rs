@@ -84,7 +84,7 @@ fn own_and_other(issue: &Value, problem: &Problem) -> [f64; 2] {
     [sum(true), sum(false)]
 }
 
-/// The place of each problem in the list, with the right blame and in the right version.
+/// The position of each problem in the list, with the right blame and in the right version.
 fn places(report: &Value) -> Vec<usize> {
     let issues = report["issues"].as_array().expect("a list");
     let place = |problem: &Problem| {

@@ -30,7 +30,7 @@ const CHAINS: &[Chain] = &[
     },
 ];
 
-/// Time that a link may take beside its delay: a wakeup and a drawing.
+/// Time that a link may take next to its delay: a wakeup and a drawing.
 const OFF_MS: f64 = 25.0;
 
 struct Seen {

@@ -31,7 +31,7 @@ fn way<'a>(report: &'a Report, from: &str, links: &[(&str, &str)]) -> Option<Vec
     roots.filter_map(|one| down(one, links)).next()
 }
 
-/// A parent begins before its child, and with all that it led to ends after it.
+/// A parent begins before its child, and with all that it caused ends after it.
 fn in_order(way: &[&Value]) -> Result<(), String> {
     let end = |of: &Value| {
         let length = of["latency_ms"].as_f64();
@@ -305,7 +305,7 @@ fn an_input_method_that_is_slow_is_blamed() -> Result<(), String> {
     let most = INPUT_METHOD_MS + 80.0 + report.disturbed_ms;
     let near = |ms: f64| (INPUT_METHOD_MS..most).contains(&ms);
     let right = blamed && near(inclusive) && near(number(blame, "ms"));
-    // Its own part, and what the input method did with it; the key that comes back goes on with the action.
+    // Its own part, and what the input method did with it; the key that comes back continues with the action.
     let tree = expect(&report, "xterm", &[("input_method", "SendEvent")]);
     match right {
         true => tree,

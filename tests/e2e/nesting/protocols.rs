@@ -15,7 +15,7 @@ const PIECES: f64 = 4.0;
 const RESIZED: f64 = 30.0;
 const SHOWN: f64 = 12.0 * 1000.0 / 60.0;
 
-/// Time that all may take beyond that where nobody else uses the processors.
+/// Time that all may take beyond that if no other client uses the processors.
 const OFF_MS: f64 = 60.0;
 
 /// The episode of the desk that a key began. No client of the recording asks what is on the keys.
@@ -103,7 +103,7 @@ fn clients_that_desktop_protocols_wait_for_are_children_and_blamed() -> Result<(
     pasted(&report)
 }
 
-/// The window manager's action goes on when the client has set its counter.
+/// The window manager's action continues when the client has set its counter.
 fn resized(report: &Report) -> Result<(), String> {
     let root = key(report, 38)?;
     // Its message and its size may come one after the other.

@@ -206,7 +206,7 @@ impl Session {
         pids
     }
 
-    /// Ends the recording while the clients go on, and them after it; its episodes.
+    /// Ends the recording while the clients continue, and them after it; its episodes.
     pub(crate) fn end(mut self) -> Report {
         self.disturbance.look(&self.pids());
         self.recording.signal(rustix::process::Signal::INT);
@@ -260,7 +260,7 @@ pub(crate) fn number(of: &Value, field: &str) -> f64 {
     of[field].as_f64().unwrap_or(f64::NAN)
 }
 
-/// A text of an object; nothing where it has none.
+/// A text of an object; nothing if it has none.
 pub(crate) fn text<'a>(of: &'a Value, field: &str) -> &'a str {
     of[field].as_str().unwrap_or_default()
 }

@@ -23,7 +23,7 @@ pub(crate) struct HandlerTransport {
     event: f64,
     /// Writing a reply's data within the handler, by its bytes.
     written: Vec<(f64, f64)>,
-    /// Reading and dispatching a request beyond the price of its bytes, by its bytes.
+    /// Reading and dispatching a request beyond the cost of its bytes, by its bytes.
     outside: Vec<(f64, f64)>,
 }
 
@@ -65,7 +65,7 @@ impl HandlerTransport {
     }
 }
 
-/// The bytes of a NoOperation, and its time on the processor's clock beyond the price of its bytes.
+/// The bytes of a NoOperation, and its time on the processor's clock beyond the cost of its bytes.
 fn outside_of(job: &Job, transport: &Transport) -> Option<(f64, f64)> {
     let figures = &transport.centre;
     let each = job.first().iter();

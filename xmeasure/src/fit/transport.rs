@@ -24,7 +24,7 @@ pub(crate) struct Figures {
     pub(crate) reply: f64,
     pub(crate) event: f64,
     /// The time of a wakeup of a server that waits for a client which is at work; none on the wall, where a
-    /// sender on another processor goes on meanwhile.
+    /// sender on another processor continues meanwhile.
     pub(crate) wakeup_between: f64,
     /// The number of the server's sleeps in each synchronisation.
     pub(crate) sleeps: BySync<f64>,
@@ -73,7 +73,7 @@ impl Figures {
         let SingleRequestPair { nothing, question } = &readings.alone;
         let loads = &readings.transport;
         if clock == Clock::Cpu {
-            // A question right after an answer costs less than one after a sleep: the difference is the wakeup's.
+            // A request right after an answer costs less than one after a sleep: the difference is the wakeup's.
             let quicker = alone(question)? - figures.sync.turns;
             let awake = figures.each_of(&loads.no_operation, pass, clock)?;
             figures.wakeup_between = (alone(nothing)? - awake - quicker).max(0.0);
@@ -170,7 +170,7 @@ pub(crate) struct BothClocks {
 }
 
 impl BothClocks {
-    /// The price of a byte is at most that of any load: a load that is cheaper by the byte than a NoOperation bounds
+    /// The cost of a byte is at most that of any load: a load that is cheaper by the byte than a NoOperation bounds
     /// it.
     pub(crate) fn new(readings: &Readings) -> BothClocks {
         let [cpu, wall] = [Clock::Cpu, Clock::Wall].map(|clock| {

@@ -44,7 +44,7 @@ pub(crate) struct ScreenUpdates {
 }
 
 impl ScreenUpdates {
-    /// `None` where the server does nothing later that can be seen, or its processor time cannot
+    /// `None` if the server does nothing later that can be seen, or its processor time cannot
     /// be read.
     fn find(&self, server: &mut dyn Executor) -> io::Result<Option<Deferred>> {
         let times = self.times;
@@ -78,7 +78,7 @@ impl ScreenUpdates {
         let half = small.unseen + small.beyond.centre / 2.0;
         let at_once = is_at_once(&self.small, server, times, half)?;
         let interval = interval(&self.small, server, small.beyond.centre)?;
-        // A server that updates at each rest: its updates are worth nothing to a price (validation/results).
+        // A server that updates at each rest: its updates are worth nothing to a cost (validation/results).
         if interval.is_zero() {
             return Ok(None);
         }

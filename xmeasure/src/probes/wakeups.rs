@@ -1,5 +1,5 @@
 //! A server's costs after a sleep, and the costs of separate writes: loads of a few requests with pauses between them.
-//! (Requests are priced by long streams.)
+//! (Requests are estimated by long streams.)
 //!
 //! A stream of requests with replies soon fills the client's socket, and from then on the server gathers its writes; a
 //! program that reads its replies gets each in its own write.
@@ -67,7 +67,7 @@ pub(crate) struct Wakeups {
 }
 
 impl Wakeups {
-    /// Passes until there are `count`; none where the server's processor time cannot be read.
+    /// Passes until there are `count`; none if the server's processor time cannot be read.
     fn passes(&mut self, server: &mut dyn Executor, count: usize) -> io::Result<()> {
         while self.passes.len() < count
             && let Some(pass) = self.pass(server)?
@@ -241,7 +241,7 @@ mod tests {
             let (found, truth) = (found.megapixel_us.unwrap(), truth.megapixel_us.unwrap());
             close(found, truth, 0.2);
         }
-        // A reply that is one of several in a batch, with its question.
+        // A reply that is one of several in a batch, with its request.
         close(found.reply.cpu_us.unwrap(), Micros(0.05 + 0.0168), 0.02);
         close(
             found.event.cpu_us.unwrap(),

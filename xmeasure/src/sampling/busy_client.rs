@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-/// The memory that is gone over, in words of four bytes: 4 MiB, more than a second-level cache.
+/// The memory that is gone over, as text of four bytes: 4 MiB, more than a second-level cache.
 const WORDS: usize = 1 << 20;
 /// The words of a cache line.
 const LINE: usize = 16;

@@ -5,7 +5,7 @@ use x11prof_cost_model::{Measured, Micros};
 use crate::sampling::statistics::Estimate;
 
 /// Estimates on the two clocks as a file's figure; the spread is the processor time's where there
-/// is one, as prices are.
+/// is one, as costs are.
 pub(crate) fn measured(cpu: Option<Estimate>, wall: Option<Estimate>) -> Option<Measured> {
     let first = cpu.or(wall)?;
     let time = |estimate: Estimate| micros(estimate.centre.max(0.0), 5);

@@ -103,7 +103,7 @@ fn without_outliers(sorted: &[f64]) -> Vec<f64> {
 }
 
 /// The largest 0-based rank r for which the r-th smallest and the r-th largest of `n` samples
-/// enclose the median with the confidence asked for: 1 − 2 P(B ≤ r), B binomial (n, ½).
+/// enclose the median with the confidence requested: 1 − 2 P(B ≤ r), B binomial (n, ½).
 fn interval_rank(n: usize) -> Option<usize> {
     let binomial = Binomial::new(0.5, n as u64).ok()?;
     (0..n.div_ceil(2))

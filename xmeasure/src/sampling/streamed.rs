@@ -31,7 +31,7 @@ impl Streamed {
         }
     }
 
-    /// The time of the batch in a stream of itself, in microseconds, the time that prices describe. (A single batch a
+    /// The time of the batch in a stream of itself, in microseconds, the time that costs describe. (A single batch a
     /// moment later may be as cold as after a sleep, if other processes use the core.)
     pub(crate) fn streamed(&self, server: &mut dyn Executor) -> io::Result<Option<f64>> {
         let once = server.after(&[], &self.once)?;

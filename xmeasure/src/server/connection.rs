@@ -118,7 +118,7 @@ impl RawConnection {
         Ok(self.message(message_length)?)
     }
 
-    /// True where `message` is the reply or the error to the last request.
+    /// True if `message` is the reply or the error to the last request.
     pub(crate) fn answers_last(&self, message: &[u8]) -> bool {
         answer_sequence(message) == Some(self.last_sequence())
     }

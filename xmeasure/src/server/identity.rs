@@ -32,7 +32,7 @@ pub fn server_process(target: &Target) -> Result<Option<u32>, MeasureError> {
     Ok(client.raw.pid.and_then(|pid| u32::try_from(pid).ok()))
 }
 
-/// The parameters of this server on this host, without a price yet.
+/// The parameters of this server on this host, without a cost yet.
 pub(crate) fn parameters(client: &Client, target: &Target) -> ServerParameters {
     ServerParameters {
         format: FORMAT,

@@ -15,7 +15,7 @@ unsafe extern "C" {
     fn shmctl(id: c_int, command: c_int, buffer: *mut c_void) -> c_int;
 }
 
-/// Constants of `sys/ipc.h`: a key of nobody else's, create, remove.
+/// Constants of `sys/ipc.h`: a key of no other client's, create, remove.
 const IPC_PRIVATE: c_int = 0;
 const IPC_CREAT: c_int = 0o1000;
 const IPC_RMID: c_int = 0;

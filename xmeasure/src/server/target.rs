@@ -43,14 +43,14 @@ impl Target {
         self
     }
 
-    /// Says if a viewer takes the server's screen, for a server whose encoder runs only then.
+    /// Returns if a viewer takes the server's screen, for a server whose encoder runs only then.
     #[must_use]
     pub fn viewed(mut self, viewed: Option<bool>) -> Target {
         self.viewed = viewed;
         self
     }
 
-    /// True where a viewer takes the server's screen; `None` where the user does not say.
+    /// True if a viewer takes the server's screen; `None` if the user does not say.
     pub(crate) fn is_viewed(&self) -> Option<bool> {
         self.viewed
     }

@@ -131,7 +131,7 @@ fn answer(request: &Request<'_>, window: u32, notified: u32) -> Answer {
             events: u32::from(word(4) == notified),
             ..Answer::default()
         },
-        // Its long length is in words.
+        // Its long length is as text.
         "GetProperty" if word(4) == window => Answer {
             reply_data: word(20) * 4,
             ..Answer::default()

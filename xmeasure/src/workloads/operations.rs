@@ -1,4 +1,4 @@
-//! The operations of a load's requests, by the code that looks prices up.
+//! The operations of a load's requests, by the code that looks costs up.
 
 use x11prof_session::Operation;
 

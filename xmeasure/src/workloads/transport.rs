@@ -1,4 +1,4 @@
-//! The loads of transport costs: the costs of messages beside their operations.
+//! The loads of transport costs: the costs of messages next to their operations.
 
 use x11rb_protocol::protocol::xproto::{
     AtomEnum, ChangePropertyRequest, GetInputFocusRequest, GetPropertyRequest, PropMode,
@@ -9,9 +9,9 @@ use crate::server::client::Client;
 use crate::server::wire;
 use crate::workloads::workload::{Sync, Workload};
 
-/// The lengths of long NoOperations in words, up to the longest without BIG-REQUESTS. A server reads a long request
+/// The lengths of long NoOperations as text, up to the longest without BIG-REQUESTS. A server reads a long request
 /// straight into a buffer of its size. The cost of a byte depends on the content of the caches. The least of these
-/// costs counts, and a request's extra cost for its reading stays in its own price.
+/// costs counts, and a request's extra cost for its reading stays in its own cost.
 const LONG_WORDS: [u16; 4] = [1024, 4096, 16384, u16::MAX];
 /// Bytes of long replies. The least that a byte of them costs more than one of a short reply is
 /// taken, as for reading.

@@ -21,7 +21,7 @@ use crate::workloads::workload::{Phase, Sync, Workload};
 /// The side of the smallest window, in pixels, and of its place.
 pub(super) const SIDE: u16 = 8;
 pub(super) const PLACE: u16 = 10;
-/// Windows beside each other in one parent.
+/// Windows side by side in one parent.
 const SIBLINGS: u16 = 16;
 /// Numbers of windows that come or go with their parent: between those of a dialog and of a large window of a toolkit
 /// without windows for its widgets.
@@ -48,7 +48,7 @@ pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<(), MeasureE
     changes(client, loads, false, 0)
 }
 
-/// The place of the windows of one load, on top while the load runs.
+/// The position of the windows of one load, on top while the load runs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ground {
     pub(super) window: Window,
@@ -99,7 +99,7 @@ pub(super) fn cell(place: u16, side: u16, whole: u16) -> (i16, i16) {
     (at(place % columns), at(place / columns % columns))
 }
 
-/// The side of the place for a window with N children beside each other in a square.
+/// The side of the place for a window with N children side by side in a square.
 pub(super) fn side_for(children: u16) -> u16 {
     let mut columns = 1;
     while columns * columns < children {

@@ -1,4 +1,4 @@
-//! A budget: what a program may cost at most, in a file that is kept beside it, and what a recording of it
+//! A budget: what a program may cost at most, in a file that is kept next to it, and what a recording of it
 //! costs.
 //!
 //! Counts of requests and round trips are the same in each run of a program that does the same, so a gate

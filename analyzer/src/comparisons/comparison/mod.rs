@@ -1,7 +1,7 @@
 //! One trace on several servers and networks: the paper's Table 7 and Figure 10, as a document.
 //!
-//! A server whose file prices little has a low total for that reason alone. So beside each
-//! total stands one over only those requests that every server here can price, and servers are
+//! A server whose file costs little has a low total for that reason alone. So next to each
+//! total stands one over only those requests that every server here can cost, and servers are
 //! ranked by that.
 
 use std::collections::{BTreeMap, HashSet};
@@ -86,7 +86,7 @@ pub struct ComparedServer {
     /// Requests without cost data, which count as 0.
     #[serde(rename = "no_cost_data")]
     pub unpriced: u64,
-    /// The total over the kinds of request that every server here can price wholly, and
+    /// The total over the kinds of request that every server here can cost wholly, and
     /// transport where all know what it costs.
     pub comparable_ms: f64,
     /// `comparable_ms` divided by that of the first server on the same network; null if that is 0.
@@ -189,15 +189,15 @@ impl Comparison {
         }
     }
 
-    /// True where all times are of one machine, as far as is known: a faster machine is no faster server.
+    /// True if all times are of one machine, as far as is known: a faster machine is no faster server.
     pub fn is_of_one_machine(&self) -> bool {
         let mut machines = self.servers.iter().map(|server| &server.machine);
         let first = machines.next();
         machines.all(|machine| Some(machine) == first)
     }
 
-    /// The server with the least time for each network that was asked for, over the requests that all servers can
-    /// price; `None` where there is nothing to compare.
+    /// The server with the least time for each network that was requested, over the requests that all servers can
+    /// cost; `None` if there is nothing to compare.
     pub fn fastest(&self) -> Vec<(&NetworkReport, Option<&ComparedServer>)> {
         let mut networks: Vec<&NetworkReport> = Vec::new();
         for server in &self.servers {
@@ -218,7 +218,7 @@ impl Comparison {
     }
 }
 
-/// True where the server's parameters have prices of messages.
+/// True if the server's parameters have costs of messages.
 fn knows_transport(report: &ProfileReport) -> bool {
     let mut warnings = report.warnings.iter();
     warnings.all(|warning| warning.kind != WarningKind::NoTransport)
@@ -252,7 +252,7 @@ fn requests(reports: &[ProfileReport]) -> Vec<ComparedRequest> {
         }
     }
     let mut requests: Vec<ComparedRequest> = by_name.into_values().collect();
-    // What the first server cannot price is ordered by the others.
+    // What the first server cannot cost is ordered by the others.
     let times = |line: &ComparedRequest| -> (f64, f64) {
         let times = line.servers.iter().map(|cell| cell.time_ms);
         let first = line.servers.first().map_or(0.0, |cell| cell.time_ms);

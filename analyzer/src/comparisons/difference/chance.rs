@@ -26,7 +26,7 @@ pub struct Sample<'a> {
 }
 
 /// The chance, for each sample, of a t as large in any of them; `first` is the size of the first group.
-/// `None` where no division could be below [`LEVEL`].
+/// `None` if no division could be below [`LEVEL`].
 pub fn chances(samples: &[Sample<'_>], first: usize) -> Option<Vec<f64>> {
     let runs = samples.first()?.values.len();
     if fewest(first, runs - first) > LEVEL {
@@ -120,7 +120,7 @@ impl Sample<'_> {
     }
 }
 
-/// The difference of two groups' means with 95 % of confidence: from, to. `None` where a group has one
+/// The difference of two groups' means with 95 % of confidence: from, to. `None` if a group has one
 /// value only.
 pub(crate) fn interval(first: &[f64], second: &[f64]) -> Option<(f64, f64)> {
     if first.len() < 2 || second.len() < 2 {

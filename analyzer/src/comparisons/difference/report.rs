@@ -24,7 +24,7 @@ pub struct Difference {
     /// The chance below which a difference counts as real.
     #[serde(rename = "significance_level")]
     pub level: f64,
-    /// Recordings of each version that it takes to tell a difference from chance; `real` is null where
+    /// Recordings of each version that it takes to tell a difference from chance; `real` is null if
     /// there are fewer.
     #[serde(rename = "min_runs")]
     pub fewest_runs: usize,
@@ -76,7 +76,7 @@ pub struct DifferenceRow {
     /// True if the value is equal in all recordings of each version; null if a version has only one.
     #[serde(rename = "constant")]
     pub steady: Option<bool>,
-    /// The chance of a change as clear in any figure, were the versions the same; null where the recordings
+    /// The chance of a change as clear in any figure, were the versions the same; null if the recordings
     /// are too few.
     #[serde(rename = "p_value")]
     pub chance: Option<f64>,

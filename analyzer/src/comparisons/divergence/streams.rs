@@ -173,7 +173,7 @@ impl DisplayStreams {
         &self.meanings
     }
 
-    /// The place of the message that was observed last in its client's stream: client, number.
+    /// The position of the message that was observed last in its client's stream: client, number.
     pub(super) fn last_of(&self, connection: ConnectionId) -> Option<(usize, u32)> {
         let index = *self.indices.get(&connection)?;
         Some((index, self.clients[index].messages.checked_sub(1)?))

@@ -10,13 +10,13 @@ pub(crate) struct EpisodeId {
     pub(crate) number: u64,
 }
 
-/// The place of an episode in the tree of those that led to each other.
+/// The position of an episode in the tree of those that caused each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TreePosition {
     pub(crate) id: EpisodeId,
     /// The episode that the tree began with.
     pub(crate) root: EpisodeId,
-    /// The episode that led to this one; the root is its own parent.
+    /// The episode that caused this one; the root is its own parent.
     pub(crate) parent: EpisodeId,
     /// The number of episodes above this one.
     pub(crate) depth: usize,
@@ -55,7 +55,7 @@ pub(crate) struct CausalEdge {
 }
 
 impl CausalEdge {
-    /// True where the request has no effect until another client acts: the request is redirected to that
+    /// True if the request has no effect until another client acts: the request is redirected to that
     /// client, or asks it.
     pub(crate) fn is_awaited(&self) -> bool {
         matches!(

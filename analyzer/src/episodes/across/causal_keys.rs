@@ -1,4 +1,4 @@
-//! Signs by which a request is known to lead to an event of another client: what happens, the window, and the
+//! Signs by which a request is known to cause an event of another client: what happens, the window, and the
 //! atom or the like.
 //!
 //! Offsets are those of the protocol's and the extensions' encodings: of events from their first byte on, of
@@ -72,7 +72,7 @@ fn pair(first: u32, second: u32) -> u64 {
     u64::from(first) << 32 | u64::from(second)
 }
 
-/// A request that may lead to an event of another client.
+/// A request that may cause an event of another client.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CausalRequest {
     pub(crate) sequence: SequenceNumber,
@@ -99,7 +99,7 @@ impl Watched {
         causal_requests: &mut Vec<CausalRequest>,
     ) {
         let mut add = |causal_key: CausalKey| {
-            // What a block of requests repeats leads to the same.
+            // What a block of requests repeats causes the same.
             let known = causal_requests
                 .iter()
                 .rev()
@@ -182,7 +182,7 @@ impl Watched {
         })
     }
 
-    /// The causal keys that a request may bear that led to an event.
+    /// The causal keys that a request may bear that caused an event.
     pub(crate) fn event(&self, session: &Session, event: &Event<'_>) -> Vec<CausalKey> {
         let word = |at: usize| event.order.u32(event.bytes, at);
         let causal_keys = if event.sent {

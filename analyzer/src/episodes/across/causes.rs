@@ -1,4 +1,4 @@
-//! Finds the request that led to another client's event: the latest with the same causal key that the server can
+//! Finds the request that caused another client's event: the latest with the same causal key that the server can
 //! have handled before it sent the event.
 //!
 //! The protocol does not name the request that an event comes of. The server sends the event as it handles
@@ -134,7 +134,7 @@ impl Causes {
     }
 
     /// The cause of an event with one of these causal keys that `client` got at `time`, and that happened by `by`
-    /// on the server's clock. `None` where no known request or the client itself caused the event.
+    /// on the server's clock. `None` if no known request or the client itself caused the event.
     pub(crate) fn find(
         &self,
         time: u64,

@@ -4,10 +4,10 @@
 
 /// A stretch of time that is something, in nanoseconds.
 pub(super) trait TimedStep: Copy {
-    /// True where both have the same owner and reason.
+    /// True if both have the same owner and reason.
     fn is_like(&self, other: &Self) -> bool;
 
-    /// True where both have the same owner.
+    /// True if both have the same owner.
     fn is_akin(&self, other: &Self) -> bool;
 
     fn start(&self) -> u64;
@@ -35,7 +35,7 @@ pub(super) fn coalesce<S: TimedStep>(mut all: Vec<S>, most: usize) -> Vec<S> {
     all
 }
 
-/// Puts those of up to `least` together that are alike, between longer ones.
+/// Puts those of up to `least` together that are equal, between longer ones.
 fn together<S: TimedStep>(all: &[S], least: u64) -> Vec<S> {
     let mut kept = Vec::with_capacity(all.len());
     let short = |one: &S| one.nanos() <= least;

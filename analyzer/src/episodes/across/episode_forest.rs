@@ -1,4 +1,4 @@
-//! Episodes that led to each other as trees: held until no part of a tree can still come.
+//! Episodes that caused each other as trees: held until no part of a tree can still come.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -12,7 +12,7 @@ use crate::episodes::interval_union::IntervalUnion;
 
 /// Episodes held at most; where there are more, all trees are taken to be complete.
 const MAX_HELD: usize = 4096;
-/// Episodes of a tree, beyond which what is led to begins a tree of its own.
+/// Episodes of a tree, beyond which what is caused begins a tree of its own.
 const MAX_EPISODES: usize = 64;
 /// Time between searches for complete trees, in nanoseconds of the trace.
 const LOOK_EVERY: u64 = 10_000_000;
@@ -32,7 +32,7 @@ pub(crate) struct EpisodeForest {
 }
 
 impl EpisodeForest {
-    /// An event was led to by an episode of a tree: the link, unless the tree is full.
+    /// An event was caused by an episode of a tree: the link, unless the tree is full.
     pub(crate) fn link(&mut self, link: CausalEdge) -> Option<CausalEdge> {
         let tree = self.trees.entry(link.root).or_default();
         (tree.links < MAX_EPISODES).then(|| {
@@ -49,7 +49,7 @@ impl EpisodeForest {
         self.held += 1;
     }
 
-    /// True where the next search for complete trees is due.
+    /// True if the next search for complete trees is due.
     pub(crate) fn is_due(&self, time: u64) -> bool {
         self.held > 0 && time.saturating_sub(self.looked) >= LOOK_EVERY || self.held > MAX_HELD
     }
@@ -75,7 +75,7 @@ impl EpisodeForest {
     }
 }
 
-/// The episodes of a tree, each with those of other clients that it led to.
+/// The episodes of a tree, each with those of other clients that it caused.
 fn assembled(mut all: FxHashMap<EpisodeId, Episode>) -> Vec<Episode> {
     // An action of the user is nobody's doing but the user's, also where a program has sent the event.
     let by_user = |id: &EpisodeId| all.get(id).is_some_and(|one| one.trigger == Trigger::Input);
@@ -173,7 +173,7 @@ impl Node {
     }
 }
 
-/// Nanoseconds in which an episode waited while others did what it had led to.
+/// Nanoseconds in which an episode waited while others did what it had caused.
 fn waited(episode: &Episode, elsewhere: &IntervalUnion) -> u64 {
     let waits = episode.steps.list().iter();
     let waits =

@@ -59,7 +59,7 @@ impl Loops {
         }
     }
 
-    /// Takes an event for the client `to` that `link` led to; true if it is a step of a loop.
+    /// Takes an event for the client `to` that `link` caused; true if it is a step of a loop.
     pub(crate) fn step(&mut self, link: &CausalEdge, to: ConnectionId, event: &Label) -> bool {
         let from = link.from.client;
         let pair = [from.min(to), from.max(to)];

@@ -24,7 +24,7 @@ struct Walk<'a> {
     path: Vec<PathStep>,
 }
 
-/// The chain from the beginning of `root` to the end of `last`, which it led to, in the order of time.
+/// The chain from the beginning of `root` to the end of `last`, which it caused, in the order of time.
 pub(crate) fn path(
     all: &FxHashMap<EpisodeId, Episode>,
     root: EpisodeId,
@@ -53,7 +53,7 @@ pub(crate) fn path(
 }
 
 impl Walk<'_> {
-    /// Goes back from `time` in an episode: where it goes on.
+    /// Goes back from `time` in an episode: where it continues.
     fn back(&mut self, at: EpisodeId, time: u64, is_root: bool) -> Option<(EpisodeId, u64)> {
         let episode = self.all.get(&at)?;
         let asked = episode.asked();
@@ -69,7 +69,7 @@ impl Walk<'_> {
         let steps = episode.steps.list().iter().rev();
         let step = steps.into_iter().find(|step| step.start < time);
         let Some(step) = step else {
-            // Its beginning: what led to it.
+            // Its beginning: what caused it.
             let link = episode.link.as_ref().filter(|_| !is_root)?;
             return self.sender(link, at, time);
         };
@@ -103,7 +103,7 @@ impl Walk<'_> {
         Some((at, step.start))
     }
 
-    /// The way of an event, from the request that led to it until `time`.
+    /// The way of an event, from the request that caused it until `time`.
     fn sender(&mut self, link: &CausalEdge, to: EpisodeId, time: u64) -> Option<(EpisodeId, u64)> {
         self.all.get(&link.from)?;
         let nanos = time.saturating_sub(link.sent);
@@ -142,7 +142,7 @@ impl Walk<'_> {
     }
 }
 
-/// True where the client may be waiting for another one.
+/// True if the client may be waiting for another one.
 fn waits(owner: Owner) -> bool {
     matches!(
         owner,

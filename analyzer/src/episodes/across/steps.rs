@@ -7,7 +7,7 @@ use super::coalesce::{TimedStep, coalesce};
 use crate::episodes::cause::ServerCause;
 use crate::episodes::owner::Owner;
 
-/// Steps kept of an episode. Where there are more, short ones that are alike are put together.
+/// Steps kept of an episode. Where there are more, short ones that are equal are put together.
 const MAX_STEPS: usize = 128;
 
 /// A stretch of an episode with one owner, times in nanoseconds.

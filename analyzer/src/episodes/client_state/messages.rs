@@ -15,7 +15,7 @@ use crate::episodes::thread::Thread;
 use crate::episodes::timeline_event::{Arrival, Delivery, SentRequests, Wait};
 use crate::threads::delays::{BRIEF, HANDED_ON_WITHIN};
 
-/// Questions outstanding at most.
+/// Requests outstanding at most.
 const MAX_OUTSTANDING: usize = 4096;
 
 impl ClientState {

@@ -2,7 +2,7 @@
 //!
 //! The wire does not show which motion event a client handles. A client that takes the latest motion only responds less often
 //! than motion comes, and its last response follows the last motion at once. A client that handles each event responds once
-//! for each, and goes on long after the pointer has stopped: then the n-th response is that to the n-th event. Which of the
+//! for each, and continues long after the pointer has stopped: then the n-th response is that to the n-th event. Which of the
 //! two it is shows when the client next waits for events.
 
 use x11prof_trace::ConnectionId;
@@ -86,7 +86,7 @@ impl Motions {
         held.map(|(one, _)| one.link.as_ref().map_or(one.id, |link| link.root))
     }
 
-    /// True where each response is that to one event.
+    /// True if each response is that to one event.
     pub(super) fn are_handled_one_by_one(&self) -> bool {
         let (events, responses) = (self.events.len(), self.responses.len());
         let last = self.events.last().copied().unwrap_or(0);

@@ -117,7 +117,7 @@ impl ClientState {
 
     /// Tells the place in which a thread has waited since `since`.
     pub(crate) fn waits(&mut self, tid: u32, since: u64, place: Place) {
-        // The setup is a question too.
+        // The setup is a request too.
         let asks = !self.outstanding.is_empty() || !self.set_up;
         self.threads.waits(tid, since, place, asks);
         let joint = self.joint_wait();

@@ -21,7 +21,7 @@ impl ClientState {
         self.open.as_ref().is_some_and(|open| open.awaits.is_open())
     }
 
-    /// The episode with this number asks for something.
+    /// The episode with this number requests something.
     pub(super) fn asks_for(&mut self, request: &OpenRequest) {
         if let Some(open) = &mut self.open
             && open.takes_open(request)
@@ -58,7 +58,7 @@ impl ClientState {
         }
     }
 
-    /// A wait for an answer is over: the episode that asked goes on.
+    /// A wait for an answer is over: the episode that asked continues.
     pub(super) fn no_longer_waits(
         &mut self,
         time: u64,
@@ -92,7 +92,7 @@ impl ClientState {
         }
     }
 
-    /// A parked episode goes on. A stimulus without a response so far waits behind it.
+    /// A parked episode continues. A stimulus without a response so far waits behind it.
     fn unpark(&mut self, time: u64, at: usize) {
         match self.open.take() {
             Some(open) if open.requests > 0 => {
@@ -135,7 +135,7 @@ impl ClientState {
         }
     }
 
-    /// True where the client draws by itself periodically.
+    /// True if the client draws by itself periodically.
     fn ticks(&self) -> bool {
         let asked = self.open.as_ref().and_then(|open| open.awaits.current());
         let asked = asked.map_or(0, |request| request.since.as_nanos());

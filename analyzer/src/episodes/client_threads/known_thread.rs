@@ -17,7 +17,7 @@ const SELDOM: u32 = 4;
 /// The common wait of all threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct JointWait {
-    /// Poll where all wait for X or for work; `None` where it is not known of one of them.
+    /// Poll where all wait for X or for work; `None` if it is not known of one of them.
     pub(crate) wait: Option<Wait>,
     /// The kind of a place is assumed: nothing has shown that the wait is for work.
     pub(crate) unsure: bool,
@@ -36,7 +36,7 @@ pub(super) struct KnownThread {
     pub(super) polls: bool,
     pub(super) waits: bool,
     places: Vec<KnownPlace>,
-    /// The client asked for a reply while it waited, or waited for one: what it wrote before is read later.
+    /// The client requested a reply while it waited, or waited for one: what it wrote before is read later.
     pub(super) reply_awaited: bool,
     /// The time at which the thread last came out of poll.
     pub(super) left_poll: Option<u64>,
@@ -68,7 +68,7 @@ impl KnownThread {
         }
     }
 
-    /// True where the thread runs, is ready, or ran a moment ago.
+    /// True if the thread runs, is ready, or ran a moment ago.
     pub(super) fn ran_lately(&self, time: u64) -> bool {
         self.now.could_run() || time.saturating_sub(self.since) <= WOKEN_WITHIN
     }
@@ -123,7 +123,7 @@ impl KnownThread {
         }
     }
 
-    /// True where a wait for a condition may be a sleep in the middle of work (Java's sleeps are such
+    /// True if a wait for a condition may be a sleep in the middle of work (Java's sleeps are such
     /// waits): waits in this place always end by a time limit and never by a message, and elsewhere the
     /// thread waits without a limit again and again.
     fn sleeps(&self, place: Place) -> bool {
@@ -136,7 +136,7 @@ impl KnownThread {
             && others.any(|one| one.without_timeout && self.frequents(one.place))
     }
 
-    /// True where the thread often waits in this place, or messages have woken it there.
+    /// True if the thread often waits in this place, or messages have woken it there.
     pub(super) fn frequents(&self, place: Place) -> bool {
         let mut places = self.places.iter();
         places.any(|one| one.place == place && (one.seen >= OFTEN || one.wakeups > 0))
@@ -154,7 +154,7 @@ impl KnownThread {
         asleep >= TURNS && seen(false).saturating_mul(SELDOM) <= asleep
     }
 
-    /// True where events have woken the thread from this wait: the wait is for work.
+    /// True if events have woken the thread from this wait: the wait is for work.
     pub(super) fn proven(&self, place: Place) -> bool {
         // Nothing wakes a sleep.
         let mut places = self.places.iter();

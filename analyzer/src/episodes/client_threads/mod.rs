@@ -133,7 +133,7 @@ impl ClientThreads {
         })
     }
 
-    /// True where the thread is known, or there is room for one more.
+    /// True if the thread is known, or there is room for one more.
     fn has_room(&mut self, tid: u32) -> bool {
         if self.threads.len() >= THREADS_LIMIT && !self.threads.contains_key(&tid) {
             let speak: Vec<u32> = self.speakers().map(|(tid, _)| tid).collect();
@@ -143,7 +143,7 @@ impl ClientThreads {
         self.threads.len() < THREADS_LIMIT || self.threads.contains_key(&tid)
     }
 
-    /// True where a message woke the running thread: the thread reads it, or runs next to the reader.
+    /// True if a message woke the running thread: the thread reads it, or runs next to the reader.
     fn by_reader(&self, time: u64, tid: u32) -> bool {
         if tid == self.reader {
             // Who waits elsewhere has not read what is still to be read.
@@ -211,7 +211,7 @@ impl ClientThreads {
         }
     }
 
-    /// The relay has read something that the client wrote, a question among it or not.
+    /// The relay has read something that the client wrote, a request among it or not.
     pub(crate) fn sent(&mut self, time: u64, asks: bool) {
         self.reply_awaited(asks);
         let runs = self.threads.values().any(|thread| thread.now.could_run());
@@ -239,13 +239,13 @@ impl ClientThreads {
         }
     }
 
-    /// True where the process has left the connection to a child: messages were answered long after all of
+    /// True if the process has left the connection to a child: messages were answered long after all of
     /// the process's threads had fallen asleep or ended, and none of them has run.
     pub(crate) fn is_gone(&self) -> bool {
         self.gone
     }
 
-    /// True where another process writes on the connection: almost nothing came while one of these threads
+    /// True if another process writes on the connection: almost nothing came while one of these threads
     /// ran.
     pub(crate) fn is_elsewhere(&self) -> bool {
         self.relay_reads >= READS_NEEDED
@@ -278,7 +278,7 @@ impl ClientThreads {
         together
     }
 
-    /// True where all threads that speak for the client are loops that sleep between their turns.
+    /// True if all threads that speak for the client are loops that sleep between their turns.
     pub(crate) fn sleep_between_turns(&self) -> bool {
         let mut all = self.speakers().peekable();
         all.peek().is_some() && all.all(|(_, thread)| thread.sleeps_between_turns())

@@ -81,11 +81,11 @@ pub struct EpisodeReport {
     pub children: Vec<ChildReport>,
     /// The modal phases that it began, which are no part of it.
     pub modal: Vec<ModalReport>,
-    /// The places in the program from which it waited for replies, the longest waits first, where the user asks for the worst
+    /// The places in the program from which it waited for replies, the longest waits first, where the user requests the worst
     /// episodes of a recording with stacks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub callers: Vec<CallerReport>,
-    /// The places in the program in which it ran, the most time first, where the user asks for the worst episodes of a recording
+    /// The places in the program in which it ran, the most time first, where the user requests the worst episodes of a recording
     /// with samples of running clients.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[serde(rename = "cpu_at")]
@@ -109,7 +109,7 @@ pub struct HeldUpReport {
     pub waited_ms: f64,
 }
 
-/// An event of an episode's own doing, or an episode of another client that it led to.
+/// An event of an episode's own doing, or an episode of another client that it caused.
 #[derive(Debug, Clone, Serialize)]
 pub struct ChildReport {
     /// The connection's number, of an episode of another client; else null.

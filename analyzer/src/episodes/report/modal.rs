@@ -27,7 +27,7 @@ pub struct ModalReport {
 }
 
 impl ModalReport {
-    /// The phases that began while `episode` went on.
+    /// The phases that began while `episode` continued.
     pub(super) fn of(episode: &Episode, findings: &Findings, first: Timestamp) -> Vec<ModalReport> {
         let (start, end) = (episode.start, episode.end());
         let begun = findings.modal.begun_in(episode.client, start, end);

@@ -58,7 +58,7 @@ impl BurstReport {
 /// Think and wait time.
 #[derive(Debug, Clone, Serialize)]
 pub struct ThinkReport {
-    /// The time in which an episode went on that the user began.
+    /// The time in which an episode continued that the user began.
     pub wait_ms: f64,
     /// The rest of the end-to-end time.
     pub think_ms: f64,
@@ -73,7 +73,7 @@ pub struct ThinkReport {
 /// A state of the latency-benchmark paper's machine.
 #[derive(Debug, Clone, Serialize)]
 pub struct StateReport {
-    /// An episode of the client went on.
+    /// An episode of the client continued.
     pub busy: bool,
     /// Events of the user waited.
     pub events_waiting: bool,

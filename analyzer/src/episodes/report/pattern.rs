@@ -20,7 +20,7 @@ pub struct PatternReport {
     pub group: String,
     /// The landmark that alone is slow in its group, with all that the landmark does. Null for all other patterns.
     pub landmark: Option<String>,
-    /// The tree: what is handled, what it does, and in brackets what that led to.
+    /// The tree: what is handled, what it does, and in brackets what that caused.
     pub shape: String,
     /// The trigger of the first episode.
     pub trigger: &'static str,
@@ -56,7 +56,7 @@ pub struct PatternReport {
 /// A location of time.
 #[derive(Debug, Clone, Serialize)]
 pub struct LocationReport {
-    /// The location in words for people: `client code`, `round trips of QueryTree`, `drawing in XTerm`.
+    /// The location as text for people: `client code`, `round trips of QueryTree`, `drawing in XTerm`.
     pub location: String,
     /// `client`, `round_trips`, `writing`, `drawing`, `waiting`, `processor`, `sleeping`, `lock`, `file`,
     /// `poll`, `elsewhere`, `network`.

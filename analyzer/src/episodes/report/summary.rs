@@ -15,7 +15,7 @@ pub struct SummaryReport {
     pub end_to_end_ms: f64,
     /// The latencies of all episodes together.
     pub latency_ms: f64,
-    /// The time in which at least one of them went on.
+    /// The time in which at least one of them continued.
     pub in_episode_ms: f64,
     /// The percentage of the end-to-end time.
     pub in_episode_percent: f64,
@@ -58,7 +58,7 @@ pub struct CumulativeReport {
 }
 
 pub(super) fn summary(summary: &TraceSummary, findings: &Findings) -> SummaryReport {
-    // Over the network that was asked for, a session takes longer by what that adds.
+    // Over the network that was requested, a session takes longer by what that adds.
     let added_ms = nanos_ms(findings.added[0]);
     let end_to_end_ms = duration_ms(summary.wall()) + added_ms;
     let in_episode_ms = nanos_ms(findings.covered.total()) + added_ms;

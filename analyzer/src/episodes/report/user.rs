@@ -29,7 +29,7 @@ pub struct EventTypeReport {
     pub kind: String,
     /// The number.
     pub count: u64,
-    /// The beginning of the first event, since the trace's first record; null where there is none.
+    /// The beginning of the first event, since the trace's first record; null if there is none.
     pub start_ms: Option<f64>,
     /// The end of the last event.
     pub end_ms: Option<f64>,

@@ -1,4 +1,4 @@
-//! Episodes that led to each other, of clients whose switches are not known: times are those of the wire.
+//! Episodes that caused each other, of clients whose switches are not known: times are those of the wire.
 
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, SwitchKind};
@@ -78,7 +78,7 @@ fn gets(client: ConnectionId, number: u64, window: u32) -> TimelineEvent {
     TimelineEvent::Delivered(client, delivery)
 }
 
-/// The server's process stops or goes on.
+/// The server's process stops or continues.
 fn server(millis: u64, kind: SwitchKind) -> (u64, TimelineEvent) {
     let time = millis * MS;
     let now = match kind {
@@ -167,7 +167,7 @@ fn the_effects_of_an_action_count_once_with_it_in_every_view() {
         assert!((sum - of.latency_ms).abs() < 1e-9, "{of:?}");
         assert_eq!(of.perceptible, of.client == A.0 && of.latency_ms > 100.0);
     }
-    // Who asks for B sees what B did.
+    // Who requests B sees what B did.
     let of_b = report(EpisodeOptions {
         client: Some(B.0.to_string()),
         ..EpisodeOptions::default()
@@ -368,7 +368,7 @@ fn an_unasked_event_is_part_of_the_event_that_comes_with_it_and_is_awaited() {
     assert_eq!(asked(None, false), "MapRequest 2");
     // What must be drawn comes after it.
     assert_eq!(asked(None, true), "Expose 1, MapRequest 2");
-    // That was asked for as well.
+    // That was requested as well.
     assert_eq!(asked(Some(5), false), "MapRequest 1, MappingNotify 1");
 }
 

@@ -5,7 +5,7 @@ use crate::episodes::EpisodesReport;
 use crate::recording::trace_summary::TraceSummary;
 use crate::testing_display::Display;
 
-/// The report with these options, and the clients of the episodes handed out.
+/// The report with these options, and the clients of the episodes passed.
 fn report(display: &Display, client: Option<&str>) -> (EpisodesReport, Vec<ConnectionId>) {
     let options = EpisodeOptions {
         client: client.map(str::to_owned),

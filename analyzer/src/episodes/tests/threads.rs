@@ -327,7 +327,7 @@ fn an_episode_that_a_wait_of_unknown_meaning_ends_is_unsure() {
     );
 }
 
-/// A program that goes on in the background: its child has the connection.
+/// A program that continues in the background: its child has the connection.
 #[test]
 fn a_childs_answers_after_the_end_of_its_parent_are_no_part_of_the_start() {
     let mut all = Threads::new();

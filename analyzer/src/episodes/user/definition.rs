@@ -11,9 +11,9 @@ pub struct EventDefinition {
     pub(crate) start: MessageMatch,
     /// The messages that end it; `None` for the end of its response.
     pub(crate) end: Option<MessageMatch>,
-    /// A start of the same type on the same window goes on with the one before.
+    /// A start of the same type on the same window continues with the one before.
     pub(crate) reuse: bool,
-    /// An instance that starts while another event goes on is separate.
+    /// An instance that starts while another event continues is separate.
     pub(crate) nested: bool,
 }
 
@@ -24,7 +24,7 @@ pub struct EventDefinitions(pub(crate) Vec<EventDefinition>);
 /// The kind of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum MessageName {
-    /// An event of this name; `*` stands for any text.
+    /// An event of this name; `*` represents any text.
     Event(String),
     /// A request of this name.
     Request(String),

@@ -14,7 +14,7 @@ use crate::pipeline::Observation;
 const MAX_EVENTS: usize = 100_000;
 /// Resources of which it is known whether they were freed, at most.
 const MAX_RESOURCES: usize = 1 << 18;
-/// Events that go on at a client, at most.
+/// Events that continue at a client, at most.
 const MAX_OPEN: usize = 256;
 /// Episodes kept until all earlier ones are known, at most.
 const MAX_EPISODES: usize = 1 << 18;
@@ -26,7 +26,7 @@ pub(crate) struct Resources {
     pub(crate) time: u64,
     /// Nanoseconds of its client's threads.
     pub(crate) client: u64,
-    /// Nanoseconds that the server ran for its requests, where that is known.
+    /// Nanoseconds that the server ran for its requests, if known.
     pub(crate) server: u64,
     pub(crate) bytes: u64,
     pub(crate) requests: u64,
@@ -43,7 +43,7 @@ pub(crate) struct Instance {
     pub(crate) start: u64,
     pub(crate) end: u64,
     pub(crate) used: Resources,
-    /// The beginning of the stretch that goes on; `None` between stretches.
+    /// The beginning of the stretch that continues; `None` between stretches.
     since: Option<u64>,
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct Instances {
     episodes: Vec<EpisodeUse>,
     pub(crate) all: Vec<Instance>,
     pub(crate) omitted: u64,
-    /// Events that go on, by client.
+    /// Events that continue, by client.
     open: FxHashMap<ConnectionId, Vec<usize>>,
     /// The latest of those that may be gone on with, by definition, client and window.
     latest: FxHashMap<(usize, ConnectionId, Option<u32>), usize>,
@@ -98,7 +98,7 @@ impl Instances {
         &self.definitions
     }
 
-    /// True where the trace has the server's run times.
+    /// True if the trace has the server's run times.
     pub(crate) fn knows_server(&self) -> bool {
         self.server.is_known()
     }
@@ -280,7 +280,7 @@ impl Instances {
         }
     }
 
-    /// The trace has ended at `time`, and what goes on with it.
+    /// The trace has ended at `time`, and what continues with it.
     pub(crate) fn finish(&mut self, time: Timestamp) {
         self.count(self.episodes.len());
         let open: Vec<(ConnectionId, usize)> = self

@@ -119,7 +119,7 @@ impl Matcher {
     }
 }
 
-/// True where the window meets the conditions on its class and name.
+/// True if the window meets the conditions on its class and name.
 fn in_window(when: &MessageMatch, session: &Session, window: Option<u32>) -> bool {
     let class = |wanted: &String| {
         let class = window.and_then(|window| windows::class(session, window));

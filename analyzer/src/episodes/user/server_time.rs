@@ -33,7 +33,7 @@ enum Source {
 struct ClientTime(Vec<(u64, f64)>);
 
 impl ClientTime {
-    /// The place of the first piece sent after `time`.
+    /// The position of the first piece sent after `time`.
     fn after(&self, time: u64) -> usize {
         self.0.partition_point(|(at, _)| *at <= time)
     }
@@ -83,7 +83,7 @@ pub(crate) struct ServerTime {
 }
 
 impl ServerTime {
-    /// True where the trace tells the server's time.
+    /// True if the trace tells the server's time.
     pub(crate) fn is_known(&self) -> bool {
         self.source != Source::None
     }

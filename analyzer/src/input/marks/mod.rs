@@ -69,7 +69,7 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// True where the user has set no mark.
+    /// True if the user has set no mark.
     pub fn is_empty(&self) -> bool {
         self.marks.is_empty()
     }

@@ -23,7 +23,7 @@ const LATER_MS: f64 = 8.0;
 /// Actions kept.
 const LIMIT: usize = 100_000;
 
-/// The text of the mark of an action; the end's where there is none.
+/// The text of the mark of an action; the end's if there is none.
 pub fn play_mark(action: Option<(usize, &str)>) -> String {
     match action {
         Some((number, action)) => format!("{PLAY}{number}: {action}"),
@@ -38,7 +38,7 @@ pub struct PlayedAction {
     pub number: usize,
     /// The session's line.
     pub action: String,
-    /// The latency and its parts; `None` where the program was not told of the action, or did nothing.
+    /// The latency and its parts; `None` if the program was not told of the action, or did nothing.
     pub latency: Option<(f64, PartsReport)>,
     /// Milliseconds from the action to the last change of the screen before the next action, where that came after the
     /// response: a timer's, which may show what the action did.

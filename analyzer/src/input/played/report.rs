@@ -56,7 +56,7 @@ pub struct ActionReport {
     pub number: usize,
     /// The session's line.
     pub action: String,
-    /// The latencies of all plays but the first, which is cold; of the first where there is no other. Null where no
+    /// The latencies of all plays but the first, which is cold; of the first where there is no other. Null if no
     /// play has one.
     pub latency: Option<SpreadReport>,
     /// The latency of each run; null if the program did not respond.

@@ -27,7 +27,7 @@ impl Asked {
                     self.0.push(request);
                 }
             }
-            // A client that draws goes on without the answer.
+            // A client that draws continues without the answer.
             Observation::Message(seen) if !self.0.is_empty() => {
                 if let Message::Request(request) = seen.message
                     && shows(seen, request)

@@ -41,7 +41,7 @@ pub struct NowOptions {
     pub seconds: f64,
     /// Time that one client may hold the server without being listed.
     pub frame_ms: f64,
-    /// The basis of server times.
+    /// The time source of server times.
     pub basis: BasisOption,
 }
 
@@ -62,7 +62,7 @@ pub struct ClientsNow {
 }
 
 impl ClientsNow {
-    /// Counts from now on, with the prices of the server that `parameters` describe.
+    /// Counts from now on, with the costs of the server that `parameters` describe.
     pub fn new(
         parameters: &ServerParameters,
         substitutions: &Substitutions,
@@ -84,7 +84,7 @@ impl ClientsNow {
         }
     }
 
-    /// True where the prices depend on changes of the screen.
+    /// True if the costs depend on changes of the screen.
     pub fn knows_updates(&self) -> bool {
         self.profile.knows_updates()
     }
@@ -145,7 +145,7 @@ impl ClientsNow {
         }
     }
 
-    /// Starts the window afresh, and the counts with other prices.
+    /// Starts the window afresh, and the counts with other costs.
     pub(crate) fn afresh(&mut self, parameters: &ServerParameters, substitutions: &Substitutions) {
         let empty = Profile::new(parameters, substitutions, Blocking::default());
         let before = std::mem::replace(&mut self.profile, empty);

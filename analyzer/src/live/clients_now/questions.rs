@@ -1,4 +1,4 @@
-//! Waits of each client for answers: number, time, and the questions that it repeats.
+//! Waits of each client for answers: number, time, and the requests that it repeats.
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::{Message, Symbol};
@@ -8,10 +8,10 @@ use crate::episodes::shows;
 use crate::pipeline::Observation;
 use crate::round_trips::{Answer, AnswerKind};
 
-/// Clients at most, and different questions of each.
+/// Clients at most, and different requests of each.
 const CLIENTS: usize = 4096;
 const DIFFERENT: usize = 1024;
-/// A question within this time of an equal one is a repetition, in nanoseconds: slower repetition costs
+/// A request within this time of an equal one is a repetition, in nanoseconds: slower repetition costs
 /// little.
 const AGAIN_WITHIN: u64 = 1_000_000_000;
 
@@ -26,13 +26,13 @@ pub(super) struct ClientWaits {
     pub(super) waited: u64,
 }
 
-/// The questions of all clients.
+/// The requests of all clients.
 #[derive(Debug, Default)]
 pub(super) struct Questions {
     client_waits: FxHashMap<ConnectionId, ClientWaits>,
-    /// The time at which each question was asked last.
+    /// The time at which each request was asked last.
     last: FxHashMap<ConnectionId, FxHashMap<u64, u64>>,
-    /// The time at which each client got an event or drew last: a question after that is no repetition.
+    /// The time at which each client got an event or drew last: a request after that is no repetition.
     acted: FxHashMap<ConnectionId, u64>,
 }
 
@@ -76,7 +76,7 @@ impl Questions {
         let (name, time) = (answer.question.name, answer.question.asked_at);
         *of.round_trips.entry(name).or_default() += 1;
         of.waited = of.waited.saturating_add(answer.waited());
-        // To wait for the server to be done is no question, unless it has nothing to do.
+        // To wait for the server to be done is no request, unless it has nothing to do.
         if answer.how == AnswerKind::Synchronised && answer.question.requests_ahead > 0 {
             return;
         }

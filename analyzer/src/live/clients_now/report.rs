@@ -98,7 +98,7 @@ pub struct AskedNow {
     pub kind: &'static str,
     /// The request or the message.
     pub request: &'static str,
-    /// What the other client has to do, in words.
+    /// What the other client has to do, as text.
     #[serde(skip)]
     pub clause: &'static str,
     /// The selection; null for other kinds.

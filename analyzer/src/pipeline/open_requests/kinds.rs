@@ -4,7 +4,7 @@
 /// A request that another client, or the screen's clock, has to answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum OpenKind {
-    /// A client asks for the contents of a selection.
+    /// A client requests the contents of a selection.
     Selection,
     /// The requestor waits for the next piece of a selection that comes in pieces.
     SelectionPiece,

@@ -110,7 +110,7 @@ impl OpenRequests {
         });
     }
 
-    /// A client asks for something. An equal request of the client that is open is abandoned.
+    /// A client requests something. An equal request of the client that is open is abandoned.
     fn opens(
         &mut self,
         time: Timestamp,

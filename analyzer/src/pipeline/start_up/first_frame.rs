@@ -83,7 +83,7 @@ impl FirstFrame {
     }
 
     /// Takes the drawing of another client: a program may have another process of its own draw in its windows.
-    /// The first drawing of that process is the frame. Gives true where this drawing is.
+    /// The first drawing of that process is the frame. Gives true if this drawing is.
     pub(super) fn others_draw(&mut self, drawn_in: &[u32]) -> bool {
         let drawn = self.progress == Progress::Mapped
             && drawn_in.iter().any(|window| self.mapped.contains(window));
@@ -133,7 +133,7 @@ impl FirstFrame {
         }
     }
 
-    /// True where the server paints a picture into a window by itself: its background pixmap. Some viewers
+    /// True if the server paints a picture into a window by itself: its background pixmap. Some viewers
     /// of images draw so.
     fn is_painted(&mut self, seen: &Seen<'_>, window: u32) -> bool {
         let drawable = seen.session.drawable(window);
@@ -148,14 +148,14 @@ impl FirstFrame {
         painted
     }
 
-    /// True where a drawable is one of the mapped windows or in one, and may be on the screen.
+    /// True if a drawable is one of the mapped windows or in one, and may be on the screen.
     fn shows(&self, session: &Session, drawable: u32) -> bool {
         may_be_seen(session, drawable)
             && ancestry(session, drawable).any(|at| self.mapped.contains(&at))
     }
 }
 
-/// The drawable of a request, with its ancestors upwards; empty where the drawable cannot be on the screen.
+/// The drawable of a request, with its ancestors upwards; empty if the drawable cannot be on the screen.
 pub(super) fn drawn_in(seen: &Seen<'_>, request: &Request<'_>) -> Vec<u32> {
     let drawn = drawn_on(seen, request).filter(|id| may_be_seen(seen.session, *id));
     let windows = drawn.map(|id| ancestry(seen.session, id).collect());
@@ -197,7 +197,7 @@ fn fills(seen: &Seen<'_>, request: &Request<'_>) -> Option<u32> {
     size.is_none_or(whole).then_some(drawable)
 }
 
-/// The drawable that a request draws on; `None` where it does not draw.
+/// The drawable that a request draws on; `None` if it does not draw.
 fn drawn_on(seen: &Seen<'_>, request: &Request<'_>) -> Option<u32> {
     let drawing = x11prof_session::Drawing::of(request.name);
     if drawing == Some(x11prof_session::Drawing::Frames) {

@@ -32,7 +32,7 @@ const LONGEST_FRAME: u64 = 1_000_000_000;
 #[derive(Debug, Default)]
 struct StartingClient {
     opened: Timestamp,
-    /// The start of the client's process, where that is known.
+    /// The start of the client's process, if known.
     process: Option<u64>,
     pid: Option<u32>,
     name: Option<String>,
@@ -49,7 +49,7 @@ struct StartingClient {
     /// The process's run time by its switches, at its connecting and at its latest write.
     ran_at_opening: u64,
     ran: Option<u64>,
-    /// Time in which it rested while no reply was owed; `None` where the kernel did not tell.
+    /// Time in which it rested while no reply was owed; `None` if the kernel did not report it.
     idle: Option<u64>,
     round_trips: u64,
     synchronisations: u64,
@@ -265,7 +265,7 @@ impl StartingClient {
         }
     }
 
-    /// The client writes at `now`; `asks` is true where a reply was owed.
+    /// The client writes at `now`; `asks` is true if a reply was owed.
     fn writes(&mut self, asks: bool, processes: &Processes, now: u64) {
         if !asks && let Some(rested) = processes.rested(self.pid, self.last, now) {
             let idle = self.idle.get_or_insert(0);
@@ -276,7 +276,7 @@ impl StartingClient {
         (self.wrote, self.last) = (now, now);
     }
 
-    /// True where the first frame is complete at `now`.
+    /// True if the first frame is complete at `now`.
     fn is_over(&mut self, processes: &Processes, now: u64) -> bool {
         if let Progress::Drawn(since) = self.frame.progress()
             && (processes.has_rested(self.pid, self.last, now)

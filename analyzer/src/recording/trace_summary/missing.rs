@@ -7,13 +7,13 @@ use crate::pipeline::Observation;
 /// Sentences kept at most.
 const LIMIT: usize = 100;
 
-/// The missing parts of a recording, in words.
+/// The missing parts of a recording, as text.
 #[derive(Debug, Clone, Default)]
 pub struct MissingParts {
     told: Vec<String>,
     more: u64,
     ended: bool,
-    /// True where a trouble says that the recording was cut off.
+    /// True if a trouble says that the recording was cut off.
     recovered: bool,
 }
 
@@ -30,7 +30,7 @@ impl MissingParts {
         self.ended
     }
 
-    /// True where the recording was cut off, and no sentence says so.
+    /// True if the recording was cut off, and no sentence says so.
     pub(super) fn lacks_end(&self) -> bool {
         !self.ended && !self.recovered
     }

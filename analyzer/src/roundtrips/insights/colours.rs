@@ -1,4 +1,4 @@
-//! Colours that are asked for though they need not be: in a TrueColor visual a pixel is the bits of its
+//! Colours that are requested though they need not be: in a TrueColor visual a pixel is the bits of its
 //! colour, which the client can put together itself (protocol, section 8 "Screens": red-mask, green-mask,
 //! blue-mask).
 
@@ -26,7 +26,7 @@ pub(super) struct Colours {
     others: FxHashMap<(ConnectionId, u32), ()>,
 }
 
-/// True where `pixel` has the upper bits of a colour, for the masks that servers have at depths 24 and 16.
+/// True if `pixel` has the upper bits of a colour, for the masks that servers have at depths 24 and 16.
 fn is_packed(pixel: u32, [red, green, blue]: [u16; 3]) -> bool {
     let pack = |[for_red, for_green, for_blue]: [u32; 3]| {
         let upper = |value: u16, bits: u32| u32::from(value) >> (16 - bits);

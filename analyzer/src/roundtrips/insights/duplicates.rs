@@ -1,4 +1,4 @@
-//! Finds questions asked again with the same answer, when nothing in between could have changed the answer.
+//! Finds requests asked again with the same answer, when nothing in between could have changed the answer.
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::{Body, Message, Request, Symbol};
@@ -50,7 +50,7 @@ const CHANGES_UNSEEN: [&str; 20] = [
 /// Requests that have a reply and change something: their names begin so.
 const CHANGES: [&str; 4] = ["Grab", "Alloc", "Set", "Create"];
 
-/// A question asked before.
+/// A request asked before.
 #[derive(Debug)]
 struct Known {
     answer: u64,
@@ -63,11 +63,11 @@ struct Repeated {
     count: u64,
     bytes: u64,
     waits: AvoidableTrips,
-    /// The name asked for most often, and the number of times.
+    /// The name requested most often, and the number of times.
     most: Option<(Symbol, u64)>,
 }
 
-/// Finds questions that need not have been asked.
+/// Finds requests that need not have been asked.
 #[derive(Debug, Default)]
 pub(super) struct Duplicates {
     known: FxHashMap<(ConnectionId, u64), Known>,
@@ -164,7 +164,7 @@ impl Duplicates {
         {
             self.change(Subject::Resource(parent));
         }
-        // CreateWindow to CirculateWindow, but for their attributes.
+        // CreateWindow to CirculateWindow, except for their attributes.
         if matches!(request.major, 1 | 3..=13) {
             self.change(Subject::Whole(Symbol::new("QueryTree")));
         }

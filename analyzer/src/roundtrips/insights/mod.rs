@@ -32,7 +32,7 @@ const REQUESTS: usize = 1 << 14;
 /// Names that a finding lists.
 const LISTED: usize = 3;
 
-/// The state beside an answer.
+/// The state next to an answer.
 pub(super) struct Context<'a> {
     pub(super) session: &'a Session,
     /// The client is starting.
@@ -63,7 +63,7 @@ pub(super) struct Saving {
     pub(super) bytes: u64,
     /// Nanoseconds that the recording itself lost with it, whatever the network.
     pub(super) nanos: u64,
-    /// The requests whose replies need not be waited for, or not for as long. Empty where nobody waited.
+    /// The requests whose replies need not be waited for, or not for as long. Empty if no client waited.
     pub(super) waits: Vec<SequenceNumber>,
 }
 
@@ -184,7 +184,7 @@ impl<K, V> Default for Groups<K, V> {
 }
 
 impl<K: std::hash::Hash + Eq + Ord + Copy, V: Default> Groups<K, V> {
-    /// The group of a client and `key`; `None` where there are too many.
+    /// The group of a client and `key`; `None` if there are too many.
     fn of(&mut self, client: ConnectionId, key: K) -> Option<&mut V> {
         let key = (client, key);
         if self.0.len() >= GROUPS && !self.0.contains_key(&key) {
@@ -252,7 +252,7 @@ fn plural(count: u64) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
-/// The name that a question asks for: an atom, a property, an extension.
+/// The name in a request: an atom, a property, an extension.
 fn topic(session: &Session, question: &Question) -> Option<Symbol> {
     let text = |at: usize| {
         let length = usize::from(question.u16(0)?);
@@ -267,7 +267,7 @@ fn topic(session: &Session, question: &Question) -> Option<Symbol> {
     }
 }
 
-/// True where a message tells a client that the pointer moved.
+/// True if a message tells a client that the pointer moved.
 fn is_motion(seen: &Seen<'_>) -> bool {
     matches!(seen.message, Message::Event(event) if matches!(
         event.name.as_str(),

@@ -8,7 +8,7 @@ use super::{AvoidableTrips, Context, Finding, GROUPS, Groups, Insight, Names, is
 use crate::pipeline::{Observation, Seen};
 use crate::round_trips::Answer;
 
-/// A question belongs to the motion that came this long before it, or before the answer before it, in
+/// A request belongs to the motion that came this long before it, or before the answer before it, in
 /// nanoseconds.
 const NEAR: u64 = 20_000_000;
 /// Events from which on it is a storm.
@@ -23,7 +23,7 @@ struct Answers {
 #[derive(Debug, Default)]
 struct Pointer {
     events: u64,
-    /// The time of the last motion, or of the last answer that the motion led to.
+    /// The time of the last motion, or of the last answer that the motion caused.
     last: u64,
 }
 

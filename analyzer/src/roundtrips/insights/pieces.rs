@@ -1,4 +1,4 @@
-//! Properties read whole in small pieces: each GetProperty takes some of it, the next goes on from there.
+//! Properties read whole in small pieces: each GetProperty takes some of it, the next continues from there.
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::Symbol;

@@ -7,12 +7,12 @@ use super::{AvoidableTrips, Context, Finding, Groups, Insight, is_motion};
 use crate::pipeline::Observation;
 use crate::round_trips::Answer;
 
-/// The number of equal questions that make a loop.
+/// The number of equal requests that make a loop.
 const LOOP: u64 = 10;
-/// A question this long after a motion of the pointer is a consequence of it, in nanoseconds.
+/// A request this long after a motion of the pointer is a consequence of it, in nanoseconds.
 const NEAR: u64 = 20_000_000;
 
-/// Questions that are asked in loops, and what tells the answer without being asked.
+/// Requests that are asked in loops, and what tells the answer without being asked.
 const POLLED: [(&str, &str); 6] = [
     ("QueryPointer", "select XI_RawMotion or PointerMotion"),
     ("XInputExtension:XIQueryPointer", "select XI_RawMotion"),
@@ -36,7 +36,7 @@ struct Loop {
     last: u64,
 }
 
-/// Counts questions in loops.
+/// Counts requests in loops.
 #[derive(Debug, Default)]
 pub(super) struct Polling {
     loops: Groups<Symbol, Loop>,

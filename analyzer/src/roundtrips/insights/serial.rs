@@ -1,6 +1,6 @@
-//! Questions asked one after the other that could have been sent together.
+//! Requests asked one after the other that could have been sent together.
 //!
-//! A question depends on an answer where a number in it was first told by that answer: an atom, a window, an
+//! A request depends on an answer where a number in it was first told by that answer: an atom, a window, an
 //! extension's opcode. The longest chain of such dependencies is how many round trips a run needs; what a
 //! client decides by an answer does not show, so the saving is an upper bound.
 
@@ -23,7 +23,7 @@ const SMALL: u32 = 68;
 /// Bytes of an answer that are looked at, numbers remembered for a run and for a client.
 const LOOKED_AT: usize = 16 << 10;
 const NUMBERS: usize = 1 << 13;
-/// Different questions of a run, at most.
+/// Different requests of a run, at most.
 const QUESTIONS: usize = 1 << 14;
 
 /// Answers that change by themselves: these are asked when they are needed.
@@ -200,7 +200,7 @@ impl Insight for Serial {
     }
 
     fn findings(&self) -> Vec<Finding> {
-        // Runs that go on at the end count as they are.
+        // Runs that continue at the end count as they are.
         let mut all = Serial::default();
         for (client, name, runs) in self.runs.all() {
             if let Some(to) = all.runs.of(client, name) {

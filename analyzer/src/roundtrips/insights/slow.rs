@@ -22,7 +22,7 @@ const TIMES: u64 = 10;
 /// times.
 const MANY: u64 = 200;
 const LARGE: u64 = 1 << 20;
-/// Open questions, and slow replies, remembered of a client.
+/// Open requests, and slow replies, remembered of a client.
 const OPEN: usize = 4096;
 const REPLIES: usize = 4096;
 
@@ -81,7 +81,7 @@ struct SentTotals {
 #[derive(Debug, Default)]
 struct ClientTraffic {
     sent: SentTotals,
-    /// Open questions, with the requests of other clients at the time of asking.
+    /// Open requests, with the requests of other clients at the time of asking.
     open: VecDeque<OpenRequest>,
     /// The nanoseconds of the last handler.
     last_handler: f64,

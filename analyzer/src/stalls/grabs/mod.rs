@@ -100,7 +100,7 @@ impl Grabs {
         self.elapsed.start()
     }
 
-    /// The grabs that went on at `since` or later: whose, what, from when, until when; `None` where it goes
+    /// The grabs that continued at `since` or later: whose, what, from when, until when; `None` if it goes
     /// on.
     pub(crate) fn after(
         &self,
@@ -117,7 +117,7 @@ impl Grabs {
         self.elapsed.now()
     }
 
-    /// True where the server is grabbed now.
+    /// True if the server is grabbed now.
     pub(crate) fn has_server(&self) -> bool {
         self.open.contains_key(&GrabTarget::Server)
     }
@@ -127,7 +127,7 @@ impl Grabs {
         self.ended.take()
     }
 
-    /// The grab of the server that goes on at `now`.
+    /// The grab of the server that continues at `now`.
     pub(crate) fn server_grab(&self, now: Timestamp) -> Option<Stall> {
         let open = self.open.get(&GrabTarget::Server)?;
         Some(stall(open, now))

@@ -173,7 +173,7 @@ impl Outputs {
     }
 }
 
-/// True where the kernel lets us sample threads inside of the kernel: at perf_event_paranoid 1, and for an administrator.
+/// True if the kernel lets us sample threads inside of the kernel: at perf_event_paranoid 1, and for an administrator.
 pub(crate) fn may_sample_kernel() -> bool {
     let wanted = Wanted::Samples { kernel: true };
     open_event(&mut attributes(Some(wanted)), 0, None).is_ok()

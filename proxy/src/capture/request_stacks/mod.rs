@@ -22,7 +22,7 @@ use crate::clock;
 use crate::recorder::record_queue::RecordSender;
 use ring::{Definition, Request, Ring};
 
-/// The library as the build made it; empty where it is not for this processor.
+/// The library as the build made it; empty if it is not for this processor.
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/client_stacks.so"));
 /// The time between two readings, and the one while requests come: an analysis holds messages of some milliseconds until their
 /// stacks are told.
@@ -230,7 +230,7 @@ impl Reader {
                 function,
             }
         });
-        // Clients number a stack anew at each depth of the thread's memory.
+        // Clients number a stack again at each depth of the thread's memory.
         if let Some(stack) = self.stacks.of((frames.collect(), is_whole), self.since) {
             self.numbers.insert(number, stack);
         }

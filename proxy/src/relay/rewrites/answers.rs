@@ -51,7 +51,7 @@ impl AnswerSplitter {
         }
     }
 
-    /// True where no message is under way.
+    /// True if no message is under way.
     pub(super) fn are_between(&self) -> bool {
         self.rest == 0 && !self.is_setup
     }

@@ -18,13 +18,13 @@ pub(super) const NAME_AT: usize = 8;
 pub(super) const REPLY: usize = 32;
 /// The longest name that is remembered, in bytes.
 const LONGEST_NAME: usize = 256;
-/// The most answers that are kept, and the most open questions.
+/// The most answers that are kept, and the most open requests.
 const ROOM: usize = 4096;
 
-/// The longest request that may be a question.
+/// The longest request that may be a request.
 pub(super) const LONGEST_QUESTION: usize = NAME_AT + LONGEST_NAME;
 
-/// A question whose answer stays the same.
+/// A request whose answer stays the same.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct RepeatableQuestion {
     pub(super) rewrite: Rewrite,
@@ -42,7 +42,7 @@ impl RepeatableQuestion {
         rewrites.contains(&rewrite).then_some(rewrite)
     }
 
-    /// The question that a whole request is; `None` where its lengths contradict each other, for that is
+    /// The question that a whole request is; `None` if its lengths contradict each other, for that is
     /// the server's to refuse.
     pub(super) fn of(
         rewrite: Rewrite,
@@ -58,7 +58,7 @@ impl RepeatableQuestion {
     }
 }
 
-/// The answers of a connection, and the questions that wait for theirs.
+/// The answers of a connection, and the requests that wait for theirs.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     answers: HashMap<RepeatableQuestion, [u8; REPLY]>,

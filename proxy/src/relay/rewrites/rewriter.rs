@@ -172,7 +172,7 @@ impl<'a> Rewriter<'a> {
         }
     }
 
-    /// True where the recorder may answer the current request now.
+    /// True if the recorder may answer the current request now.
     fn is_free(&self) -> bool {
         self.done >= self.last_given && self.number - self.spoken_of < FAR && !self.answers_no_more
     }

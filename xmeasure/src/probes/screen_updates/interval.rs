@@ -1,4 +1,4 @@
-//! The interval between a server's updates while changes go on, and the delay of the first.
+//! The interval between a server's updates while changes continue, and the delay of the first.
 
 use std::io;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::sampling::executor::{Executor, Pause};
 /// Small changes that follow each other soon, and how soon, to see how often there is an update.
 const CHANGES: usize = 250;
 const SOON: Duration = Duration::from_millis(2);
-/// A change has led to an update if its extra cost is above this share of the most expensive changes'. An update may
+/// A change has caused an update if its extra cost is above this share of the most expensive changes'. An update may
 /// fall into two steps, or into one together with the viewer's next request.
 const GREAT: f64 = 0.2;
 
@@ -30,7 +30,7 @@ pub(super) fn is_at_once(
     Ok(2 * soon > times)
 }
 
-/// The interval between updates while changes go on: the distance between the changes that cost more than an invisible
+/// The interval between updates while changes continue: the distance between the changes that cost more than an invisible
 /// one. Zero if most changes do, by a share of `update`, the cost of an update.
 pub(super) fn interval(
     small: &Copies,

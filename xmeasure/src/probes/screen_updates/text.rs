@@ -7,7 +7,7 @@ use x11rb_protocol::protocol::xproto::{
 use crate::error::MeasureError;
 use crate::server::client::{Client, SIDE};
 
-/// Greys beside the strokes of smooth letters, and how far to the right they lie.
+/// Greys next to the strokes of smooth letters, and how far to the right they lie.
 const EDGES: [(u32, i16); 2] = [(0xd0d0d0, -1), (0x808080, 1)];
 
 /// Lines of words.

@@ -8,7 +8,7 @@ pub(super) struct Pass {
     /// The times of a further reply, and of a further event.
     pub(super) replies: Vec<f64>,
     pub(super) events: Vec<f64>,
-    /// The extra cost of a question after a short sleep over one right after an answer, and the server's sleep before
+    /// The extra cost of a request after a short sleep over one right after an answer, and the server's sleep before
     /// it.
     pub(super) quicker: Vec<f64>,
     pub(super) turns: Vec<f64>,

@@ -20,7 +20,7 @@ const MISSED: f64 = 0.03;
 
 impl LiveServer {
     /// Finds how long the server works on after it has answered `drawing` and fallen asleep, for example to encode its
-    /// screen for a viewer. Later readings include this work, up to the uncertainty of prices. Returns the time; zero
+    /// screen for a viewer. Later readings include this work, up to the uncertainty of costs. Returns the time; zero
     /// for most servers.
     pub(super) fn watch_after_answers(&mut self, drawing: &Batch) -> io::Result<Duration> {
         let mut lasts = Vec::new();

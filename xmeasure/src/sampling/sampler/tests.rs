@@ -36,7 +36,7 @@ fn cycle() -> Workload {
     Workload::cycle([UNGRAB_POINTER, UNGRAB_KEYBOARD].map(phase))
 }
 
-/// A server with these quirks, and `loads` to be sampled on it beside the transport's.
+/// A server with these quirks, and `loads` to be sampled on it next to the transport's.
 fn prepared(quirks: Quirks, loads: Vec<Workload>) -> (Simulated, Readings) {
     let (mut client, tracker, transport) = connected(|client| transport::loads(client).unwrap());
     let mut server = Simulated::new(&truth(), &client, tracker);

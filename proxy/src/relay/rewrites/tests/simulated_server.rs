@@ -11,7 +11,7 @@ pub(super) enum Question {
     Extension(u8),
     /// ChangeWindowAttributes of N units.
     Void(u8),
-    /// A question that fails.
+    /// A request that fails.
     Fails,
     NoOperation(u8),
     /// GetInputFocus.
