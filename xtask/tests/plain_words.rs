@@ -69,24 +69,24 @@ const WORDS: [&str; 44] = [
 
 /// The most uses in the Rust comments of each folder, and in the documents (`docs`).
 const MOST: [(&str, usize); 19] = [
-    ("analyzer", 628),
+    ("analyzer", 424),
     ("collection", 2),
     ("cost-model", 3),
     ("docs", 13),
     ("drive", 1),
     ("fuzz", 2),
     ("protocol", 0),
-    ("proxy", 158),
+    ("proxy", 114),
     ("replay", 0),
     ("server-model", 0),
     ("session", 0),
     ("src", 6),
     ("stacks", 2),
-    ("tests", 130),
+    ("tests", 115),
     ("trace", 0),
     ("validation", 14),
     ("views", 4),
-    ("xmeasure", 69),
+    ("xmeasure", 45),
     ("xtask", 0),
 ];
 

@@ -1,4 +1,4 @@
-//! The stacks of a program's code, and their names: those of one name are coalesced.
+//! The stacks of a program's code, and their names. Stacks with equal names are coalesced.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -49,7 +49,7 @@ impl CodeStacks {
         self.stacks.is_empty()
     }
 
-    /// Those of the stacks which the recording tells of, with what belongs to them.
+    /// The stacks of the recording that have data, with their data.
     pub(crate) fn with<'a, T>(&'a self, of: &'a BTreeMap<u32, T>) -> Vec<(&'a CodeStack, &'a T)> {
         let known = of
             .iter()

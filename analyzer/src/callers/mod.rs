@@ -1,5 +1,5 @@
-//! Where in the programs the waits for replies began: stacks that `record --stacks` copied, or those of the requests, joined
-//! with the round trips.
+//! The call sites of waits for replies: stacks from `record --stacks`, or those of the requests, joined with the
+//! round trips.
 
 pub(crate) mod code_stacks;
 mod report;
@@ -119,7 +119,7 @@ pub struct Callers {
 }
 
 impl Callers {
-    /// Takes the next observation of a pass. `counts` shows whether an answer is of those that are asked about.
+    /// Takes the next observation of a pass. `counts` selects the round trips of interest.
     pub fn observe(&mut self, observation: &Observation<'_>, counts: impl Fn(&Seen<'_>) -> bool) {
         match observation {
             Observation::Message(seen) => {
@@ -176,7 +176,7 @@ impl Callers {
         if let Some(copied) = self.unmet.waiting.remove(&id) {
             return self.looked(copied, id, wait);
         }
-        // Of several replies in one block the longest wait began on the stack.
+        // If one block contains several replies, the longest wait began on this stack.
         let known = self.waits.waiting.get(&id);
         if known.is_none_or(|known| known.nanos < wait.nanos) {
             self.waits.add(id, wait);

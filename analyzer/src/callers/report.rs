@@ -10,7 +10,7 @@ use super::{Callers, Met, Waits};
 use crate::callers::code_stacks::{CodeStack, CodeStacks, StackNames};
 use crate::recording::trace_summary::TraceSummary;
 
-/// Libraries that ask for others: their callers are of interest.
+/// Libraries that send requests for others: their callers are of interest.
 const LIBRARIES: [&str; 19] = [
     "libX11",
     "libX11-xcb",
@@ -71,7 +71,7 @@ pub struct RequestCount {
 /// A call site that waited for replies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallerReport {
-    /// The waits that were looked at.
+    /// The number of sampled waits.
     pub waits: u64,
     /// Their time.
     pub waited_ms: f64,
@@ -96,7 +96,7 @@ pub struct CallersReport {
     /// Round trips whose stacks were copied; the others passed by while copying had its share of the time.
     #[serde(rename = "sampled")]
     pub looked_at: u64,
-    /// Of those, the stacks that end with the thread's first function.
+    /// The number of those stacks that reach the thread's first function.
     #[serde(rename = "complete")]
     pub whole: u64,
     /// The time by which copying delayed replies.
@@ -120,8 +120,8 @@ pub struct StackWaits {
 }
 
 impl Callers {
-    /// The report, with functions named by `name`: those of a frame, the innermost first. `None` of a recording
-    /// without stacks.
+    /// The report, with functions named by `name`, which returns the functions of a frame, the innermost first.
+    /// `None` for a recording without stacks.
     pub fn report(
         &self,
         stacks: &CodeStacks,
@@ -260,7 +260,8 @@ pub fn place_of(functions: &[FunctionReport]) -> impl Iterator<Item = &FunctionR
     first.iter().chain(named)
 }
 
-/// The innermost interpreted function outside of the language's own library and python-xlib; a stack that has none there ends in that.
+/// The innermost interpreted function outside of the language's own library and python-xlib; if there is none, the
+/// last one of the stack.
 pub fn interpreted(functions: &[FunctionReport]) -> Option<&FunctionReport> {
     let mut all = functions.iter().filter(|one| one.interpreted);
     let own = all.clone().find(|one| !is_of_python(one));
@@ -280,8 +281,8 @@ fn is_of_python(function: &FunctionReport) -> bool {
         || (file.split('/').any(folder) && !file.split('/').any(|part| part.ends_with("-packages")))
 }
 
-/// The functions of a stack, from the innermost one outside of the X libraries, libc and Rust's own crates outwards. `name`
-/// gives those of a frame, the innermost first.
+/// The functions of a stack, from the innermost one outside of the X libraries, libc and Rust's own crates outwards.
+/// `name` returns the functions of a frame, the innermost first.
 pub fn program_functions(
     frames: &[StackFrame],
     name: impl FnMut(&StackFrame) -> Vec<FunctionReport>,
@@ -292,7 +293,7 @@ pub fn program_functions(
     let mut functions: Vec<FunctionReport> = frames.iter().flat_map(name).collect();
     let of_program = functions.iter().position(|one| !is_of_crate(one));
     functions.drain(..of_program.unwrap_or(0));
-    // A compiler divides a function, and a part stands as inlined into the rest.
+    // A compiler may split a function, and inline one part into the other.
     functions.dedup_by(|outer, inner| {
         inner.inlined && (&outer.name, &outer.module) == (&inner.name, &inner.module)
     });
@@ -323,7 +324,7 @@ fn is_of_crate(function: &FunctionReport) -> bool {
     is_named || of.is_some_and(|of| CRATES.contains(&of.replace('-', "_").as_str()))
 }
 
-/// True for the X libraries, those that draw by them, and libc.
+/// True for the X libraries, libraries that draw with them, and libc.
 fn is_library(file: &str) -> bool {
     let name = file.rsplit('/').next().unwrap_or_default();
     let name = name.split(".so").next().unwrap_or_default();

@@ -26,7 +26,7 @@ impl<T> PerClient<T> {
         self.0.get_mut(&client)
     }
 
-    /// Sets the value of a client. A client beyond the limit gets none.
+    /// Sets the value of a client. A client beyond the limit has no value.
     pub(crate) fn insert(&mut self, client: ConnectionId, value: T) {
         if self.has_room(client) {
             self.0.insert(client, value);

@@ -1,5 +1,5 @@
-//! Selects the clients whose episodes somebody waits for: those that show something or get device events. A
-//! program that plays the user, or only asks the server requests, does neither.
+//! Selects the clients whose episodes matter to a user: those that show something or receive device events. A program
+//! that injects input, or only queries the server, does neither.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -39,7 +39,7 @@ impl Audience {
                 }
                 *client
             }
-            // It may have a window from before.
+            // It may have a window from before the recording.
             TimelineEvent::Joined(client) => *client,
             _ => return,
         };
@@ -52,8 +52,8 @@ impl Audience {
         }
     }
 
-    /// Takes an episode, and holds it until its client shows something. The effects of a client that shows
-    /// nothing count as separate episodes.
+    /// Takes an episode, and holds it until its client shows something. The effects of a client that never shows
+    /// anything count as separate episodes.
     pub(crate) fn take(&mut self, mut episode: Episode) {
         let has = |client| self.has.contains(&client) || self.has.len() >= MAX_CLIENTS;
         if has(episode.client) {

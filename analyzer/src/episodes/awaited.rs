@@ -25,7 +25,7 @@ pub struct AwaitedRequest {
     pub request: OpenRequest,
     /// The end of the wait.
     pub until: Timestamp,
-    /// How the wait ended.
+    /// The outcome of the wait.
     pub outcome: AwaitedOutcome,
     /// The request for whose answer the other client waited meanwhile.
     pub behind: Option<OpenRequest>,
@@ -39,7 +39,7 @@ impl AwaitedRequest {
     }
 }
 
-/// The requests of an episode: those that are open, and the longest of those that are over.
+/// The open requests of an episode, and the longest of the completed ones.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Awaits {
     open: Vec<OpenRequest>,
@@ -81,7 +81,7 @@ impl Awaits {
         }
     }
 
-    /// The wait for this request is over; false if the episode has no such request.
+    /// Ends the wait for this request; false if the episode has no such request.
     pub(crate) fn ends(&mut self, number: u64, time: u64, outcome: AwaitedOutcome) -> bool {
         let Some(at) = self.open.iter().position(|one| one.number == number) else {
             return false;

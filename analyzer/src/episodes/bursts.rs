@@ -1,5 +1,5 @@
-//! Bursts: short episodes that follow each other without a pause, as the frames of an animation or a
-//! drag do (the thesis, chapter 10, where it names them as what it cannot see).
+//! Bursts: short episodes in a row without a pause, such as the frames of an animation or a drag (the thesis, chapter
+//! 10, names them as a limitation).
 
 use rustc_hash::FxHashMap;
 use x11prof_trace::{ConnectionId, Timestamp};
@@ -46,7 +46,7 @@ impl Bursts {
         }
     }
 
-    /// Takes the next episode; those of one client come in the order of time.
+    /// Takes the next episode. The episodes of one client come in time order.
     pub(crate) fn add(&mut self, episode: &Episode) {
         let (latency, end) = (episode.latency(), episode.end());
         let goes_on = self.open.get_mut(&episode.client).filter(|burst| {

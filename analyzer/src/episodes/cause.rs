@@ -9,7 +9,7 @@ pub enum Cause {
     Sleeping,
     /// The thread waits for another one of the client: a lock, a condition.
     Synchronisation,
-    /// The thread waits for a file: a disk, or a page of it.
+    /// The thread waits for a file: a disk, or a page of the file.
     File,
     /// The thread waits in poll: for its next frame, a timer, another program.
     Poll,
@@ -20,7 +20,7 @@ pub enum Cause {
 /// Why an instant is the server's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ServerCause {
-    /// The client waits for a reply, or for what it sent to be taken.
+    /// The client waits for a reply, or until its data are accepted.
     Reply,
     /// The client waits while another one has grabbed the server.
     Grabbed,

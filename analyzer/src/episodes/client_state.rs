@@ -1,5 +1,4 @@
-//! One client as a state machine: the episode that it handles, the stimuli that wait, and the owner of the
-//! time meanwhile.
+//! One client as a state machine: its current episode, the waiting stimuli, and the owner of the time in between.
 //!
 //! A client is quiet when no reply is outstanding, nothing delivered is unread, and the threads that speak
 //! for it wait for X or for work. Without context switches it is quiet when the wire is silent. This file
@@ -30,12 +29,12 @@ use crate::threads::server_ready::ServerReady;
 pub(crate) use motions::Backlog;
 use motions::Motions;
 
-/// The durations that decide what belongs together, in nanoseconds.
+/// The durations that determine what belongs to one episode, in nanoseconds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Spans {
     /// A frame of an animation.
     pub(crate) frame: u64,
-    /// The silence after which a client is quiet, where context switches are missing.
+    /// The silence after which a client is quiet, if context switches are missing.
     pub(crate) silence: u64,
 }
 
@@ -67,8 +66,8 @@ pub(crate) struct ClientState {
     /// The latest request that was answered.
     answered: Option<Symbol>,
     answered_at: u64,
-    /// Time in which others had grabbed an attached server, which tells of requests later, since the client sleeps without a
-    /// question that is known, and the last of them.
+    /// For an attached server, which reports requests late: the time in which other clients had grabbed it since the
+    /// client fell asleep without a known request, and the last of these clients.
     grabbed: (u64, Option<ConnectionId>),
     open: Option<OpenEpisode>,
     /// Episodes that wait for an answer while the client does other things, the first to wait first, with their numbers.
@@ -223,7 +222,7 @@ impl ClientState {
         }
     }
 
-    /// The position of the episode that continues among those that caused each other.
+    /// The position of the current episode in the tree of causes.
     pub(crate) fn position(&self) -> Option<TreePosition> {
         self.open.as_ref().map(|open| open.position(self.id()))
     }
@@ -244,8 +243,8 @@ impl ClientState {
             .chain(self.motions.roots())
     }
 
-    /// Adds the time until `time`. In `grabbed` nanoseconds of it other clients, the last of them `by`, had
-    /// grabbed the server; `ready` has the times at which the server lacked a processor.
+    /// Adds the time until `time`. For `grabbed` nanoseconds of it, other clients had grabbed the server, the last of
+    /// them `by`. `ready` has the times in which the server lacked a processor.
     pub(crate) fn pass(
         &mut self,
         time: u64,
@@ -297,7 +296,7 @@ impl ClientState {
         }
     }
 
-    /// True if the server still draws requests from before the outstanding question: a local round trip
+    /// True if the server still handles drawing requests from before the outstanding request: a local round trip
     /// alone does not take that long.
     fn server_draws(&self, time: u64) -> bool {
         let (Some((question, _)), Some((drawing, _))) = (self.outstanding.front(), self.undrawn)

@@ -3,11 +3,10 @@
 use x11prof_trace::Timestamp;
 
 const MILLISECOND: u64 = 1_000_000;
-/// A server whose time is so little before the delivery of its event runs on the recording's
-/// own clock: X servers count the milliseconds of CLOCK_MONOTONIC, and two clocks that have
-/// nothing to do with each other are that near once in four million times.
+/// A server whose time is this close to the delivery of its event uses the recording's own clock: X servers count the
+/// milliseconds of CLOCK_MONOTONIC, and two unrelated clocks are that close once in four million times.
 const SAME_CLOCK: u32 = 1000;
-/// The longest that an event may have been on its way.
+/// The maximum time that an event may have been in flight.
 const OLDEST: u32 = 60_000;
 
 /// The offset of the server's milliseconds from the recording's clock.
@@ -19,8 +18,8 @@ pub(crate) struct ServerClock {
 }
 
 impl ServerClock {
-    /// The time of an event that was delivered at `delivered` with the server's time `millis`; the delivery where the
-    /// clocks cannot be aligned.
+    /// The time of an event that was delivered at `delivered` with the server's time `millis`; the delivery time if
+    /// the clocks cannot be aligned.
     pub(crate) fn happened(&mut self, millis: u32, delivered: Timestamp) -> Timestamp {
         let nanos = delivered.as_nanos();
         // CurrentTime is no time.

@@ -47,7 +47,7 @@ pub(crate) struct EpisodeTracker {
     forest: EpisodeForest,
     /// Clients that cause each other's messages again and again.
     pub(crate) loops: Loops,
-    /// Episodes that clients have ended, and those that are settled, until the caller takes them.
+    /// Ended and settled episodes, until the caller takes them.
     pub(crate) finished: Vec<Episode>,
 }
 
@@ -60,7 +60,7 @@ struct Surroundings {
     grab: Grab,
     /// The recorder emulates a link to the server.
     emulated: bool,
-    /// What clients wait for.
+    /// The open requests of clients.
     waits: OpenWaits,
     backlogs: Vec<Backlog>,
 }
@@ -77,13 +77,13 @@ struct Grab {
 }
 
 impl Grab {
-    /// Nanoseconds in which somebody had grabbed the server until `time`.
+    /// Nanoseconds until `time` in which a client had grabbed the server.
     fn total(&self, time: u64) -> u64 {
         let now = self.by.map_or(0, |_| time.saturating_sub(self.since));
         self.before.saturating_add(now)
     }
 
-    /// The server changed hands.
+    /// The owner of the server's grab changed.
     fn change(&mut self, time: u64, by: Option<ConnectionId>) {
         self.before = self.total(time);
         (self.by, self.since) = (by, time);
@@ -145,7 +145,7 @@ impl EpisodeTracker {
         self.around.emulated = true;
     }
 
-    /// The trace is what the server tells of its clients.
+    /// The trace contains the server's report of its clients.
     pub(crate) fn attached(&mut self) {
         self.around.server.ready.attached();
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Stretches apart from each other that may still grow, at most: those before them are settled.
+/// Maximum number of separate intervals that may still grow. Earlier ones are settled.
 const MAX_OPEN: usize = 4096;
 /// Stretches kept one by one at most: the longest.
 const MAX_STRETCHES: usize = 1000;
@@ -17,7 +17,7 @@ pub(crate) struct Interval {
 /// The union of intervals.
 #[derive(Debug, Default)]
 pub(crate) struct IntervalUnion {
-    /// Beginnings and ends, none of which touch.
+    /// Beginnings and ends of intervals that do not touch.
     open: BTreeMap<u64, u64>,
     total: u64,
     settled: Vec<Interval>,

@@ -1,5 +1,5 @@
-//! Names of keys by their codes: the keyboard as the server described it to any client of the trace
-//! (GetKeyboardMapping, XkbGetMap). Most clients ask when they start.
+//! Names of keys by code: the keyboard as the server described it to any client of the trace (GetKeyboardMapping,
+//! XkbGetMap). Most clients request it when they start.
 //!
 //! A key has the name of its first group's keysym without modifiers, or with Shift where that is held. The
 //! last answer holds, also after a MappingNotify: clients that depend on the keyboard ask again then.

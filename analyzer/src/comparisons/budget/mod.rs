@@ -1,5 +1,4 @@
-//! A budget: what a program may cost at most, in a file that is kept next to it, and what a recording of it
-//! costs.
+//! A budget: the limits of a program in a file next to it, and the figures of a recording.
 //!
 //! Counts of requests and round trips are the same in each run of a program that does the same, so a gate
 //! on them does not fail by chance.

@@ -1,8 +1,7 @@
 //! One trace on several servers and networks: the paper's Table 7 and Figure 10, as a document.
 //!
-//! A server whose file costs little has a low total for that reason alone. So next to each
-//! total stands one over only those requests that every server here can cost, and servers are
-//! ranked by that.
+//! A server whose file has few costs has a low total for that reason alone. So each total has a second one over only
+//! those requests for which every server has cost data, and servers are ranked by the second one.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -33,7 +32,7 @@ pub struct Comparison {
     pub requests: Vec<ComparedRequest>,
     /// What-if factors on the server's times.
     pub scaled: Vec<ScaleReport>,
-    /// Reasons to doubt the figures: of each kind and subject the one that counts most among the servers.
+    /// Caveats: of each kind and subject the one that affects the most requests among the servers.
     #[serde(default)]
     pub warnings: Vec<Warning>,
 }
@@ -58,12 +57,12 @@ pub struct ComparedServer {
     /// The source of the times.
     #[serde(rename = "time_source")]
     pub basis: Basis,
-    /// The CPU model of its costs; null if the cost table names none.
+    /// The CPU model of the costs; null if the cost table names none.
     pub machine: Option<String>,
     /// The machine from which the costs were rescaled; null if they were measured on that machine.
     #[serde(rename = "rescaled")]
     pub brought: Option<Brought>,
-    /// The network to it.
+    /// The network to the server.
     pub network: NetworkReport,
     /// Requests and transport.
     pub total_ms: f64,
@@ -73,7 +72,7 @@ pub struct ComparedServer {
     /// See `low_ms`.
     #[serde(default)]
     pub high_ms: f64,
-    /// The server's part of it.
+    /// The server's part.
     pub server_ms: f64,
     /// The network's part.
     pub network_ms: f64,
@@ -81,15 +80,15 @@ pub struct ComparedServer {
     pub transport_ms: Option<f64>,
     /// The network's part of transport.
     pub transport_network_ms: f64,
-    /// `total_ms` divided by that of the first server on the same network; null if that is 0.
+    /// `total_ms` divided by the total of the first server on the same network; null if that is 0.
     pub ratio: Option<f64>,
     /// Requests without cost data, which count as 0.
     #[serde(rename = "no_cost_data")]
     pub unpriced: u64,
-    /// The total over the kinds of request that every server here can cost wholly, and
-    /// transport where all know what it costs.
+    /// The total over the kinds of request for which every server has all costs, and over transport if all servers
+    /// have its costs.
     pub comparable_ms: f64,
-    /// `comparable_ms` divided by that of the first server on the same network; null if that is 0.
+    /// `comparable_ms` divided by the value of the first server on the same network; null if that is 0.
     pub comparable_ratio: Option<f64>,
 }
 
@@ -100,7 +99,7 @@ pub struct ComparedRequest {
     pub name: String,
     /// The number of requests.
     pub count: u64,
-    /// True if every server has cost data for all of them.
+    /// True if every server has cost data for all of these requests.
     pub comparable: bool,
     /// The cost on each server, in the servers' order.
     pub servers: Vec<RequestOnServer>,
@@ -145,7 +144,7 @@ impl Comparison {
         let comparable: Vec<f64> = (0..reports.len())
             .map(|at| comparable_ms(&requests, reports, at, transport_known))
             .collect();
-        // A server is compared with the others on its network: networks differ whatever the server.
+        // A server is compared with the others on its network, because networks differ for every server.
         let first_on = |network: &NetworkReport| {
             let mut all = reports.iter().zip(&comparable);
             all.find(|(report, _)| report.network == *network)
@@ -196,8 +195,8 @@ impl Comparison {
         machines.all(|machine| Some(machine) == first)
     }
 
-    /// The server with the least time for each network that was requested, over the requests that all servers can
-    /// cost; `None` if there is nothing to compare.
+    /// The fastest server for each network, over the requests for which all servers have cost data; `None` if there
+    /// is nothing to compare.
     pub fn fastest(&self) -> Vec<(&NetworkReport, Option<&ComparedServer>)> {
         let mut networks: Vec<&NetworkReport> = Vec::new();
         for server in &self.servers {
@@ -252,7 +251,7 @@ fn requests(reports: &[ProfileReport]) -> Vec<ComparedRequest> {
         }
     }
     let mut requests: Vec<ComparedRequest> = by_name.into_values().collect();
-    // What the first server cannot cost is ordered by the others.
+    // Requests without a cost on the first server are sorted by their costs on the others.
     let times = |line: &ComparedRequest| -> (f64, f64) {
         let times = line.servers.iter().map(|cell| cell.time_ms);
         let first = line.servers.first().map_or(0.0, |cell| cell.time_ms);
@@ -290,7 +289,7 @@ fn mark_dominating(requests: &mut [ComparedRequest], reports: &[ProfileReport]) 
     for (at, report) in reports.iter().enumerate() {
         let half = report.requests.iter().map(|line| line.time_ms).sum::<f64>() / 2.0;
         let mut sum = 0.0;
-        // A report's lines are sorted, so that the first of them are its most expensive.
+        // The lines of a report are sorted, so the first ones are the most expensive.
         let dominating: HashSet<&str> = report
             .requests
             .iter()

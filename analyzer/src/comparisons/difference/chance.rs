@@ -12,7 +12,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The chance at which a difference counts as real.
 pub const LEVEL: f64 = 0.05;
-/// Divisions tried at most: all of them where there are no more.
+/// Maximum number of tried divisions.
 const DIVISIONS: usize = 5000;
 
 /// The figures of one subject: the first group's runs, then the second's.
@@ -20,12 +20,12 @@ const DIVISIONS: usize = 5000;
 pub struct Sample<'a> {
     /// The values.
     pub values: &'a [f64],
-    /// The step in which the figure is told. A figure that is the same in all runs is known to that step
-    /// only, and its spread is taken as that of rounding: a twelfth of the step's square (Sheppard 1898).
+    /// The step in which the figure is reported. A figure that is equal in all runs is known only to that step, and
+    /// its spread is that of rounding: a twelfth of the step's square (Sheppard 1898).
     pub resolution: f64,
 }
 
-/// The chance, for each sample, of a t as large in any of them; `first` is the size of the first group.
+/// The probability, for each sample, of an equally large t in any of them; `first` is the size of the first group.
 /// `None` if no division could be below [`LEVEL`].
 pub fn chances(samples: &[Sample<'_>], first: usize) -> Option<Vec<f64>> {
     let runs = samples.first()?.values.len();
@@ -55,7 +55,7 @@ fn fewest(first: usize, second: usize) -> f64 {
     same / ways(first + second, first)
 }
 
-/// The fewest runs of each version that can tell a difference from chance.
+/// The smallest number of runs of each version that can show significance.
 pub(crate) fn fewest_runs() -> usize {
     (1..).find(|&runs| fewest(runs, runs) <= LEVEL).unwrap_or(1)
 }
@@ -67,8 +67,8 @@ fn ways(all: usize, chosen: usize) -> f64 {
         .product()
 }
 
-/// Hands each division of `runs` into two groups to `on`, the first of `first` runs; of very many a part,
-/// the one that was made among them.
+/// Passes each division of `runs` into two groups to `on`, as the list of the `first` runs; if there are very many, a
+/// random part including the actual one.
 fn divisions(runs: usize, first: usize, mut on: impl FnMut(&[bool])) {
     let mut division: Vec<bool> = (0..runs).map(|run| run < first).collect();
     if ways(runs, first) <= DIVISIONS as f64 {
@@ -82,7 +82,7 @@ fn divisions(runs: usize, first: usize, mut on: impl FnMut(&[bool])) {
                 return;
             };
             division.swap(last - 1, last);
-            // What follows becomes the largest again.
+            // The following ones become the largest again.
             division[last + 1..].sort_unstable_by(|a, b| b.cmp(a));
         }
     }
@@ -100,7 +100,7 @@ fn divisions(runs: usize, first: usize, mut on: impl FnMut(&[bool])) {
 }
 
 impl Sample<'_> {
-    /// Welch's t without its sign, of the runs divided in this way.
+    /// Welch's t without its sign, for this division of the runs.
     fn t(&self, in_first: &[bool]) -> f64 {
         let group = |wanted: bool| {
             let values = self.values.iter().zip(in_first);
@@ -238,7 +238,7 @@ mod tests {
         };
         let mut found = 0;
         for _ in 0..200 {
-            // Counts of few values, skewed times, all of them dependent on one run's pace.
+            // Counts with few values and skewed times, all dependent on the pace of a run.
             let pace: Vec<f64> = (0..10).map(|_| uniform()).collect();
             let figures: Vec<Vec<f64>> = (0..40)
                 .map(|figure| {

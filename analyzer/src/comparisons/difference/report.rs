@@ -24,8 +24,7 @@ pub struct Difference {
     /// The chance below which a difference counts as real.
     #[serde(rename = "significance_level")]
     pub level: f64,
-    /// Recordings of each version that it takes to tell a difference from chance; `real` is null if
-    /// there are fewer.
+    /// The number of recordings of each version that the test needs; `real` is null if there are fewer.
     #[serde(rename = "min_runs")]
     pub fewest_runs: usize,
     /// Figures that differ and are real.
@@ -45,29 +44,29 @@ pub struct SideReport {
     /// The time source of server times; null if the recordings differ.
     #[serde(rename = "time_source")]
     pub basis: Option<Basis>,
-    /// Changes that the recorder made in all of them (`record --try`).
+    /// Rewrites of the recorder in all of them (`record --try`).
     #[serde(rename = "experiments")]
     pub fixes: Vec<String>,
 }
 
-/// One figure of both versions.
+/// A figure of both versions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DifferenceRow {
     /// The kind of figure.
     pub quantity: Quantity,
     /// The kind of request, event or resource; null for all together.
     pub name: Option<String>,
-    /// Counted, not timed: the same program does the same again where nothing but itself decides it.
+    /// True for a count: the program repeats it exactly unless other influences decide it.
     pub count: bool,
     /// The values of the old version.
     pub old: ValuesReport,
     /// The values of the new version.
     pub new: ValuesReport,
-    /// The new mean less the old one.
+    /// The new mean minus the old one.
     pub change: f64,
     /// The change as a percentage of the old mean; null if that is 0.
     pub percent: Option<f64>,
-    /// The change as a percentage of all of this quantity in the version that has more of it.
+    /// The change as a percentage of the total of this quantity in the version with the larger total.
     pub percent_of_all: f64,
     /// The 95 % confidence interval of the change; null if a version has only one recording.
     pub low: Option<f64>,
@@ -148,8 +147,8 @@ impl Difference {
                 both.then(|| (subject, [before, after].concat(), first))
             })
             .collect();
-        // A figure that a recording lacks takes no part in the test: its runs cannot be divided like the
-        // others'.
+        // A figure that a recording lacks is not tested, because its runs cannot be permuted like those of the
+        // others.
         let whole = |values: &[f64]| values.len() == old.len() + new.len();
         let samples: Vec<Sample<'_>> = found
             .iter()
@@ -189,7 +188,7 @@ impl Difference {
     }
 }
 
-/// A run's figure, where it has it.
+/// A run's figure, if it has one.
 fn value(run: &Figures, subject: &Subject) -> Option<f64> {
     let value = run.values.get(subject).copied();
     value.or_else(|| subject.0.is_zero_where_absent().then_some(0.0))
@@ -223,7 +222,7 @@ fn row(subject: &Subject, (old, new): (&[f64], &[f64]), chance: Option<f64>) -> 
     }
 }
 
-/// Sets what part of its quantity each change is.
+/// Sets the share of each change in its quantity.
 fn weigh(rows: &mut [DifferenceRow]) {
     let mut wholes: BTreeMap<Quantity, f64> = BTreeMap::new();
     for row in rows.iter() {
@@ -238,13 +237,13 @@ fn weigh(rows: &mut [DifferenceRow]) {
     }
 }
 
-/// The order of rows: what is sure before what is not, then the largest part of its quantity.
+/// The order of rows: significant ones first, then the largest share of their quantity.
 fn before(a: &DifferenceRow, b: &DifferenceRow) -> Ordering {
     let sure = |row: &DifferenceRow| match (row.change != 0.0, row.real, row.steady) {
         (false, ..) => 4,
         (true, Some(true), _) => 0,
         (true, _, Some(true)) => 1,
-        // One recording of each: what is counted before what a clock measured.
+        // With one recording of each version, counts precede measured times.
         (true, None, None) if row.count => 2,
         _ => 3,
     };

@@ -1,4 +1,4 @@
-//! Two sequences of messages side by side: which are equal, and which only one of them has.
+//! Aligns two sequences of messages: equal ones, and those in only one sequence.
 
 use std::ops::Range;
 

@@ -1,8 +1,8 @@
 //! The meaning of the numbers in a message, independent of the numbers that a server or a client chose.
 //!
-//! An atom means its name. An id that a client chose means the request that created it and how many equal requests
-//! came before. An id that the server chose (a root window, a visual, a CRTC) is paired with the other display's id
-//! where both displays report one at the same place.
+//! An atom is compared by its name. An id that a client chose is compared by the request that created it and the
+//! number of equal requests before. An id that the server chose (a root window, a visual, a CRTC) is paired with the
+//! other display's id, if both displays report one at the same position.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -25,7 +25,7 @@ pub(super) enum ServerNumber {
     Atom(u32),
 }
 
-/// What a number means on its display.
+/// The meaning of a number on its display.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Meaning {
     /// The number.
@@ -122,7 +122,7 @@ impl Meanings {
             .retain(|(client, _), _| *client != connection);
     }
 
-    /// What `number` means to the client whose own ids are `range`.
+    /// The meaning of `number` for the client whose own ids are `range`.
     pub(super) fn meaning(
         &self,
         session: &Session,
@@ -167,8 +167,8 @@ fn hash_value(value: &Value, hasher: &mut DefaultHasher) {
     }
 }
 
-/// Calls `on` for each value in the fields of the message `name`, with what a number there would be. A list comes before
-/// its items.
+/// Calls `on` for each value in the fields of the message `name`, with the possible meaning of a number. A list comes
+/// before its items.
 fn each_leaf(name: &str, fields: &Value, on: &mut impl FnMut(NumberKind, &Value)) {
     fn value(name: &str, kind: NumberKind, of: &Value, on: &mut impl FnMut(NumberKind, &Value)) {
         match of {
@@ -198,8 +198,8 @@ fn each_leaf(name: &str, fields: &Value, on: &mut impl FnMut(NumberKind, &Value)
     }
 }
 
-/// False for fields that say nothing of a difference: a server's version, the client's own ids, and the values of font
-/// properties, which are numbers or atoms without a type (protocol, section "QueryFont").
+/// False for fields that are no evidence of a difference: a server's version, the client's own ids, and the values of
+/// font properties, which are numbers or atoms without a type (protocol, section "QueryFont").
 pub(super) fn is_compared(message: &str, field: &str) -> bool {
     match message {
         "setup" => !matches!(

@@ -1,5 +1,5 @@
-//! One program on two servers: the first request that only one of its recordings has, and what the client had received
-//! before that differs.
+//! One program on two servers: the first request that only one of its recordings has, and the differing messages that
+//! the client had received before.
 //!
 //! A first pass over each recording reduces each message to a digest ([`DisplayStreams`]). The digests are aligned, and a
 //! second pass reads the fields of the few messages that differ ([`MessageDetails`]).

@@ -12,7 +12,7 @@ use crate::threads::delays::WOKEN_WITHIN;
 
 /// Links of a chain kept at most.
 const MAX_LINKS: usize = 64;
-/// Steps looked at on the way back.
+/// Maximum number of steps that are followed back.
 const MAX_STEPS: usize = 4096;
 
 /// The walk back.
@@ -53,7 +53,7 @@ pub(crate) fn path(
 }
 
 impl Walk<'_> {
-    /// Goes back from `time` in an episode: where it continues.
+    /// Goes back from `time` in an episode, and returns the position from which to continue.
     fn back(&mut self, at: EpisodeId, time: u64, is_root: bool) -> Option<(EpisodeId, u64)> {
         let episode = self.all.get(&at)?;
         let asked = episode.asked();
@@ -69,11 +69,11 @@ impl Walk<'_> {
         let steps = episode.steps.list().iter().rev();
         let step = steps.into_iter().find(|step| step.start < time);
         let Some(step) = step else {
-            // Its beginning: what caused it.
+            // The cause of its beginning.
             let link = episode.link.as_ref().filter(|_| !is_root)?;
             return self.sender(link, at, time);
         };
-        // After its last step nothing is known of it.
+        // After its last step nothing is known.
         let end = time.min(step.end);
         if let Some(link) = ended_by(episode, step.start, end)
             && (waits(step.owner) || !episode.scheduled)
@@ -87,7 +87,7 @@ impl Walk<'_> {
             if self.all.contains_key(&link.from) && link.sent > step.start {
                 return self.sender(link, at, until);
             }
-            // It acts of its own, or did so before: all that is known is who.
+            // The episode acts without a known cause before this: only the client is known.
             self.add(PathStep {
                 by: Some(link.from.client),
                 request: Some(link.request),

@@ -11,7 +11,7 @@ use crate::episodes::owner::Owner;
 pub(crate) struct PathStep {
     pub(crate) client: ConnectionId,
     pub(crate) owner: Owner,
-    /// The request whose reply the client waited for, or that the server took so long to tell of.
+    /// The request whose reply the client waited for, or which the server reported late.
     pub(crate) request: Option<Symbol>,
     /// The request of another client that made this client act.
     pub(crate) asked: Option<Symbol>,
@@ -22,7 +22,7 @@ pub(crate) struct PathStep {
 }
 
 impl PathStep {
-    /// Time on the way of a client's requests.
+    /// Time in which requests of a client are in flight.
     pub(crate) fn network(client: ConnectionId, start: u64, nanos: u64) -> PathStep {
         PathStep {
             client,

@@ -1,4 +1,4 @@
-//! The time of an episode as a line: who owned it, from when to when.
+//! The time of an episode as a sequence of steps with owners.
 
 use x11prof_protocol::Symbol;
 use x11prof_trace::ConnectionId;
@@ -7,7 +7,7 @@ use super::coalesce::{TimedStep, coalesce};
 use crate::episodes::cause::ServerCause;
 use crate::episodes::owner::Owner;
 
-/// Steps kept of an episode. Where there are more, short ones that are equal are put together.
+/// Maximum number of steps of an episode. Beyond it, short steps are merged.
 const MAX_STEPS: usize = 128;
 
 /// A stretch of an episode with one owner, times in nanoseconds.
@@ -142,7 +142,7 @@ impl Steps {
         }
     }
 
-    /// Takes off what is after `start`.
+    /// Removes and returns the steps after `start`.
     pub(crate) fn split_off(&mut self, start: u64) -> Steps {
         let after = self.0.iter().filter(|step| step.end > start);
         let after = after.map(|step| Step {

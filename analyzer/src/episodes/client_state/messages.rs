@@ -19,8 +19,8 @@ use crate::threads::delays::{BRIEF, HANDED_ON_WITHIN};
 const MAX_OUTSTANDING: usize = 4096;
 
 impl ClientState {
-    /// Messages came for the client; `links` are what other clients did that its events come of. The server
-    /// had `said_before` for how long what it says.
+    /// Messages arrived at the client; `links` are the actions of other clients that caused its events. `said_before`
+    /// is the time since the server sent them.
     pub(crate) fn delivered(
         &mut self,
         time: u64,
@@ -174,7 +174,7 @@ impl ClientState {
         });
     }
 
-    /// Ends the episode, without context switches, where the wire has been silent for long enough.
+    /// Ends the episode after a long enough silence on the wire, if there are no context switches.
     fn silence(&mut self, time: u64) {
         let over = self.open.as_ref().is_some_and(|open| {
             open.last_sent.is_some_and(|sent| {
@@ -200,8 +200,8 @@ impl ClientState {
         self.begin(time);
     }
 
-    /// Messages came from the client, and the server has rested for `rested` since the client waits; where
-    /// the episode stands that they belong to.
+    /// Messages came from the client, and the server has rested for `rested` since the client began to wait. Returns
+    /// the position of the episode that they belong to.
     pub(crate) fn sent(&mut self, time: u64, sent: &SentRequests, rested: u64) -> TreePosition {
         self.threads.sent(time, !sent.questions.is_empty());
         if self.threads.is_gone() && self.thread != Thread::Unknown {

@@ -11,11 +11,12 @@ use crate::episodes::across::causal_edge::EpisodeId;
 use crate::episodes::episode::Episode;
 use crate::text::label::Label;
 
-/// Motion events without a quiet moment from which on a backlog is looked for.
+/// The number of motion events without a quiet moment from which on a backlog is possible.
 const FEWEST: usize = 8;
 /// Motion events and responses followed at once, at most.
 const MOST: usize = 1 << 14;
-/// Responses after the last motion that a client without a backlog sends: the current one, and one for the rest.
+/// The number of responses after the last motion from a client without a backlog: the current one, and one for the
+/// rest.
 const AFTER: usize = 2;
 
 /// Motion of one client that came faster than the client handled it.

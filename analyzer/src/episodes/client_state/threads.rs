@@ -17,7 +17,7 @@ struct Ended {
     unsure: bool,
     /// Bytes came in it.
     fed: bool,
-    /// Room to write ended it.
+    /// The wait ended because the socket accepts data again.
     relieved: bool,
     /// A thread woke another one.
     handed: bool,
@@ -115,7 +115,7 @@ impl ClientState {
         }
     }
 
-    /// Tells the place in which a thread has waited since `since`.
+    /// Stores the place in which a thread has waited since `since`.
     pub(crate) fn waits(&mut self, tid: u32, since: u64, place: Place) {
         // The setup is a request too.
         let asks = !self.outstanding.is_empty() || !self.set_up;
@@ -153,7 +153,7 @@ impl ClientState {
         }
     }
 
-    /// A thread has waited for work, and was taken to be in the middle of some: what came begins now.
+    /// A thread was waiting for work, although it seemed to be busy: the arrived events begin now.
     fn was_quiet(&mut self, time: u64) {
         if std::mem::take(&mut self.mid_way) && !self.waiting.is_empty() {
             self.close_or_park();

@@ -1,7 +1,8 @@
-//! A client that has asked another one for something is not quiet until the answer has come, or until it gives up.
+//! A client with a request to another client is not quiet until the answer has come, or until it gives up.
 //!
-//! A program that blocks meanwhile handles nothing else. A program with an event loop does: its episode is parked until the
-//! answer comes. Which of the two a program is shows when it falls asleep without a response to what it has read.
+//! A program that blocks in the meantime handles nothing else. A program with an event loop does, and its episode is
+//! parked until the answer comes. The kind of program is known when it falls asleep without a response to the events
+//! that it has read.
 
 use super::ClientState;
 use crate::episodes::awaited::AwaitedOutcome;
@@ -11,8 +12,8 @@ use crate::pipeline::open_requests::{OpenRequest, OpenRequestChange, OpenStep};
 
 /// Episodes parked at most.
 const MAX_PARKED: usize = 16;
-/// A program that has drawn by itself within this time before it asked does so periodically: a cursor blinks. In
-/// nanoseconds.
+/// A program that has drawn by itself within this time before its request does so periodically, for example a
+/// blinking cursor. In nanoseconds.
 const PERIOD: u64 = 2_000_000_000;
 
 impl ClientState {
@@ -58,7 +59,7 @@ impl ClientState {
         }
     }
 
-    /// A wait for an answer is over: the episode that asked continues.
+    /// The wait for an answer has ended: its episode continues.
     pub(super) fn no_longer_waits(
         &mut self,
         time: u64,
@@ -111,8 +112,8 @@ impl ClientState {
         (self.number, self.open) = (number, Some(open));
     }
 
-    /// The client wakes, or ends: if it has sent nothing for what it has read since it parked an episode, it still waits in
-    /// that one.
+    /// The client wakes, or ends. If it has sent nothing for the events that it has read since it parked an episode,
+    /// it still waits in that episode.
     pub(super) fn still_waits(&mut self, time: u64) {
         let idle = self.open.as_ref().is_none_or(|open| open.requests == 0);
         if let Some(last) = self.parked.len().checked_sub(1).filter(|_| idle) {
@@ -143,7 +144,7 @@ impl ClientState {
         last.is_some_and(|last| last.saturating_add(PERIOD) >= asked)
     }
 
-    /// The client draws without the answer: it has given up, unless it draws because of other messages.
+    /// The client draws without the answer: it has given up, unless other messages caused the drawing.
     pub(super) fn draws_waiting(&mut self, time: u64) {
         let unfed = match self.thread {
             Thread::Unknown => {

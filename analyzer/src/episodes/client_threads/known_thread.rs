@@ -1,5 +1,5 @@
-//! One thread of a client's process: its state, and the places in which it waits. A place in which events
-//! wake the thread is a wait for work; other places are in the middle of a handling.
+//! One thread of a client's process: its state, and the places in which it waits. A place in which events wake the
+//! thread is a wait for work; other places are waits during a handling.
 
 use crate::episodes::timeline_event::{Place, Wait};
 use crate::threads::delays::WOKEN_WITHIN;
@@ -9,17 +9,16 @@ use crate::threads::thread_states::State;
 const PLACES_LIMIT: usize = 8;
 /// A thread that never polls and was seen this often in one place may wait for work there.
 const OFTEN: u32 = 3;
-/// Sleeps from which on a thread may be such a loop, and for how many of them it waits once for something
-/// else at most.
+/// The number of sleeps from which on a thread may be a polling loop, and the number of these per other wait.
 const TURNS: u32 = 16;
 const SELDOM: u32 = 4;
 
 /// The common wait of all threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct JointWait {
-    /// Poll where all wait for X or for work; `None` if it is not known of one of them.
+    /// Poll if all wait for X or for work; `None` if the wait of one of them is unknown.
     pub(crate) wait: Option<Wait>,
-    /// The kind of a place is assumed: nothing has shown that the wait is for work.
+    /// The kind of a place is assumed: nothing has shown yet that the wait is for work.
     pub(crate) unsure: bool,
 }
 
@@ -36,7 +35,8 @@ pub(super) struct KnownThread {
     pub(super) polls: bool,
     pub(super) waits: bool,
     places: Vec<KnownPlace>,
-    /// The client requested a reply while it waited, or waited for one: what it wrote before is read later.
+    /// The client sent a request with a reply while it waited, or waited for a reply, so what it wrote before is read
+    /// later.
     pub(super) reply_awaited: bool,
     /// The time at which the thread last came out of poll.
     pub(super) left_poll: Option<u64>,
@@ -51,12 +51,12 @@ struct KnownPlace {
     place: Place,
     /// The number of waits in this place.
     seen: u32,
-    /// Events of devices during these waits, and wakeups by them.
+    /// Device events during these waits, and wakeups by them.
     device_events: u32,
     device_wakeups: u32,
     /// Wakeups by any event.
     wakeups: u32,
-    /// One or more waits in this place had no time limit.
+    /// At least one wait in this place had no time limit.
     without_timeout: bool,
 }
 
@@ -104,7 +104,7 @@ impl KnownThread {
         self.places.iter_mut().find(|one| one.place == place)
     }
 
-    /// An event of a device came where it waits, and woke it or not.
+    /// A device event arrived in this wait; `woke` is true if it ended the wait.
     pub(super) fn device_event(&mut self, woke: bool) {
         if let Some(place) = self.wait
             && let Some(one) = self.at(place)
@@ -123,9 +123,9 @@ impl KnownThread {
         }
     }
 
-    /// True if a wait for a condition may be a sleep in the middle of work (Java's sleeps are such
-    /// waits): waits in this place always end by a time limit and never by a message, and elsewhere the
-    /// thread waits without a limit again and again.
+    /// True if a wait for a condition may be a sleep in the middle of work (Java's sleeps are such waits): waits in
+    /// this place always end by a time limit and never by a message, and in other places the thread repeatedly waits
+    /// without a limit.
     fn sleeps(&self, place: Place) -> bool {
         let mut places = self.places.iter();
         let for_time =

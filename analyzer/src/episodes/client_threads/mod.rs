@@ -1,8 +1,8 @@
-//! The threads that speak for a client: those that read and write its connection. Which they are is told
-//! by who ran next to each read and write, and may change: one reads and another paints in Swing, one
-//! waits for the connection and another reads and writes it in Tk.
+//! The threads that read and write a client's connection. They are identified by running next to each read and write,
+//! and may change: one reads and another paints in Swing; one waits for the connection and another reads and writes
+//! it in Tk.
 //!
-//! Together they are as one thread: it runs while any of them does.
+//! Together they count as one thread, which runs while any of them does.
 
 mod known_thread;
 
@@ -21,7 +21,7 @@ const THREADS_LIMIT: usize = 512;
 const SPEAKERS_SHARE: u32 = 20;
 /// Reads or writes after which older ones count half.
 const HALVED_AFTER: u32 = 256;
-/// Reads of the relay from which on it is told whether another process writes.
+/// The number of reads of the relay from which on another writing process can be recognised.
 const READS_NEEDED: u64 = 8;
 /// A relay that has no processor may be this late.
 const WRITTEN_LATE: u64 = 50_000_000;
@@ -46,17 +46,17 @@ pub(crate) struct ClientThreads {
     threads: FxHashMap<u32, KnownThread>,
     reads: u32,
     writes: u32,
-    /// Bytes came then, and nobody has run since.
+    /// Bytes arrived at this time, and no thread has run since.
     unread: Option<u64>,
     /// The thread that ran first after the latest bytes had come.
     reader: u32,
     /// A thread has run since the latest read of the relay.
     ran: bool,
-    /// Bytes have come, and nobody has run since nor been read from.
+    /// Bytes have arrived, and no thread has run or read since.
     fed: bool,
     /// A child has the connection.
     gone: bool,
-    /// Reads of the relay, and those before which no thread had run since the read before.
+    /// Reads of the relay, and those before which no thread had run since the previous read.
     relay_reads: u64,
     unwritten: u64,
 }
@@ -177,8 +177,8 @@ impl ClientThreads {
         }
     }
 
-    /// Tells the place in which a thread has waited since `since`; `asks` is true while the client waits
-    /// for a reply.
+    /// Stores the place in which a thread has waited since `since`; `asks` is true while the client waits for a
+    /// reply.
     pub(crate) fn waits(&mut self, tid: u32, since: u64, place: Place, asks: bool) {
         if let Some(thread) = self.threads.get_mut(&tid)
             && thread.now == State::Waiting
@@ -239,20 +239,19 @@ impl ClientThreads {
         }
     }
 
-    /// True if the process has left the connection to a child: messages were answered long after all of
-    /// the process's threads had fallen asleep or ended, and none of them has run.
+    /// True if the process has left the connection to a child process: messages were answered long after all its
+    /// threads had fallen asleep or ended.
     pub(crate) fn is_gone(&self) -> bool {
         self.gone
     }
 
-    /// True if another process writes on the connection: almost nothing came while one of these threads
-    /// ran.
+    /// True if another process writes on the connection: almost nothing arrived while one of these threads ran.
     pub(crate) fn is_elsewhere(&self) -> bool {
         self.relay_reads >= READS_NEEDED
             && self.unwritten.saturating_mul(10) > self.relay_reads.saturating_mul(9)
     }
 
-    /// The threads that speak for the client; all, as long as nothing has told.
+    /// The threads that use the connection; all threads, as long as they are unknown.
     fn speakers(&self) -> impl Iterator<Item = (u32, &KnownThread)> {
         let speaks = |thread: &KnownThread| {
             let share = |of: u32, all: u32| of > 0 && of.saturating_mul(SPEAKERS_SHARE) >= all;
@@ -264,7 +263,7 @@ impl ClientThreads {
         all.filter(move |(_, thread)| speaks(thread))
     }
 
-    /// The state of all together: one runs, one is ready, or all wait; unknown where none of them is known.
+    /// The common state: running, ready, or waiting; unknown if no thread is known.
     pub(crate) fn together(&self) -> State {
         let mut together = State::Unknown;
         for (_, thread) in self.speakers() {
@@ -284,8 +283,8 @@ impl ClientThreads {
         all.peek().is_some() && all.all(|(_, thread)| thread.sleeps_between_turns())
     }
 
-    /// The common wait of the threads that ran since `begun`, where all wait. The other threads take no
-    /// part in the handling that began then.
+    /// The common wait of the threads that ran since `begun`, if all wait. Other threads are not part of the
+    /// handling.
     pub(crate) fn joint_wait(&self, begun: u64) -> JointWait {
         let sole = self.speakers().nth(1).is_none();
         let mut joint = JointWait {
