@@ -64,7 +64,7 @@ impl Kinds {
         self.0 & DRAWING != 0
     }
 
-    /// Adds those of `more`.
+    /// Adds the kinds of `more`.
     pub(crate) fn add(&mut self, more: Kinds) {
         self.0 |= more.0;
     }

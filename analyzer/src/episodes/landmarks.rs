@@ -28,7 +28,7 @@ pub(crate) struct Landmark {
     pub(crate) exclusive: (u64, u64, u64),
 }
 
-/// All landmarks, or groups of them.
+/// All landmarks, or all groups of landmarks.
 #[derive(Debug, Default)]
 pub(crate) struct Landmarks(FxHashMap<Label, Landmark>);
 

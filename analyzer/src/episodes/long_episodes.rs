@@ -11,11 +11,10 @@ pub(crate) const EDGES: [f64; 7] = [0.0, 3.0, 10.0, 50.0, 100.0, 200.0, 1000.0];
 /// Episodes whose beginnings are kept, at most.
 const MAX_STARTS: usize = 1 << 16;
 
-/// Long episodes, and all of them by class.
+/// Long episodes, and all episodes by class.
 #[derive(Debug, Default)]
 pub(crate) struct LongEpisodes {
-    /// Beginning and latency of those that are perceptible or above the least of the thresholds; which they
-    /// are.
+    /// Beginning and latency of episodes that are perceptible or above the lowest threshold; true if perceptible.
     long: Vec<(u64, u64, bool)>,
     /// Episodes and nanoseconds by class.
     pub(crate) classes: [(u64, u64); EDGES.len()],

@@ -94,9 +94,9 @@ pub(crate) struct OpenEpisode {
     /// The number of frames drawn, and the beginning of the last one.
     frames: u64,
     last_drawn: Option<u64>,
-    /// Pictures after which the client waited by itself and then drew the next one.
+    /// Frames after which the client waited by itself and then drew the next one.
     shown: Vec<Shown>,
-    /// The picture after which the client waits by itself now.
+    /// The frame after which the client waits by itself now.
     paused: Option<Shown>,
     /// The episode is a frame of an animation.
     is_frame: bool,
@@ -204,7 +204,7 @@ impl OpenEpisode {
         open
     }
 
-    /// The stimulus of an episode that has come to nothing so far, to begin with it again.
+    /// The stimulus of an episode without a result so far, to begin again with it.
     pub(crate) fn into_waiting(self) -> Option<WaitingStimulus> {
         Some(WaitingStimulus {
             stimulus: self.stimulus?,
@@ -308,7 +308,7 @@ impl OpenEpisode {
             .change_last(nanos, &[asked], grabbed, StepCause::Client(by));
     }
 
-    /// The reply left the server `nanos` ago: it was on the way, or the recorder had no processor.
+    /// The reply left the server `nanos` ago: it was in flight, or the recorder had no processor.
     pub(crate) fn had_left(&mut self, nanos: u64, owner: Owner) {
         let since = self.last_sent.unwrap_or(self.begun);
         let nanos = nanos.min(self.since.saturating_sub(since));
@@ -318,9 +318,8 @@ impl OpenEpisode {
             .change_last(nanos, &[asked], owner, StepCause::Request(None));
     }
 
-    /// An arriving message was on the way for up to `nanos` of its sender's wait: gives this time to
-    /// `owner`, except `unserved`, in which no processor was free for the server. `asks` is the message's
-    /// request.
+    /// An arriving message was in flight for up to `nanos` of its sender's wait: gives this time to `owner`, except
+    /// `unserved`, in which no processor was free for the server. `asks` is the message's request.
     pub(crate) fn on_the_way(
         &mut self,
         nanos: u64,
@@ -376,15 +375,15 @@ impl OpenEpisode {
         self.stimulus.is_none() && !self.starts_up && self.draws
     }
 
-    /// True if the episode's event is one that nobody waits for, and that need not be drawn.
+    /// True if no other client waits for the episode's event, and it need not be drawn.
     pub(crate) fn gives_way(&self) -> bool {
         let crossing = self.stimulus.is_some_and(|one| one.is_crossing());
         let about = self.stimulus.is_some() && self.trigger == Trigger::Asynchronous;
         (crossing || about) && self.link.is_none_or(|link| !link.is_awaited())
     }
 
-    /// True for an action of the user without drawing so far: the next frame event that the client asked
-    /// for is the time to draw.
+    /// True for an action of the user without drawing so far: the client has requested a frame event and will draw
+    /// then.
     pub(crate) fn awaits_its_frame(&self) -> bool {
         self.is_input() && !self.draws && !self.ticked
     }
@@ -410,7 +409,7 @@ impl OpenEpisode {
         next
     }
 
-    /// The client drew at `time`: a new frame, where half a `frame` has passed since the last one.
+    /// The client drew at `time`: a new frame, if half a `frame` has passed since the last one.
     pub(crate) fn drew(&mut self, time: u64, frame: u64) {
         if self
             .last_drawn
@@ -423,7 +422,7 @@ impl OpenEpisode {
         self.paused = None;
     }
 
-    /// The client waits by itself, or for another thread, since `since`.
+    /// The client has been waiting by itself, or for another thread, since `since`.
     pub(crate) fn pauses(&mut self, since: u64) {
         self.not_quiet_since(since);
         if let Some(end) = self.last_sent.filter(|_| self.draws) {
@@ -447,8 +446,8 @@ impl OpenEpisode {
         }
     }
 
-    /// The client has waited since `since`, for too short a time to know the kind of wait. Right after
-    /// drawing, the wait may be for the next frame.
+    /// The client has waited since `since`, but not long enough to know the kind of wait. Right after drawing, the
+    /// wait may be for the next frame.
     pub(crate) fn pauses_briefly(&mut self, since: u64, brief: u64) {
         let sent = self.last_sent.unwrap_or_default();
         match since.saturating_sub(sent) < brief {
@@ -457,8 +456,8 @@ impl OpenEpisode {
         }
     }
 
-    /// Ends an episode that has drawn frame after frame, with pauses of the client's own, with its first frame. The
-    /// rest is the next frame of an animation, which is `about` this.
+    /// Ends an episode that has drawn several frames, with pauses of the client's own, at its first frame. The rest
+    /// is the next frame of an animation, which is `about` this.
     pub(crate) fn next_frame(&mut self, about: About) -> Option<OpenEpisode> {
         let enough = if self.is_frame {
             1
@@ -503,13 +502,12 @@ impl OpenEpisode {
         Some(next)
     }
 
-    /// True if the client drew frame after frame and was not quiet after the last of them.
+    /// True if the client drew frame after frame and was not quiet after the last one.
     pub(crate) fn never_waits(&self) -> bool {
         self.at_quiet.is_none() && self.frames >= MANY_FRAMES
     }
 
-    /// True if `stimulus` repeats the episode's own. Counts it, and takes its landmark where that says
-    /// more.
+    /// True if `stimulus` repeats the episode's own. Counts it, and takes its landmark if that is more specific.
     pub(crate) fn knows(&mut self, stimulus: &Stimulus, about: &About, tags: &Tags) -> bool {
         let Some(known) = self.stimulus.filter(|known| stimulus.repeats(known)) else {
             return false;
@@ -522,9 +520,8 @@ impl OpenEpisode {
         true
     }
 
-    /// Takes the stimulus `waiting` as the episode's own, if the user caused it and the episode has shown
-    /// nothing yet.
-    /// False if it belongs to another episode.
+    /// Takes the stimulus `waiting` as the episode's own, if the user caused it and the episode has shown nothing
+    /// yet. False if it belongs to another episode.
     pub(crate) fn is_of(&mut self, waiting: &WaitingStimulus) -> bool {
         let shown = self.first_sent.is_some_and(|sent| sent < waiting.start);
         let modifier = self.stimulus.is_some_and(|of| of.modifier) && !waiting.stimulus.modifier;
@@ -543,8 +540,7 @@ impl OpenEpisode {
         self.outline.child(about, time, answers);
     }
 
-    /// The client may be quiet since `time`, if it has not been since before: a wakeup in between that
-    /// sent nothing did nothing for anybody.
+    /// The client may be quiet since `time`, unless it was quiet before: a wakeup that sent nothing had no effect.
     pub(crate) fn maybe_quiet(&mut self, time: u64) {
         // A client with an open request is not quiet.
         if !self.awaits.is_open() {
@@ -565,8 +561,8 @@ impl OpenEpisode {
         }
     }
 
-    /// True if drawing without new bytes may still be this response: the episode has drawn nothing yet,
-    /// and has not waited for longer than a `tick`. A ticking clock is nobody's response.
+    /// True if drawing without new bytes may still be this response: the episode has drawn nothing yet, and has not
+    /// waited for longer than a `tick`. A ticking clock is not a response.
     pub(crate) fn may_draw(&self, tick: u64) -> bool {
         !self.draws && (self.starts_up || self.ticked_for <= tick)
     }

@@ -17,9 +17,9 @@ use crate::text::label::Label;
 const MAX_CHILDREN: usize = 64;
 /// Children within children; deeper ones count as this deep.
 const DEEPEST: usize = 8;
-/// Shorter waits are none: LiLa's filter, 3 ms.
+/// Shorter waits are ignored: LiLa's filter, 3 ms.
 pub(super) const SHORTEST_WAIT: u64 = 3_000_000;
-/// Requests with round trips of their own in an episode, at most.
+/// Maximum number of requests with separate round trips in an episode.
 const MAX_REQUESTS: usize = 32;
 
 #[derive(Debug, Clone)]
@@ -45,7 +45,7 @@ struct Pending {
 /// The tree of an open episode.
 #[derive(Debug, Clone)]
 pub(crate) struct Outline {
-    /// A parent comes before its children; the last one is what is handled now.
+    /// A parent comes before its children; the last node is the current one.
     nodes: Vec<Node>,
     asked: Vec<(Symbol, u64)>,
     pending: Pending,
@@ -123,14 +123,14 @@ impl Outline {
         }
     }
 
-    /// The last `nanos` of waiting were on the way to the server.
+    /// The last `nanos` of waiting were in flight to the server.
     pub(crate) fn on_the_way(&mut self, nanos: u64) {
         if let Some((Cause::Poll | Cause::Elsewhere, length)) = &mut self.pending.wait {
             *length = length.saturating_sub(nanos);
         }
     }
 
-    /// Requests of these kinds are sent, the first of them with this number.
+    /// Requests of these kinds were sent; the first of them has this number.
     pub(crate) fn sent(&mut self, kinds: Kinds, first: Option<SequenceNumber>) {
         self.wait_is_over();
         let Pending { asked, waited, .. } = std::mem::take(&mut self.pending);

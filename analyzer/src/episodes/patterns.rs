@@ -54,7 +54,7 @@ impl Occurrence {
 pub(crate) struct Pattern {
     /// The pattern's number from 1, in the order of first sight; 0 for patterns over the limit.
     pub(crate) number: u64,
-    /// `None` of those that are too many.
+    /// The tree; `None` beyond the limit.
     pub(crate) tree: Option<Tree>,
     /// The landmark of all episodes, where it is slow and the others of its group are not.
     pub(crate) landmark: Option<Label>,
@@ -64,7 +64,7 @@ pub(crate) struct Pattern {
     /// The latency without the children's.
     pub(crate) exclusive: u64,
     pub(crate) perceptible: u64,
-    /// The latencies of those together.
+    /// The total latency of the perceptible ones.
     pub(crate) perceptible_total: u64,
     pub(crate) parts: Parts,
     locations: HashMap<Location, u64>,
@@ -167,7 +167,7 @@ pub(crate) struct Patterns {
 }
 
 impl Patterns {
-    /// Adds an episode to its pattern, whose number it says.
+    /// Adds an episode to its pattern, and returns the number of the pattern.
     pub(crate) fn add(&mut self, episode: &Episode, perceptible: bool) -> Option<u64> {
         let mut shaped = (Some(episode.tree.clone()), Some(episode.landmark.clone()));
         if self.list.len() >= MAX_OF_LANDMARKS && !self.numbers.contains_key(&shaped) {
@@ -191,8 +191,8 @@ impl Patterns {
         Some(pattern.number).filter(|number| *number > 0)
     }
 
-    /// Settles the patterns, since no more episodes come: landmarks of one tree are one pattern, except those that are
-    /// slow alone. Says the new number of each.
+    /// Settles the patterns at the end: landmarks with one tree become one pattern, except those that are slow alone.
+    /// Returns the new number of each.
     pub(crate) fn settle(&mut self) -> HashMap<u64, u64> {
         let alone = self.slow_alone();
         self.numbers.clear();
@@ -220,7 +220,7 @@ impl Patterns {
         numbers
     }
 
-    /// Landmarks, with their groups, that are slow more than once and mostly, where the others of the group
+    /// Landmarks, with their groups, that are slow more than once and mostly, while other landmarks of the group
     /// mostly are not.
     fn slow_alone(&self) -> HashSet<(Option<Symbol>, Label)> {
         let mut groups: HashMap<_, HashMap<_, (u64, u64)>> = HashMap::new();
@@ -247,7 +247,7 @@ impl Patterns {
         alone
     }
 
-    /// The patterns: those with the most perceptible time first, then those with the most time.
+    /// The patterns: the most perceptible time first, then the most time.
     pub(crate) fn list(&self) -> Vec<&Pattern> {
         let mut list: Vec<&Pattern> = self.list.iter().chain(self.others.as_deref()).collect();
         list.sort_by_key(|of| {

@@ -10,7 +10,7 @@ const COMPLETE: u32 = 2;
 /// PresentCompleteKindPixmap.
 const PIXMAP: u8 = 0;
 
-/// Takes down what a request shows, or that its client wants to be told.
+/// Stores the picture that a request presents, or that the client wants an event for it.
 pub(crate) fn request(request: &Request<'_>, sent: &mut SentRequests) {
     let body = Body::of(request);
     match request.name.as_str() {
@@ -24,7 +24,7 @@ pub(crate) fn request(request: &Request<'_>, sent: &mut SentRequests) {
     }
 }
 
-/// The picture that an event says is on the screen.
+/// The picture that is on the screen, according to an event.
 pub(crate) fn landed(event: &Event<'_>) -> Option<Shown> {
     let of_pixmap = event.name.as_str() == "Present:CompleteNotify"
         && event.bytes.get(10).copied() == Some(PIXMAP);

@@ -8,11 +8,11 @@ use super::stimulus::{Shape, Stimulus};
 use super::timeline_event::About;
 use super::user::tag::Tags;
 
-/// Stimuli that wait at most; those after them are handled with the last one.
+/// Maximum number of waiting stimuli; later ones are handled with the last one.
 const MAX_STIMULI: usize = 1024;
 
-/// Events that come within this come together, where their client has not begun with the first: the relay
-/// may have read them apart. In nanoseconds.
+/// Events within this interval count as simultaneous, unless the client has begun with the first one, because the
+/// relay may have read them separately. In nanoseconds.
 const TOGETHER: u64 = 1_000_000;
 
 /// A stimulus that its client has not begun with, times in nanoseconds.
@@ -46,7 +46,7 @@ impl WaitingStimulus {
         together && idle && !last.is_awaited() && self.is_awaited()
     }
 
-    /// True for a press that may have a response of its own.
+    /// True for a press that may have a separate response.
     pub(crate) fn is_press(&self) -> bool {
         self.stimulus.shape == Shape::Press && !self.stimulus.modifier && !self.stimulus.repeated
     }
@@ -68,7 +68,7 @@ pub(crate) struct ReadStimuli {
     /// The requests that caused them.
     pub(crate) links: Vec<CausalEdge>,
     pub(crate) tags: Tags,
-    /// What the user did: the first one, and presses.
+    /// The user's input: the first one, and presses.
     pub(crate) inputs: Vec<WaitingStimulus>,
 }
 
@@ -113,18 +113,18 @@ impl Queue {
         self.0.push_front(stimulus);
     }
 
-    /// Forgets all but the one that came last.
+    /// Drops all stimuli except the last one.
     pub(crate) fn keep_last(&mut self) {
         let before = self.0.len().saturating_sub(1);
         self.0.drain(..before);
     }
 
-    /// The requests of other clients that caused what waits.
+    /// The requests of other clients that caused the waiting stimuli.
     pub(crate) fn links(&self) -> impl Iterator<Item = &CausalEdge> {
         self.0.iter().filter_map(|one| one.link.as_ref())
     }
 
-    /// Takes those off that were delivered by `time`.
+    /// Removes and returns the stimuli that were delivered by `time`.
     pub(crate) fn delivered_by(&mut self, time: u64) -> ReadStimuli {
         let mut read = ReadStimuli::default();
         while let Some(first) = self.0.pop_front_if(|first| first.delivered <= time) {
@@ -159,8 +159,8 @@ impl Queue {
         events
     }
 
-    /// Counts `stimulus` with the last one, or with the press that it releases, where they are one to a
-    /// person; true if so.
+    /// Counts `stimulus` with the last one, or with the press that it releases, if they are one action to a person.
+    /// Returns true if so.
     pub(crate) fn takes(
         &mut self,
         stimulus: &Stimulus,
@@ -183,7 +183,7 @@ impl Queue {
         .is_some()
     }
 
-    /// Counts `stimulus` with a waiting one that it repeats, and takes its landmark where that says more;
+    /// Counts `stimulus` with a waiting one that it repeats, and takes its landmark if that is more specific. Returns
     /// true if so.
     pub(crate) fn knows(&mut self, stimulus: &Stimulus, about: &About, tags: &Tags) -> bool {
         let mut all = self.0.iter_mut();

@@ -45,7 +45,7 @@ pub struct EpisodesReport {
     pub format: u32,
     /// The trace.
     pub trace: String,
-    /// LagAlyzer's Table 4.2 of it.
+    /// LagAlyzer's Table 4.2 for the recording.
     pub summary: SummaryReport,
     /// The cumulative latency distribution.
     pub distribution: Vec<CumulativeReport>,
@@ -55,7 +55,7 @@ pub struct EpisodesReport {
     pub groups: Vec<LandmarkReport>,
     /// The landmark profile, the most time first.
     pub landmarks: Vec<LandmarkReport>,
-    /// Episodes of one shape, those with the most perceptible time first.
+    /// Episodes of one shape, the most perceptible time first.
     pub patterns: Vec<PatternReport>,
     /// Actions that took far longer than the same actions usually do, the most time first.
     pub outliers: Vec<OutliersReport>,

@@ -21,7 +21,7 @@ pub(crate) struct Step {
     pub(crate) waits: u64,
     /// Episodes that began.
     pub(crate) episodes: u64,
-    /// The longest of them.
+    /// The longest one.
     pub(crate) longest: u64,
 }
 
@@ -103,7 +103,7 @@ impl Series {
         at
     }
 
-    /// Adds the time from `from` to `to` to what `of` takes of each step.
+    /// Adds the time from `from` to `to` to the field that `of` selects in each step.
     fn add(&mut self, from: u64, to: u64, of: impl Fn(&mut Step) -> &mut u64) {
         // What came before the session is no part of it.
         let origin = *self.origin.get_or_insert(from);
@@ -137,7 +137,7 @@ impl Series {
         }
     }
 
-    /// A thread changed its state; `whose` says whose a process is.
+    /// A thread changed its state; `whose` returns the owner of a process.
     pub(crate) fn switch(
         &mut self,
         step: &thread_states::Step,

@@ -12,7 +12,7 @@ use super::episode::{Child, Episode, Owner, Parts, Trigger, without};
 use crate::pipeline::start_up::StartUpReport;
 use crate::text::label::Label;
 
-/// The landmark of the start of a client that shows nothing: until its first rest.
+/// The landmark of the start of a client that shows nothing: until its first idle moment.
 const NOTHING_SHOWN: &str = "Start-up, nothing shown";
 /// The time after the first frame until the effects of a client's start are known: the client may have led other
 /// clients to something, which they handle within a second. In nanoseconds.
@@ -27,7 +27,7 @@ const MAX_HELD: usize = 64;
 struct Held {
     /// The beginning and end of the start-up, if there is one; `None` while that is unknown.
     told: Option<Option<FirstFrame>>,
-    /// The client's first episode, until the first rest.
+    /// The client's first episode, until the first idle moment.
     first: Option<Episode>,
     /// The episodes after the first.
     later: Vec<Episode>,
@@ -49,7 +49,7 @@ pub(crate) struct Starting {
     held: HashMap<ConnectionId, Held>,
     /// The ends of the start-ups of other clients.
     over: HashMap<ConnectionId, u64>,
-    /// The time at which the next start-up is whole, where one waits for that.
+    /// The time at which the next pending start-up is complete.
     due: Option<u64>,
     now: u64,
 }
@@ -62,7 +62,7 @@ impl Starting {
         }
     }
 
-    /// A client connected before the recording, which has no start-up of it.
+    /// A client that connected before the recording has no start-up in it.
     pub(crate) fn joined(&mut self, client: ConnectionId) {
         if let Some(held) = self.held.remove(&client) {
             self.ready.extend(held.episodes());
@@ -134,7 +134,7 @@ impl Starting {
     }
 }
 
-/// True for what a client does by itself before its first frame is complete.
+/// True for an action that a client does by itself before its first frame is complete.
 fn is_part(episode: &Episode, end: u64) -> bool {
     episode.trigger != Trigger::Input && episode.start.as_nanos() <= end
 }
@@ -176,8 +176,7 @@ impl FirstFrame {
         })
     }
 
-    /// The start-up as an episode: the client's first one, `later` ones of the same start, and what was
-    /// between them.
+    /// The start-up as an episode: the client's first one, `later` ones of the same start, and the time in between.
     fn episode(&self, first: Episode, later: &[Episode]) -> Episode {
         let parts = self.parts(&first, later);
         let links = first
@@ -214,7 +213,7 @@ impl FirstFrame {
         }
     }
 
-    /// The parts of the report by their owners; why the client was off the processor, its episodes tell.
+    /// The components of the report by owner; the client's episodes contain the reasons for off-CPU time.
     fn parts(&self, first: &Episode, later: &[Episode]) -> Parts {
         let report = &self.report;
         let mut seen = first.parts;
@@ -256,8 +255,8 @@ impl FirstFrame {
         parts
     }
 
-    /// The links that lie within the start-up, one after the other. Between them the client `ran` first for what the links
-    /// do not have of its time, and was off the processor then: the time before the connection is there.
+    /// The links within the start-up, one after the other. Between them the client `ran` first for the part of its
+    /// CPU time outside of the links, and then was off the processor, which includes the time before the connection.
     fn path<'a>(
         &self,
         client: ConnectionId,

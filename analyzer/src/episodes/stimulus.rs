@@ -53,9 +53,9 @@ pub(crate) struct Stimulus {
     pub(crate) held: u16,
     /// Shift is held.
     pub(crate) shifted: bool,
-    /// A key that only changes what others mean.
+    /// A key that only changes the meaning of others.
     pub(crate) modifier: bool,
-    /// The keyboard repeated it by itself.
+    /// True for the keyboard's auto-repeat.
     pub(crate) repeated: bool,
 }
 
@@ -196,8 +196,8 @@ impl Stimulus {
         self.trigger == Trigger::Input && self.shape == Shape::Other
     }
 
-    /// Takes a crossing with this mode (protocol, EnterNotify) for no input where a grab begins or ends:
-    /// the user moves nothing then.
+    /// True if a crossing with this mode (protocol, EnterNotify) is input. The start or end of a grab also causes
+    /// crossings, without a motion of the user.
     fn crosses(&mut self, mode: Option<&u8>) {
         // NotifyGrab, NotifyUngrab; XINotifyPassiveGrab, XINotifyPassiveUngrab.
         if self.is_crossing() && mode.is_some_and(|mode| matches!(mode, 1 | 2 | 4 | 5)) {
@@ -205,7 +205,7 @@ impl Stimulus {
         }
     }
 
-    /// The release of what `press` pressed.
+    /// True if this is the release of `press`.
     pub(crate) fn releases(&self, press: &Stimulus) -> bool {
         self.shape == Shape::Release && press.shape == Shape::Press && self.detail == press.detail
     }

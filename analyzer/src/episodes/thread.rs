@@ -13,9 +13,9 @@ pub(crate) enum Thread {
     Running,
     /// Ready to run, without a processor.
     Preempted,
-    /// All threads wait, since `since`. `wait` is the kind of the wait, `unsure` where that is assumed. `fed`:
-    /// bytes have come since. `answered`: the time at which all asked replies had come. `taken`: the latest
-    /// time at which the relay took bytes written long before.
+    /// All threads wait, since `since`. `wait` is the kind of the wait, `unsure` if that is an assumption. `fed`:
+    /// bytes have arrived since. `answered`: the time at which all requested replies had arrived. `taken`: the latest
+    /// time at which the relay read bytes that were written long before.
     Blocked {
         since: u64,
         wait: Option<Wait>,

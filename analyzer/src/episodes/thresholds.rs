@@ -63,7 +63,7 @@ impl Thresholds {
         Ok(thresholds)
     }
 
-    /// The threshold of an episode, in milliseconds; its landmark tells keys from the pointer.
+    /// The threshold of an episode, in milliseconds; its landmark distinguishes keys from the pointer.
     pub fn of(&self, trigger: Trigger, landmark: &str) -> f64 {
         let at = Trigger::ALL.iter().position(|one| *one == trigger);
         if trigger == Trigger::Input {

@@ -34,9 +34,9 @@ pub(crate) enum TimelineEvent {
     Captured { pid: u32, switches: bool },
     /// A thread changed its state.
     Step(Step),
-    /// The server changed hands: who has grabbed it now.
+    /// The owner of the server's grab changed: the new owner.
     Grabbed(Option<ConnectionId>),
-    /// A request to another client changed, other than by a message of its own client.
+    /// A request to another client changed its state, other than by a message of its own client.
     OpenRequest(OpenRequestChange),
     /// Bytes came for a client.
     Delivered(ConnectionId, Delivery),
@@ -63,7 +63,7 @@ pub(crate) enum Wait {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) wait: Wait,
-    /// A futex's address, the number of another system call; 0 of poll and of what is not known.
+    /// The address of a futex, or the number of another system call; 0 for poll and if unknown.
     pub(crate) at: u64,
     /// True if a wait for a condition has a time limit; `None` for other waits.
     pub(crate) timed: Option<bool>,
@@ -167,12 +167,12 @@ impl Wait {
 pub(crate) struct About {
     /// The event, its key or button, its window.
     pub(crate) landmark: Label,
-    /// The kind of action and the class of the window: what landmarks are put together by.
+    /// The kind of action and the class of the window, by which landmarks are grouped.
     pub(crate) group: Symbol,
 }
 
 impl About {
-    /// A subject that is a group of its own.
+    /// A label that is a separate group.
     pub(crate) fn alone(name: &str) -> About {
         About {
             landmark: Label::new(name),
@@ -190,7 +190,7 @@ pub(crate) struct Arrival {
     pub(crate) causal_keys: Vec<CausalKey>,
     /// The user's own events that it starts and ends.
     pub(crate) tags: Tags,
-    /// The time of the event by the server's clock, in milliseconds, where the stimulus does not report.
+    /// The time of the event by the server's clock, in milliseconds, if the stimulus has none.
     pub(crate) millis: Option<u32>,
     /// The event is the answer to an open request of the client.
     pub(crate) answers: bool,
@@ -214,7 +214,7 @@ pub(crate) struct Delivery {
     pub(crate) left_at: Option<u64>,
     /// The last request that the server had handled.
     pub(crate) handled: Option<SequenceNumber>,
-    /// Pictures that are on the screen now, and when the server said so last.
+    /// Pictures that are on the screen now, and the time of the server's last report.
     pub(crate) landed: Vec<Shown>,
     pub(crate) landed_at: u64,
     /// The open requests of the client that are answered.
@@ -228,7 +228,7 @@ pub(crate) struct SentRequests {
     pub(crate) bytes: u64,
     /// The time at which the server had got the last request.
     pub(crate) arrived_at: u64,
-    /// The first of them.
+    /// The first request.
     pub(crate) first: Option<SequenceNumber>,
     /// Requests that the protocol answers, with their names.
     pub(crate) questions: Vec<(SequenceNumber, Symbol)>,
@@ -247,7 +247,7 @@ pub(crate) struct SentRequests {
     pub(crate) tags: Tags,
     /// The last picture shown with Present.
     pub(crate) shown: Option<Shown>,
-    /// The client requests an event once such pictures are on the screen.
+    /// True if the client has requested an event once such pictures are on the screen.
     pub(crate) is_told: bool,
     /// Requests that other clients have to answer.
     pub(crate) opened: Vec<OpenRequest>,

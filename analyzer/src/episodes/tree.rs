@@ -27,7 +27,7 @@ const CAUSES: [(Cause, &str); 4] = [
 ];
 
 impl Causes {
-    /// Adds a cause. Whether there was a processor for it, and how far off its next frame was, is chance.
+    /// Adds a cause. Waits for a processor and for the next frame are left out, because their lengths vary by chance.
     pub(crate) fn add(&mut self, cause: Cause) {
         if let Some(at) = CAUSES.iter().position(|(one, _)| *one == cause) {
             self.0 |= 1 << at;
@@ -142,7 +142,7 @@ impl Tree {
         }
     }
 
-    /// A child, with what it caused itself.
+    /// A child, with its own effects.
     fn with_children(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.node(self.about.as_str(), f)?;
         for (number, child) in self.children.iter().enumerate() {

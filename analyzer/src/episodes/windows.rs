@@ -33,13 +33,13 @@ pub(crate) fn target(seen: &Seen<'_>) -> Option<u32> {
     (drawable.kind == DrawableKind::Window).then_some(id)
 }
 
-/// True if the target window is the client's own or nobody's, as the root is.
+/// True if the target window belongs to the client, or to no client, like the root.
 pub(crate) fn is_own(seen: &Seen<'_>) -> bool {
     let of = target(seen).and_then(|id| seen.session.id_range(id));
     of.is_none_or(|range| range.client.0 == seen.connection.0)
 }
 
-/// A window and its ancestors, those that lie next to their parent last: nobody sees them (Swing types into
+/// A window and its ancestors, with windows outside of their parent last: these are not visible (Swing types into
 /// one).
 fn seen(session: &Session, window: u32) -> impl Iterator<Item = u32> + '_ {
     let beside = move |id: &u32| {

@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use x11prof_protocol::SequenceNumber;
 use x11prof_trace::ConnectionId;
 
-/// What a program would do differently.
+/// Changes of the program's behaviour.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Changes {
     /// Replies that the client does not wait for.
@@ -20,7 +20,7 @@ impl Changes {
         self.not_sent.extend(others.not_sent);
     }
 
-    /// Adds the replies to these requests to those that the client does not wait for.
+    /// Adds these requests to those whose replies the client does not wait for.
     pub(crate) fn do_not_await(
         &mut self,
         client: ConnectionId,

@@ -133,7 +133,7 @@ impl Missing {
         }
     }
 
-    /// What never came, the longest wait first.
+    /// The replies that never came, the longest wait first.
     pub(super) fn report(&self) -> Vec<NeverCame> {
         let open = self.open.iter();
         let open = open.filter_map(|(client, open)| Some((*client, *open.front()?, self.last)));

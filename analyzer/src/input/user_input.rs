@@ -17,7 +17,7 @@ pub struct UserInput {
     pub time: Timestamp,
     /// The input, its place relative to the client's window.
     pub input: Input,
-    /// The key's names, alone and with Shift; `None` of what is no key, and where the recording has no keyboard.
+    /// The key's names, without and with Shift; `None` if it is not a key, or if the recording has no keyboard.
     pub key: [Option<Symbol>; 2],
     /// The number of the window in [`UserInputs::windows`]; `None` for the root.
     pub window: Option<usize>,
@@ -43,7 +43,7 @@ pub struct UserInputs {
     pub windows: Vec<InputWindow>,
     /// Inputs that are not in the list.
     pub omitted: u64,
-    /// Touches of a screen, as XInput 2 tells of them. They are not in the list: XTEST makes none.
+    /// The number of touches of a screen, from XInput 2. They are not in the list, because XTEST cannot send them.
     pub touches: u64,
     /// Clients were there before the recording: their keyboard and windows may be unknown.
     pub from_the_middle: bool,

@@ -15,8 +15,8 @@ const LOCAL: f64 = 2.0;
 const FAR: f64 = 5.0;
 /// Bytes a second below which whole windows take longer than that: 100 Mbit/s, 8 MB (1920×1080) in 0.7 s.
 const NARROW: f64 = 12.5e6;
-/// Two writes take this much longer than one where an acknowledgement is waited for, in milliseconds: Linux
-/// delays it 40 (tcp(7), TCP_QUICKACK; TCP_DELACK_MIN), others up to 200, RFC 1122 allows 500.
+/// The additional time of two writes over one, in milliseconds, that shows a delayed acknowledgement: Linux delays it
+/// by 40 (tcp(7), TCP_QUICKACK; TCP_DELACK_MIN), others by up to 200, RFC 1122 allows 500.
 const DELAYED: f64 = 25.0;
 
 /// Properties of a connection. Times are milliseconds.
@@ -35,7 +35,7 @@ pub struct LinkReport {
     pub round_trips: SpreadReport,
     /// Round trips after pauses of random length.
     pub paced: SpreadReport,
-    /// Round trips of two requests, each written by itself: the median.
+    /// The median round trip of two requests in separate writes.
     pub two_writes_ms: Option<f64>,
     /// The period of a timer that delays replies; null if there is none.
     pub step_ms: Option<f64>,

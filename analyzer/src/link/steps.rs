@@ -2,23 +2,22 @@
 
 use x11prof_trace::RoundTrip;
 
-/// Steps that are looked for, in milliseconds: below, they cannot be told from noise; above, pauses are too
-/// short.
+/// The range of steps, in milliseconds: shorter ones cannot be distinguished from noise; for longer ones, pauses are
+/// too short.
 const SHORTEST: f64 = 4.0;
 const LONGEST: f64 = 60.0;
 /// The difference between one step length that is tried and the next.
 const RESOLUTION: f64 = 0.05;
 /// Round trips that it takes.
 const FEWEST: usize = 20;
-/// The least figure that counts as steps. Replies at random times have 0 with a standard deviation of
-/// 1/√(2n), a tenth of 48; this is seven of them, so that a test of a hundred step lengths finds none by
-/// chance.
+/// The smallest figure that counts as steps. Replies at random times have 0 with a standard deviation of 1/√(2n), for
+/// 48 a tenth; this is seven of them, so that a test of a hundred step lengths finds none by chance.
 const CLEAR: f64 = 0.7;
 
 /// The step in milliseconds; `None` if there is none.
 ///
-/// Requests were sent after pauses of random length. Where a timer lets replies through, what lies between
-/// two of them is a multiple of its period all the same; elsewhere it is anything.
+/// Requests were sent after pauses of random length. If a timer delays replies, the time between two of them is still
+/// a multiple of its period; otherwise it is random.
 pub(super) fn step(paced: &[RoundTrip]) -> Option<f64> {
     if paced.len() < FEWEST {
         return None;

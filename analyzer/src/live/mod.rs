@@ -21,7 +21,7 @@ pub struct LiveProfile {
 }
 
 impl LiveProfile {
-    /// A profile of nothing, on the server that `parameters` describe.
+    /// An empty profile, for the server that `parameters` describe.
     pub fn new(
         parameters: &ServerParameters,
         substitutions: &Substitutions,
@@ -55,8 +55,8 @@ impl LiveProfile {
         clients.until(time);
     }
 
-    /// Starts all counts afresh, with `parameters` from now on. What the session is like, who is
-    /// connected and what is held stays known.
+    /// Restarts all counts, with `parameters` from now on. The state of the session, the clients and their resources
+    /// stay.
     pub fn afresh(&mut self, parameters: &ServerParameters, substitutions: &Substitutions) {
         self.clients.afresh(parameters, substitutions);
         self.pipeline.follow_changes(self.clients.knows_updates());
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(server_cpu(&trace, known), (Some(0.001), Some(0.001)));
     }
 
-    /// The server's last work is divided without another message.
+    /// The server's last work is attributed without another message.
     #[test]
     fn a_recording_that_goes_on_has_the_time_of_the_report() {
         let options = NowOptions {

@@ -50,7 +50,7 @@ pub(crate) fn joined(connection: ConnectionId, joint: &Joint, under_way: [u64; 2
     }
 }
 
-/// Tells the session what exists.
+/// Adds existing objects to the session.
 pub(crate) fn tell(session: &mut Session, existing: &Existing) {
     for client in &existing.clients {
         session.exists_client(ClientId(client.connection.0), client.first, client.mask);
@@ -99,7 +99,7 @@ pub(crate) fn tell(session: &mut Session, existing: &Existing) {
     }
 }
 
-/// All objects that a session knows, as records.
+/// All objects of a session, as records.
 pub(crate) fn existing(session: &Session) -> Vec<Existing> {
     let text = |name: &Option<Box<str>>| name.as_deref().map(str::to_owned);
     let all = Existing {

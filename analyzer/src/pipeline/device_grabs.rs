@@ -63,7 +63,7 @@ pub struct DeviceGrab {
     pub step: GrabStep,
 }
 
-/// The grabs that last, and the changes that nobody has taken yet.
+/// The active grabs, and the changes that have not been read yet.
 #[derive(Debug, Default)]
 pub(crate) struct DeviceGrabs {
     asked: HashMap<(ConnectionId, SequenceNumber), DeviceGrab>,

@@ -12,16 +12,15 @@ use x11prof_trace::{ConnectionId, Control, HandlerTime, Record, Switch, Timestam
 
 use crate::pipeline::report_times::{ReportTimes, WAKES_WITHIN};
 
-/// Nanoseconds of the trace for which records wait where no switches are recorded, or none has come yet.
+/// Nanoseconds of the trace for which records wait if no switches are recorded, or none has arrived yet.
 const LATE: u64 = 50_000_000;
-/// The limit where switches are recorded. The recorder reads them every few milliseconds; on a busy machine
-/// it waits for a processor itself, for 0.8 s with four times the work that the machine can do. A record
-/// that comes before its switches would be misread: a client that waited in poll was taken to wait for the
-/// server.
+/// The limit if switches are recorded. The recorder reads them every few milliseconds; on a busy machine it waits for
+/// a processor itself, for 0.8 s with four times the work that the machine can do. A record before its switches would
+/// be misread: a client that waits in poll would seem to wait for the server.
 const LATEST: u64 = 2_000_000_000;
-/// Batches of switches after which all is told of the first one's time. The recorder reads the rings of the
-/// processors one after the other, and asks what a thread waits in at its next reading: two batches later
-/// at most, and what it learns comes after a third.
+/// After this many later batches, every switch up to the first batch's time has arrived. The recorder reads the rings
+/// of the processors one after the other, and checks the system call of a thread at its next reading: two batches
+/// later at most, and the result comes after a third one.
 const BATCHES: usize = 4;
 /// Bytes, records and switches that wait at most.
 const MAX_BYTES: usize = 4 << 20;
@@ -41,7 +40,7 @@ enum LateRecord {
 #[derive(Debug)]
 struct WaitingRecord {
     turn: u64,
-    /// False of a message whose time the switches after it will tell.
+    /// False for a message whose time follows from later switches.
     timed: bool,
     record: Record,
 }
@@ -67,9 +66,9 @@ pub(crate) struct ReorderBuffer {
     until: u64,
     /// Switches of a process are recorded.
     captured: bool,
-    /// The time up to which clients have told the stacks of their requests, where they do.
+    /// The time up to which clients have reported the stacks of their requests, if they do.
     stacks_until: Option<u64>,
-    /// The time up to which the server has told what clients said, where it tells late (`record --attach`).
+    /// The time up to which the server has reported the messages of clients, if it reports late (`record --attach`).
     reports_until: Option<u64>,
     /// The latest time of a record.
     latest: u64,
@@ -376,7 +375,7 @@ mod tests {
         order.join(" ")
     }
 
-    /// The batches after which everything before is told.
+    /// The batches after which everything earlier has arrived.
     fn later(from: u64) -> impl Iterator<Item = Record> {
         (0..BATCHES as u64 - 1).map(move |n| switches(&[from + n]))
     }

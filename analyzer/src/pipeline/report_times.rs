@@ -13,9 +13,9 @@ use crate::clients::PerClient;
 
 /// The unit of RECORD's times.
 const MILLISECOND: u64 = 1_000_000;
-/// Nanoseconds after a message in which its client wakes for it.
+/// The maximum time from a message to the wakeup of its client, in nanoseconds.
 pub(crate) const WAKES_WITHIN: u64 = MILLISECOND + 200_000;
-/// Switches of a client that are looked back at.
+/// Maximum number of earlier switches of a client.
 const SWITCHES: usize = 1 << 10;
 
 /// The switches of the clients' first threads, and their connections.
@@ -98,7 +98,7 @@ impl ReportTimes {
         *last
     }
 
-    /// The time at which the client fell asleep, where it had the message by then.
+    /// The time at which the client fell asleep, if it had the message by then.
     fn slept_before(&self, client: ConnectionId, time: u64, way: Direction) -> Option<u64> {
         let thread = self.threads.get(self.processes.get(client)?)?;
         let later = thread.partition_point(|(at, _)| *at <= time);

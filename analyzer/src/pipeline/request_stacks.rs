@@ -38,7 +38,7 @@ fn is_from(number: u32, other: u32) -> bool {
 }
 
 impl RequestStacks {
-    /// True once the trace has told of stacks.
+    /// True if the trace has had stacks so far.
     pub(crate) fn any(&self) -> bool {
         self.any
     }

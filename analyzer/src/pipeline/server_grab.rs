@@ -8,7 +8,7 @@ use x11prof_trace::ConnectionId;
 /// Clients that wait for the server, at most.
 const WAITING: usize = 64;
 
-/// The holder of the server, and who comes next.
+/// The owner of the server's grab, and the waiting clients.
 #[derive(Debug, Default)]
 pub(crate) struct ServerGrab {
     by: Option<ConnectionId>,

@@ -31,7 +31,7 @@ pub(super) struct CarryingRatios {
     /// The ratio of all parts that requests cause: so the time charged to requests stays a part of their
     /// total.
     caused: f64,
-    /// The ratio of everything with a cost, for requests without a ratio of their own.
+    /// The ratio of everything with a cost, for requests without a separate ratio.
     all: f64,
     /// The ratio of the other server's requests together, for groups of requests: so groups add up to the
     /// same total.

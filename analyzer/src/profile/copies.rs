@@ -22,7 +22,7 @@ enum Destination {
     Pixmap(PixmapGeneration),
 }
 
-/// The pixmaps and where they go.
+/// The pixmaps and the targets of their copies.
 #[derive(Debug, Default)]
 pub(crate) struct Copies {
     next: PixmapGeneration,
@@ -44,7 +44,7 @@ impl Copies {
         self.generations.insert(pixmap, self.next);
     }
 
-    /// The generation of what is a pixmap now.
+    /// The current generation of a pixmap.
     pub(crate) fn generation(&self, drawable: DrawableKey) -> Option<PixmapGeneration> {
         self.generations.get(&drawable).copied()
     }
@@ -62,7 +62,7 @@ impl Copies {
         self.goes.entry(generation).or_insert(goes);
     }
 
-    /// The window in which a pixmap ends; `None` if it is copied to none.
+    /// The window to which a pixmap is finally copied; `None` if there is none.
     pub(crate) fn window(&self, mut generation: PixmapGeneration) -> Option<DrawableKey> {
         for _ in 0..LONGEST_CHAIN {
             match self.goes.get(&generation)? {

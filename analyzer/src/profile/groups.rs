@@ -57,7 +57,7 @@ impl By {
         }
     }
 
-    /// True if stacks of requests tell the group.
+    /// True if the stacks of requests determine the group.
     pub fn is_of_code(self) -> bool {
         matches!(self, By::Function | By::Line | By::Stack)
     }
@@ -76,9 +76,9 @@ pub(crate) enum GroupKey {
     Stack(u32),
     /// A pixmap in its generation, whose time is that of the window to which it is copied.
     Pixmap(PixmapGeneration),
-    /// Events and connections' setups, where stacks of requests tell the group.
+    /// Events and connection setups, if stacks of requests determine the group.
     Events,
-    /// Requests that have none.
+    /// Requests without a group.
     None,
     /// The sum of cheap groups, once there were too many.
     Others,
@@ -127,7 +127,7 @@ impl Groups {
         self.by
     }
 
-    /// Finds out whose the next observation's charges are.
+    /// Determines the group of the next observation's charges.
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Message(seen) => {
@@ -164,7 +164,7 @@ impl Groups {
         }
     }
 
-    /// Starts all lines afresh; what is known of windows and pixmaps stays.
+    /// Restarts all lines; the state of windows and pixmaps stays.
     pub(crate) fn start_afresh(&mut self) {
         self.tally = Tally::default();
     }
@@ -174,7 +174,7 @@ impl Groups {
         self.tally.line(self.current).add(charge, factor);
     }
 
-    /// The group of what is observed now.
+    /// The group of the current observation.
     pub(crate) fn current(&self) -> GroupKey {
         self.current
     }

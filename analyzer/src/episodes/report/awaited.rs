@@ -28,7 +28,7 @@ pub struct AwaitedReport {
     pub ms: f64,
     /// `answered`, `gave_up` or `unanswered`.
     pub outcome: &'static str,
-    /// The wait in a sentence, with what the other program waited for meanwhile.
+    /// A sentence about the wait, and what the other program waited for in the meantime.
     pub sentence: String,
 }
 

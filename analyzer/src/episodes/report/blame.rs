@@ -22,7 +22,7 @@ pub struct BlameReport {
     pub client: String,
     /// The connection's number.
     pub connection: u32,
-    /// The request that blocked the client, or that made another client act; null if there is none.
+    /// The request that blocked the client, or that caused another client to act; null if there is none.
     pub request: Option<String>,
     /// Time of the chain.
     pub ms: f64,
@@ -118,7 +118,7 @@ impl PathReport {
     }
 }
 
-/// The blame as a sentence for readers who do not know X11.
+/// A sentence about the blame for readers without knowledge of X11.
 fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
     let own = findings.program(episode.client);
     let who = match findings.program(blame.client) {

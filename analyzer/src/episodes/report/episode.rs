@@ -79,14 +79,14 @@ pub struct EpisodeReport {
     pub held_up: Option<HeldUpReport>,
     /// Effects: events caused by the client's own requests, and episodes of other clients.
     pub children: Vec<ChildReport>,
-    /// The modal phases that it began, which are no part of it.
+    /// The modal phases that the episode began, which are not part of it.
     pub modal: Vec<ModalReport>,
-    /// The places in the program from which it waited for replies, the longest waits first, where the user requests the worst
-    /// episodes of a recording with stacks.
+    /// The call sites of waits for replies, the longest waits first, for the worst episodes of a recording with
+    /// stacks, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub callers: Vec<CallerReport>,
-    /// The places in the program in which it ran, the most time first, where the user requests the worst episodes of a recording
-    /// with samples of running clients.
+    /// The functions in which the program ran, the most time first, for the worst episodes of a recording with CPU
+    /// samples, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[serde(rename = "cpu_at")]
     pub ran_in: Vec<RanIn>,

@@ -7,7 +7,7 @@ use serde::Serialize;
 pub struct MarkReport {
     /// The time of the mark.
     pub at_ms: f64,
-    /// The text; the key where a key was pressed.
+    /// The text; the name of the key if a key was pressed.
     pub text: String,
     /// The beginning of the interval.
     pub from_ms: f64,

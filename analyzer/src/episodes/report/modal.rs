@@ -14,13 +14,13 @@ pub struct ModalReport {
     /// `transient`, `modal`, `grab`.
     #[serde(rename = "kind")]
     pub how: &'static str,
-    /// The window, as far as it is known.
+    /// The window, if known.
     pub window: Option<String>,
     /// The beginning, since the trace's first record.
     pub start_ms: f64,
     /// The length; null if the phase lasted to the end of the recording.
     pub duration_ms: Option<f64>,
-    /// Episodes of the client that the user began in it, of those listed.
+    /// The number of listed episodes of the client that the user began in the phase.
     pub episodes: u64,
     /// The sum of their latencies; in the rest of the phase the user thought, or the client was idle.
     pub latency_ms: f64,

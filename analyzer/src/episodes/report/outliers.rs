@@ -11,7 +11,7 @@ use crate::episodes::findings::Findings;
 use crate::text::label::Label;
 use crate::text::units::nanos_ms;
 
-/// The outliers of one kind of action. What waited behind another action is none of its own.
+/// The outliers of one kind of action. Actions that waited behind another action are excluded.
 #[derive(Debug, Clone, Serialize)]
 pub struct OutliersReport {
     /// The kind of action and the class of the window.

@@ -142,7 +142,7 @@ impl ThinkReport {
 pub struct DurationReport {
     /// The least latency of the class.
     pub from_ms: f64,
-    /// and below this; null: without end.
+    /// And below this latency; null for no upper limit.
     pub to_ms: Option<f64>,
     /// Episodes.
     pub count: u64,
@@ -173,7 +173,7 @@ pub struct ApartReport {
     pub above_ms: Option<f64>,
     /// The number.
     pub count: u64,
-    /// The mean time between two of them; null of fewer than two.
+    /// The mean time between two of them; null for fewer than two.
     pub mean_ms: Option<f64>,
     /// The standard deviation; null for fewer than three.
     pub standard_deviation_ms: Option<f64>,

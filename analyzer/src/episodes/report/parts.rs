@@ -19,7 +19,7 @@ pub struct PartsReport {
     pub off_cpu_ms: f64,
     /// The server's.
     pub server_ms: f64,
-    /// The time on the way between client and server.
+    /// The time in flight between client and server.
     pub network_ms: f64,
     /// The time in which other clients handle the effects, or the client waits for them (`awaited_ms`).
     pub other_clients_ms: f64,

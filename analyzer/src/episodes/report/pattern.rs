@@ -20,7 +20,7 @@ pub struct PatternReport {
     pub group: String,
     /// The landmark that alone is slow in its group, with all that the landmark does. Null for all other patterns.
     pub landmark: Option<String>,
-    /// The tree: what is handled, what it does, and in brackets what that caused.
+    /// The tree: the stimulus, the actions, and in brackets their effects.
     pub shape: String,
     /// The trigger of the first episode.
     pub trigger: &'static str,
@@ -32,7 +32,7 @@ pub struct PatternReport {
     pub slow: &'static str,
     /// The least latency.
     pub min_ms: f64,
-    /// The latency that half of them do not exceed.
+    /// The median latency.
     #[serde(rename = "p50_ms")]
     pub median_ms: f64,
     /// The greatest.
@@ -61,7 +61,7 @@ pub struct LocationReport {
     /// `client`, `round_trips`, `writing`, `drawing`, `waiting`, `processor`, `sleeping`, `lock`, `file`,
     /// `poll`, `elsewhere`, `network`.
     pub kind: &'static str,
-    /// The request or the window; null if it has none.
+    /// The request or the window; null if there is none.
     pub of: Option<String>,
     /// The time.
     pub ms: f64,

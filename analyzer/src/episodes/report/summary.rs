@@ -15,7 +15,7 @@ pub struct SummaryReport {
     pub end_to_end_ms: f64,
     /// The latencies of all episodes together.
     pub latency_ms: f64,
-    /// The time in which at least one of them continued.
+    /// The time in which at least one of them was in progress.
     pub in_episode_ms: f64,
     /// The percentage of the end-to-end time.
     pub in_episode_percent: f64,

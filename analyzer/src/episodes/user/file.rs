@@ -60,7 +60,7 @@ impl EventDefinitions {
     ///
     /// # Errors
     ///
-    /// Where the text is no such file; the error says where, and what was expected.
+    /// Parses a file of event definitions. The error contains the position, and what was expected.
     pub fn parse(text: &str) -> Result<EventDefinitions, EventFileError> {
         let file: File = toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);

@@ -76,11 +76,11 @@ pub(crate) struct Instances {
     pub(crate) omitted: u64,
     /// Events that continue, by client.
     open: FxHashMap<ConnectionId, Vec<usize>>,
-    /// The latest of those that may be gone on with, by definition, client and window.
+    /// The latest instances that may be continued, by definition, client and window.
     latest: FxHashMap<(usize, ConnectionId, Option<u32>), usize>,
     /// Resources made in an event: the event's number, id, sequence number and bytes.
     made: Vec<(usize, u32, u64, u64)>,
-    /// The request that made what is there now under an id.
+    /// The request that created the current resource of an id.
     alive: FxHashMap<u32, u64>,
     server: ServerTime,
 }
@@ -103,7 +103,7 @@ impl Instances {
         self.server.is_known()
     }
 
-    /// Follows which resources are there, and what the server ran for; what goes with a connection was not
+    /// Follows the resources and the runs of the server. A resource that ends with its connection counts as not
     /// freed.
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
         if self.definitions.0.is_empty() {
@@ -280,7 +280,7 @@ impl Instances {
         }
     }
 
-    /// The trace has ended at `time`, and what continues with it.
+    /// The trace has ended at `time`, and with it the events in progress.
     pub(crate) fn finish(&mut self, time: Timestamp) {
         self.count(self.episodes.len());
         let open: Vec<(ConnectionId, usize)> = self
@@ -293,7 +293,7 @@ impl Instances {
         }
     }
 
-    /// The number and bytes of resources that each event made and nobody freed.
+    /// The number and bytes of resources that each event created and no client freed.
     pub(crate) fn unfreed(&self) -> FxHashMap<usize, (u64, u64)> {
         let mut all: FxHashMap<usize, (u64, u64)> = FxHashMap::default();
         let kept = self.made.iter();

@@ -83,7 +83,7 @@ pub(crate) struct ServerTime {
 }
 
 impl ServerTime {
-    /// True if the trace tells the server's time.
+    /// True if the trace has the server's time.
     pub(crate) fn is_known(&self) -> bool {
         self.source != Source::None
     }
@@ -136,7 +136,7 @@ impl ServerTime {
         }
     }
 
-    /// Shares a run among the requests that came for it.
+    /// Splits a run among the requests that arrived for it.
     fn share(&mut self, run: &ServerRun) {
         let to = run.to.as_nanos();
         let count = self.came.iter().take_while(|came| came.at <= to).count();

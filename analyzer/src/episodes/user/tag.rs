@@ -35,7 +35,7 @@ pub(crate) struct Tags {
 }
 
 impl Tags {
-    /// Adds what another piece of it has.
+    /// Adds the data of another part of it.
     pub(crate) fn add(&mut self, more: &Tags) {
         let room = MAX_TAGS.saturating_sub(self.tags.len());
         self.tags.extend(more.tags.iter().take(room));

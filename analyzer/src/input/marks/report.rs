@@ -6,7 +6,7 @@ use crate::recording::trace_summary::TraceSummary;
 use crate::stalls::report::{StallLine, StallsReport};
 use crate::text::units::nanos_ms;
 
-/// Episodes and stalls told of each mark: the longest.
+/// Maximum number of episodes and stalls reported for each mark: the longest.
 const TOLD: usize = 10;
 
 impl Marks {

@@ -18,12 +18,12 @@ const PLAY: &str = "play ";
 const END: &str = "play: end";
 /// An event has the server's time in whole milliseconds, which may be a little before the mark's.
 const EARLY: Duration = Duration::from_millis(1);
-/// Drawing this long after a response is no part of it, in milliseconds: half a frame.
+/// Drawing this long after a response is not part of it, in milliseconds: half a frame.
 const LATER_MS: f64 = 8.0;
 /// Actions kept.
 const LIMIT: usize = 100_000;
 
-/// The text of the mark of an action; the end's if there is none.
+/// The text of the mark for an action, or for the end.
 pub fn play_mark(action: Option<(usize, &str)>) -> String {
     match action {
         Some((number, action)) => format!("{PLAY}{number}: {action}"),
@@ -38,10 +38,10 @@ pub struct PlayedAction {
     pub number: usize,
     /// The session's line.
     pub action: String,
-    /// The latency and its parts; `None` if the program was not told of the action, or did nothing.
+    /// The latency and its components; `None` if the program did not receive the action, or did nothing.
     pub latency: Option<(f64, PartsReport)>,
-    /// Milliseconds from the action to the last change of the screen before the next action, where that came after the
-    /// response: a timer's, which may show what the action did.
+    /// Milliseconds from the action to the last change of the screen before the next action, if that came after the
+    /// response, for example from a timer that shows the result.
     pub drew_later_ms: Option<f64>,
 }
 

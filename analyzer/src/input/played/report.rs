@@ -56,34 +56,34 @@ pub struct ActionReport {
     pub number: usize,
     /// The session's line.
     pub action: String,
-    /// The latencies of all plays but the first, which is cold; of the first where there is no other. Null if no
-    /// play has one.
+    /// The latencies of all plays except the first one, which is cold; of the first one if there is only one. Null if
+    /// no play has a latency.
     pub latency: Option<SpreadReport>,
     /// The latency of each run; null if the program did not respond.
     pub latencies_ms: Vec<Option<f64>>,
 }
 
-/// One play, all its actions together.
+/// One play with all its actions.
 #[derive(Debug, Clone, Serialize)]
 pub struct RunReport {
     /// The trace.
     pub trace: String,
-    /// Actions to which the program did nothing.
+    /// Actions without an effect in the program.
     #[serde(rename = "without_response")]
     pub unanswered: usize,
     /// The latencies; null if there are none.
     pub latency: Option<SpreadReport>,
-    /// From an action to the last change of the screen before the next one, for the actions after whose response the
-    /// program drew; null if there are none.
+    /// The time from an action to the last change of the screen before the next one, for actions after whose response
+    /// the program drew; null if there are none.
     pub drew_later: Option<SpreadReport>,
-    /// The parts of the latencies, by owner as in [`PartsReport`], those that took any time.
+    /// The components of the latencies, by owner as in [`PartsReport`], without those of no time.
     pub parts: Vec<(&'static str, SpreadReport)>,
     /// The latencies by size, two cells for each doubling.
     pub histogram: Vec<HistogramCell>,
 }
 
 impl SpreadReport {
-    /// The spread of `values`; `None` of nothing.
+    /// The spread of `values`; `None` for an empty list.
     pub fn of(mut values: Vec<f64>) -> Option<SpreadReport> {
         values.sort_by(f64::total_cmp);
         let last = values.len().checked_sub(1)?;

@@ -29,9 +29,9 @@ use asked::Asked;
 use questions::Questions;
 use snapshot::Snapshot;
 
-/// Snapshots in a window: enough to see what grows in each quarter of it.
+/// Snapshots in a window: enough to see growth in each quarter.
 const SNAPSHOTS: u64 = 8;
-/// Stacks kept; beyond that those go in which nothing came during the window.
+/// Maximum number of stacks; beyond it, stacks without a request during the window are dropped.
 const STACKS: usize = 20_000;
 
 /// The window's settings.
@@ -94,7 +94,7 @@ impl ClientsNow {
         self.begun = true;
     }
 
-    /// Takes the next observation of a pass, with context switches before what happened meanwhile.
+    /// Takes the next observation of a pass, with context switches before the messages of that time.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::BlockStart(block) => self.until(block.time),
@@ -145,7 +145,7 @@ impl ClientsNow {
         }
     }
 
-    /// Starts the window afresh, and the counts with other costs.
+    /// Restarts the window, and the counts with other costs.
     pub(crate) fn afresh(&mut self, parameters: &ServerParameters, substitutions: &Substitutions) {
         let empty = Profile::new(parameters, substitutions, Blocking::default());
         let before = std::mem::replace(&mut self.profile, empty);
@@ -177,7 +177,7 @@ impl ClientsNow {
         }
     }
 
-    /// Forgets what is of no use to a later window, where that is much.
+    /// Drops large data that later windows do not need.
     fn forget(&mut self) {
         let many = self
             .profile

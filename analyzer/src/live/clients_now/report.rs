@@ -22,7 +22,7 @@ pub struct NowReport {
     /// The server whose cost table is used.
     #[serde(rename = "cost_data")]
     pub prices: String,
-    /// The server's time, for all clients and for none.
+    /// The server's time for all clients, including unattributed time.
     pub server_ms_per_s: f64,
     /// The part of the server's time that was for no client.
     #[serde(rename = "unattributed_ms_per_s")]
@@ -63,7 +63,7 @@ pub struct ClientNow {
     pub pid: Option<u32>,
     /// The command line.
     pub command: Vec<String>,
-    /// The server's time for it.
+    /// The server's time for the client.
     pub server_ms_per_s: f64,
     /// Requests.
     pub requests_per_s: f64,
@@ -98,7 +98,7 @@ pub struct AskedNow {
     pub kind: &'static str,
     /// The request or the message.
     pub request: &'static str,
-    /// What the other client has to do, as text.
+    /// The action of the other client that it waits for.
     #[serde(skip)]
     pub clause: &'static str,
     /// The selection; null for other kinds.

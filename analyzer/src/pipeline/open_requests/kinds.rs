@@ -43,10 +43,10 @@ pub struct OpenKindDefinition {
     pub request: &'static str,
     /// The event that answers it.
     pub answer: &'static str,
-    /// What the client waits for the other party to do, as a clause after `to`.
+    /// The action that the client waits for, as a clause after `to`.
     pub clause: &'static str,
-    /// The client that has sent it does nothing else for the action meanwhile: an action without an answer is not
-    /// complete.
+    /// True if the client does nothing else for the action in the meantime, so that an action without an answer is
+    /// incomplete.
     pub blocks: bool,
     /// The specification.
     pub source: &'static str,

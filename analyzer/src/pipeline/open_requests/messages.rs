@@ -116,7 +116,7 @@ impl OpenRequests {
         }
     }
 
-    /// The window manager has done what another client had asked the server for.
+    /// The window manager has executed a request that another client had sent to the server.
     fn managed(&mut self, time: Timestamp, by: ConnectionId, kind: OpenKind, window: u32) {
         let key = key(kind, window, 0);
         let mut open = self.open.iter();
@@ -184,7 +184,7 @@ impl OpenRequests {
         }
     }
 
-    /// The selection that a window has asked for.
+    /// The selection that a window has requested.
     fn selection_of(&self, window: u32) -> Option<Symbol> {
         let mut open = self.open.iter();
         let of_window = |key: &Key| (key.kind, key.window) == (OpenKind::Selection, window);

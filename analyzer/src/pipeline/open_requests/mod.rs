@@ -22,7 +22,7 @@ const MAX_OPEN: usize = 1024;
 /// A request that another client has to answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenRequest {
-    /// The number of the request among those of the recording.
+    /// The number of the request in the recording.
     pub number: u64,
     /// The client that waits.
     pub client: ConnectionId,
@@ -60,11 +60,11 @@ pub struct OpenRequestChange {
     pub time: Timestamp,
 }
 
-/// What a request and its answer have in common.
+/// The common part of a request and its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Key {
     kind: OpenKind,
-    /// The window, or the client where the convention knows no window.
+    /// The window, or the client if the convention has no window.
     window: u32,
     detail: u64,
 }

@@ -7,7 +7,7 @@ use crate::pipeline::seen::Seen;
 
 /// Mapped windows remembered at most: start-up shows few.
 const WINDOWS: usize = 64;
-/// Ancestors looked at.
+/// Maximum number of ancestors that are followed.
 const DEEPEST: usize = 64;
 
 /// The progress of the first frame.
@@ -16,7 +16,7 @@ pub(super) enum Progress {
     /// The client has mapped no top-level window.
     #[default]
     Unmapped,
-    /// A window is mapped, and nothing is drawn in it.
+    /// A window is mapped, and empty.
     Mapped,
     /// The client has drawn, last at this time, in nanoseconds.
     Drawn(u64),
@@ -27,7 +27,7 @@ pub(super) enum Progress {
 /// The relation of a drawing to the first frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Drawing {
-    /// A part of the first frame, or nothing.
+    /// A part of the first frame, or no drawing.
     FirstFrame,
     /// A picture over all that the first frame has drawn: the next one begins.
     NextFrame,
@@ -52,14 +52,14 @@ impl FirstFrame {
         self.progress = Progress::Over;
     }
 
-    /// The client has waited until the server had done what came before.
+    /// The client has waited until the server had processed all earlier requests.
     pub(super) fn synchronised(&mut self) {
         if matches!(self.progress, Progress::Drawn(_)) {
             self.progress = Progress::Over;
         }
     }
 
-    /// The client has read back what a drawable shows.
+    /// The client has read the contents of a drawable back.
     pub(super) fn read_back(&mut self, session: &Session, drawable: u32) {
         if self.shows(session, drawable) {
             self.progress = Progress::Over;
@@ -82,8 +82,8 @@ impl FirstFrame {
         Drawing::FirstFrame
     }
 
-    /// Takes the drawing of another client: a program may have another process of its own draw in its windows.
-    /// The first drawing of that process is the frame. Gives true if this drawing is.
+    /// Handles drawing by another client: a program may have a separate process draw in its windows. The first
+    /// drawing of that process is the frame. Returns true if this drawing is.
     pub(super) fn others_draw(&mut self, drawn_in: &[u32]) -> bool {
         let drawn = self.progress == Progress::Mapped
             && drawn_in.iter().any(|window| self.mapped.contains(window));
@@ -123,7 +123,7 @@ impl FirstFrame {
         };
     }
 
-    /// Takes an event for the client: one that a window was exposed says that it was painted.
+    /// Handles an event for the client. An exposure shows that the server painted a window.
     pub(super) fn event(&mut self, seen: &Seen<'_>, event: &Event<'_>) {
         if self.progress == Progress::Mapped
             && event.name.as_str() == "Expose"
@@ -133,8 +133,7 @@ impl FirstFrame {
         }
     }
 
-    /// True if the server paints a picture into a window by itself: its background pixmap. Some viewers
-    /// of images draw so.
+    /// True if the server paints the background pixmap of a window. Some image viewers draw in this way.
     fn is_painted(&mut self, seen: &Seen<'_>, window: u32) -> bool {
         let drawable = seen.session.drawable(window);
         let painted = drawable.is_some_and(|one| {

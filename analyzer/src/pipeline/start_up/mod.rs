@@ -22,7 +22,7 @@ use first_frame::{Drawing, FirstFrame, Progress};
 pub use report::{StartUpParts, StartUpReport};
 pub use role::ClientRole;
 
-/// Clients whose start-up is told at most.
+/// Maximum number of reported start-ups.
 const CLIENTS: usize = 4096;
 /// A first frame takes no longer than this, in nanoseconds: a program that never rests has drawn many by
 /// then.
@@ -49,7 +49,7 @@ struct StartingClient {
     /// The process's run time by its switches, at its connecting and at its latest write.
     ran_at_opening: u64,
     ran: Option<u64>,
-    /// Time in which it rested while no reply was owed; `None` if the kernel did not report it.
+    /// Time in which it rested without an outstanding reply; `None` if the kernel did not report it.
     idle: Option<u64>,
     round_trips: u64,
     synchronisations: u64,
@@ -70,7 +70,7 @@ struct StartingClient {
 #[derive(Debug, Default)]
 pub(crate) struct StartUps {
     starting: FxHashMap<ConnectionId, StartingClient>,
-    /// The number of reports made, and the reports that nobody has taken yet.
+    /// The number of reports, and those that have not been read yet.
     told: usize,
     done: Vec<StartUpReport>,
     first: Option<Timestamp>,
@@ -265,7 +265,7 @@ impl StartingClient {
         }
     }
 
-    /// The client writes at `now`; `asks` is true if a reply was owed.
+    /// The client writes at `now`; `asks` is true if a reply is outstanding.
     fn writes(&mut self, asks: bool, processes: &Processes, now: u64) {
         if !asks && let Some(rested) = processes.rested(self.pid, self.last, now) {
             let idle = self.idle.get_or_insert(0);
