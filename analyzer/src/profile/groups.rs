@@ -375,7 +375,7 @@ impl Groups {
         self.descriptions.insert(key, description);
     }
 
-    /// Names the stacks; those of one name are one group from then on.
+    /// Names the stacks. Stacks with equal names become one group.
     pub(crate) fn name_stacks(&mut self, names: StackNames) {
         self.stacks = names;
     }

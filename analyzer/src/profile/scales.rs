@@ -61,7 +61,7 @@ pub struct ScaleReport {
     pub requests: u64,
 }
 
-/// The rules; where several fit a request, the last one counts.
+/// The rules. If several match a request, the last one applies.
 #[derive(Debug, Clone, Default)]
 pub struct Scales {
     rules: Vec<(Scale, u64)>,
@@ -78,12 +78,12 @@ impl Scales {
         }
     }
 
-    /// Starts the counts afresh.
+    /// Restarts the counts.
     pub(crate) fn start_afresh(&mut self) {
         self.rules.iter_mut().for_each(|rule| rule.1 = 0);
     }
 
-    /// The factor for `request`: 1 where no rule fits.
+    /// The factor for `request`: 1 if no rule matches.
     pub(crate) fn factor(&mut self, request: Symbol) -> f64 {
         self.rule(request).map_or(1.0, |rule| rule.0.factor)
     }

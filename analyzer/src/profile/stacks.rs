@@ -13,13 +13,13 @@ use super::measuring::Key;
 use crate::recording::trace_summary::TraceSummary;
 use crate::server_time::{Rate, Share};
 
-/// Stacks kept. What is beyond them is added up by request alone.
+/// Maximum number of stacks. Further ones are added up by request alone.
 const STACKS_LIMIT: usize = 100_000;
 
 /// Sums over one client's requests of one name on one window.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Stack {
-    /// The client; what the server did for none has `(server)`.
+    /// The client; `(server)` for unattributed work.
     pub client: String,
     /// The window, `(no window)` if there is none; or the program's functions, the outermost first.
     pub place: Vec<String>,
@@ -198,8 +198,8 @@ impl Stacks {
         .measured += share;
     }
 
-    /// The stacks by their names, with `wakeups`: their cost in all, of which some were for no request,
-    /// and `own`: what the server did for nobody.
+    /// The stacks by name, with `wakeups`, the total cost of wakeups, some of which were for no request, and `own`,
+    /// the unattributed time.
     pub(super) fn named(
         &self,
         groups: &Groups,
@@ -243,7 +243,7 @@ impl Stacks {
     }
 }
 
-/// The name of what has no client.
+/// The name for work without a client.
 const SERVER: &str = "(server)";
 
 fn connection(client: ClientId) -> ConnectionId {

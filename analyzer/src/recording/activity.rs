@@ -19,7 +19,7 @@ const PROCESSES_LIMIT: usize = 1 << 14;
 enum Task {
     #[default]
     None,
-    /// Events came, and nothing else; it does not run yet.
+    /// Only events arrived, and the process does not run yet.
     Events,
     /// The process runs, woken by events.
     Handling,
@@ -56,7 +56,7 @@ pub struct ActivityFigures {
     pub for_events: Duration,
 }
 
-/// Follows who runs.
+/// Follows which processes run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Activity {
     server: Option<u32>,
@@ -161,12 +161,12 @@ impl Activity {
         self.switches.then_some(&self.since_reading)
     }
 
-    /// Forgets the figures, and knows still who runs.
+    /// Drops the figures, but keeps which processes run.
     pub(crate) fn start_afresh(&mut self) {
         self.figures = ActivityFigures::default();
     }
 
-    /// Time passes until `time` with those running that run.
+    /// Adds the time until `time` to the running processes.
     fn pass(&mut self, time: u64) {
         let passed = Duration::from_nanos(time.saturating_sub(self.since));
         self.since = self.since.max(time);
@@ -192,7 +192,7 @@ impl Activity {
         self.processes.len() < PROCESSES_LIMIT || self.processes.contains_key(&pid)
     }
 
-    /// Changes what a process does, and counts those that run for events.
+    /// Changes the state of a process, and counts those that run for events.
     fn change<T>(&mut self, pid: u32, change: impl FnOnce(&mut Process) -> T) -> T {
         let is_client = self.is_client(pid);
         let process = self.processes.entry(pid).or_default();

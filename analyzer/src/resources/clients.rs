@@ -8,10 +8,10 @@ use x11prof_trace::{ConnectionId, Timestamp};
 
 use crate::resources::kind_use::{KindUse, LISTED_LIMIT};
 
-/// Clients that are gone and kept apart: when there are twice as many, the half that held least
-/// is folded into one.
+/// Maximum number of disconnected clients with separate entries: when there are twice as many, the half with the
+/// fewest resources is merged into one.
 const GONE_LIMIT: usize = 100;
-/// Clients kept apart at most, gone or not; later ones are not followed.
+/// Maximum number of clients with separate entries; later ones are not followed.
 const CLIENTS_LIMIT: usize = 10_000;
 
 /// A group of resources that were still held when their client ended.
@@ -81,13 +81,13 @@ fn forget_small(remained: &mut BTreeMap<RemainderKey, Remainder>, kind: Resource
     }
 }
 
-/// Sums of one kind over the clients that have no entry of their own.
+/// Sums of one kind over the clients without a separate entry.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SummedUse {
     /// Resources held when the clients' connections ended.
     pub(crate) held: u64,
     pub(crate) held_bytes: u64,
-    /// The most that one of them held at once.
+    /// The maximum that one of them held at once.
     pub(crate) most: u64,
     pub(crate) most_bytes: u64,
     pub(crate) created: u64,
@@ -100,7 +100,7 @@ pub(crate) struct SummedUse {
 pub(crate) struct Clients {
     apart: BTreeMap<ConnectionId, ClientUse>,
     gone: usize,
-    /// The number of clients without an entry of their own, and their sums.
+    /// The number of clients without a separate entry, and their sums.
     pub(crate) others: (u64, BTreeMap<ResourceKind, SummedUse>),
 }
 
@@ -118,7 +118,7 @@ impl Clients {
         self.apart.get_mut(&id)
     }
 
-    /// Clients with an entry of their own, in the order of their connecting.
+    /// Clients with a separate entry, in the order of their connecting.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (ConnectionId, &ClientUse)> {
         self.apart.iter().map(|(id, client)| (*id, client))
     }
@@ -147,7 +147,7 @@ impl Clients {
         }
     }
 
-    /// Folds the half of those gone that held least.
+    /// Merges the half of the disconnected clients with the fewest resources.
     fn fold(&mut self) {
         let gone = self.apart.iter().filter(|(_, one)| one.closed.is_some());
         let mut gone: Vec<_> = gone.map(|(id, one)| (one.most(), *id)).collect();
@@ -173,7 +173,7 @@ impl Clients {
         }
     }
 
-    /// Forgets who is gone; counts what the others do from what they hold at `now`.
+    /// Drops the disconnected clients, and restarts the others' counts from the resources held at `now`.
     pub(crate) fn start_afresh(&mut self, now: Timestamp) {
         self.apart.retain(|_, client| client.closed.is_none());
         self.gone = 0;

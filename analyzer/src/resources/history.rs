@@ -90,8 +90,8 @@ impl History {
             .map(move |(n, slot)| (Timestamp::from_nanos(begin(n)), *slot))
     }
 
-    /// True if the least of each quarter of the time is more than that of the one before:
-    /// what goes up and down comes back to where it was, what leaks does not.
+    /// True if the minimum of each quarter of the time is more than that of the previous one: resources in use go up
+    /// and down, leaks do not.
     pub(crate) fn grows(&self) -> bool {
         let count = self.slots.len();
         if count < 8 {

@@ -22,7 +22,7 @@ pub(crate) type Size = (u16, u16, u8);
 pub(crate) struct Held {
     pub(crate) resource: Resource,
     pub(crate) created: Timestamp,
-    /// The stack on which it was created, where the trace tells.
+    /// The stack on which it was created, if the trace has one.
     pub(crate) stack: Option<u32>,
 }
 
@@ -91,7 +91,7 @@ impl KindUse {
         self.gone(now, held);
     }
 
-    /// Counts from what is held at `now`; false where nothing is.
+    /// Restarts from the resources held at `now`; false if there are none.
     pub(crate) fn start_afresh(&mut self, now: Timestamp) -> bool {
         self.most = self.held;
         self.most_bytes = self.held_bytes;

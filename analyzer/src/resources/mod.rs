@@ -61,7 +61,7 @@ impl Resources {
         }
     }
 
-    /// Starts all counts afresh, from what is held now.
+    /// Restarts all counts, from the resources held now.
     pub fn start_afresh(&mut self) {
         self.clients.start_afresh(self.elapsed.now());
     }
@@ -79,7 +79,7 @@ impl Resources {
         self.changed(seen.session, seen.stack);
     }
 
-    /// Counts what the last message, or the end of a connection, did to resources.
+    /// Counts the effects of the last message, or of the end of a connection, on resources.
     fn changed(&mut self, session: &Session, stack: Option<u32>) {
         for change in session.resource_changes() {
             match change {
@@ -173,7 +173,7 @@ impl Resources {
         groups
     }
 
-    /// The groups with those of one function joined.
+    /// The groups, with those of one function merged.
     pub(crate) fn by_function(
         &self,
         remained: BTreeMap<RemainderKey, Remainder>,
@@ -223,7 +223,7 @@ impl Resources {
         self.stacks.of(stack).map(|names| names.join(" < "))
     }
 
-    /// Names the stacks on which resources were created; resources that remained are told of by these names.
+    /// Names the stacks on which resources were created.
     pub fn name_stacks(&mut self, names: StackNames) {
         self.stacks = names;
     }

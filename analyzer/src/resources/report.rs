@@ -17,7 +17,7 @@ pub struct ResourceReport {
     pub pixel_formats: Vec<PixelFormatReport>,
     /// The clients, in the order of their connecting.
     pub clients: Vec<ClientResources>,
-    /// The sum over ended clients without an entry of their own, those that held least.
+    /// The sum over ended clients without a separate entry, those with the fewest resources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others: Option<SummedClients>,
 }
@@ -87,8 +87,8 @@ pub struct KindResources {
     pub kind: String,
     /// Resources held at the end of the client's connection, or of the trace.
     pub held: u64,
-    /// Bytes of the resources held: pixels of pixmaps, images of glyphs, shared memory of a known size; of
-    /// windows the pixels where they are kept.
+    /// Bytes of the resources held: pixels of pixmaps, images of glyphs, shared memory of known size, and the stored
+    /// pixels of windows.
     pub held_bytes: u64,
     /// The most held at once.
     #[serde(rename = "peak")]

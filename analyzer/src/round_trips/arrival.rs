@@ -8,7 +8,7 @@ pub(crate) struct Arrival {
     /// The arrival of the first byte of the message that is not whole yet.
     since: Option<Timestamp>,
     now: Timestamp,
-    /// Bytes seen, and those of whole messages.
+    /// Received bytes, and those of complete messages.
     seen: u64,
     whole: u64,
 }

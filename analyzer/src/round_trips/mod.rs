@@ -20,7 +20,7 @@ use crate::threads::server_ready::ServerReady;
 use crate::threads::thread_states::Step;
 use arrival::Arrival;
 
-/// Open requests kept for each client; older ones are given up.
+/// Maximum number of open requests of each client; older ones are dropped.
 const QUESTIONS: usize = 4096;
 /// Bytes of a request that are kept.
 const BODY_LIMIT: usize = 512;
@@ -33,7 +33,7 @@ pub(crate) enum AnswerKind {
     /// The client waited until the server had handled all earlier requests: GetInputFocus, as XSync sends
     /// it. A round trip too.
     Synchronised,
-    /// The client had asked ahead, and did or sent something else meanwhile.
+    /// The client pipelined the request, and did or sent something else in the meantime.
     Ahead,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Question {
     pub(crate) order: ByteOrder,
     /// The bytes after the header, up to a limit.
     pub(crate) body: Box<[u8]>,
-    /// Equal for the same request, whatever its number.
+    /// Equal for equal requests, whatever their numbers.
     pub(crate) same: u64,
     /// Requests and bytes that the client sent between the last answer and this.
     pub(crate) requests_ahead: u64,
@@ -96,7 +96,7 @@ pub(crate) struct Answer<'a> {
 }
 
 impl Answer<'_> {
-    /// Nanoseconds that the client waited for it; 0 if it did not.
+    /// The wait of the client in nanoseconds; 0 if it did not wait.
     pub(crate) fn waited(&self) -> u64 {
         match self.how {
             AnswerKind::Ahead => 0,
@@ -104,7 +104,7 @@ impl Answer<'_> {
         }
     }
 
-    /// The part of the wait in which question and answer were on an emulated link.
+    /// The part of the wait in which request and reply were on an emulated link.
     pub(crate) fn on_link(&self) -> u64 {
         let server = self.left_at.saturating_sub(self.question.arrived_at);
         self.waited().saturating_sub(server)
@@ -115,7 +115,7 @@ impl Answer<'_> {
         self.waited() - self.on_link()
     }
 
-    /// Equal for the same answer to the same question.
+    /// Equal for equal replies to equal requests.
     pub(crate) fn same(&self) -> u64 {
         let Some(reply) = self.reply else { return 0 };
         let mut hasher = FxHasher::default();
@@ -151,7 +151,7 @@ pub(crate) struct RoundTripTracker {
 }
 
 impl RoundTripTracker {
-    /// Takes what threads did.
+    /// Handles the context switches of threads.
     pub(crate) fn steps(&mut self, steps: &[Step]) {
         for step in steps {
             self.processes.step(step);
@@ -228,8 +228,8 @@ impl RoundTripTracker {
         }
     }
 
-    /// Takes a message that ended in a block, before it is observed; `at_server` is when the server had got
-    /// it or sent it. It represents so many equal requests. Gives the request that it answers.
+    /// Handles a message that ended in a block, before it is observed. `at_server` is the time at which the server
+    /// had received or sent it; it represents `times` equal requests. Returns the request that it replies to.
     pub(crate) fn message<'a>(
         &mut self,
         block: &Block,

@@ -9,7 +9,7 @@ use super::replacements::Replacements;
 use super::well_known::{is_atom, is_font, is_known};
 
 const GENERIC_EVENT: u8 = 35;
-/// Bytes of a generic event that say what it is.
+/// Bytes of a generic event that identify its kind.
 const GENERIC_HEADER: usize = 12;
 /// The fixed part of a reply.
 const FIXED: usize = 32;

@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use x11prof_trace::{Block, Gap};
 
-/// The pieces of a block in the order of the wire: where in the stream, how many bytes, and where in what
-/// was kept.
+/// The parts of a block in wire order: position in the stream, number of bytes, and position in the recorded bytes.
 pub(super) fn pieces(block: &Block, kept: usize) -> Vec<(Range<u64>, Option<usize>)> {
     let mut pieces = Vec::with_capacity(2 * block.gaps.len() + 1);
     let (mut at, mut from) = (0_u64, 0_usize);
@@ -27,7 +26,7 @@ pub(super) fn pieces(block: &Block, kept: usize) -> Vec<(Range<u64>, Option<usiz
     pieces
 }
 
-/// Puts `scrubbed`, and zeros after it, in the place of what was kept of `range` of the stream.
+/// Replaces the recorded bytes of `range` of the stream by `scrubbed`, followed by zeros.
 pub(super) fn overwrite(block: &Block, bytes: &mut [u8], range: Range<u64>, scrubbed: &[u8]) {
     for (place, from) in pieces(block, bytes.len()) {
         let Some(from) = from else { continue };

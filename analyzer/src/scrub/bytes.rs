@@ -7,7 +7,7 @@ pub(super) fn from(bytes: &mut [u8], at: usize) -> &mut [u8] {
     bytes.get_mut(at..).unwrap_or_default()
 }
 
-/// The first `len` bytes, or all that there are, and the rest.
+/// The first `len` bytes, or fewer at the end, and the rest.
 pub(super) fn split(bytes: &mut [u8], len: usize) -> (&mut [u8], &mut [u8]) {
     let len = len.min(bytes.len());
     bytes.split_at_mut(len)

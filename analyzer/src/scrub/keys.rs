@@ -10,7 +10,7 @@ const FIRST: u8 = 8;
 /// Keys of a client.
 type Keys = FxHashMap<u32, Key>;
 
-/// The codes that keys have now, for each client that is told of them.
+/// The current codes of keys, for each client that receives key events.
 #[derive(Debug)]
 pub(super) struct KeyCodes {
     clients: FxHashMap<ConnectionId, Keys>,
@@ -34,7 +34,7 @@ impl KeyCodes {
         }
     }
 
-    /// The code for an event about `key`, of the server's `time` where it has one. Of 0, which is no key, 0.
+    /// The code for an event about `key`, at the server's `time` if it has one. 0, which is not a key, stays 0.
     pub(super) fn code(
         &mut self,
         client: ConnectionId,

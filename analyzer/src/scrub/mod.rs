@@ -30,8 +30,8 @@ use pending_records::PendingRecords;
 use replacements::Replacements;
 use secrets::Secrets;
 
-/// Scrubs the records of a trace. Give it each with [`feed`](Scrubber::feed), then take what
-/// [`next`](Scrubber::next) has; [`finish`](Scrubber::finish) comes after the last.
+/// Scrubs the records of a trace. Call [`feed`](Scrubber::feed) for each, then take the available ones with
+/// [`next`](Scrubber::next). Call [`finish`](Scrubber::finish) after the last one.
 pub struct Scrubber {
     pipeline: Pipeline,
     held: PendingRecords,
@@ -52,7 +52,7 @@ pub struct Scrubbed {
 /// Changes messages.
 struct Editor {
     replacements: Replacements,
-    /// The message at hand.
+    /// The current message.
     bytes: Vec<u8>,
     scrubbed: Scrubbed,
 }
@@ -64,7 +64,7 @@ impl Default for Scrubber {
 }
 
 impl Scrubber {
-    /// A scrubber with a random key of its own.
+    /// A scrubber with a new random key.
     pub fn new() -> Scrubber {
         let secrets = Secrets::default();
         let keys = KeyCodes::new(secrets.first_key());
@@ -83,7 +83,7 @@ impl Scrubber {
         }
     }
 
-    /// Takes the first record of a trace and gives it as it is to be; for who begins a file with it.
+    /// Takes the first record of a trace and returns its scrubbed form, for a caller that begins a file with it.
     pub fn begin(&mut self, time: Timestamp, started: Started) -> Started {
         let record = Record::Control(time, Control::Started(started.clone()));
         self.pipeline.take(&record, |_| {});
@@ -144,7 +144,7 @@ impl Scrubber {
         self.held.pop()
     }
 
-    /// Says that the trace has no more records: those that still wait get ready. What was done.
+    /// Ends the trace: pending records become available. Returns the numbers of changes.
     pub fn finish(&mut self) -> Scrubbed {
         self.held.end_all();
         self.editor.scrubbed
@@ -152,7 +152,7 @@ impl Scrubber {
 }
 
 impl Editor {
-    /// The bytes of a message as they are to be; `None` if they stay.
+    /// The scrubbed bytes of a message; `None` if they stay.
     fn message(&mut self, seen: &Seen<'_>, direction: Direction) -> Option<&[u8]> {
         self.scrubbed.messages += 1;
         let before = match seen.message {
@@ -200,7 +200,7 @@ impl Editor {
     }
 }
 
-/// Bytes of what is no message that must stay, so that what comes after them is found as before.
+/// The number of bytes of a malformed message that must stay, so that later messages are found as before.
 fn header_of(malformed: &Malformed<'_>, direction: Direction) -> usize {
     match direction {
         // A request whose length makes no sense.

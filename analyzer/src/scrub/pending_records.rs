@@ -20,7 +20,7 @@ pub(super) type Stream = (ConnectionId, Direction);
 #[derive(Debug, Default)]
 pub(super) struct PendingRecords {
     records: VecDeque<PendingRecord>,
-    /// The number of the first of them.
+    /// The number of the first record.
     first: u64,
     bytes: usize,
     streams: HashMap<Stream, Progress>,
@@ -75,8 +75,8 @@ impl PendingRecords {
         });
     }
 
-    /// The next message of a stream is whole: it takes `wire_len` bytes. Where it is given, `scrubbed`
-    /// takes the place of those that were kept, from the first on; further ones become zeros.
+    /// The next message of a stream is complete, with `wire_len` bytes. If `scrubbed` is given, it replaces the
+    /// recorded bytes from the first one on; further ones become zeros.
     pub(super) fn message(&mut self, stream: Stream, wire_len: u64, scrubbed: Option<&[u8]>) {
         let Some(progress) = self.streams.get_mut(&stream) else {
             return;
@@ -119,7 +119,7 @@ impl PendingRecords {
         }
     }
 
-    /// The stream has no more bytes: its last message stays as it is.
+    /// The stream has ended: its last message stays unchanged.
     pub(super) fn end(&mut self, stream: Stream) {
         self.cut(stream);
         self.streams.remove(&stream);
@@ -164,7 +164,7 @@ impl PendingRecords {
         Some(waiting.record)
     }
 
-    /// Gives up waiting for the rest of a message: all after its header is left out.
+    /// Stops waiting for the rest of a message: everything after its header is dropped.
     fn cut(&mut self, stream: Stream) {
         let Some(progress) = self.streams.get_mut(&stream) else {
             return;
@@ -186,8 +186,7 @@ impl PendingRecords {
     }
 }
 
-/// Bytes of the message at `at` from which its length is told: more must not stay of one that was not
-/// looked at.
+/// Bytes of the message at `at` that determine its length: no more may stay of a message that was not inspected.
 fn header_len(direction: Direction, at: u64, waiting: &PendingRecord) -> u64 {
     let Record::Block(block) = &waiting.record else {
         return 0;

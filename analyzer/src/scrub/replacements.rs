@@ -5,8 +5,8 @@ use super::glyphs::GlyphIds;
 use super::keys::KeyCodes;
 use super::secrets::Secrets;
 
-/// Types of properties that are numbers of things: ATOM, BITMAP, COLORMAP, CURSOR, DRAWABLE, FONT, PIXMAP,
-/// VISUALID, WINDOW (protocol, "Predefined Atoms"). What is asked next is asked by them.
+/// Types of properties with numeric ids: ATOM, BITMAP, COLORMAP, CURSOR, DRAWABLE, FONT, PIXMAP, VISUALID, WINDOW
+/// (protocol, "Predefined Atoms"). Later requests use these ids.
 const NUMBERS: [u32; 9] = [4, 5, 7, 8, 17, 18, 20, 32, 33];
 
 /// The replacements of texts and ids in requests and answers.
@@ -46,7 +46,7 @@ impl Replacements {
         padding.fill(0);
     }
 
-    /// Strings with a byte before each that tells its length (protocol, LISTofSTR).
+    /// Strings, each after a byte with its length (protocol, LISTofSTR).
     pub(super) fn strings(&mut self, mut bytes: &mut [u8], stays: fn(&[u8]) -> bool) {
         while let Some((len, rest)) = std::mem::take(&mut bytes).split_first_mut() {
             let (name, rest) = split(rest, usize::from(*len));

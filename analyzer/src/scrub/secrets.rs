@@ -3,7 +3,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-/// Makes replacements. The key of its hash (SipHash, from the system's random numbers) is told to nobody.
+/// Creates replacements. The key of its hash (SipHash, from the system's random numbers) is never stored.
 #[derive(Debug, Default)]
 pub(super) struct Secrets {
     key: RandomState,
@@ -30,7 +30,7 @@ impl Secrets {
         }
     }
 
-    /// A word as a whole becomes letters.
+    /// Replaces a word as a whole by letters.
     pub(super) fn word(&self, bytes: &mut [u8]) {
         let word = self.key.hash_one(Use::Word(bytes));
         for (at, byte) in bytes.iter_mut().enumerate() {
@@ -38,7 +38,8 @@ impl Secrets {
         }
     }
 
-    /// Zeros, and at the end what shows whether two such bodies were equal: answers that repeat are counted.
+    /// Zeros, and at the end a hash that shows whether two such bodies were equal, because repeated replies are
+    /// counted.
     pub(super) fn blank(&self, bytes: &mut [u8]) {
         let tag = self.key.hash_one(Use::Content(bytes)).to_be_bytes();
         bytes.fill(0);
@@ -47,8 +48,8 @@ impl Secrets {
         bytes[from..].copy_from_slice(&tag[..tagged]);
     }
 
-    /// Drawn text of a byte a character: each character that is no space becomes a letter by itself, for
-    /// programs draw typed words letter by letter. Spaces and controls, which cost less, stay.
+    /// Replaces drawn text of one byte per character: each character except spaces becomes a letter separately,
+    /// because programs draw typed words letter by letter. Spaces and controls, which cost less, stay.
     pub(super) fn drawn(&mut self, text: &mut [u8]) {
         for code in text {
             if !matches!(*code, 0..=0x20 | 0x7F..=0xA0) {
@@ -57,7 +58,8 @@ impl Secrets {
         }
     }
 
-    /// Drawn text of two bytes a character. Those of other rows become ones that fonts with such rows have.
+    /// Replaces drawn text of two bytes per character. Characters of other rows become ones that fonts with such rows
+    /// have.
     pub(super) fn drawn_wide(&mut self, text: &mut [u8]) {
         let mut characters = text.chunks_exact_mut(2);
         for character in &mut characters {
@@ -77,7 +79,7 @@ impl Secrets {
         characters.into_remainder().fill(0);
     }
 
-    /// The glyph of the set that replaces `glyph`: each has one of its own, which takes as many bytes on the wire.
+    /// The glyph of the set that replaces `glyph`: a distinct one with as many bytes on the wire.
     pub(super) fn glyph(&self, set: u32, glyph: u32) -> u32 {
         let (half, least) = match glyph {
             0..=0xFF => (4, 0),

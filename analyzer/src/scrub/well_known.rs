@@ -69,8 +69,8 @@ fn is_cell(name: &[u8]) -> bool {
     matches!((width, height), (1..=2, 1..=2)) && (style.is_empty() || style == b"-iso8859-1")
 }
 
-/// A description (X Logical Font Description): foundry and family are its first fields; in the others of a
-/// font of these families only short words stand.
+/// True for a description (X Logical Font Description): the first fields are foundry and family; in fonts of these
+/// families the other fields contain only short words.
 fn is_description(name: &[u8]) -> bool {
     let Some((b'-', fields)) = name.split_first() else {
         return false;

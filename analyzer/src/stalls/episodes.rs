@@ -4,8 +4,7 @@ use super::report::{StallLine, StallsReport};
 use crate::episodes::{EpisodeReport, EpisodesReport, HeldUpReport};
 
 impl StallsReport {
-    /// Names in each episode the stall that held it up longest, where it lasted for longer than a frame of
-    /// it.
+    /// Stores in each episode the longest stall that delayed it, if that lasted for longer than a frame of it.
     pub fn name_in(&self, episodes: &mut EpisodesReport) {
         for episode in &mut episodes.episodes {
             let held_up = self

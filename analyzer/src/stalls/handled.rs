@@ -36,7 +36,7 @@ impl HandledLately {
         }
     }
 
-    /// The client whose requests took the server longest between two times; `None` if the server handled none.
+    /// The client whose requests used the server longest between two times; `None` if the server handled none.
     pub(super) fn busiest(&self, from: u64, to: u64) -> Option<Busiest> {
         let mut clients: BTreeMap<ConnectionId, BTreeMap<Symbol, f64>> = BTreeMap::new();
         let until = |one: &&HandledRequest| one.start.as_nanos() <= to;

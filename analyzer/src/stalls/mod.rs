@@ -27,7 +27,7 @@ use handled::HandledLately;
 use queue::{Queue, WaitingClient};
 use stall::{HoldKind, Stall, Waited};
 
-/// The longest frame that nobody sees as a delay: at 60 a second, in milliseconds.
+/// The longest frame without a perceptible delay: at 60 Hz, in milliseconds.
 pub const FRAME_MS: f64 = 1000.0 / 60.0;
 /// Stalls kept: when there are twice as many, the shorter half is dropped.
 const STALLS_LIMIT: usize = 10_000;
@@ -56,9 +56,10 @@ pub struct Stalls {
     runs: Option<Runs>,
     /// True if the trace has the server's switches.
     switches: bool,
-    /// True if the trace has requests when the server takes them up (RECORD): then nothing shows who waited.
+    /// True if the trace has requests at the time when the server reads them (RECORD): then nothing shows which
+    /// client waited.
     attached: bool,
-    /// The request that such a server took up last, and the time of its last message since.
+    /// The request that such a server read last, and the time of its last message since.
     taken_up: Option<(ConnectionId, Symbol, u64)>,
     /// The recorder emulates a link to the server.
     emulated: bool,
@@ -116,7 +117,7 @@ impl Stalls {
         &self.stalls
     }
 
-    /// The grab of the server that continues, where that is a stall by now.
+    /// The active grab of the server, if it is a stall by now.
     pub(crate) fn open_grab(&self) -> Option<Stall> {
         let grab = self.grabs.server_grab(self.grabs.now())?;
         (grab.held() > self.frame).then_some(grab)
@@ -166,7 +167,7 @@ impl Stalls {
         }
     }
 
-    /// Starts counts afresh; who waits stays known.
+    /// Restarts the counts; the waiting clients stay.
     pub fn start_afresh(&mut self) {
         self.stalls.clear();
         (self.count, self.nanos) = (0, 0);
@@ -211,7 +212,7 @@ impl Stalls {
         );
     }
 
-    /// The server has done what this request asked.
+    /// The server has processed this request.
     fn answered(&mut self, seen: &Seen<'_>, sequence: SequenceNumber) {
         let time = seen.at_server.as_nanos();
         let Some(question) = self.queue.answered(seen.connection, sequence) else {
@@ -233,8 +234,8 @@ impl Stalls {
         self.turns(since, time, Some(asker));
     }
 
-    /// The server's runs, as far as its switches tell, where they are of what is heard: over an emulated
-    /// link answers come when the server may be at other work.
+    /// The server's runs, if its switches are known and fit the messages: over an emulated link, replies arrive while
+    /// the server may already do other work.
     fn runs_now(&mut self) -> Option<&mut Runs> {
         self.runs
             .as_mut()
@@ -247,8 +248,8 @@ impl Stalls {
         runs.front().map(|(run, _)| run.from)
     }
 
-    /// RECORD has told of something at `now`: until then an attached server was at the request that it had taken up last,
-    /// unless it rested. A server that waits for a page of memory has not done with it.
+    /// RECORD reported something at `now`: until then an attached server was processing the request that it had read
+    /// last, unless it rested. A server that waits for a page of memory has not finished it.
     fn went_on(&mut self, now: u64) {
         let frame = self.frame;
         let taken_up = self.taken_up;
@@ -306,7 +307,7 @@ impl Stalls {
         }
     }
 
-    /// The first run, where it was over well before `now`: from when to when.
+    /// The beginning and end of the first run, if it ended well before `now`.
     fn run_over(&mut self, now: u64) -> Option<(u64, u64)> {
         let runs = self.runs_now()?;
         let (run, _) = runs.front()?;
@@ -316,8 +317,8 @@ impl Stalls {
         Some((run.from, to))
     }
 
-    /// The server turned to other work, or to rest, at `to`. The work since `from` was one piece, as far as the server
-    /// had not turned since. `asker` has just been answered.
+    /// The server began other work, or rested, at `to`. The work since `from` was continuous, unless the server had
+    /// changed to other work since. `asker` has just received a reply.
     fn turns(&mut self, from: u64, to: u64, asker: Option<WaitingClient>) {
         self.slept_over = None;
         let from = from.max(self.turned);

@@ -11,12 +11,12 @@ use x11prof_trace::ConnectionId;
 
 use crate::clients::PerClient;
 
-/// Open requests of a client at most; older ones are given up.
+/// Maximum number of open requests of a client; older ones are dropped.
 const QUESTIONS: usize = 4096;
 /// Kinds of requests kept between two requests of a client, at most.
 const KINDS: usize = 64;
 
-/// Requests of one kind: their cost, or 1 µs each where they have none.
+/// Requests of one kind: their cost, or 1 µs each without a cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct OfKind {
     request: Symbol,
@@ -65,7 +65,7 @@ impl Work {
     }
 }
 
-/// A request that the protocol answers, with what its client sent before it and after the request before.
+/// A request with a reply, and what its client sent before it and after the previous such request.
 #[derive(Debug)]
 struct OpenQuestion {
     sequence: SequenceNumber,
@@ -115,7 +115,7 @@ pub(super) struct WaitingClient {
 pub(super) struct Blamed {
     pub(super) client: ConnectionId,
     pub(super) request: Option<Symbol>,
-    /// True if the server did nothing for others.
+    /// True if the server did nothing for other clients.
     pub(super) alone: bool,
 }
 
@@ -123,16 +123,16 @@ pub(super) struct Blamed {
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     clients: PerClient<ClientQueue>,
-    /// Clients with work that the server may do next. An answer looks at these alone.
+    /// Clients with work that the server may do next. A reply concerns only these.
     ready: Vec<ConnectionId>,
-    /// Open requests by the time of their asking, without those that were overtaken.
+    /// Open requests by time, without those that were overtaken.
     waiting: BTreeMap<(u64, ConnectionId, SequenceNumber), Symbol>,
     /// Requests that are known to be done since the last [`Queue::forget_done`].
     done: FxHashMap<ConnectionId, Work>,
 }
 
 impl Queue {
-    /// A request of this cost came, or so many equal ones; `answered` is whether the protocol answers it.
+    /// Adds `times` equal requests with this cost; `answered` is true if the protocol has a reply for it.
     pub(super) fn sent(
         &mut self,
         client: ConnectionId,
@@ -176,7 +176,7 @@ impl Queue {
         }
     }
 
-    /// A request of a client was answered; what was sent up to it is done.
+    /// A request of a client received its reply, so everything that the client sent before is done.
     pub(super) fn answered(
         &mut self,
         client: ConnectionId,
@@ -203,8 +203,8 @@ impl Queue {
         answered
     }
 
-    /// A request was answered before those of other clients that were asked before `time`: these wait for
-    /// something else than the server.
+    /// A request received its reply before earlier requests of other clients (sent before `time`), so these wait for
+    /// something other than the server.
     pub(super) fn overtaken(&mut self, time: u64) {
         while let Some(first) = self.waiting.first_entry()
             && first.key().0 < time
@@ -213,8 +213,8 @@ impl Queue {
         }
     }
 
-    /// The server has done what came until `until`, or rests: what needs no answer counts as done, but what
-    /// clients sent before `since` was done long ago.
+    /// The server has done all work that arrived until `until`, or rests. Requests without a reply count as done, and
+    /// those that clients sent before `since` were done long ago.
     pub(super) fn done(&mut self, since: u64, until: u64) {
         self.ready.retain(|id| {
             let Some(client) = self.clients.get_mut(*id) else {

@@ -25,7 +25,7 @@ pub struct StallsReport {
     pub held_ms: f64,
     /// The clients that caused the known stalls, the one with the longest waits of others first.
     pub clients: Vec<StallingClient>,
-    /// The stalls, in the order of time; the longest 1000 of them.
+    /// The 1000 longest stalls, in time order.
     pub stalls: Vec<StallLine>,
 }
 

@@ -30,7 +30,8 @@ pub(crate) struct Stall {
     pub(crate) to: u64,
     /// The server's run time in it; `None` without context switches.
     pub(crate) ran: Option<u64>,
-    /// The time of the server's handlers for the requests of `client` in it; `None` if the server reports none.
+    /// The time of the server's handlers for the requests of `client` in it; `None` if the server reports no handler
+    /// times.
     pub(crate) handled: Option<u64>,
     pub(crate) waited: Vec<Waited>,
 }

@@ -48,7 +48,7 @@ impl Distribution {
         self.add_times(value, 1);
     }
 
-    /// Adds a value so many times.
+    /// Adds a value `times` times.
     pub(crate) fn add_times(&mut self, value: u64, times: u64) {
         if times == 0 {
             return;
@@ -59,7 +59,7 @@ impl Distribution {
         self.count(value, times);
     }
 
-    /// Takes so many values with this mean and sum of squared differences: the method of Chan, Golub and LeVeque.
+    /// Adds `number` values with this mean and sum of squared differences: the method of Chan, Golub and LeVeque.
     fn take(&mut self, number: u64, mean: f64, squares: f64) {
         let added = number as f64;
         self.number += number;
@@ -102,12 +102,12 @@ impl Distribution {
         self.number
     }
 
-    /// The least and the most; `None` of nothing.
+    /// The smallest and the largest value; `None` without values.
     pub fn range(&self) -> Option<(u64, u64)> {
         (self.number > 0).then_some((self.least, self.most))
     }
 
-    /// The mean; `None` of nothing.
+    /// The mean; `None` without values.
     pub fn mean(&self) -> Option<f64> {
         (self.number > 0).then_some(self.mean)
     }
@@ -122,7 +122,7 @@ impl Distribution {
         matches!(self.values, Values::Exact(_))
     }
 
-    /// The most frequent value, the least of them where there are several.
+    /// The most frequent value; the smallest of several.
     pub fn mode(&self) -> Option<u64> {
         self.counts()
             .into_iter()

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::statistics::distribution::Distribution;
 
-/// Cells of a linear histogram where no grain is given: what a terminal shows at once.
+/// Cells of a linear histogram: as many as a terminal shows at once.
 const CELLS: u64 = 16;
 
 /// A cell of a histogram.
@@ -75,8 +75,8 @@ pub(crate) fn linear(distribution: &Distribution) -> (u64, Vec<Cell>) {
     (grain, cells)
 }
 
-/// The cells from the first that has values to the last. Empty ones stand only between
-/// neighbours, so that there are never more than twice as many as there are values.
+/// The cells from the first with values to the last. Empty ones are only next to full ones, so that there are at most
+/// twice as many cells as values.
 fn gather(
     distribution: &Distribution,
     cell_of: impl Fn(u64) -> u64,

@@ -17,8 +17,8 @@ use crate::pipeline::{Observation, Seen};
 use crate::text::pattern::matches;
 use distribution::Distribution;
 
-/// Kinds of message kept at most; names come from the trace, and a trace may be made to have
-/// many. What comes after them counts in its category only.
+/// Maximum number of kinds of message, because names come from an untrusted trace. Further kinds count only in their
+/// category.
 const MAX_KINDS: usize = 4096;
 
 /// A category of messages.
@@ -69,7 +69,7 @@ pub struct MessageStatistics {
 }
 
 impl MessageStatistics {
-    /// Adds so many equal messages of one read.
+    /// Adds equal messages of one read.
     fn add(&mut self, times: u64, time: Timestamp, bytes: u64, op_size: Option<f64>) {
         let since = self.last.map_or(0, |last| time.since(last).as_nanos());
         self.last = Some(self.last.map_or(time, |last| last.max(time)));
@@ -96,8 +96,8 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Statistics of each kind of message that a pattern in `only` matches, of all where there is
-    /// none. `*` stands for any characters, `?` for one.
+    /// Statistics of each kind of message that matches a pattern in `only`; of all kinds if it is empty. `*` matches
+    /// any characters, `?` matches one.
     pub fn new(only: Vec<String>) -> Statistics {
         Statistics {
             only,
@@ -142,7 +142,7 @@ impl Statistics {
         &self.categories[category as usize]
     }
 
-    /// The kinds of messages that were asked for, by category and name.
+    /// The selected kinds of messages, by category and name.
     pub fn kinds(&self) -> Vec<(Category, Symbol, &MessageStatistics)> {
         let wanted = |name: Symbol| {
             self.only.is_empty() || self.only.iter().any(|only| matches(only, name.as_str()))
@@ -157,7 +157,7 @@ impl Statistics {
         kinds
     }
 
-    /// The kinds of messages of a category, each with its bytes and its number, whether asked for or not.
+    /// All kinds of messages of a category, each with its bytes and number.
     pub fn bytes(&self, category: Category) -> Vec<(Symbol, u64, u64)> {
         let mut bytes: Vec<_> = self
             .kinds
@@ -169,7 +169,7 @@ impl Statistics {
         bytes
     }
 
-    /// Names that were asked for and that no message has.
+    /// Selected names that no message has.
     pub fn missing(&self) -> Vec<&str> {
         let seen = |only: &String| {
             let mut kinds = self.kinds.keys();

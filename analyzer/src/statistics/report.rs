@@ -32,7 +32,7 @@ pub struct CategoryReport {
     pub total_bytes: u64,
     /// Milliseconds from one to the next, of any kind.
     pub inter_arrival_ms: DistributionReport,
-    /// Times without those of messages that arrived together with the one before.
+    /// Times without messages that arrived together with the previous one.
     pub zeros_removed_ms: DistributionReport,
     /// Bytes of each.
     pub bytes: DistributionReport,
@@ -62,7 +62,7 @@ pub struct MessageReport {
     pub total_bytes: u64,
     /// Milliseconds from one to the next of its kind.
     pub inter_arrival_ms: DistributionReport,
-    /// Times without those of messages that arrived together with the one before.
+    /// Times without messages that arrived together with the previous one.
     pub zeros_removed_ms: DistributionReport,
     /// Bytes of each.
     pub bytes: DistributionReport,
@@ -82,17 +82,15 @@ pub struct DistributionReport {
     pub max: Option<f64>,
     /// The most frequent; of times the median of the fullest cell of the histogram.
     pub mode: Option<f64>,
-    /// The value that half of them do not exceed.
+    /// The median.
     pub median: Option<f64>,
     /// The mean.
     pub mean: Option<f64>,
     /// The standard deviation of a sample.
     pub standard_deviation: Option<f64>,
-    /// True where every value was kept; else mode, median and histogram are a sketch's, right to
-    /// a 128th of the value.
+    /// True if every value was kept; otherwise mode, median and histogram are approximate, within 1/128 of the value.
     pub exact: bool,
-    /// The cells of the histogram, where histograms were asked for: nanoseconds on a logarithmic
-    /// scale, or sizes on a linear one.
+    /// The cells of the histogram, with `--histograms`: nanoseconds on a logarithmic scale, or sizes on a linear one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub histogram: Option<Vec<Cell>>,
     /// The width of a linear histogram's cells.
@@ -185,7 +183,7 @@ fn of_sizes(sizes: &Distribution, shown: bool) -> DistributionReport {
     report
 }
 
-/// The figures of a distribution, its values divided by `unit`.
+/// The figures of a distribution, in units of `unit`.
 fn sum_up(distribution: &Distribution, unit: f64) -> DistributionReport {
     let scaled = |value: u64| value as f64 / unit;
     let range = distribution.range();

@@ -16,7 +16,7 @@ pub fn client_name(process: Option<&str>, connection: ConnectionId) -> String {
     }
 }
 
-/// A name that is shared, and freed with the last who has it.
+/// A shared name, freed with its last user.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Label(Arc<str>);
 

@@ -2,8 +2,8 @@
 
 use x11prof_trace::Opened;
 
-/// True if `pattern` matches all of `name`: `*` represents any characters, `?` for one. Each `*` takes
-/// as few characters as it can, and more where the rest does not match.
+/// True if `pattern` matches all of `name`: `*` matches any characters, `?` matches one. Each `*` takes as few
+/// characters as possible, and more if the rest does not match.
 pub fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut in_name) = (0, 0);

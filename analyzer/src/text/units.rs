@@ -19,7 +19,7 @@ pub(crate) fn nanos_ms(nanos: u64) -> f64 {
     duration_ms(Duration::from_nanos(nanos))
 }
 
-/// `part` of `whole` in percent; 0 of nothing.
+/// `part` of `whole` in percent; 0 if `whole` is 0.
 pub fn percent(part: f64, whole: f64) -> f64 {
     if whole > 0.0 {
         100.0 * part / whole

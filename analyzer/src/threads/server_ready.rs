@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use crate::threads::delays::WOKEN_WITHIN;
 use crate::threads::thread_states::{State, Step};
 
-/// Stretches kept to look back at.
+/// Maximum number of stored intervals.
 const STRETCHES_LIMIT: usize = 1 << 12;
 
 /// Why the server can run.
@@ -43,12 +43,12 @@ impl ServerReady {
         self.server = pid;
     }
 
-    /// The trace is what the server tells: it has handled a request by the time that this is recorded.
+    /// The trace contains the server's own report: the server has handled a request by the time of its record.
     pub(crate) fn attached(&mut self) {
         self.attached = true;
     }
 
-    /// True if requests are told with the server's own time.
+    /// True if requests have the server's own time.
     pub(crate) fn is_attached(&self) -> bool {
         self.attached
     }
@@ -86,7 +86,7 @@ impl ServerReady {
         self.stretches.push_back((since, until));
     }
 
-    /// Tells the kind of the wait that began at `since`: requests end a wait in `poll` only.
+    /// Stores the kind of the wait that began at `since`: requests end only a wait in `poll`.
     pub(crate) fn waits(&mut self, tid: u32, since: u64, poll: bool) {
         if Some(tid) == self.server && self.waits == Some(since) && !poll {
             (self.waits, self.ready) = (None, None);

@@ -37,7 +37,7 @@ impl SinceReading {
         }
     }
 
-    /// The clock of a process was read: what it ran for until then is known.
+    /// The clock of a process was read, so its CPU time until then is known.
     pub(crate) fn read(&mut self, pid: u32, time: u64) {
         self.sums.remove(&pid);
         if self.read_at.len() < PROCESSES_LIMIT || self.read_at.contains_key(&pid) {
@@ -45,7 +45,7 @@ impl SinceReading {
         }
     }
 
-    /// A process has a connection: it counts from now on, if it had none lately.
+    /// A process has a connection: it counts from now on, if it had none recently.
     pub(crate) fn connected(&mut self, pid: u32, time: u64) {
         if let Some(read_at) = self.read_at.get_mut(&pid)
             && *read_at == u64::MAX
@@ -54,7 +54,7 @@ impl SinceReading {
         }
     }
 
-    /// A process has no connection any more: what it runs for from now on does not count.
+    /// A process has no connection any more: its later CPU time does not count.
     pub(crate) fn disconnected(&mut self, pid: u32, time: u64) {
         let ran = u64::try_from(self.of(pid, time).as_nanos()).unwrap_or(u64::MAX);
         if self.read_at.len() < PROCESSES_LIMIT || self.read_at.contains_key(&pid) {

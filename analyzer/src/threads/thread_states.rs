@@ -15,7 +15,7 @@
 use rustc_hash::FxHashMap;
 use x11prof_trace::{Switch, SwitchKind, Timestamp};
 
-/// Threads followed at most. When there are more, those that wait are forgotten.
+/// Maximum number of threads. Beyond it, waiting threads are forgotten.
 const THREADS_LIMIT: usize = 1 << 14;
 
 /// The state of a thread. Times are the trace's nanoseconds.
@@ -33,7 +33,7 @@ pub(crate) enum State {
     },
     /// Stopped while it could have run.
     Ready,
-    /// Stopped by itself.
+    /// The thread blocked.
     Waiting,
 }
 
@@ -134,13 +134,12 @@ pub(crate) struct Threads {
     known: FxHashMap<u32, (u32, State)>,
     /// The thread that runs on each processor.
     on_cpu: FxHashMap<u16, u32>,
-    /// Switches that found the table full since those that wait were forgotten.
+    /// Switches that found the table full since waiting threads were forgotten.
     refused: usize,
 }
 
 impl Threads {
-    /// Takes a switch, and gives what it tells: that another thread ended, and what the thread
-    /// does now.
+    /// Handles a switch, and returns its meaning: that another thread ended, and the new state of the thread.
     pub(crate) fn switch(&mut self, switch: &Switch) -> impl Iterator<Item = Step> + use<> {
         let time = switch.time.as_nanos();
         let (mut ended, mut step) = (None, None);
@@ -164,7 +163,7 @@ impl Threads {
         [ended, step].into_iter().flatten()
     }
 
-    /// The threads of a process in the order of their numbers, and what each does.
+    /// The threads of a process in the order of their numbers, with their states.
     fn of_process(&self, pid: u32) -> Vec<(u32, State)> {
         let threads = self.known.iter().filter(|(_, (of, _))| *of == pid);
         let mut threads: Vec<_> = threads.map(|(tid, (_, state))| (*tid, *state)).collect();

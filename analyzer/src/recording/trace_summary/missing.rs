@@ -13,7 +13,7 @@ pub struct MissingParts {
     told: Vec<String>,
     more: u64,
     ended: bool,
-    /// True if a trouble says that the recording was cut off.
+    /// True if a reported problem says that the recording was cut off.
     recovered: bool,
 }
 
@@ -30,7 +30,7 @@ impl MissingParts {
         self.ended
     }
 
-    /// True if the recording was cut off, and no sentence says so.
+    /// True if the recording was cut off without a sentence about it.
     pub(super) fn lacks_end(&self) -> bool {
         !self.ended && !self.recovered
     }
@@ -70,7 +70,7 @@ impl MissingParts {
         }
     }
 
-    /// A sentence for each part, the first `most` of them, and one on the number of the others.
+    /// A sentence for each part, at most `most`, and one with the number of the others.
     pub fn sentences(&self, most: usize) -> impl Iterator<Item = String> {
         let shown = self.told.len().min(most);
         let more = self.more + (self.told.len() - shown) as u64;

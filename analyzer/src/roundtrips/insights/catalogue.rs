@@ -13,7 +13,7 @@ pub(super) struct Slow {
     pub(super) because: String,
     /// A replacement.
     pub(super) instead: String,
-    /// The documents that say so.
+    /// The supporting documents.
     pub(super) sources: Vec<String>,
 }
 

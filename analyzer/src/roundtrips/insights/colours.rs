@@ -9,7 +9,7 @@ use x11prof_trace::ConnectionId;
 use super::{AvoidableTrips, Context, Finding, GROUPS, Groups, Insight};
 use crate::round_trips::Answer;
 
-/// Colours from which on it is told.
+/// The minimum number of colours for a finding.
 const COLOURS: u64 = 3;
 
 #[derive(Debug, Default)]

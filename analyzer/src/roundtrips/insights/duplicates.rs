@@ -8,7 +8,7 @@ use super::{AvoidableTrips, Context, Finding, Groups, Insight, plural, topic};
 use crate::pipeline::{Observation, Seen};
 use crate::round_trips::{Answer, Question};
 
-/// Answers remembered of all clients; when they are too many, those of before are forgotten.
+/// Maximum number of stored replies of all clients; beyond it, earlier ones are dropped.
 const REMEMBERED: usize = 1 << 16;
 
 /// The state that a reply depends on.
@@ -50,7 +50,7 @@ const CHANGES_UNSEEN: [&str; 20] = [
 /// Requests that have a reply and change something: their names begin so.
 const CHANGES: [&str; 4] = ["Grab", "Alloc", "Set", "Create"];
 
-/// A request asked before.
+/// An earlier request.
 #[derive(Debug)]
 struct Known {
     answer: u64,
@@ -67,7 +67,7 @@ struct Repeated {
     most: Option<(Symbol, u64)>,
 }
 
-/// Finds requests that need not have been asked.
+/// Finds unnecessary requests.
 #[derive(Debug, Default)]
 pub(super) struct Duplicates {
     known: FxHashMap<(ConnectionId, u64), Known>,

@@ -24,7 +24,7 @@ use crate::forecast::changes::Changes;
 use crate::pipeline::{Observation, Seen};
 use crate::round_trips::{Answer, Question};
 
-/// Clients and requests that a finding is told for, at most.
+/// Maximum number of clients and requests with findings.
 const GROUPS: usize = 4096;
 /// Requests that a finding is about are known one by one up to this number; the others are taken to be as
 /// these.
@@ -61,7 +61,7 @@ pub(super) struct Finding {
 pub(super) struct Saving {
     pub(super) round_trips: u64,
     pub(super) bytes: u64,
-    /// Nanoseconds that the recording itself lost with it, whatever the network.
+    /// Nanoseconds that the recording itself lost by it, independent of the network.
     pub(super) nanos: u64,
     /// The requests whose replies need not be waited for, or not for as long. Empty if no client waited.
     pub(super) waits: Vec<SequenceNumber>,
@@ -94,7 +94,7 @@ impl AvoidableTrips {
     }
 }
 
-/// Adds requests to those that a finding is about, up to a limit.
+/// Adds requests to those of a finding, up to a limit.
 fn remember(known: &mut Vec<SequenceNumber>, more: impl IntoIterator<Item = SequenceNumber>) {
     let room = REQUESTS.saturating_sub(known.len());
     known.extend(more.into_iter().take(room));
@@ -108,7 +108,7 @@ pub const TRIED: [(&str, &str, &str); 3] = [
 ];
 
 impl Finding {
-    /// What the advice changes.
+    /// The effect of the advice.
     pub(super) fn changes(&self) -> Changes {
         let mut changes = Changes::default();
         if self.saves.round_trips > 0 {
@@ -267,7 +267,7 @@ fn topic(session: &Session, question: &Question) -> Option<Symbol> {
     }
 }
 
-/// True if a message tells a client that the pointer moved.
+/// True if a message reports a pointer motion to a client.
 fn is_motion(seen: &Seen<'_>) -> bool {
     matches!(seen.message, Message::Event(event) if matches!(
         event.name.as_str(),

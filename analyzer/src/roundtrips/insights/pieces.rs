@@ -8,7 +8,7 @@ use super::{AvoidableTrips, Context, Finding, GROUPS, Groups, Insight, topic};
 use crate::pipeline::Observation;
 use crate::round_trips::Answer;
 
-/// Further pieces from which on it is told.
+/// The minimum number of further pieces for a finding.
 const PIECES: u64 = 2;
 
 #[derive(Debug, Default)]

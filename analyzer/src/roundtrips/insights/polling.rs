@@ -9,10 +9,10 @@ use crate::round_trips::Answer;
 
 /// The number of equal requests that make a loop.
 const LOOP: u64 = 10;
-/// A request this long after a motion of the pointer is a consequence of it, in nanoseconds.
+/// A request this soon after a motion of the pointer is a consequence of it, in nanoseconds.
 const NEAR: u64 = 20_000_000;
 
-/// Requests that are asked in loops, and what tells the answer without being asked.
+/// Requests that are sent in loops, and events that report the same without a request.
 const POLLED: [(&str, &str); 6] = [
     ("QueryPointer", "select XI_RawMotion or PointerMotion"),
     ("XInputExtension:XIQueryPointer", "select XI_RawMotion"),

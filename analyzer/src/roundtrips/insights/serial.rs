@@ -15,18 +15,18 @@ use crate::round_trips::{Answer, AnswerKind};
 
 /// A client that does something else for this long has ended its run, in nanoseconds.
 const PAUSE: u64 = 20_000_000;
-/// Round trips from which on a run is told.
+/// The minimum number of round trips of a run.
 const SHORTEST: u64 = 3;
 /// Numbers up to this are no names of anything: flags, counts, predefined atoms (protocol, appendix
 /// "Predefined Atoms").
 const SMALL: u32 = 68;
-/// Bytes of an answer that are looked at, numbers remembered for a run and for a client.
+/// Maximum number of inspected bytes of a reply, and of stored numbers for a run and for a client.
 const LOOKED_AT: usize = 16 << 10;
 const NUMBERS: usize = 1 << 13;
 /// Different requests of a run, at most.
 const QUESTIONS: usize = 1 << 14;
 
-/// Answers that change by themselves: these are asked when they are needed.
+/// Replies that change over time, so that the requests must be sent when needed.
 const MOMENTARY: [&str; 8] = [
     "GetImage",
     "MIT-SHM:GetImage",
@@ -62,7 +62,7 @@ struct ClientRun {
     known: HashSet<u32>,
 }
 
-/// The runs of one client, by the request that is most of them.
+/// The runs of one client, by their most frequent request.
 #[derive(Debug, Default)]
 struct Runs {
     runs: u64,

@@ -16,7 +16,7 @@ use crate::text::label::client_name;
 
 /// A reply is slow from here on, in nanoseconds: a frame, nearly.
 const SLOW: u64 = 10_000_000;
-/// And this many times what is usual.
+/// And by this factor above the usual time.
 const TIMES: u64 = 10;
 /// Requests of others, or of one's own, that are taken for a cause, or their bytes, if the server reports no handler
 /// times.
@@ -62,7 +62,7 @@ impl Grab {
         long.next().map(|(by, ..)| by)
     }
 
-    /// The server changed hands.
+    /// The owner of the server's grab changed.
     fn change(&mut self, time: u64, by: Option<ConnectionId>) {
         let ended = self.by.map(|by| (by, self.since, time));
         self.before = ended.or(self.before);
@@ -199,7 +199,7 @@ impl SlowReplies {
         most.filter(|(_, nanos)| nanos * 2.0 >= waited as f64)
     }
 
-    /// The usual time of such a reply: of its kind where there are enough, else of any.
+    /// The usual time of such a reply: of its kind if there are enough, else of any kind.
     fn usual(&self, name: Symbol) -> u64 {
         let kind = self.kinds.get(&name).filter(|kind| kind.number() >= 5);
         kind.unwrap_or(&self.usual).median().unwrap_or(0)

@@ -48,7 +48,7 @@ impl Insight for Synchronisation {
     }
 }
 
-/// The round trips, and the usual wait of each: what is longer than usual is the server's work, which stays.
+/// The round trips, and the usual wait of each. A longer wait is caused by work of the server, which remains.
 fn saving(syncs: &Syncs) -> Saving {
     let saving = syncs.waits.saving(syncs.waits.round_trips * 36);
     let usual = syncs.waited.median().unwrap_or(0);

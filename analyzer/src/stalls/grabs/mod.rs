@@ -100,8 +100,7 @@ impl Grabs {
         self.elapsed.start()
     }
 
-    /// The grabs that continued at `since` or later: whose, what, from when, until when; `None` if it goes
-    /// on.
+    /// The grabs that were active at `since` or later: owner, kind, start, and end; `None` if still active.
     pub(crate) fn after(
         &self,
         since: Timestamp,
@@ -122,7 +121,7 @@ impl Grabs {
         self.open.contains_key(&GrabTarget::Server)
     }
 
-    /// The grab of the server that ended since this was asked last.
+    /// The grab of the server that ended since the last call.
     pub(crate) fn take_server_grab(&mut self) -> Option<Stall> {
         self.ended.take()
     }
@@ -133,7 +132,7 @@ impl Grabs {
         Some(stall(open, now))
     }
 
-    /// Starts the counts afresh: of those before, only the grabs that last count.
+    /// Restarts the counts; active grabs stay.
     pub fn start_afresh(&mut self) {
         self.done.clear();
         self.count = self.open.len() as u64;
@@ -168,7 +167,7 @@ impl Grabs {
         self.end(what, grab.time, end);
     }
 
-    /// The server changed hands.
+    /// The owner of the server's grab changed.
     fn server_changed(&mut self, time: Timestamp, by: Option<ConnectionId>) {
         self.end(GrabTarget::Server, time, "ungrab");
         if let Some(by) = by {

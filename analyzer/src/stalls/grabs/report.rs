@@ -16,7 +16,7 @@ pub struct GrabReport {
     pub count: u64,
     /// Requests for a grab that were answered with another status than success.
     pub refused: u64,
-    /// The grabs, in the order of their ends; the last 1000 of them.
+    /// The last 1000 grabs, in the order of their ends.
     pub grabs: Vec<GrabLine>,
 }
 
@@ -48,7 +48,7 @@ pub struct GrabWaiter {
     pub client: String,
     /// The number of its requests that waited.
     pub requests: u64,
-    /// The wait of the first of them.
+    /// The wait of the first one.
     pub waited_ms: f64,
 }
 
