@@ -16,6 +16,8 @@ use x11prof_proxy::{PrivateServer, ServerKind};
 use super::told;
 use xtask::run::{cargo, run, target};
 
+/// The variable that names another build of x11prof to try.
+const BINARY: &str = "X11PROF";
 /// The time of a run, of which the start may take the larger part.
 const RUN: Duration = Duration::from_secs(40);
 const START: Duration = Duration::from_secs(25);
@@ -52,7 +54,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("vlc", "vlc --no-qt-privacy-ask"),
     (
         "xpra",
-        "xpra start --daemon=no --attach=yes --start=xcalc --exit-with-children",
+        "xpra start --daemon=no --attach=yes --start-child=xcalc --exit-with-children",
     ),
     ("java", "java Swing.java"),
     ("inkscape", "inkscape"),
@@ -110,7 +112,9 @@ struct Run {
 
 /// Runs the programs that are installed, or those of these names.
 pub(super) fn validate(names: &[String]) -> Result<(), String> {
-    run(cargo().args(["build", "--release", "--locked", "--bin", "x11prof"]))?;
+    if std::env::var_os(BINARY).is_none() {
+        run(cargo().args(["build", "--release", "--locked", "--bin", "x11prof"]))?;
+    }
     let base = tempfile::tempdir().map_err(told)?;
     // Wine makes its own folder once, which takes a minute.
     let wine = base.path().join("wine");
@@ -130,9 +134,12 @@ pub(super) fn validate(names: &[String]) -> Result<(), String> {
             continue;
         }
         tried += 1;
+        // All runs are in one folder, whose name programs show.
         let once = |side: &str, recorded| {
-            let folder = base.path().join(format!("{name}-{side}"));
-            once(&folder, &wine, shell, recorded)
+            let folder = base.path().join("folder");
+            let run = once(&folder, &wine, shell, recorded);
+            fs::rename(&folder, base.path().join(format!("{name}-{side}"))).map_err(told)?;
+            run
         };
         let (direct, recorded) = (once("direct", false)?, once("recorded", true)?);
         let mut differing = differences(&direct, &recorded);
@@ -174,6 +181,12 @@ pub(super) fn validate(names: &[String]) -> Result<(), String> {
     }
 }
 
+/// The recorder: another build of it, or the release.
+fn binary() -> PathBuf {
+    let release = || target().join("release/x11prof");
+    std::env::var_os(BINARY).map_or_else(release, PathBuf::from)
+}
+
 fn is_installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
@@ -185,9 +198,7 @@ fn once(folder: &Path, wine: &Path, shell: &str, recorded: bool) -> Result<Run, 
     let text: String = (1..200)
         .map(|n| format!("Line {n}: the quick brown fox\n"))
         .collect();
-    let picture: Vec<u8> = (0..320 * 240 * 3)
-        .map(|n| (n * n / 97 % 251) as u8)
-        .collect();
+    let picture: Vec<u8> = (0..320 * 240 * 3).map(|n| (n * 7 % 251) as u8).collect();
     let picture = [&b"P6 320 240 255\n"[..], &picture].concat();
     for (name, bytes) in [
         ("text", text.as_bytes()),
@@ -212,7 +223,7 @@ fn once(folder: &Path, wine: &Path, shell: &str, recorded: bool) -> Result<Run, 
     let script = format!("{shell} 2>stderr >/dev/null & echo $! >pid; wait $!");
     let mut command = match recorded {
         true => {
-            let mut record = Command::new(target().join("release/x11prof"));
+            let mut record = Command::new(binary());
             record.args(["record", "-o", "t.mcap", "--", "sh", "-c", &script]);
             record
         }
@@ -274,13 +285,7 @@ fn once(folder: &Path, wine: &Path, shell: &str, recorded: bool) -> Result<Run, 
     let status = end(&mut child, folder, began);
     let stderr = fs::read(folder.join("stderr")).unwrap_or_default();
     let stderr = String::from_utf8_lossy(&stderr);
-    let names = [folder.to_string_lossy().into_owned(), display];
-    let plain = |line: &str| {
-        let line = names
-            .iter()
-            .fold(line.to_owned(), |line, name| line.replace(name, "…"));
-        without_numbers(&line)
-    };
+    let plain = |line: &str| without_numbers(&line.replace(&display, "…"));
     Ok(Run {
         windows,
         picture,
@@ -411,7 +416,7 @@ fn pages(folder: &Path) -> Result<Vec<String>, String> {
         let mut words = page.split(' ');
         let command = words.next().unwrap_or_default();
         let mut x11prof = Command::new("timeout");
-        x11prof.args([PathBuf::from("40"), target().join("release/x11prof")]);
+        x11prof.args([PathBuf::from("40"), binary()]);
         x11prof.arg(command).arg("t.mcap").args(words);
         let ran = x11prof.current_dir(folder).output().map_err(told)?;
         let said = String::from_utf8_lossy(&ran.stderr);
