@@ -74,7 +74,7 @@ function cumulative() {
     const index = at(chosen.threshold);
     slider.value = index;
     slider.setAttribute("aria-valuetext", time(chosen.threshold));
-    byId("threshold-ms").textContent = `${time(chosen.threshold)}: ${whole(index > 0 ? steps[index - 1].count : DATA.episodes.summary.count)} episodes`;
+    byId("threshold-ms").textContent = `${time(chosen.threshold)}, episodes: ${whole(index > 0 ? steps[index - 1].count : DATA.episodes.summary.count)}`;
     plot()?.redraw();
   };
   chosen.listeners.push(show);
@@ -83,7 +83,7 @@ function cumulative() {
 
 function landmarks() {
   table(byId("landmark-table"), {
-    caption: "What was being done (choose one to see its episodes alone; again for all)",
+    caption: "Landmarks (choose one to see only its episodes, again for all)",
     search: "Find a landmark", rows: DATA.episodes.landmarks, sort: 5, limit: 100,
     pick: (row) => choose({ landmark: chosen.landmark === row.landmark ? null : row.landmark }),
     columns: [

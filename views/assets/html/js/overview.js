@@ -21,11 +21,11 @@ function split({ total, client_and_server: both, network, server }) {
   const parts = [
     ["client", client, total.client_cpu_ms === null ? "client (unknown)" : "client (measured)"],
     ["server", total.server_ms, `server (${source})`],
-    ["network", total.network_ms, network.bytes_per_second || network.rtt_ms ? "network (modelled)" : "network (none asked for)"],
+    ["network", total.network_ms, network.bytes_per_second || network.rtt_ms ? "network (modelled)" : "network (no --net)"],
   ];
   const wall = total.wall_ms ?? 0;
   const sum = parts.reduce((sum, [, amount]) => sum + amount, 0);
-  if (wall > sum) parts.push(["off", wall - sum, "neither: waiting for the user, timers, disks"]);
+  if (wall > sum) parts.push(["off", wall - sum, "idle: waiting for the user, timers, disks"]);
   byId("split").append(make("figure", {},
     make("figcaption", {}, wall ? `Of ${time(wall)} by the wall clock` : "Time"),
     bar(parts, Math.max(sum, wall), true), legend(parts),

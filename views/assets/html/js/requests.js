@@ -6,7 +6,7 @@ function requests() {
   const most = Math.max(...rows.map((row) => row.charged_ms), 0);
   const networked = rows.some((row) => row.network_ms > 0);
   table(byId("request-table"), {
-    caption: "Time of each request with all that it caused: its handler, its part of the transport, the network where one was asked for",
+    caption: "Time of each request: its handler (Handler), its wakeups, reading and replies, and the network with --net",
     search: "Find a request ( / )",
     rows, sort: 1,
     pick: detail,
