@@ -36,8 +36,8 @@ pub(crate) struct Report {
     /// value to use instead (docs/REFERENCE.md)
     #[arg(long, value_name = "FILE")]
     pub(crate) substitutions: Option<PathBuf>,
-    /// Assume this network: SPEED,RTT (such as 100KB/s,10ms or 10Mbit/s,1ms), a preset (lan, wifi, dsl, lte,
-    /// xprof-1993) or none. Append ,compress=RATIO if all bytes are compressed (ssh -C)
+    /// Assume this network: SPEED,RTT (such as 100KB/s,10ms or 10Mbit/s,1ms), a preset (lan, wifi, dsl = 1.5 Mbit/s
+    /// and 50 ms, lte, xprof-1993) or none. Append ,compress=RATIO if all bytes are compressed (ssh -C)
     #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = NETWORK, hide_possible_values = true)]
     pub(crate) net: Network,
     /// Show only the clients whose name contains NAME, or the client with this number
@@ -151,7 +151,7 @@ pub(crate) struct Stats {
     /// The recording
     #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
     pub(crate) trace: PathBuf,
-    /// A TOML file with your own operations, which define op-sizes (see `report`)
+    /// A TOML file with your own operations, which define op-sizes: the work of a request, such as pixels (see `report`)
     #[arg(long, value_name = "FILE")]
     pub(crate) operations: Option<PathBuf>,
     /// Show only messages with this name besides the four categories: PolyLine, 'RENDER:*' (may be repeated)

@@ -346,7 +346,7 @@ pub(crate) struct Measure {
     /// interrupted calibration leaves FILE.partial
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Measure fewer sizes, with fewer repetitions: about half a minute
+    /// Measure fewer sizes, with fewer repetitions: about 15 s on Xvfb
     #[arg(long)]
     pub(crate) quick: bool,
     /// Measure only this request (may be repeated)
