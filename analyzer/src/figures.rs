@@ -36,7 +36,7 @@ records | number | | Records of the trace without those of context switches.
 connection_count | number | | Connections that the trace has.
 # Time of the server and of the network
 server_ms | ms | total.server_ms | Server time, on the page's basis and clock.
-network_ms | ms | total.network_ms | The given network's time, by Xprof's equation 7.
+network_ms | ms | total.network_ms | The time that the given network takes on the simulated critical path, or by equation 7 (`--net-model paper`).
 time_ms | ms | total.time_ms | Server and network time.
 think_and_wait.states.time_ms | ms | | Time in this state, summed over all clients.
 percent_of_time | % | 100 | The share of the total's `time_ms`.
@@ -128,7 +128,7 @@ waiting_ms | ms | latency_ms | Time until the client began.
 off_cpu_ms | ms | latency_ms | The client off the processor.
 parts.server_ms | ms | latency_ms | The client waited for the server.
 perceptible_parts.server_ms | ms | latency_ms | Waits for the server in episodes over their threshold.
-parts.network_ms | ms | latency_ms | Messages on the network.
+parts.network_ms | ms | latency_ms | Messages on the network; with --net, what the simulated latency adds.
 perceptible_parts.network_ms | ms | latency_ms | Time on the network in episodes over their threshold.
 other_clients_ms | ms | latency_ms | Other clients handled its effects after its own client was done, or its client waited for their answers.
 running_ms | ms | parts | The client on a processor.

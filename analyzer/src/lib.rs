@@ -72,7 +72,7 @@ pub use episodes::{
     SummaryReport, ThinkReport, ThresholdError, Thresholds, Trigger, TriggerReport, Unsure,
 };
 pub use figures::{FigureDefinition, figure_at, figures};
-pub use forecast::{
+pub use forecast::{ForecastTimes, 
     ForecastCause, ForecastReport, ForecastStartUp, Forecasts, LinkLimits, NeverCame,
 };
 pub use input::marks::Marks;
@@ -104,7 +104,7 @@ pub use profile::scales::{Scale, ScaleError, ScaleReport, Scales};
 pub use profile::stacks::Stack;
 pub use profile::tally::Line;
 pub use profile::total::TotalReport;
-pub use profile::{BasisOption, Blocking, Profile, TransportLine, profile_trace};
+pub use profile::{BasisOption, Blocking, NetworkModel, Profile, TransportLine, profile_trace};
 pub use recording::activity::ActivityFigures;
 pub use recording::recorded_server::{recorded_host, recorded_server};
 pub use recording::trace_summary::{

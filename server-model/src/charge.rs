@@ -5,7 +5,6 @@ use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_session::{ClientId, Operation};
 
 use crate::clock::Time;
-use crate::operation::across_network::Crossing;
 
 /// The parts of transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -49,8 +48,6 @@ pub enum Charge<'a> {
         bytes: u64,
         /// The request's cost on the server.
         price: &'a Price,
-        /// The extra cost across a network, if the request shares memory with the server.
-        across: Option<Crossing>,
     },
     /// A request that was charged before failed.
     Failed {

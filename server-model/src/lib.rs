@@ -21,6 +21,5 @@ mod wakeup;
 pub use charge::{Alike, Charge, TransportPart};
 pub use clock::Time;
 pub use message::Traffic;
-pub use operation::across_network::Crossing;
 pub use server::ServerModel;
 pub use x11prof_session::ClientId;

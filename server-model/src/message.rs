@@ -21,8 +21,6 @@ pub struct Traffic<'a> {
     pub operation: Option<&'a Operation>,
     /// The screen area that a request changes, if known.
     pub changed: Option<&'a Change>,
-    /// The extensions known so far.
-    pub extensions: &'a x11prof_protocol::Extensions,
     /// The state of the display after the message.
     pub session: &'a Session,
 }

@@ -186,11 +186,6 @@ impl ServerModel {
         operation: &Operation,
         on: &mut impl FnMut(&Charge<'_>),
     ) {
-        let across = seen.session.across(request, operation, seen.extensions);
-        let across = across.map(|across| {
-            self.operations
-                .across_network((request, operation), &across, &self.transport)
-        });
         let (price, fixed) = self.operations.look_up(operation);
         self.price = price.server.time;
         self.clock.serve(self.price);
@@ -219,7 +214,6 @@ impl ServerModel {
             operation,
             bytes: request.wire_len,
             price,
-            across,
         });
     }
 

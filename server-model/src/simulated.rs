@@ -209,7 +209,6 @@ impl SimulatedServer {
                     times: 1,
                     operation: is_operation.then(|| session.operation()),
                     changed: changed.as_ref(),
-                    extensions,
                     session,
                 };
                 model.message(&traffic, &mut |charge| served.charge(charge));

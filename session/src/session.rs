@@ -184,7 +184,6 @@ impl Session {
     ) -> Option<NetworkSubstitute> {
         let sharing = Sharing {
             state: &self.state,
-            names: &self.names,
         };
         let extension = || self.extension(request, extensions);
         sharing.across(extension, request, operation)

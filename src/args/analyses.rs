@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use x11prof_analyzer::{Scale, Thresholds};
+use x11prof_analyzer::{NetworkModel, Scale, Thresholds};
 use x11prof_cost_model::Network;
 
 use crate::span::SpanArguments;
 
 use super::values::{
     BasisChoice, DEFAULT_TRACE, EpisodesFormat, ExportBy, ExportFormat, Format, GroupBy, NETWORK,
-    PARAMETERS, ReportFormat, TableArguments, milliseconds, scale, thresholds,
+    NETWORK_MODEL, PARAMETERS, ReportFormat, TableArguments, milliseconds, scale, thresholds,
 };
 
 #[derive(Debug, Args)]
@@ -40,6 +40,10 @@ pub(crate) struct Report {
     /// and 50 ms, lte, xprof-1993) or none. Append ,compress=RATIO if all bytes are compressed (ssh -C)
     #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = NETWORK, hide_possible_values = true)]
     pub(crate) net: Network,
+    /// How to estimate network time: play the recording over the network (simulated), or add up bytes and round trips
+    /// (paper: Xprof's equation 7)
+    #[arg(long, value_name = "MODEL", default_value = "simulated", value_parser = NETWORK_MODEL)]
+    pub(crate) net_model: NetworkModel,
     /// Show only the clients whose name contains NAME, or the client with this number
     #[arg(long, value_name = "NAME")]
     pub(crate) client: Option<String>,
@@ -92,6 +96,10 @@ pub(crate) struct Compare {
     /// Assume this network (see `report`). Repeat it to compare networks
     #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = NETWORK, hide_possible_values = true)]
     pub(crate) net: Vec<Network>,
+    /// How to estimate network time: play the recording over the network (simulated), or add up bytes and round trips
+    /// (paper: Xprof's equation 7)
+    #[arg(long, value_name = "MODEL", default_value = "simulated", value_parser = NETWORK_MODEL)]
+    pub(crate) net_model: NetworkModel,
     /// Show the N most expensive requests [default: 10]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
@@ -211,7 +219,7 @@ pub(crate) struct Episodes {
     pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) span: SpanArguments,
-    /// Add the time that a network would take (see `report`)
+    /// Assume this network instead of the recorded one (see `report`)
     #[arg(long, value_name = "SPEED,RTT", default_value = "none", value_parser = NETWORK, hide_possible_values = true)]
     pub(crate) net: Network,
     /// The output format

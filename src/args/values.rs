@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::{Args, ValueEnum};
-use x11prof_analyzer::{BasisOption, By, Scale, Thresholds};
+use x11prof_analyzer::{BasisOption, By, NetworkModel, Scale, Thresholds};
 use x11prof_cost_model::Network;
 use x11prof_proxy::{Rewrite, ServerKind};
 
@@ -192,6 +192,16 @@ pub(super) const PARAMETERS: Offering<String> = Offering {
 pub(super) const NETWORK: Offering<Network> = Offering {
     parse: |text| Network::parse(text).map_err(|error| error.to_string()),
     names: || Network::presets().chain(["none"]).collect(),
+};
+
+/// The sources of network times.
+pub(super) const NETWORK_MODEL: Offering<NetworkModel> = Offering {
+    parse: |text| match text {
+        "simulated" => Ok(NetworkModel::Simulated),
+        "paper" => Ok(NetworkModel::Paper),
+        _ => Err("expected simulated or paper".to_owned()),
+    },
+    names: || vec!["simulated", "paper"],
 };
 
 /// Kinds of private servers by name.

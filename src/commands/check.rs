@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use x11prof_analyzer::{
-    Blocking, Budget, BudgetCounts, BudgetVerdict, Profile, ProfileReport, ResourceReport,
+    Blocking, Budget, BudgetCounts, BudgetVerdict, Forecasts, Profile, ProfileReport, ResourceReport,
     Resources, RoundTripOptions, RoundTrips, TraceSummary,
 };
 use x11prof_cost_model::{Network, Substitutions};
@@ -47,12 +47,17 @@ fn held_against(arguments: &Check) -> Outcome {
         ..RoundTripOptions::default()
     })
     .without_forecast();
+    let limits_network = budget.total.network_ms.or(budget.start_up.network_ms);
+    let mut forecasts = limits_network.map(|_| Forecasts::default());
     pass.follow_changes(profile.as_ref().is_some_and(Profile::knows_updates));
     pass.run(|observation| {
         summary.observe(observation);
         counts.observe(observation);
         resources.observe(observation);
         round_trips.observe(observation);
+        if let Some(forecasts) = &mut forecasts {
+            forecasts.observe(observation);
+        }
         if let Some(profile) = &mut profile {
             profile.observe(observation);
         }
@@ -71,12 +76,14 @@ fn held_against(arguments: &Check) -> Outcome {
         let report = ProfileReport::new(&name, &summary, &profile, &Network::NONE);
         report.total.server_ms
     });
+    let rtt_ms = budget.rtt_ms.unwrap_or(RTT_MS);
+    let forecast = forecasts.map(|forecasts| forecasts.report(None, rtt_ms));
     let verdict = BudgetVerdict::new(
         &budget,
         &counts,
         &round_trips.finish(&name),
         &ResourceReport::new(&resources, &summary),
-        server_ms,
+        (server_ms, forecast.as_ref()),
     );
     if let Some(to) = &arguments.junit {
         emit_shared_text(Some(to), &views::junit(&verdict, &name))?;

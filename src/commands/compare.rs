@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use x11prof_analyzer::{Blocking, Comparison, Profile, ProfileReport, Scales, TraceSummary};
+use x11prof_analyzer::{Blocking, Comparison, Forecasts, NetworkModel, Profile, ProfileReport, Scales, TraceSummary};
 use x11prof_cost_model::{Brought, Network};
 use x11prof_views::comparison as views;
 
@@ -68,6 +68,9 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
         here.map(|prices| Profile::new(&prices.parameters, &substitutions, Blocking::default()));
     let carries = here.is_some();
     profiles.extend(here);
+    let forecast = arguments.net_model == NetworkModel::Simulated
+        && arguments.net.iter().any(|net| *net != Network::NONE);
+    let mut forecasts = forecast.then(Forecasts::default);
     let mut summary = TraceSummary::default();
     pass.follow_changes(profiles.iter().any(Profile::knows_updates));
     pass.read_on().run_span(span, |step| match step {
@@ -77,6 +80,9 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
         }
         Step::Before(observation) | Step::Within(observation) => {
             summary.observe(observation);
+            if let Some(forecasts) = &mut forecasts {
+                forecasts.observe(observation);
+            }
             for profile in &mut profiles {
                 profile.observe(observation);
             }
@@ -93,17 +99,28 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
         profiles.iter_mut().for_each(|profile| profile.carry(here));
     }
     let name = path.to_string_lossy();
+    let causes_over = |network| match &forecasts {
+        Some(forecasts) => forecasts.causes_over(network, span.from, span.to),
+        None => Vec::new(),
+    };
+    let networks: Vec<_> = arguments.net.iter().map(|net| (net, causes_over(net))).collect();
     let reports: Vec<ProfileReport> = profiles
         .iter()
         .zip(&elsewhere)
         .flat_map(|(profile, elsewhere)| {
-            let on = |network| {
-                let mut report = ProfileReport::new(&name, &summary, profile, network)
-                    .of_part(span.from, span.to);
+            let on = |(network, causes): &(&Network, Vec<_>)| {
+                let report = match arguments.net_model {
+                    NetworkModel::Paper => ProfileReport::new(&name, &summary, profile, network),
+                    NetworkModel::Simulated => {
+                        ProfileReport::new(&name, &summary, profile, &Network::NONE)
+                            .over(network, causes)
+                    }
+                };
+                let mut report = report.of_part(span.from, span.to);
                 report.warnings.extend(elsewhere.clone());
                 report
             };
-            arguments.net.iter().map(on)
+            networks.iter().map(on)
         })
         .collect();
     let mut comparison = Comparison::new(&reports);

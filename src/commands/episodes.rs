@@ -1,9 +1,10 @@
 //! `x11prof episodes`: the latency of each user action, and its causes.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use x11prof_analyzer::{
-    EpisodeOptions, Episodes, EpisodesReport, EventDefinitions, Marks, RepeatedReport, Stalls,
+    EpisodeOptions, Episodes, EpisodesReport, EventDefinitions, Forecasts, Marks, RepeatedReport, Stalls,
     StallsReport, TraceSummary,
 };
 use x11prof_cost_model::{Network, Substitutions};
@@ -69,7 +70,6 @@ fn options(arguments: &Arguments) -> Result<EpisodeOptions, CommandError> {
         client: arguments.client.clone(),
         landmark: arguments.landmark.clone(),
         worst: arguments.worst,
-        net: arguments.net,
         ..EpisodeOptions::default()
     };
     if let Some(thresholds) = arguments.threshold {
@@ -93,9 +93,19 @@ fn report(
     path: &Path,
 ) -> Result<EpisodesReport, CommandError> {
     let span = arguments.span.find(path)?;
+    let link = match arguments.net == Network::NONE {
+        true => None,
+        false => {
+            let mut forecasts = Forecasts::default();
+            let pass = Pass::open(path, None)?.take_together();
+            pass.run(|observation| forecasts.observe(observation))?;
+            Some(Arc::new(forecasts.times(&arguments.net)))
+        }
+    };
     let options = EpisodeOptions {
         from_s: span.from,
         to_s: span.to,
+        link,
         ..options.clone()
     };
     let mut summary = TraceSummary::default();
@@ -122,13 +132,6 @@ fn report(
         let start = summary.first().unwrap_or_default();
         let part = span.within(start, summary.last());
         summary.limit(part.ok_or_else(|| span.beyond(path, summary.duration()))?);
-    }
-    if summary.emulated_network().is_some() && options.net != Network::NONE {
-        return Err(CommandError::usage(format_args!(
-            "{}: --net is not possible: the recording already has the times of an emulated network \
-             (record --net). Record without --net",
-            path.display()
-        )));
     }
     let findings = episodes.finish();
     if let Some(missing) = findings.unmatched() {

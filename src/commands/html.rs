@@ -59,6 +59,7 @@ pub(crate) fn compared(arguments: &Report) -> Compare {
         operations: arguments.operations.clone(),
         substitutions: arguments.substitutions.clone(),
         net: vec![arguments.net],
+        net_model: arguments.net_model,
         top: None,
         all: true,
         span: arguments.span.clone(),

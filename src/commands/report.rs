@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use x11prof_analyzer::{
-    Basis, Blocking, By, Callers, ClientChoice, FRAME_MS, Forecasts, GrabReport, Profile,
+    Basis, Blocking, By, Callers, ClientChoice, FRAME_MS, Forecasts, GrabReport, NetworkModel, Profile,
     ProfileReport, ResourceReport, Resources, Running, Scales, Stalls, StallsReport, TraceSummary,
 };
-use x11prof_cost_model::{Micros, Network};
+use x11prof_cost_model::Network;
 use x11prof_views::html::{Code, Sweep};
 use x11prof_views::profile as views;
 
@@ -74,7 +74,8 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let mut running = Running::default();
     let mut page_parts = (is_html && span.is_all()).then(html::PageParts::new);
     let mut held = wanted.then(Resources::default);
-    let mut forecasts = span.is_all().then(Forecasts::default);
+    let given = arguments.net != Network::NONE;
+    let mut forecasts = (span.is_all() || given).then(Forecasts::default);
     let mut stalls = Stalls::new(&prices.parameters, &substitutions, FRAME_MS);
     pass.follow_changes(profile.knows_updates());
     let part = pass.read_on().run_span(span, |step| {
@@ -183,14 +184,20 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         )
     });
     let name = path.to_string_lossy();
-    let mut report =
-        ProfileReport::new(&name, &summary, &profile, &arguments.net).of_part(span.from, span.to);
+    let forecasts = forecasts.unwrap_or_default();
+    let mut report = match arguments.net_model {
+        NetworkModel::Paper => ProfileReport::new(&name, &summary, &profile, &arguments.net),
+        NetworkModel::Simulated => {
+            let causes = forecasts.causes_over(&arguments.net, span.from, span.to);
+            ProfileReport::new(&name, &summary, &profile, &Network::NONE)
+                .over(&arguments.net, &causes)
+        }
+    }
+    .of_part(span.from, span.to);
     if span.is_all() {
         report.start_up = summary.start_ups().to_vec();
-        let given = arguments.net != Network::NONE;
         let network = if given { arguments.net } else { Network::USUAL };
-        let forecast = forecasts.map(|forecasts| forecasts.over(&network));
-        report.forecast = forecast;
+        report.forecast = Some(forecasts.over(&network));
     }
     // Costs only divide what was measured.
     report
@@ -223,15 +230,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         ReportFormat::Json => emit_json(to, &report),
         ReportFormat::Csv => emit_text(to, &views::csv(&report, arguments.top)),
         ReportFormat::Html => {
-            let sweep = Sweep::new(|speed, rtt_ms| {
-                let network = Network {
-                    bytes_per_second: Some(speed),
-                    rtt: Micros::from_ms(rtt_ms),
-                    ..Network::default()
-                };
-                let there = ProfileReport::new(&name, &summary, &profile, &network);
-                there.total.time_ms
-            });
+            let sweep = Sweep::new(|speed, rtt_ms| forecasts.length_ms(Some(speed), rtt_ms));
             let comparison = match arguments.params.len() {
                 0 | 1 => None,
                 _ => Some(compare::comparison(&html::compared(arguments))?),

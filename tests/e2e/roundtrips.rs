@@ -185,7 +185,7 @@ fn a_budget_limits_round_trips() {
         ])
     };
     let kept = check(
-        "client = \"bug_reports\"\n[start_up]\nround_trips = 5\nnetwork_ms = 250\n[total]\nduplicates = 0\nresources_left = 2\n\
+        "client = \"bug_reports\"\n[start_up]\nround_trips = 5\nnetwork_ms = 500\n[total]\nduplicates = 0\nresources_left = 2\n\
          [round_trips]\nInternAtom = 8\n",
     );
     assert_eq!(kept.status(), Some(0), "{kept}");

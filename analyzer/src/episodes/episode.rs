@@ -1,6 +1,5 @@
 //! A finished episode, and what its time is made of.
 
-use x11prof_cost_model::Network;
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Timestamp};
 
@@ -12,6 +11,7 @@ pub use super::owner::{Owner, Parts};
 use super::states::Busy;
 use super::tree::Tree;
 use super::user::tag::Tags;
+use crate::forecast::ForecastTimes;
 use crate::text::label::Label;
 
 /// The stimulus of an episode (thesis, section 4.3.2).
@@ -233,21 +233,25 @@ impl Episode {
         self.tree.to_string()
     }
 
-    /// The episode over a network: adds the bytes of its requests and of the answers that it waited for, and the latency for
-    /// each of its round trips (Xprof's equation 7, with the observed blocking).
-    pub(crate) fn over(&self, network: &Network) -> Episode {
+    /// The episode over a link: what the simulated latency is more than the time of all others is the network's.
+    pub(crate) fn over(&self, link: &ForecastTimes) -> Episode {
         let mut episode = self.clone();
-        let time = network.time(self.bytes.saturating_add(self.received), self.round_trips);
-        // As a cast does it: what does not fit is the largest that does.
-        let nanos = (time.0 * 1000.0) as u64;
-        if nanos == 0 {
+        let (start, drawing) = (self.start.as_nanos(), self.presentation);
+        let own = link.latency(self.client, [start, self.end().as_nanos()], drawing);
+        let Some(own) = own else {
             return episode;
-        }
-        episode.parts.add(Owner::Network, nanos);
-        let end = self.end().as_nanos();
-        episode
-            .path
-            .push(PathStep::network(self.client, end, nanos));
+        };
+        let others = self.children.iter().filter_map(|child| {
+            let end = child.start.as_nanos().saturating_add(child.latency);
+            link.latency(child.client?, [start, end], drawing)
+        });
+        let latency = others.max().unwrap_or(0).max(own);
+        let recorded = self.parts.of(Owner::Network);
+        let network = latency.saturating_sub(self.latency() - recorded);
+        episode.parts.set(Owner::Network, network);
+        episode.path.retain(|step| step.owner != Owner::Network);
+        let step = PathStep::network(self.client, self.end().as_nanos(), network);
+        episode.path.extend((network > 0).then_some(step));
         episode
     }
 

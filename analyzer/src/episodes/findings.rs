@@ -324,7 +324,10 @@ impl Findings {
         self.busy.merge(&episode.busy);
         self.waited_idle = self.waited_idle.saturating_add(episode.waited_idle);
         let recorded = episode.latency();
-        let mut episode = episode.over(&self.options.net);
+        let mut episode = match &self.options.link {
+            Some(link) => episode.over(link),
+            None => episode.clone(),
+        };
         if !self.counts(&episode) {
             if self.options.worst.is_none() {
                 episode.path = Vec::new();
@@ -334,7 +337,7 @@ impl Findings {
         }
         let (start, latency) = (episode.start.as_nanos(), episode.latency());
         let end = start.saturating_add(recorded);
-        let added = latency - recorded;
+        let added = latency.saturating_sub(recorded);
         // A start-up begins with the process, the time of a session with the first connection.
         let begun = match (self.options.from_s, self.options.to_s) {
             (None, None) => self.first_act,

@@ -50,8 +50,11 @@ mod tree;
 mod user;
 mod windows;
 
-use x11prof_cost_model::Network;
+use std::sync::Arc;
+
 use x11prof_trace::{Control, Timestamp};
+
+use crate::forecast::ForecastTimes;
 
 use crate::pipeline::Observation;
 use crate::threads::delays::SILENCE;
@@ -97,8 +100,8 @@ pub struct EpisodeOptions {
     pub to_s: Option<f64>,
     /// List this many of the longest only.
     pub worst: Option<usize>,
-    /// The network that the episodes are thought to take place over, besides what was recorded.
-    pub net: Network,
+    /// The link whose times replace the recorded ones.
+    pub link: Option<Arc<ForecastTimes>>,
     /// The user's own events; none where there is no file of them.
     pub events: EventDefinitions,
 }
@@ -113,7 +116,7 @@ impl Default for EpisodeOptions {
             from_s: None,
             to_s: None,
             worst: None,
-            net: Network::NONE,
+            link: None,
             events: EventDefinitions::default(),
         }
     }

@@ -58,6 +58,11 @@ impl Parts {
         *part = part.saturating_add(nanos);
     }
 
+    /// Sets the nanoseconds of an owner.
+    pub(crate) fn set(&mut self, owner: Owner, nanos: u64) {
+        self.0[Parts::index(owner)] = nanos;
+    }
+
     /// Gives up to `nanos` of one owner to another.
     pub(crate) fn shift(&mut self, from: Owner, to: Owner, nanos: u64) {
         let nanos = nanos.min(self.of(from));

@@ -13,6 +13,8 @@ mod sums;
 mod threads;
 mod views;
 
+use std::sync::Arc;
+
 use x11prof_cost_model::Network;
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Control, Record, Switch, SwitchKind, Timestamp, Waiting};
@@ -21,6 +23,7 @@ use super::client_state::Spans;
 use super::episode_tracker::EpisodeTracker;
 use super::timeline_event::{Delivery, SentRequests, TimelineEvent};
 use super::{Cause, EpisodeOptions, Episodes, Findings, Owner, ServerCause, Trigger};
+use crate::forecast::{ForecastTimes, Forecasts};
 use crate::pipeline::Pipeline;
 use crate::testing::*;
 
@@ -304,6 +307,14 @@ fn a_release_while_the_handler_of_its_press_sleeps_is_part_of_it() {
     assert_eq!(input, [(31_500, 2, "ButtonPress button 1")]);
 }
 
+/// The trace's times over a network.
+fn over(trace: &Synthetic, net: &str) -> Option<Arc<ForecastTimes>> {
+    let mut forecasts = Forecasts::default();
+    let records = trace.records.iter().cloned();
+    Pipeline::new().run_records(records, |observation| forecasts.observe(observation));
+    Some(Arc::new(forecasts.times(&Network::parse(net).unwrap())))
+}
+
 #[test]
 fn over_a_network_bytes_and_round_trips_take_time() {
     let mut trace = Synthetic::new();
@@ -313,7 +324,7 @@ fn over_a_network_bytes_and_round_trips_take_time() {
     trace.wait(MS).client_sends(&[no_operation(24)]);
     trace.end();
     let options = EpisodeOptions {
-        net: Network::parse("100KB/s,10ms").unwrap(),
+        link: over(&trace, "100KB/s,10ms"),
         ..EpisodeOptions::default()
     };
     let findings = findings(&trace, &options);
@@ -321,8 +332,9 @@ fn over_a_network_bytes_and_round_trips_take_time() {
     let episodes = findings.episodes();
     let of: Vec<_> = episodes.into_iter().filter(output).collect();
     let network = of.iter().map(|one| one.parts.of(Owner::Network));
-    // 4 and 96 bytes, and 32 of the reply, at 10 µs each, and one round trip.
-    assert_eq!(network.sum::<u64>(), 11_320_000);
+    // Four times half a round trip: the event, the request, the reply, the last request. 84, 56, 84 and 148 bytes with
+    // their headers, at 10 µs each.
+    assert_eq!(network.sum::<u64>(), 23_720_000);
     assert_eq!(of.iter().map(|one| one.round_trips).sum::<u64>(), 1);
 }
 

@@ -5,7 +5,6 @@ use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_trace::{Block, ConnectionId, Control, Direction, EmulatedNetwork};
 
 use super::never_came::Missing;
-use super::shared_memory::SharedImages;
 use crate::pipeline::start_up::StartUpReport;
 use crate::pipeline::{Observation, Seen};
 use crate::round_trips::AnswerKind;
@@ -166,7 +165,6 @@ pub struct Forecasts {
     pub(super) names: FxHashMap<ConnectionId, String>,
     clients: FxHashMap<ConnectionId, Connected>,
     of_process: FxHashMap<u32, Moment>,
-    shared: SharedImages,
     /// Bytes that replies of shared images take, by the request.
     owed: FxHashMap<(ConnectionId, SequenceNumber), u64>,
     pub(super) missing: Missing,
@@ -241,11 +239,17 @@ impl Forecasts {
         let current = &mut self.current;
         match seen.message {
             Message::Request(request) => {
-                let [there, back] = self.shared.bytes(seen, request);
-                let bytes = request
-                    .wire_len
-                    .saturating_mul(seen.times)
-                    .saturating_add(there);
+                let across = seen.operation.and_then(|operation| {
+                    let session = seen.session;
+                    session.across(request, operation, seen.extensions)
+                });
+                let own = request.wire_len.saturating_mul(seen.times);
+                let [there, back] = across.map_or([0, 0], |across| {
+                    let sent = across.bytes.saturating_mul(seen.times);
+                    let replaced = if across.instead { own } else { 0 };
+                    [sent.saturating_sub(replaced), across.reply_bytes]
+                });
+                let bytes = own.saturating_add(there);
                 if bytes >= current.most {
                     (current.most, current.write.name) = (bytes, Some(request.name));
                 }

@@ -36,12 +36,12 @@ struct Walk<'a> {
     path: CriticalPath,
 }
 
-/// The critical path of a simulation that ends with `end`.
+/// The critical path of a simulation that ends with `end`, back to a recorded time.
 pub(super) fn critical_path(
     recorded: &Recorded,
     times: &Simulated,
     link: ForecastLink,
-    end: Moment,
+    (end, from): (Moment, u64),
 ) -> CriticalPath {
     let mut walk = Walk {
         recorded,
@@ -50,7 +50,7 @@ pub(super) fn critical_path(
         path: CriticalPath::new(),
     };
     let mut at = Some(end);
-    while let Some(moment) = at {
+    while let Some(moment) = at.filter(|moment| recorded.time(*moment) >= from) {
         at = match moment {
             Moment::Write(id) => walk.write(id),
             Moment::Read(id) => walk.read(id),

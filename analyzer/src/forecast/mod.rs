@@ -15,11 +15,12 @@ pub(crate) mod collect;
 mod critical_path;
 mod never_came;
 pub(crate) mod report;
-mod shared_memory;
 mod simulate;
+mod times;
 #[cfg(test)]
 mod tests;
 
 pub use collect::Forecasts;
 pub use never_came::NeverCame;
 pub use report::{ForecastCause, ForecastReport, ForecastStartUp, LinkLimits};
+pub use times::ForecastTimes;

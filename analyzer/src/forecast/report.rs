@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 use x11prof_cost_model::Network;
-use x11prof_trace::EmulatedNetwork;
+use x11prof_protocol::Symbol;
+use x11prof_trace::{ConnectionId, EmulatedNetwork};
 
 use super::changes::Changes;
-use super::collect::{Forecasts, Id, Moment};
+use super::collect::{Forecasts, Moment, Recorded};
 use super::critical_path::{PathKind, critical_path};
 use super::never_came::NeverCame;
 use super::simulate::{ForecastLink, Simulated, simulate};
@@ -91,37 +92,40 @@ impl Forecasts {
         self.report(network.effective_speed(), network.rtt.as_ms())
     }
 
+    /// The causes of time over a network, the largest first, in a part of the recording: from and until, in seconds
+    /// after its start.
+    pub fn causes_over(
+        &self,
+        network: &Network,
+        from_s: Option<f64>,
+        to_s: Option<f64>,
+    ) -> Vec<ForecastCause> {
+        let link = link(network.effective_speed(), network.rtt.as_ms());
+        // The cast saturates.
+        let time = |seconds: f64| self.recorded.first.saturating_add((seconds * 1e9) as u64);
+        let from = from_s.map_or(0, time);
+        let Some(to) = to_s.map(time) else {
+            let times = self.simulated(link, &Changes::default());
+            return causes(&self.recorded, &times, link, from);
+        };
+        let recorded = self.recorded.until(to);
+        let times = simulate(&recorded, link, &Changes::default());
+        causes(&recorded, &times, link, from)
+    }
+
+    /// The length of the recording over a link of this speed and round trip, in milliseconds.
+    pub fn length_ms(&self, bytes_per_second: Option<f64>, rtt_ms: f64) -> f64 {
+        let changes = Changes::default();
+        ms(self.length_with(bytes_per_second, rtt_ms, &changes))
+    }
+
     /// The forecast over a link of this speed and round trip.
     pub fn report(&self, bytes_per_second: Option<f64>, rtt_ms: f64) -> ForecastReport {
-        let network = EmulatedNetwork {
-            bytes_per_second,
-            // The cast saturates.
-            round_trip_ns: (rtt_ms * 1e6) as u64,
-        };
-        let link = Some(network).filter(|_| bytes_per_second.is_some() || rtt_ms > 0.0);
+        let link = link(bytes_per_second, rtt_ms);
         let none = Changes::default();
         let local = self.simulated(None, &none);
         let there = self.simulated(link, &none);
-        let mut causes: Vec<ForecastCause> = Vec::new();
-        if let Some(end) = there.end {
-            for ((kind, name), (nanos, count)) in critical_path(&self.recorded, &there, link, end) {
-                let kind = match kind {
-                    PathKind::RoundTrip => "round-trips",
-                    PathKind::Event => "events",
-                    PathKind::Connection => "connection",
-                    PathKind::BytesToServer => "bytes-to-server",
-                    PathKind::BytesBack => "bytes-back",
-                    PathKind::Client | PathKind::Server => continue,
-                };
-                causes.push(ForecastCause {
-                    kind: kind.to_owned(),
-                    name: name.to_string(),
-                    count,
-                    ms: ms(nanos),
-                });
-            }
-        }
-        causes.sort_by(|a, b| b.ms.total_cmp(&a.ms).then_with(|| a.name.cmp(&b.name)));
+        let causes = causes(&self.recorded, &there, link, 0);
         let moments = (0..self.recorded.writes.len())
             .map(Moment::Write)
             .chain((0..self.recorded.reads.len()).map(Moment::Read));
@@ -159,11 +163,7 @@ impl Forecasts {
         rtt_ms: f64,
         changes: &Changes,
     ) -> u64 {
-        let link = EmulatedNetwork {
-            bytes_per_second,
-            round_trip_ns: (rtt_ms * 1e6) as u64,
-        };
-        self.length(&self.simulated(Some(link), changes))
+        self.length(&self.simulated(link(bytes_per_second, rtt_ms), changes))
     }
 
     fn simulated(&self, link: ForecastLink, changes: &Changes) -> Simulated {
@@ -190,23 +190,11 @@ impl Forecasts {
     /// The time at which the server has done the first frame.
     fn first_frame(&self, one: &StartUpReport, times: &Simulated) -> Option<f64> {
         let ended = self.recorded.first as f64 + (one.start_ms + one.latency_ms?) * 1e6;
-        let ids = self
-            .recorded
-            .of_client
-            .get(&x11prof_trace::ConnectionId(one.connection))?;
-        let has_arrived = |id: &Id| self.recorded.writes[*id].at as f64 <= ended;
-        let last = *ids.get(ids.partition_point(has_arrived).checked_sub(1)?)?;
-        let (write, there) = (&self.recorded.writes[last], times.writes[last]);
-        let mut done = there.served as f64 + (ended - write.arrived as f64).clamp(0.0, ms_ns(one));
-        // A first frame that a reply ended.
-        let replies = self.recorded.reads.iter().enumerate();
-        let of_client = replies.filter(|(_, read)| {
-            read.client.0 == one.connection && read.cause == Some(last) && read.at as f64 <= ended
-        });
-        for (id, _) in of_client {
-            done = done.max(times.reads[id].delivered as f64);
-        }
-        Some(done)
+        let server = one.parts.as_ref().and_then(|parts| parts.server_ms);
+        let drawing = server.unwrap_or(0.0) * 1e6;
+        let (client, between) = (ConnectionId(one.connection), [0, ended as u64]);
+        let done = self.recorded.done(times, client, between, drawing as u64)?;
+        Some(done as f64)
     }
 
     fn limits(&self, local: &Simulated) -> Option<LinkLimits> {
@@ -265,10 +253,46 @@ impl Forecasts {
     }
 }
 
-/// The server's last part of a start-up, in nanoseconds.
-fn ms_ns(one: &StartUpReport) -> f64 {
-    let parts = one.parts.as_ref();
-    parts.and_then(|parts| parts.server_ms).unwrap_or(0.0) * 1e6
+/// The link of this speed and round trip; `None` if nothing takes time on it.
+pub(super) fn link(bytes_per_second: Option<f64>, rtt_ms: f64) -> ForecastLink {
+    let is_there = bytes_per_second.is_some() || rtt_ms > 0.0;
+    is_there.then_some(EmulatedNetwork {
+        bytes_per_second,
+        // The cast saturates.
+        round_trip_ns: (rtt_ms * 1e6) as u64,
+    })
+}
+
+/// The causes of time on the critical path since a recorded time, the largest first.
+fn causes(
+    recorded: &Recorded,
+    times: &Simulated,
+    link: ForecastLink,
+    from: u64,
+) -> Vec<ForecastCause> {
+    let Some(end) = times.end else {
+        return Vec::new();
+    };
+    let path = critical_path(recorded, times, link, (end, from));
+    let cause = |((kind, name), (nanos, count)): ((PathKind, Symbol), (u64, u64))| {
+        let kind = match kind {
+            PathKind::RoundTrip => "round-trips",
+            PathKind::Event => "events",
+            PathKind::Connection => "connection",
+            PathKind::BytesToServer => "bytes-to-server",
+            PathKind::BytesBack => "bytes-back",
+            PathKind::Client | PathKind::Server => return None,
+        };
+        Some(ForecastCause {
+            kind: kind.to_owned(),
+            name: name.to_string(),
+            count,
+            ms: ms(nanos),
+        })
+    };
+    let mut causes: Vec<ForecastCause> = path.into_iter().filter_map(cause).collect();
+    causes.sort_by(|a, b| b.ms.total_cmp(&a.ms).then_with(|| a.name.cmp(&b.name)));
+    causes
 }
 
 fn ms(nanos: u64) -> f64 {

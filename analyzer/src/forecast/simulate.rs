@@ -233,9 +233,8 @@ impl<'a> Simulation<'a> {
                 0
             };
             latency = link.latency().saturating_add(connects);
-            if bytes > 0 {
-                (begin, free) = self.there.take(time, link.occupies(bytes));
-            }
+            // The end of a connection, which has no bytes, comes after the bytes before it.
+            (begin, free) = self.there.take(time, link.occupies(bytes));
         }
         let buffered = self.link.and_then(|link| link.bytes_per_second);
         let buffered = buffered.map_or(0, |speed| (SEND_BUFFER as f64 / speed * 1e9) as u64);

@@ -46,6 +46,16 @@ use tally::Line;
 pub use transport::TransportLine;
 use transport::index;
 
+/// The source of network times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NetworkModel {
+    /// The simulated forecast.
+    #[default]
+    Simulated,
+    /// Xprof's equation 7: bytes by the speed, and a round trip for each blocking request.
+    Paper,
+}
+
 /// The requests that are charged the network's latency (equation 7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Blocking {
@@ -286,11 +296,6 @@ impl Profile {
     /// The machine that its prices are of, and how they were brought there where they were.
     pub(crate) fn machine(&self) -> (Option<String>, Option<Brought>) {
         (self.machine.clone(), self.brought.clone())
-    }
-
-    /// The rule for the network's latency.
-    pub fn blocking(&self) -> Blocking {
-        self.blocking
     }
 
     /// The clock that the server's times are on, the one of most requests where they differ.

@@ -54,7 +54,6 @@ impl Pricer {
                     times: seen.times,
                     operation: seen.operation,
                     changed: seen.changed,
-                    extensions: seen.extensions,
                     session: seen.session,
                 };
                 model.message(&traffic, &mut on);

@@ -148,9 +148,8 @@ pub struct NetworkReport {
     pub rtt_ms: f64,
     /// The compression ratio; null without compression.
     pub compression: Option<f64>,
-    /// The requests charged with the latency: `by-type` or `observed`.
-    #[serde(rename = "round_trips")]
-    pub blocking: String,
+    /// The source of network times: `simulated` or `paper` (equation 7); null without a network.
+    pub model: Option<String>,
 }
 
 /// A kind of request.
@@ -166,7 +165,7 @@ pub struct RequestReport {
     pub time_ms: f64,
     /// The server's time for the operations, without transport.
     pub server_ms: f64,
-    /// The network's time by equation 7.
+    /// The time that the network takes on the simulated critical path, or by equation 7.
     pub network_ms: f64,
     /// Percentage of the total time.
     pub percent_of_time: f64,

@@ -1,8 +1,10 @@
 //! The document of a profile, the summary of its trace, and a network.
 
+use rustc_hash::FxHashMap;
 use x11prof_cost_model::{Cost, Network};
 
 use crate::clients::ClientChoice;
+use crate::forecast::ForecastCause;
 use crate::link::LinkReport;
 use crate::profile::partition::PartitionReport;
 use crate::profile::report::{
@@ -12,7 +14,7 @@ use crate::profile::report::{
 use crate::profile::tally::Line;
 use crate::profile::total::TotalReport;
 use crate::profile::transport::PARTS;
-use crate::profile::{Blocking, Profile};
+use crate::profile::{NetworkModel, Profile};
 use crate::recording::trace_summary::TraceSummary;
 use crate::recording::warnings::{Warning, WarningKind};
 use crate::server_time::Basis;
@@ -43,7 +45,7 @@ impl ProfileReport {
             format: FORMAT,
             trace: trace(path, summary, profile.choice()),
             server: ServerReport::new(profile, summary),
-            network: NetworkReport::new(network, profile.blocking()),
+            network: NetworkReport::new(network, NetworkModel::Paper),
             requests: shares(requests.collect(), &total),
             groups: groups(profile, summary, network, &total),
             running: None,
@@ -61,7 +63,7 @@ impl ProfileReport {
             resources: None,
             grabs: None,
             stalls: None,
-            warnings: warnings(profile, summary, network),
+            warnings: warnings(profile, summary),
             transport,
             total,
         }
@@ -69,6 +71,48 @@ impl ProfileReport {
 }
 
 impl ProfileReport {
+    /// The report over a network, whose time is what `causes` take on the critical path of the forecast. Each request
+    /// and event has its causes, transport the others. A group has the share that its bytes and round trips would
+    /// take.
+    pub fn over(mut self, network: &Network, causes: &[ForecastCause]) -> ProfileReport {
+        let mut by_name: FxHashMap<&str, f64> = FxHashMap::default();
+        for cause in causes {
+            *by_name.entry(&cause.name).or_default() += cause.ms;
+        }
+        let all: f64 = causes.iter().map(|cause| cause.ms).sum();
+        let mut rest = all;
+        for line in &mut self.requests {
+            let added = by_name.get(line.name.as_str()).copied().unwrap_or(0.0);
+            rest -= added;
+            line.add_network(added);
+        }
+        for event in &mut self.events {
+            event.network_ms = by_name.get(event.name.as_str()).copied().unwrap_or(0.0);
+        }
+        self.transport.network_ms = rest.max(0.0);
+        self.transport.time_ms += self.transport.network_ms;
+        let total = &mut self.total;
+        total.network_ms = all;
+        for sum in [&mut total.time_ms, &mut total.low_ms, &mut total.high_ms] {
+            *sum += all;
+        }
+        self.transport.percent_of_time = percent(self.transport.time_ms, total.time_ms);
+        self.requests = shares(std::mem::take(&mut self.requests), total);
+        if let Some(groups) = &mut self.groups {
+            let weight = |line: &RequestReport| {
+                let bytes = line.bytes.saturating_add(line.returned_bytes);
+                network.time(bytes, line.blocking).0
+            };
+            let weights: f64 = groups.lines.iter().map(weight).sum();
+            for line in groups.lines.iter_mut().filter(|_| weights > 0.0) {
+                line.add_network(all * weight(line) / weights);
+            }
+            groups.lines = shares(std::mem::take(&mut groups.lines), total);
+        }
+        self.network = NetworkReport::new(network, NetworkModel::Simulated);
+        self
+    }
+
     /// Limits the report to a part of the trace: from and until, in seconds after its start. The kernel's
     /// clocks are read at the ends of a recording, and say nothing of a part.
     pub fn of_part(mut self, from_s: Option<f64>, to_s: Option<f64>) -> ProfileReport {
@@ -201,17 +245,33 @@ fn events(profile: &Profile, network: &Network) -> Vec<EventReport> {
 
 impl NetworkReport {
     /// Describes `network`.
-    pub fn new(network: &Network, blocking: Blocking) -> NetworkReport {
-        let blocking = match blocking {
-            Blocking::ByType => "by-type",
-            Blocking::Observed => "observed",
+    pub fn new(network: &Network, model: NetworkModel) -> NetworkReport {
+        let model = match model {
+            NetworkModel::Simulated => "simulated",
+            NetworkModel::Paper => "paper",
         };
         NetworkReport {
             bytes_per_second: network.bytes_per_second,
             rtt_ms: ms(network.rtt),
             compression: network.compression,
-            blocking: blocking.to_owned(),
+            model: (*network != Network::NONE).then(|| model.to_owned()),
         }
+    }
+}
+
+impl RequestReport {
+    /// Adds time on the network.
+    fn add_network(&mut self, added: f64) {
+        self.network_ms += added;
+        for sum in [
+            &mut self.time_ms,
+            &mut self.low_ms,
+            &mut self.high_ms,
+            &mut self.charged_ms,
+        ] {
+            *sum += added;
+        }
+        self.ms_per_call = self.time_ms / self.count.max(1) as f64;
     }
 }
 
@@ -250,7 +310,6 @@ fn trace(path: &str, summary: &TraceSummary, choice: &ClientChoice) -> TraceRepo
 }
 
 fn request(name: &str, line: &Line, network: &Network) -> RequestReport {
-    let line = &line.on(network);
     let wire = network.time(line.bytes, line.blocking);
     let time = line.server.time + wire;
     RequestReport {
@@ -331,7 +390,6 @@ fn total(
 ) -> TotalReport {
     let mut all = Line::default();
     for (_, line) in profile.lines() {
-        let line = line.on(network);
         all.count += line.count;
         all.bytes = all.bytes.saturating_add(line.bytes);
         all.blocking += line.blocking;
@@ -364,20 +422,12 @@ fn total(
     }
 }
 
-fn warnings(profile: &Profile, summary: &TraceSummary, network: &Network) -> Vec<Warning> {
+fn warnings(profile: &Profile, summary: &TraceSummary) -> Vec<Warning> {
     // Where each request has its own time, no price of a request is in doubt.
     let mut warnings = match profile.basis() {
         Basis::Timed => Vec::new(),
         _ => profile.warnings().list(),
     };
-    if *network != Network::NONE {
-        let shared = profile.lines().filter(|(_, line)| !line.across.is_none());
-        let mut shared: Vec<Warning> = shared
-            .map(|(name, line)| Warning::sent(name, line.across.count, line.across.bytes))
-            .collect();
-        shared.sort_by_key(|warning| std::cmp::Reverse(warning.count));
-        warnings.extend(shared);
-    }
     if profile.on_other_clock() > 0 {
         let count = profile.on_other_clock();
         warnings.push(Warning::general(WarningKind::OtherClock, None, count));

@@ -3,8 +3,8 @@
 use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
-use x11prof_cost_model::{Basis, Cost, Micros, Network};
-use x11prof_server_model::{Charge, Crossing, TransportPart};
+use x11prof_cost_model::{Basis, Cost, Micros};
+use x11prof_server_model::{Charge, TransportPart};
 
 use crate::server_time::{Rate, Share};
 
@@ -38,8 +38,6 @@ pub struct Line {
     pub substituted: u64,
     /// Requests without cost data.
     pub unpriced: u64,
-    /// The additional cost across a network.
-    pub across: Crossing,
 }
 
 impl Line {
@@ -48,19 +46,11 @@ impl Line {
         match charge {
             Charge::Request {
                 bytes,
-                price,
-                across,
-                ..
+                price, ..
             } => {
                 self.count += 1;
                 self.bytes = self.bytes.saturating_add(*bytes);
                 self.server += price.server.times(factor);
-                if let Some(across) = across {
-                    self.across.add(&Crossing {
-                        server: across.server.times(factor),
-                        ..*across
-                    });
-                }
                 *self.priced_as(price.basis) += 1;
             }
             Charge::Alike(alike) => {
@@ -127,20 +117,6 @@ impl Line {
         }
     }
 
-    /// The sums on `network`: requests that share memory send its contents there.
-    pub(crate) fn on(&self, network: &Network) -> Line {
-        let mut line = self.clone();
-        if *network != Network::NONE {
-            line.bytes = line.bytes.saturating_add(self.across.bytes);
-            line.server += self.across.server;
-            // What was measured may be less than the price that the difference is from.
-            line.server.time.0 = line.server.time.0.max(0.0);
-            line.server.low.0 = line.server.low.0.clamp(0.0, line.server.time.0);
-            line.server.high.0 = line.server.high.0.max(line.server.time.0);
-        }
-        line
-    }
-
     /// Adds another line to this one.
     pub(crate) fn join(&mut self, other: &Line) {
         self.count += other.count;
@@ -157,7 +133,6 @@ impl Line {
         self.interpolated += other.interpolated;
         self.substituted += other.substituted;
         self.unpriced += other.unpriced;
-        self.across.add(&other.across);
     }
 }
 

@@ -6,6 +6,7 @@ use x11prof_trace::{Control, Direction, Reader, Record, Switch, SwitchKind, Time
 
 use crate::comparisons::comparison::Comparison;
 use crate::profile::report::ProfileReport;
+use crate::forecast::ForecastCause;
 use crate::profile::{Blocking, Profile, profile_trace};
 use crate::recording::trace_summary::identity;
 use crate::recording::warnings::WarningKind;
@@ -144,6 +145,29 @@ fn every_amount_is_exact_and_the_totals_add_up() {
     assert!(report.trace.complete);
     let connection = &report.trace.connections[0];
     assert_eq!((connection.requests, connection.last_sequence), (12, 12));
+}
+
+#[test]
+fn causes_on_the_critical_path_are_network_time() {
+    let cause = |name: &str, ms| ForecastCause {
+        kind: "bytes-to-server".to_owned(),
+        name: name.to_owned(),
+        count: 1,
+        ms,
+    };
+    let causes = [cause("GetInputFocus", 20.0), cause("setup", 5.0)];
+    let network = Network::parse("1KB/s,20ms").unwrap();
+    let before = report(&small(), "none");
+    let report = report(&small(), "none").over(&network, &causes);
+    let of = |name: &str| report.requests.iter().find(|line| line.name == name);
+    let focus = of("GetInputFocus").unwrap();
+    assert_eq!(focus.network_ms, 20.0);
+    assert_eq!(focus.time_ms, focus.server_ms + 20.0);
+    assert_eq!(of("NoOperation").unwrap().network_ms, 0.0);
+    let (transport, total) = (&report.transport, &report.total);
+    assert_eq!((transport.network_ms, total.network_ms), (5.0, 25.0));
+    assert!((total.time_ms - before.total.time_ms - 25.0).abs() < 1e-9);
+    assert_eq!(report.network.model.as_deref(), Some("simulated"));
 }
 
 #[test]

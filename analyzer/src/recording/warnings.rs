@@ -37,9 +37,6 @@ pub enum WarningKind {
     LostBytes,
     /// The recording did not end properly: its last moments may be missing.
     Incomplete,
-    /// Images in memory shared with the server, which no network has: priced as sent by PutImage and
-    /// GetImage. `to` has the additional bytes.
-    SharedMemory,
     /// The parameters are of another machine and could not be brought to the recorded one; `from` says
     /// why.
     OtherMachine,
@@ -100,15 +97,6 @@ impl Warning {
         Warning {
             to: Some(to),
             ..Warning::general(WarningKind::OtherServer, Some(from), 1)
-        }
-    }
-
-    /// Images in memory shared with the server are priced as sent: N bytes more.
-    pub(crate) fn sent(request: Symbol, count: u64, bytes: u64) -> Warning {
-        Warning {
-            request: Some(request.to_string()),
-            to: Some(format!("{bytes} bytes more")),
-            ..Warning::general(WarningKind::SharedMemory, None, count)
         }
     }
 

@@ -2,13 +2,12 @@
 //! and buffers of the graphics card (DRI3). Across a network a program sends each image by PutImage, and
 //! reads it by GetImage.
 
-use x11prof_protocol::{Body, Request, Symbol};
+use x11prof_protocol::{Body, Request};
 use x11rb_protocol::protocol::{present, render, shm, xproto};
 
 use crate::extension_kind::ExtensionKind;
 use crate::geometry::target::Effect;
-use crate::operations::names::Names;
-use crate::operations::operation::{Operation, Value};
+use crate::operations::operation::Operation;
 use crate::request_table::sources;
 use crate::setup::PixmapFormat;
 use crate::state::State;
@@ -18,12 +17,10 @@ const PUT_IMAGE: u64 = 24;
 /// ZPixmap's number in the protocol.
 const Z_PIXMAP: u8 = 2;
 
-/// The request that replaces a shared-memory request across a network.
-#[derive(Debug, Clone, PartialEq)]
+/// The image that a request shares with the server, and that crosses a network as bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NetworkSubstitute {
-    /// The PutImage or GetImage.
-    pub operation: Operation,
-    /// Bytes of that request.
+    /// Bytes of the PutImage or GetImage.
     pub bytes: u64,
     /// Bytes of the image in its reply, without the reply's head.
     pub reply_bytes: u64,
@@ -35,7 +32,6 @@ pub struct NetworkSubstitute {
 /// The state in which a request was made.
 pub(crate) struct Sharing<'a> {
     pub(crate) state: &'a State,
-    pub(crate) names: &'a Names,
 }
 
 impl Sharing<'_> {
@@ -48,13 +44,9 @@ impl Sharing<'_> {
         operation: &Operation,
     ) -> Option<NetworkSubstitute> {
         let body = Body::of(request);
-        let operation = |name: &str| Operation {
-            request: Symbol::new(name),
-            ..operation.clone()
-        };
         match request.major {
             xproto::COPY_AREA_REQUEST | xproto::COPY_PLANE_REQUEST => {
-                self.copied(request, operation("PutImage"), false)
+                self.copied(request, operation, false)
             }
             0..128 => None,
             _ => match (extension()?, request.minor) {
@@ -63,7 +55,6 @@ impl Sharing<'_> {
                     let (depth, format) = (body.u8(24)?, body.u8(25)?);
                     let bytes = self.image_bytes(format, depth, width, height)?;
                     Some(NetworkSubstitute {
-                        operation: operation("PutImage"),
                         bytes: PUT_IMAGE + bytes,
                         reply_bytes: 0,
                         instead: true,
@@ -73,17 +64,16 @@ impl Sharing<'_> {
                     let (width, height) = (body.u16(8)?, body.u16(10)?);
                     let depth = self.state.drawables.get(body.u32(0)?)?.depth?;
                     Some(NetworkSubstitute {
-                        operation: operation("GetImage"),
                         bytes: 20,
                         reply_bytes: self.image_bytes(body.u8(16)?, depth, width, height)?,
                         instead: true,
                     })
                 }
                 (ExtensionKind::Present, present::PIXMAP_REQUEST) => {
-                    self.copied(request, operation("PutImage"), true)
+                    self.copied(request, operation, true)
                 }
                 (ExtensionKind::Render, render::COMPOSITE_REQUEST) => {
-                    self.copied(request, operation("PutImage"), false)
+                    self.copied(request, operation, false)
                 }
                 _ => None,
             },
@@ -95,7 +85,7 @@ impl Sharing<'_> {
     fn copied(
         &self,
         request: &Request<'_>,
-        mut operation: Operation,
+        operation: &Operation,
         instead: bool,
     ) -> Option<NetworkSubstitute> {
         let source = sources(request, &self.state.render.pictures).next()?;
@@ -106,18 +96,7 @@ impl Sharing<'_> {
             Effect::Unknown => f64::from(pixmap.width) * f64::from(pixmap.height),
             _ => operation.op_size,
         };
-        let names = self.names;
-        operation.attributes.clear();
-        let attributes = &mut operation.attributes;
-        attributes.set(names.depth, Value::Number(u32::from(depth)));
-        if let Some(format) = names.image_format(Z_PIXMAP) {
-            attributes.set(names.format, Value::Name(format));
-        }
-        if let Some(copy) = names.function(u32::from(xproto::GX::COPY)) {
-            attributes.set(names.gxmode, Value::Name(copy));
-        }
         Some(NetworkSubstitute {
-            operation,
             bytes: PUT_IMAGE + (pixels * f64::from(format.bits) / 8.0).ceil() as u64,
             reply_bytes: 0,
             instead,

@@ -68,8 +68,6 @@ fn shared_images_cross_a_network_as_images() {
         b.u32(STRANGER).u32(0)
     });
     let put = put.unwrap();
-    assert_eq!(put.operation.request.as_str(), "PutImage");
-    assert_eq!(put.operation.op_size, 400.0);
     assert_eq!(
         (put.bytes, put.reply_bytes, put.instead),
         (24 + 30 * 20 * 4, 0, true)
@@ -79,7 +77,6 @@ fn shared_images_cross_a_network_as_images() {
         b.u8(2).zeros(3).u32(STRANGER).u32(0)
     });
     let get = get.unwrap();
-    assert_eq!(get.operation.request.as_str(), "GetImage");
     assert_eq!((get.bytes, get.reply_bytes), (20, 400));
     // A copy from a pixmap in shared memory. A copy from another pixmap has no extra cost.
     let copy = |display: &mut Display, from: u32| {
@@ -94,10 +91,6 @@ fn shared_images_cross_a_network_as_images() {
     });
     let copied = copy(&mut display, NEW).unwrap();
     assert_eq!((copied.bytes, copied.instead), (24 + 10 * 5 * 4, false));
-    assert_eq!(
-        copied.operation.attributes.to_string(),
-        "depth=24 format=ZPixmap gxmode=GXcopy"
-    );
     assert_eq!(copy(&mut display, WINDOW), None);
     // A buffer of the graphics card that is shown.
     display.request(0, DRI3, 2, |b| {

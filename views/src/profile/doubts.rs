@@ -93,10 +93,6 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
             "the recording was cut off".to_owned(),
             "its last moments may be missing",
         ),
-        WarningKind::SharedMemory => (
-            format!("{} in shared memory", of("image")),
-            "estimated as if sent with PutImage and GetImage",
-        ),
         WarningKind::OtherMachine => (
             "the cost table is from another machine and not rescaled".to_owned(),
             "`x11prof calibrate` measures this machine",

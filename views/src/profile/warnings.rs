@@ -1,6 +1,6 @@
 //! The warnings of a report, by kind.
 
-use x11prof_analyzer::{Warning, WarningKind};
+use x11prof_analyzer::Warning;
 
 use super::doubts::doubt;
 use crate::page::Page;
@@ -45,9 +45,6 @@ fn line(warning: &Warning) -> Option<String> {
     match (&warning.from, &warning.to) {
         (Some(from), Some(to)) => line.push_str(&format!(" {} -> {}", plain(from), plain(to))),
         (Some(from), None) => line.push_str(&format!(" {}", plain(from))),
-        (None, Some(to)) if warning.kind == WarningKind::SharedMemory => {
-            line.push_str(&format!(": {}", plain(to)));
-        }
         (None, Some(to)) => line.push_str(&format!(" unknown -> {}", plain(to))),
         (None, None) => {}
     }

@@ -38,7 +38,7 @@ pub struct TotalLimits {
     pub duplicates: Option<u64>,
     /// Resources that are held at the end.
     pub resources_left: Option<u64>,
-    /// Latency added by round trips, in milliseconds.
+    /// The time that a link of `rtt_ms` adds by the simulated forecast, in milliseconds.
     pub network_ms: Option<f64>,
     /// The server's time of all clients, as `report` has it, in milliseconds.
     pub server_ms: Option<f64>,
@@ -56,7 +56,7 @@ pub struct StartUpLimits {
     pub round_trips: Option<u64>,
     /// The most round trips that only synchronise.
     pub synchronisations: Option<u64>,
-    /// Latency added by round trips, in milliseconds.
+    /// The time that a link of `rtt_ms` adds by the simulated forecast, in milliseconds.
     pub network_ms: Option<f64>,
     /// The most time until the first frame, of the connection that took longest, in milliseconds.
     pub latency_ms: Option<f64>,

@@ -1,6 +1,7 @@
 //! A recording held against a budget.
 
 use super::{Budget, BudgetCounts};
+use crate::forecast::ForecastReport;
 use crate::pipeline::start_up::StartUpReport;
 use crate::resources::report::ResourceReport;
 use crate::roundtrips::report::RoundTripsReport;
@@ -40,13 +41,14 @@ pub struct BudgetVerdict {
 }
 
 impl BudgetVerdict {
-    /// Holds what was found against `budget`. `server_ms` is the server's time where the budget limits it.
+    /// Holds what was found against `budget`. `server_ms` is the server's time, and `forecast` the recording over the
+    /// budget's network, if the budget limits them.
     pub fn new(
         budget: &Budget,
         counts: &BudgetCounts,
         round_trips: &RoundTripsReport,
         resources: &ResourceReport,
-        server_ms: Option<f64>,
+        (server_ms, forecast): (Option<f64>, Option<&ForecastReport>),
     ) -> BudgetVerdict {
         let mut lines = Vec::new();
         let mut line = |name: String, limit: Option<f64>, found: Found| {
@@ -86,7 +88,7 @@ impl BudgetVerdict {
         line(
             "total.network_ms".to_owned(),
             total.network_ms,
-            Found::Figure(number(all.round_trips) * round_trips.rtt_ms),
+            added(forecast.map(|there| there.forecast_ms - there.local_ms)),
         );
         let server = server_ms.map_or_else(
             || Found::None("the server's time was not worked out".to_owned()),
@@ -116,11 +118,17 @@ impl BudgetVerdict {
                 Found::Figure(number(found)),
             );
         }
-        let network = number(sum(|one| one.round_trips)) * round_trips.rtt_ms;
+        let network = forecast.map(|there| {
+            let wanted = there.start_ups.iter().filter(|there| {
+                let is_same = |one: &StartUpReport| one.connection == there.connection;
+                starts.iter().any(is_same)
+            });
+            wanted.map(|there| there.forecast_ms - there.recorded_ms).sum()
+        });
         line(
             "start_up.network_ms".to_owned(),
             start_up.network_ms,
-            Found::Figure(network),
+            added(network),
         );
         line(
             "start_up.latency_ms".to_owned(),
@@ -158,6 +166,12 @@ impl BudgetVerdict {
     pub fn is_kept(&self) -> bool {
         self.lines.iter().all(BudgetLine::is_kept)
     }
+}
+
+/// The time that a link adds.
+fn added(ms: Option<f64>) -> Found {
+    let none = || Found::None("nothing was forecast".to_owned());
+    ms.map_or_else(none, |ms| Found::Figure(ms.max(0.0)))
 }
 
 fn number(count: u64) -> f64 {

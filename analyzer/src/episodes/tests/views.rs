@@ -202,7 +202,7 @@ fn no_view_contradicts_another_whatever_is_asked_for() {
             ..all.clone()
         },
         EpisodeOptions {
-            net: Network::parse("100KB/s,500ms").unwrap(),
+            link: over(&trace, "100KB/s,500ms"),
             ..all.clone()
         },
     ] {
@@ -343,9 +343,9 @@ fn the_frames_of_a_burst_are_no_longer_than_it_whatever_network_is_asked_for() {
         all.waits(begins + 5 * MS, POLL);
     }
     let trace = all.trace;
-    for net in ["none", "100KB/s,200ms"] {
+    for link in [None, over(&trace, "100KB/s,200ms")] {
         let options = EpisodeOptions {
-            net: Network::parse(net).unwrap(),
+            link,
             ..EpisodeOptions::default()
         };
         let bursts = report(&trace, &options).bursts;

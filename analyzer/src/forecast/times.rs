@@ -1,0 +1,81 @@
+//! Times of a recording over a link: when an episode or a start-up is done there.
+
+use x11prof_cost_model::Network;
+use x11prof_trace::ConnectionId;
+
+use super::changes::Changes;
+use super::collect::{Forecasts, Id, Recorded};
+use super::report::link;
+use super::simulate::{Simulated, simulate};
+
+/// A recording and its simulated times over a link.
+#[derive(Debug)]
+pub struct ForecastTimes {
+    recorded: Recorded,
+    times: Simulated,
+}
+
+impl Forecasts {
+    /// The recording's times over a network.
+    pub fn times(self, network: &Network) -> ForecastTimes {
+        let link = link(network.effective_speed(), network.rtt.as_ms());
+        ForecastTimes {
+            times: simulate(&self.recorded, link, &Changes::default()),
+            recorded: self.recorded,
+        }
+    }
+}
+
+impl ForecastTimes {
+    /// The time over the link from `start` to the end of what a client had done by `end`, of which the server's last
+    /// part took `drawing` at most. `None` if the client did nothing between.
+    pub(crate) fn latency(
+        &self,
+        client: ConnectionId,
+        [start, end]: [u64; 2],
+        drawing: u64,
+    ) -> Option<u64> {
+        let done = self.recorded.done(&self.times, client, [start, end], drawing)?;
+        Some(done.saturating_sub(self.begun(client, start)))
+    }
+
+    /// The time of `start` over the link: as long before the stimulus as recorded.
+    fn begun(&self, client: ConnectionId, start: u64) -> u64 {
+        let mut reads = self.recorded.reads.iter().enumerate();
+        let first = reads.find(|(_, read)| read.client == client && read.at >= start);
+        first.map_or(start, |(id, read)| {
+            let before = read.sent.saturating_sub(start);
+            self.times.reads[id].sent.saturating_sub(before)
+        })
+    }
+}
+
+impl Recorded {
+    /// The forecast time at which the server has done what a client had sent by `end`, and the client has read the
+    /// replies to it. The server's last part took `drawing` at most.
+    pub(super) fn done(
+        &self,
+        times: &Simulated,
+        client: ConnectionId,
+        [start, end]: [u64; 2],
+        drawing: u64,
+    ) -> Option<u64> {
+        let ids = self.of_client.get(&client)?;
+        let is_before = |id: &Id| self.writes[*id].at <= end;
+        let last = *ids.get(ids.partition_point(is_before).checked_sub(1)?)?;
+        let write = &self.writes[last];
+        if write.at < start {
+            return None;
+        }
+        let own = end.saturating_sub(write.arrived).min(drawing);
+        let served = times.writes[last].served.saturating_add(own);
+        // What a reply ended.
+        let reads = self.reads.iter().enumerate();
+        let replies =
+            reads.filter(|(_, read)| read.client == client && read.cause == Some(last) && read.at <= end);
+        replies
+            .map(|(id, _)| times.reads[id].delivered)
+            .chain([served])
+            .max()
+    }
+}
