@@ -19,7 +19,7 @@ use x11prof_analyzer::{
     Blocking, EpisodeOptions, Episodes, FRAME_MS, Observation, Pipeline, Profile, RoundTripOptions,
     RoundTrips, Stalls, Statistics, TraceSummary, profile_trace,
 };
-use x11prof_cost_model::{ServerParameters, Substitutions, built_in};
+use x11prof_cost_model::{Network, ServerParameters, Substitutions, built_in};
 use x11prof_protocol::{Connection, Extensions, Input, Message, Side};
 use x11prof_trace::{ConnectionId, Direction, Part, Reader, Record};
 
@@ -89,7 +89,7 @@ fn once(
     parameters: &ServerParameters,
 ) -> Result<(u64, Duration), Failure> {
     let options = RoundTripOptions {
-        rtt_ms: 30.0,
+        link: Network::parse("none,30ms").ok(),
         ..RoundTripOptions::default()
     };
     match stage {

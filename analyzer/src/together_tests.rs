@@ -111,7 +111,7 @@ fn figures(records: &[Record], by: By, basis: BasisOption, together: bool) -> (V
     let mut statistics = Statistics::new(Vec::new());
     let mut episodes = Episodes::new(&EpisodeOptions::default());
     let mut round_trips = RoundTrips::new(&RoundTripOptions {
-        rtt_ms: 30.0,
+        link: Network::parse("none,30ms").ok(),
         ..RoundTripOptions::default()
     });
     let (mut pipeline, mut summary) = (Pipeline::new(), TraceSummary::default());

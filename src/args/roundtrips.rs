@@ -13,10 +13,10 @@ pub(crate) struct RoundTrips {
     /// The recording
     #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
     pub(crate) trace: PathBuf,
-    /// The round-trip time of the network, in milliseconds
-    #[arg(long, value_name = "MS", default_value = "50", value_parser = milliseconds, conflicts_with = "net")]
-    pub(crate) rtt: f64,
-    /// The link: SPEED,RTT or a name (see `report`)
+    /// Assume this round-trip time, in milliseconds, and unlimited speed
+    #[arg(long, value_name = "MS", value_parser = milliseconds, conflicts_with = "net")]
+    pub(crate) rtt: Option<f64>,
+    /// The network: SPEED,RTT or a name (see `report`) [default: the recorded network, else dsl]
     #[arg(long, value_name = "SPEED,RTT", value_parser = NETWORK, hide_possible_values = true)]
     pub(crate) net: Option<Network>,
     /// Count only start-up: until the end of the first frame in the first window of each client

@@ -42,7 +42,6 @@ fn held_against(arguments: &Check) -> Outcome {
     let mut summary = TraceSummary::default();
     let mut resources = Resources::default();
     let mut round_trips = RoundTrips::new(&RoundTripOptions {
-        rtt_ms: budget.rtt_ms.unwrap_or(RTT_MS),
         client: budget.client.clone(),
         ..RoundTripOptions::default()
     })

@@ -19,8 +19,6 @@ use crate::error::{CommandError, Outcome};
 use crate::output::{Emit, emit};
 use crate::pass::{self, Pass};
 
-/// The round-trip time for suggestions, in ms, as on a link across a continent.
-const ROUND_TRIP_MS: f64 = 50.0;
 /// Episodes whose messages are on the page.
 const WITH_MESSAGES: usize = 20;
 /// Bytes of messages of one episode.
@@ -85,10 +83,7 @@ impl PageParts {
             statistics: Statistics::new(Vec::new()),
             episodes: Episodes::new(&EpisodeOptions::default()),
             marks: Marks::default(),
-            roundtrips: RoundTrips::new(&RoundTripOptions {
-                rtt_ms: ROUND_TRIP_MS,
-                ..RoundTripOptions::default()
-            }),
+            roundtrips: RoundTrips::new(&RoundTripOptions::default()),
         }
     }
 

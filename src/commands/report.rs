@@ -184,7 +184,8 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         )
     });
     let name = path.to_string_lossy();
-    let forecasts = forecasts.unwrap_or_default();
+    let mut forecasts = forecasts.unwrap_or_default();
+    forecasts.keep(None, |client| profile.choice().holds(client));
     let mut report = match arguments.net_model {
         NetworkModel::Paper => ProfileReport::new(&name, &summary, &profile, &arguments.net),
         NetworkModel::Simulated => {

@@ -1,6 +1,7 @@
 //! `x11prof network`: round trips, and ways to avoid them.
 
 use x11prof_analyzer::{EpisodeOptions, Episodes, Observation, RoundTripOptions, RoundTrips};
+use x11prof_cost_model::{Micros, Network};
 use x11prof_trace::Control;
 use x11prof_views::roundtrips as views;
 
@@ -17,8 +18,10 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     refuse_input(arguments.result.output.as_deref(), [path.as_path()])?;
     let pass = Pass::open(path, None)?.take_together().tell_missing();
     let mut round_trips = RoundTrips::new(&RoundTripOptions {
-        rtt_ms: arguments.net.map_or(arguments.rtt, |net| net.rtt.as_ms()),
-        bytes_per_second: arguments.net.and_then(|net| net.effective_speed()),
+        link: arguments.net.or(arguments.rtt.map(|rtt| Network {
+            rtt: Micros::from_ms(rtt),
+            ..Network::NONE
+        })),
         client: arguments.client.clone(),
         start_up: arguments.start_up,
     });

@@ -12,7 +12,7 @@ fn recorded(place: &Place, words: &[&str]) {
     Finished::of(command.arg(example("bug_reports")).args(words)).succeeded();
 }
 
-/// The first four lines of the text, as one.
+/// The first six lines of the text, as one.
 fn verdict(place: &Place) -> String {
     let text = place.ok(["network", "t.mcap"]);
     assert!(

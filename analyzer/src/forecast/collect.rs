@@ -1,6 +1,6 @@
 //! Collects what a simulation needs: each write of a client and each read from the server, with their causes.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_trace::{Block, ConnectionId, Control, Direction, EmulatedNetwork};
 
@@ -91,6 +91,8 @@ pub(crate) struct Recorded {
     /// The writes of each client.
     pub(super) of_client: FxHashMap<ConnectionId, Vec<Id>>,
     pub(super) first: u64,
+    /// Clients whose moments do not end the recording.
+    pub(super) not_wanted: FxHashSet<ConnectionId>,
     /// True if there was more than fits.
     pub(super) is_cut: bool,
 }
@@ -101,6 +103,17 @@ impl Recorded {
             Moment::Write(id) => self.writes[id].at,
             Moment::Read(id) => self.reads[id].at,
         }
+    }
+
+    /// The moments that may end the recording.
+    pub(super) fn ends(&self) -> impl Iterator<Item = Moment> {
+        let is_wanted = |client| !self.not_wanted.contains(&client);
+        let writes = self.writes.iter().enumerate();
+        let writes = writes.filter(move |(_, one)| is_wanted(one.client));
+        let reads = self.reads.iter().enumerate();
+        let reads = reads.filter(move |(_, one)| is_wanted(one.client));
+        let writes = writes.map(|(id, _)| Moment::Write(id));
+        writes.chain(reads.map(|(id, _)| Moment::Read(id)))
     }
 
     /// The beginning of the recording, until a time.
@@ -116,6 +129,7 @@ impl Recorded {
             reads: self.reads.get(..reads).unwrap_or_default().to_vec(),
             of_client: self.of_client.iter().map(ids).collect(),
             first: self.first,
+            not_wanted: self.not_wanted.clone(),
             is_cut: self.is_cut,
         }
     }

@@ -1,7 +1,7 @@
 //! A forecast as a document (docs/REFERENCE.md).
 
 use serde::{Deserialize, Serialize};
-use x11prof_cost_model::Network;
+use x11prof_cost_model::{Micros, Network};
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, EmulatedNetwork};
 
@@ -82,6 +82,38 @@ pub struct LinkLimits {
 }
 
 impl Forecasts {
+    /// Keeps what came until a time, in milliseconds after the trace's first record. The recording then ends with the
+    /// last moment of a client that is `wanted`.
+    pub fn keep(&mut self, until_ms: Option<f64>, wanted: impl Fn(ConnectionId) -> bool) {
+        if let Some(until) = until_ms {
+            // The cast saturates.
+            let until = self.recorded.first.saturating_add((until * 1e6) as u64);
+            self.recorded = self.recorded.until(until);
+        }
+        self.start_ups.retain(|one| wanted(ConnectionId(one.connection)));
+        let clients = self.recorded.of_client.keys().copied();
+        self.recorded.not_wanted = clients.filter(|client| !wanted(*client)).collect();
+    }
+
+    /// The network that was recorded; a usual one if there was none.
+    pub(crate) fn recorded_network(&self) -> Network {
+        let Some(trip) = self.recorded_trip() else {
+            return Network::USUAL;
+        };
+        Network {
+            bytes_per_second: self.emulated.and_then(|link| link.bytes_per_second),
+            rtt: Micros(trip as f64 / 1e3),
+            compression: None,
+        }
+    }
+
+    /// The round trip that was recorded, in nanoseconds.
+    fn recorded_trip(&self) -> Option<u64> {
+        let emulated = self.emulated.map(|emulated| emulated.round_trip_ns);
+        let trips = emulated.into_iter().chain(self.link_ns);
+        trips.reduce(u64::saturating_add)
+    }
+
     /// True if there is something to forecast.
     pub(crate) fn has_any(&self) -> bool {
         !self.recorded.writes.is_empty()
@@ -126,21 +158,12 @@ impl Forecasts {
         let local = self.simulated(None, &none);
         let there = self.simulated(link, &none);
         let causes = causes(&self.recorded, &there, link, 0);
-        let moments = (0..self.recorded.writes.len())
-            .map(Moment::Write)
-            .chain((0..self.recorded.reads.len()).map(Moment::Read));
+        let moments = self.recorded.ends();
         let recorded = moments.map(|moment| self.recorded.time(moment)).max();
-        let recorded_rtt = match (self.emulated, self.link_ns) {
-            (None, None) => None,
-            (emulated, measured) => {
-                let emulated = emulated.map_or(0, |emulated| emulated.round_trip_ns);
-                Some(ms(emulated + measured.unwrap_or(0)))
-            }
-        };
         ForecastReport {
             bytes_per_second,
             rtt_ms,
-            recorded_rtt_ms: recorded_rtt,
+            recorded_rtt_ms: self.recorded_trip().map(ms),
             recorded_ms: ms(recorded.unwrap_or(0).saturating_sub(self.recorded.first)),
             local_ms: ms(self.length(&local)),
             forecast_ms: ms(self.length(&there)),
@@ -189,7 +212,7 @@ impl Forecasts {
 
     /// The time at which the server has done the first frame.
     fn first_frame(&self, one: &StartUpReport, times: &Simulated) -> Option<f64> {
-        let ended = self.recorded.first as f64 + (one.start_ms + one.latency_ms?) * 1e6;
+        let ended = self.recorded.first as f64 + one.end_ms()? * 1e6;
         let server = one.parts.as_ref().and_then(|parts| parts.server_ms);
         let drawing = server.unwrap_or(0.0) * 1e6;
         let (client, between) = (ConnectionId(one.connection), [0, ended as u64]);
@@ -209,7 +232,7 @@ impl Forecasts {
             })?;
         let before = self.first_frame(slowest, local)?;
         // What comes later delays no first frame.
-        let ended = self.recorded.first as f64 + (slowest.start_ms + slowest.latency_ms?) * 1e6;
+        let ended = self.recorded.first as f64 + slowest.end_ms()? * 1e6;
         let beginning = self.recorded.until(ended as u64);
         let is_noticed = |link: EmulatedNetwork| {
             let times = simulate(&beginning, Some(link), &Changes::default());

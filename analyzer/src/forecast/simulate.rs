@@ -121,9 +121,7 @@ pub(super) fn simulate(recorded: &Recorded, link: ForecastLink, changes: &Change
         }
     }
     let mut times = simulation.times;
-    let writes = (0..recorded.writes.len()).map(Moment::Write);
-    let reads = (0..recorded.reads.len()).map(Moment::Read);
-    times.end = writes.chain(reads).max_by_key(|moment| times.time(*moment));
+    times.end = recorded.ends().max_by_key(|moment| times.time(*moment));
     times
 }
 

@@ -77,7 +77,7 @@ impl ServerLink {
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
-    use x11prof_cost_model::Substitutions;
+    use x11prof_cost_model::{Network, Substitutions};
     use x11prof_trace::{
         Block, ConnectionId, Control, Direction, EmulatedNetwork, Link, Record, Server, Switch,
         SwitchKind, Timestamp,
@@ -183,7 +183,7 @@ mod tests {
         let mut summary = TraceSummary::default();
         let mut episodes = Episodes::new(&EpisodeOptions::default());
         let mut round_trips = RoundTrips::new(&RoundTripOptions {
-            rtt_ms: 50.0,
+            link: Network::parse("none,50ms").ok(),
             ..RoundTripOptions::default()
         });
         let mut pipeline = Pipeline::new();

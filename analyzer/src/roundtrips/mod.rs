@@ -10,6 +10,7 @@ pub(crate) mod report;
 mod round_trip;
 
 use rustc_hash::FxHashMap;
+use x11prof_cost_model::Network;
 use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, Control, Timestamp};
 
@@ -34,10 +35,8 @@ const LISTED: usize = 10_000;
 /// The user's choices.
 #[derive(Debug, Clone, Default)]
 pub struct RoundTripOptions {
-    /// The round trip of the link that the recording is forecast over, in milliseconds.
-    pub rtt_ms: f64,
-    /// The link's speed; `None` if bytes take no time.
-    pub bytes_per_second: Option<f64>,
+    /// The link that the recording is forecast over; `None` for the recorded one, else a usual one.
+    pub link: Option<Network>,
     /// Only the clients whose name holds this, or whose number it is.
     pub client: Option<String>,
     /// Only start-up.

@@ -16,7 +16,7 @@ const WAITING: usize = 1 << 13;
 const WAITING_IN_ALL: usize = 1 << 16;
 
 /// The place of what belongs to no action.
-const NONE: &str = "the rest";
+const NONE: &str = "outside episodes";
 
 /// Counts by place and request.
 #[derive(Debug, Default)]

@@ -82,7 +82,7 @@ pub struct BlockingRequest {
 /// Round trips in one phase of the session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Place {
-    /// `start-up`, an action of the user by its landmark, or `the rest`.
+    /// `start-up`, an action of the user by its landmark, or `outside episodes`.
     #[serde(rename = "phase")]
     pub place: String,
     /// The number.
@@ -210,8 +210,16 @@ impl RoundTrips {
         path: &str,
         mut callers: impl FnMut(ConnectionId, &[SequenceNumber]) -> Vec<CallerReport>,
     ) -> RoundTripsReport {
-        let forecasts = self.forecasts.take().unwrap_or_default();
-        let link = (self.options.bytes_per_second, self.options.rtt_ms);
+        let mut forecasts = self.forecasts.take().unwrap_or_default();
+        let ends = self.start_ups.iter().filter_map(StartUpReport::end_ms);
+        let until = ends.max_by(f64::total_cmp);
+        let all = self.options.client.is_none();
+        forecasts.keep(until.filter(|_| self.options.start_up), |client| {
+            all || self.is_wanted(client)
+        });
+        let network = self.options.link;
+        let network = network.unwrap_or_else(|| forecasts.recorded_network());
+        let link = (network.effective_speed(), network.rtt.as_ms());
         let length = |changes: &Changes| ms(forecasts.length_with(link.0, link.1, changes));
         let forecast = forecasts
             .has_any()

@@ -130,7 +130,6 @@ struct Child<'a> {
 /// The round trips.
 #[derive(Debug, Serialize)]
 pub(super) struct RoundTrips<'a> {
-    rtt_ms: f64,
     round_trips: &'a [BlockingRequest],
     suggestions: &'a [Suggestion],
 }
@@ -262,7 +261,6 @@ impl<'a> Child<'a> {
 impl<'a> RoundTrips<'a> {
     pub(super) fn of(report: &'a RoundTripsReport) -> RoundTrips<'a> {
         RoundTrips {
-            rtt_ms: report.rtt_ms,
             round_trips: &report.blocking,
             suggestions: &report.suggestions[..report.suggestions.len().min(SUGGESTIONS)],
         }

@@ -16,7 +16,7 @@ use crate::units::{bytes, counted};
 const ROWS: usize = 15;
 const SUGGESTIONS: usize = 5;
 
-/// The answer in at most four sentences.
+/// The answer in at most five sentences.
 fn verdict(report: &RoundTripsReport) -> Vec<String> {
     let total = &report.total;
     let who = match report.clients.as_slice() {
@@ -30,32 +30,50 @@ fn verdict(report: &RoundTripsReport) -> Vec<String> {
     };
     let forecast = report.forecast.as_ref();
     let mut lines: Vec<String> = forecast.and_then(never_came).into_iter().collect();
-    let over = forecast.map_or_else(String::new, |forecast| {
-        let link = link_words(forecast);
-        format!(
-            " Whole session over {link}: {}.",
-            time(forecast.forecast_ms)
-        )
-    });
     lines.push(format!(
-        "{who}: {}{place}, {} waited.{over}",
+        "{who}: {}{place}, {} waited.",
         counted(total.round_trips, "round trip"),
         time(total.waited_ms),
     ));
+    lines.extend(forecast.map(|forecast| over(report, forecast)));
     match report.suggestions.first() {
-        Some(first) if first.saves_ms > 0.0 => lines.push(format!(
-            "Best suggestion (saves {}): {}{}.",
-            time(first.saves_ms),
-            first.action,
-            whose(report, first)
-        )),
+        Some(first) if first.saves_ms > 0.0 => {
+            let saves = time(first.saves_ms);
+            let action = action(report, first);
+            lines.push(format!("Best suggestion (saves {saves}): {action}."));
+        }
         _ => lines.push("No suggestion saves time on this link.".to_owned()),
     }
     lines.extend(forecast.into_iter().flat_map(details));
     lines
 }
 
-/// A sentence about replies and events that never came.
+/// The forecast, and its main causes.
+fn over(report: &RoundTripsReport, forecast: &ForecastReport) -> String {
+    let recorded = match forecast.recorded_rtt_ms {
+        Some(rtt) => format!("recorded with {} a round trip", time(rtt)),
+        None => "recorded".to_owned(),
+    };
+    let start_ups = forecast.start_ups.iter();
+    let slowest = start_ups.max_by(|a, b| a.forecast_ms.total_cmp(&b.forecast_ms));
+    let slowest = slowest.map(|one| format!("start-up {}", time(one.forecast_ms)));
+    let session = (!report.start_up_only || slowest.is_none()).then(|| {
+        let (there, here) = (time(forecast.forecast_ms), time(forecast.recorded_ms));
+        format!("whole session {there} ({recorded}: {here})")
+    });
+    let both: Vec<String> = slowest.into_iter().chain(session).collect();
+    let causes = forecast.causes.iter().take(2);
+    let causes: Vec<String> = causes
+        .map(|cause| format!("{} {}", time(cause.ms), cause_words(cause)))
+        .collect();
+    let causes = match causes.is_empty() {
+        true => String::new(),
+        false => format!(" Main causes: {}.", causes.join(" and ")),
+    };
+    format!("Over {}: {}.{causes}", link_words(forecast), both.join(", "))
+}
+
+/// What a client waited for in vain.
 pub(crate) fn never_came(forecast: &ForecastReport) -> Option<String> {
     let one = forecast.never_came.first()?;
     let missing = match one.missing.as_str() {
@@ -73,41 +91,21 @@ pub(crate) fn never_came(forecast: &ForecastReport) -> Option<String> {
     ))
 }
 
-/// The causes, and from which link on a start-up is noticeably slower.
+/// The link from which on a start-up is noticeably slower.
 fn details(forecast: &ForecastReport) -> Vec<String> {
-    let recorded = match forecast.recorded_rtt_ms {
-        Some(rtt) => format!(" over {} a round trip", time(rtt)),
-        None => String::new(),
-    };
-    let causes = forecast.causes.iter().take(2);
-    let causes: Vec<String> = causes
-        .map(|cause| format!("{} {}", time(cause.ms), cause_words(cause)))
-        .collect();
-    let causes = match causes.is_empty() {
-        true => String::new(),
-        false => format!(" Main causes of the forecast: {}.", causes.join(" and ")),
-    };
-    let mut lines = vec![format!(
-        "The recording took {}{recorded}.{causes}",
-        time(forecast.recorded_ms)
-    )];
-    let limits = forecast.limits.map(|limits| {
-        let rtt = limits
-            .rtt_ms
-            .map(|rtt| format!("if a round trip takes more than {}", time(rtt)));
-        let speed = limits
-            .bytes_per_second
-            .map(|speed| format!("if the speed is under {:.2} Mbit/s", speed * 8.0 / 1e6));
+    let mut lines = Vec::new();
+    if let Some(limits) = forecast.limits {
+        let rtt = limits.rtt_ms.map(|rtt| format!("a round trip takes more than {}", time(rtt)));
+        let speed = limits.bytes_per_second;
+        let speed = speed.map(|speed| format!("the speed is under {:.2} Mbit/s", speed * 8.0 / 1e6));
         let both: Vec<String> = rtt.into_iter().chain(speed).collect();
-        both.join(", or ")
-    });
-    if let Some(limits) = limits.filter(|limits| !limits.is_empty()) {
-        lines.push(format!("Start-up takes over a second longer {limits}."));
+        if !both.is_empty() {
+            let when = both.join(", or if ");
+            lines.push(format!("Start-up takes over a second longer if {when}."));
+        }
     }
     if forecast.is_cut {
-        lines.push(
-            "The forecast is of the recording's first part: the rest was too long.".to_owned(),
-        );
+        lines.push("The recording is too long: this forecasts its first part.".to_owned());
     }
     lines
 }
@@ -131,16 +129,14 @@ fn cause_words(cause: &ForecastCause) -> String {
     }
 }
 
-/// The client of a suggestion, if the report has several clients.
-fn whose(report: &RoundTripsReport, one: &Suggestion) -> String {
+fn action(report: &RoundTripsReport, one: &Suggestion) -> String {
     match report.clients.len() > 1 {
-        true => format!(", {}", one.client),
-        false => String::new(),
+        true => format!("{}, {}", one.action, one.client),
+        false => one.action.clone(),
     }
 }
 
 fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
-    let whose = whose(report, one);
     let saves = match one.saves_ms - one.adds_ms < 0.01 * one.saves_ms {
         true => format!("Saves {}", time(one.saves_ms)),
         false => format!(
@@ -149,7 +145,7 @@ fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
             time(one.adds_ms)
         ),
     };
-    format!("{saves}: {}{whose}", one.action)
+    format!("{saves}: {}", action(report, one))
 }
 
 /// The page in text form; `all` prints the lines that are left out otherwise.
@@ -291,11 +287,13 @@ fn start_up_lines(report: &RoundTripsReport, out: &mut String, page: &Page) {
         (false, 0) => SUGGESTIONS,
         (false, programs) => programs.min(SUGGESTIONS),
     };
-    if !start_ups.is_empty() {
-        out.push('\n');
-    }
     for one in start_ups.iter().take(shown) {
-        out.push_str(&page.wrap(&plain(&start_up(one, report.forecast.as_ref())), 2));
+        out.push('\n');
+        let heading = plain(&start_up(one, report.forecast.as_ref())).into_owned();
+        out.push_str(&page.wrap(&heading, 2));
+        if let Some(table) = start_up_parts(one) {
+            out.push_str(&table.on(page));
+        }
     }
     rest(out, start_ups.len(), shown, "client");
 }
@@ -310,58 +308,42 @@ fn start_up(one: &StartUpReport, forecast: Option<&ForecastReport>) -> String {
             one.client
         );
     };
-    let parts = one.parts.as_ref().map_or(String::new(), |parts| {
-        let within = |details: &[(Option<f64>, &str)]| {
-            let details = details.iter();
-            let details =
-                details.filter_map(|(ms, words)| Some((ms.filter(|ms| *ms > 0.0)?, words)));
-            let details: Vec<String> = details
-                .map(|(ms, words)| format!("{} {words}", time(ms)))
-                .collect();
-            match details.is_empty() {
-                true => String::new(),
-                false => format!(" ({})", details.join(", ")),
-            }
-        };
-        let waited = within(&[(
-            Some(one.processor_ms),
-            "without a free processor for the server",
-        )]);
-        // Setup, waits and the last drawing each have a part of it.
-        let on_link = match one.network_ms > 0.0 {
-            true => format!(" Of all this, {} on the link.", time(one.network_ms)),
-            false => String::new(),
-        };
-        let own = within(&[(one.idle_ms, "idle")]);
-        let mut all = Vec::new();
-        let before = parts.before_connection_ms;
-        all.extend(before.map(|before| format!("{} until it connected", time(before))));
-        all.push(format!("{} connection setup", time(parts.setup_ms)));
-        all.push(format!(
-            "{} waiting for replies{waited}",
-            time(parts.waited_ms)
-        ));
-        all.push(format!("{} in the client{own}", time(parts.client_ms)));
-        let server = parts.server_ms;
-        all.extend(server.map(|server| format!("{} until the server had drawn it", time(server))));
-        let ran = one.ran_ms;
-        let ran = ran.map(|ran| format!(" The client ran for {}.", time(ran)));
-        format!(": {}.{on_link}{}", all.join(", "), ran.unwrap_or_default())
-    });
-    let end = if parts.is_empty() { "." } else { "" };
     let over = forecast.and_then(|forecast| {
         let mut start_ups = forecast.start_ups.iter();
         let over = start_ups.find(|there| there.connection == one.connection)?;
         let link = link_words(forecast);
-        Some(format!(" Over {link}: {}.", time(over.forecast_ms)))
+        Some(format!("; over {link} {}", time(over.forecast_ms)))
     });
     format!(
-        "Start-up of {}: {} from its {}'s start to its first frame{parts}{end} {trips}.{}",
+        "Start-up of {}, from its {}'s start to its first frame: {}, {trips}{}.",
         one.client,
-        time(latency),
         one.since,
+        time(latency),
         over.unwrap_or_default(),
     )
+}
+
+/// The parts of a start-up; a part within another one is indented.
+fn start_up_parts(one: &StartUpReport) -> Option<Table> {
+    let parts = one.parts.as_ref()?;
+    let rows = [
+        ("until it connected", parts.before_connection_ms),
+        ("connection setup", Some(parts.setup_ms)),
+        ("waiting for replies", Some(parts.waited_ms)),
+        ("  server without a free processor", Some(one.processor_ms)),
+        ("in the client", Some(parts.client_ms)),
+        ("  idle", one.idle_ms),
+        ("drawing by the server", parts.server_ms),
+        ("CPU time of the client, in all parts", one.ran_ms),
+        ("on the link, in all parts", Some(one.network_ms)),
+    ];
+    let mut table = Table::new(["Part of start-up", "ms"]);
+    for (part, ms) in rows {
+        if let Some(ms) = ms.filter(|ms| *ms > 0.0) {
+            table.row([part.to_owned(), format!("{ms:.1}")]);
+        }
+    }
+    Some(table)
 }
 
 /// Milliseconds with three digits or more.
@@ -401,6 +383,7 @@ fn sentence(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use x11prof_cost_model::Network;
     use x11prof_analyzer::testing::{Synthetic, reply, request};
     use x11prof_analyzer::{Pipeline, RoundTripOptions, RoundTrips};
 
@@ -414,7 +397,7 @@ mod tests {
             trace.wait(50).server_sends(&[reply(number)]);
         }
         let options = RoundTripOptions {
-            rtt_ms: 10.0,
+            link: Network::parse("none,10ms").ok(),
             ..RoundTripOptions::default()
         };
         let mut found = RoundTrips::new(&options);

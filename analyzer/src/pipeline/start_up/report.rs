@@ -73,6 +73,11 @@ pub struct StartUpParts {
 }
 
 impl StartUpReport {
+    /// The end of the first frame, after the trace's first record.
+    pub(crate) fn end_ms(&self) -> Option<f64> {
+        Some(self.start_ms + self.latency_ms?)
+    }
+
     /// The start-up that a page shows first: of the recorded command, else the slowest of a program.
     pub fn first<'a>(
         all: impl IntoIterator<Item = &'a StartUpReport>,
