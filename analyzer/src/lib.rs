@@ -72,8 +72,8 @@ pub use episodes::{
     SummaryReport, ThinkReport, ThresholdError, Thresholds, Trigger, TriggerReport, Unsure,
 };
 pub use figures::{FigureDefinition, figure_at, figures};
-pub use forecast::{ForecastTimes, 
-    ForecastCause, ForecastReport, ForecastStartUp, Forecasts, LinkLimits, NeverCame,
+pub use forecast::{
+    ForecastCause, ForecastReport, ForecastStartUp, ForecastTimes, Forecasts, LinkLimits, NeverCame,
 };
 pub use input::marks::Marks;
 pub use input::played::{

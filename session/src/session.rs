@@ -182,9 +182,7 @@ impl Session {
         operation: &Operation,
         extensions: &Extensions,
     ) -> Option<NetworkSubstitute> {
-        let sharing = Sharing {
-            state: &self.state,
-        };
+        let sharing = Sharing { state: &self.state };
         let extension = || self.extension(request, extensions);
         sharing.across(extension, request, operation)
     }

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use x11prof_analyzer::{
-    Blocking, Budget, BudgetCounts, BudgetVerdict, Forecasts, Profile, ProfileReport, ResourceReport,
-    Resources, RoundTripOptions, RoundTrips, TraceSummary,
+    Blocking, Budget, BudgetCounts, BudgetVerdict, Forecasts, Profile, ProfileReport,
+    ResourceReport, Resources, RoundTripOptions, RoundTrips, TraceSummary,
 };
 use x11prof_cost_model::{Network, Substitutions};
 use x11prof_views::budget as views;

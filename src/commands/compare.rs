@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use x11prof_analyzer::{Blocking, Comparison, Forecasts, NetworkModel, Profile, ProfileReport, Scales, TraceSummary};
+use x11prof_analyzer::{
+    Blocking, Comparison, Forecasts, NetworkModel, Profile, ProfileReport, Scales, TraceSummary,
+};
 use x11prof_cost_model::{Brought, Network};
 use x11prof_views::comparison as views;
 
@@ -103,7 +105,11 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
         Some(forecasts) => forecasts.causes_over(network, span.from, span.to),
         None => Vec::new(),
     };
-    let networks: Vec<_> = arguments.net.iter().map(|net| (net, causes_over(net))).collect();
+    let networks: Vec<_> = arguments
+        .net
+        .iter()
+        .map(|net| (net, causes_over(net)))
+        .collect();
     let reports: Vec<ProfileReport> = profiles
         .iter()
         .zip(&elsewhere)

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use x11prof_analyzer::{
-    EpisodeOptions, Episodes, EpisodesReport, EventDefinitions, Forecasts, Marks, RepeatedReport, Stalls,
-    StallsReport, TraceSummary,
+    EpisodeOptions, Episodes, EpisodesReport, EventDefinitions, Forecasts, Marks, RepeatedReport,
+    Stalls, StallsReport, TraceSummary,
 };
 use x11prof_cost_model::{Network, Substitutions};
 use x11prof_views::episodes::{self as views, Show, Timeline};

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use x11prof_analyzer::{
-    Basis, Blocking, By, Callers, ClientChoice, FRAME_MS, Forecasts, GrabReport, NetworkModel, Profile,
-    ProfileReport, ResourceReport, Resources, Running, Scales, Stalls, StallsReport, TraceSummary,
+    Basis, Blocking, By, Callers, ClientChoice, FRAME_MS, Forecasts, GrabReport, NetworkModel,
+    Profile, ProfileReport, ResourceReport, Resources, Running, Scales, Stalls, StallsReport,
+    TraceSummary,
 };
 use x11prof_cost_model::Network;
 use x11prof_views::html::{Code, Sweep};

@@ -16,9 +16,9 @@ mod critical_path;
 mod never_came;
 pub(crate) mod report;
 mod simulate;
-mod times;
 #[cfg(test)]
 mod tests;
+mod times;
 
 pub use collect::Forecasts;
 pub use never_came::NeverCame;

@@ -90,7 +90,8 @@ impl Forecasts {
             let until = self.recorded.first.saturating_add((until * 1e6) as u64);
             self.recorded = self.recorded.until(until);
         }
-        self.start_ups.retain(|one| wanted(ConnectionId(one.connection)));
+        self.start_ups
+            .retain(|one| wanted(ConnectionId(one.connection)));
         let clients = self.recorded.of_client.keys().copied();
         self.recorded.not_wanted = clients.filter(|client| !wanted(*client)).collect();
     }

@@ -35,7 +35,9 @@ impl ForecastTimes {
         [start, end]: [u64; 2],
         drawing: u64,
     ) -> Option<u64> {
-        let done = self.recorded.done(&self.times, client, [start, end], drawing)?;
+        let done = self
+            .recorded
+            .done(&self.times, client, [start, end], drawing)?;
         Some(done.saturating_sub(self.begun(client, start)))
     }
 
@@ -71,8 +73,9 @@ impl Recorded {
         let served = times.writes[last].served.saturating_add(own);
         // What a reply ended.
         let reads = self.reads.iter().enumerate();
-        let replies =
-            reads.filter(|(_, read)| read.client == client && read.cause == Some(last) && read.at <= end);
+        let replies = reads.filter(|(_, read)| {
+            read.client == client && read.cause == Some(last) && read.at <= end
+        });
         replies
             .map(|(id, _)| times.reads[id].delivered)
             .chain([served])

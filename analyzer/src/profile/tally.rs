@@ -44,10 +44,7 @@ impl Line {
     /// Adds a charge, an operation's cost multiplied by `factor`.
     pub(crate) fn add(&mut self, charge: &Charge<'_>, factor: f64) {
         match charge {
-            Charge::Request {
-                bytes,
-                price, ..
-            } => {
+            Charge::Request { bytes, price, .. } => {
                 self.count += 1;
                 self.bytes = self.bytes.saturating_add(*bytes);
                 self.server += price.server.times(factor);

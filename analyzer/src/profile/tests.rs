@@ -5,8 +5,8 @@ use x11prof_server_model::TransportPart;
 use x11prof_trace::{Control, Direction, Reader, Record, Switch, SwitchKind, Timestamp};
 
 use crate::comparisons::comparison::Comparison;
-use crate::profile::report::ProfileReport;
 use crate::forecast::ForecastCause;
+use crate::profile::report::ProfileReport;
 use crate::profile::{Blocking, Profile, profile_trace};
 use crate::recording::trace_summary::identity;
 use crate::recording::warnings::WarningKind;

@@ -70,7 +70,11 @@ fn over(report: &RoundTripsReport, forecast: &ForecastReport) -> String {
         true => String::new(),
         false => format!(" Main causes: {}.", causes.join(" and ")),
     };
-    format!("Over {}: {}.{causes}", link_words(forecast), both.join(", "))
+    format!(
+        "Over {}: {}.{causes}",
+        link_words(forecast),
+        both.join(", ")
+    )
 }
 
 /// What a client waited for in vain.
@@ -95,9 +99,12 @@ pub(crate) fn never_came(forecast: &ForecastReport) -> Option<String> {
 fn details(forecast: &ForecastReport) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(limits) = forecast.limits {
-        let rtt = limits.rtt_ms.map(|rtt| format!("a round trip takes more than {}", time(rtt)));
+        let rtt = limits
+            .rtt_ms
+            .map(|rtt| format!("a round trip takes more than {}", time(rtt)));
         let speed = limits.bytes_per_second;
-        let speed = speed.map(|speed| format!("the speed is under {:.2} Mbit/s", speed * 8.0 / 1e6));
+        let speed =
+            speed.map(|speed| format!("the speed is under {:.2} Mbit/s", speed * 8.0 / 1e6));
         let both: Vec<String> = rtt.into_iter().chain(speed).collect();
         if !both.is_empty() {
             let when = both.join(", or if ");
@@ -383,9 +390,9 @@ fn sentence(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use x11prof_cost_model::Network;
     use x11prof_analyzer::testing::{Synthetic, reply, request};
     use x11prof_analyzer::{Pipeline, RoundTripOptions, RoundTrips};
+    use x11prof_cost_model::Network;
 
     use crate::Page;
 

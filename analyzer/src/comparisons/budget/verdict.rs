@@ -123,7 +123,9 @@ impl BudgetVerdict {
                 let is_same = |one: &StartUpReport| one.connection == there.connection;
                 starts.iter().any(is_same)
             });
-            wanted.map(|there| there.forecast_ms - there.recorded_ms).sum()
+            wanted
+                .map(|there| there.forecast_ms - there.recorded_ms)
+                .sum()
         });
         line(
             "start_up.network_ms".to_owned(),
