@@ -6,7 +6,7 @@ use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, EmulatedNetwork};
 
 use super::changes::Changes;
-use super::collect::{Forecasts, Moment, Recorded};
+use super::collect::{Forecasts, Recorded};
 use super::critical_path::{PathKind, critical_path};
 use super::never_came::NeverCame;
 use super::simulate::{ForecastLink, Simulated, simulate};
