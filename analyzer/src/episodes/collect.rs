@@ -92,6 +92,7 @@ impl Collector {
             Observation::Lost(_)
             | Observation::Handled(_)
             | Observation::HandledRequest(_)
+            | Observation::HandledUnrecorded(..)
             | Observation::ServerRan(_)
             | Observation::Closed { .. }
             | Observation::Started(_)

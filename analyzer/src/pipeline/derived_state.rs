@@ -19,7 +19,7 @@ pub(crate) struct DerivedState {
     pub(crate) start_ups: StartUps,
     server_grab: ServerGrab,
     device_grabs: DeviceGrabs,
-    handled: HandledRequests,
+    pub(crate) handled: HandledRequests,
     runs: Option<Runs>,
     open_requests: OpenRequests,
 }
@@ -85,13 +85,22 @@ impl DerivedState {
             }
             _ => {}
         }
-        let known_until = match observation {
-            Observation::BlockStart(block) | Observation::BlockEnd(block) => Some(block.time),
-            Observation::Control(time, _) => Some(*time),
-            _ => None,
-        };
-        if let Some(time) = known_until {
-            handled.settle(time.as_nanos(), runs.as_ref());
+        // All switches until now are known.
+        match observation {
+            Observation::BlockStart(block) | Observation::BlockEnd(block) => {
+                handled.settle(block.time.as_nanos(), runs.as_ref());
+            }
+            Observation::Control(_, Control::Ended { .. }) => handled.end(runs.as_ref()),
+            Observation::Control(time, _) => handled.settle(time.as_nanos(), runs.as_ref()),
+            _ => {}
+        }
+        // Analyses know a request, and what ran, before the request's time.
+        let first = matches!(
+            observation,
+            Observation::Message(_) | Observation::Switches(_)
+        );
+        if !first {
+            handled.emit(on);
         }
         let has = server_grab.by();
         on(observation);
@@ -101,7 +110,9 @@ impl DerivedState {
         if let Some(time) = now.filter(|_| has != had) {
             on(&Observation::Grabbed(time, has));
         }
-        self.handled(on);
+        if first {
+            self.handled.emit(on);
+        }
         while let Some(grab) = self.device_grabs.take_change() {
             self.open_requests.device_grab(&grab);
             on(&Observation::DeviceGrab { grab, session });
@@ -110,12 +121,6 @@ impl DerivedState {
             on(&Observation::OpenRequest(change));
         }
         self.started(on);
-    }
-
-    fn handled(&mut self, on: &mut impl FnMut(&Observation<'_>)) {
-        while let Some(request) = self.handled.take() {
-            on(&Observation::HandledRequest(&request));
-        }
     }
 
     fn ran(&mut self, on: &mut impl FnMut(&Observation<'_>)) {
@@ -142,8 +147,8 @@ impl DerivedState {
             runs.end();
         }
         self.ran(on);
-        self.handled.settle(u64::MAX, self.runs.as_ref());
-        self.handled(on);
+        self.handled.end(self.runs.as_ref());
+        self.handled.emit(on);
         self.start_ups.finish(self.round_trips.processes());
         self.started(on);
     }

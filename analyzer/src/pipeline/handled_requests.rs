@@ -2,17 +2,16 @@
 
 use std::collections::VecDeque;
 
-use x11prof_protocol::{Message, Symbol};
+use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
 use x11prof_session::ClientId;
 use x11prof_trace::{ConnectionId, Control, HandlerTime, Timestamp};
 
+use crate::pipeline::handler_matches::{Match, Timed};
 use crate::pipeline::observation::{HandledRequest, Observation};
-use crate::pipeline::seen::Seen;
-use crate::server_time::server_runs::Runs;
-use crate::server_time::{INTERRUPTED, Match, Timed};
+use crate::server_time::server_runs::{INTERRUPTED, Runs};
 
-/// The client, name and time of a request.
-type Sent = (ConnectionId, Symbol, Timestamp);
+/// A request, or the first of equal requests: client, name, sequence number and time.
+type Sent = (ConnectionId, Symbol, SequenceNumber, Timestamp);
 
 /// Joins requests with handler times, in recordings whose server reports handler times.
 #[derive(Debug, Default)]
@@ -23,10 +22,25 @@ pub(crate) struct HandledRequests {
     switches: bool,
     /// Handlers of which it is not known yet how long they were on a processor.
     pending: VecDeque<HandlerTime>,
-    joined: VecDeque<HandledRequest>,
+    joined: VecDeque<Match<Sent>>,
 }
 
 impl HandledRequests {
+    /// A client sends a request, or so many equal ones; true if their server time will be reported.
+    pub(crate) fn request(
+        &mut self,
+        (client, time): (ConnectionId, Timestamp),
+        request: &Request<'_>,
+        times: u64,
+    ) -> bool {
+        let Some(timed) = &mut self.timed else {
+            return false;
+        };
+        let sent = (client, request.name, request.sequence, time);
+        let on = &mut |happened| self.joined.push_back(happened);
+        timed.requests((client, request.sequence), times, sent, on)
+    }
+
     pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
         match observation {
             Observation::Control(_, Control::Timing { why: None, .. }) => {
@@ -41,16 +55,13 @@ impl HandledRequests {
             _ => {}
         }
         let Some(timed) = &mut self.timed else { return };
-        let on = &mut |happened| join(&mut self.joined, happened);
+        let on = &mut |happened| self.joined.push_back(happened);
         match observation {
-            Observation::Message(seen) => match seen.message {
-                Message::Request(request) => {
-                    let sent = (seen.connection, request.name, seen.time);
-                    timed.requests((seen.connection, request.sequence), seen.times, sent, on);
+            Observation::Message(seen) if matches!(seen.message, Message::ServerSetup(_)) => {
+                if let Some(ids) = seen.session.ids_of(ClientId(seen.connection.0)) {
+                    timed.accepted(seen.connection, (ids.first, ids.mask), on);
                 }
-                Message::ServerSetup(_) => accepted(timed, seen, on),
-                _ => {}
-            },
+            }
             Observation::Handled(times) => self.pending.extend(times.iter().copied()),
             Observation::Control(_, Control::Existing(existing)) => {
                 for client in &existing.clients {
@@ -68,7 +79,7 @@ impl HandledRequests {
     /// processes within a long handler: that is not its time.
     pub(crate) fn settle(&mut self, now: u64, runs: Option<&Runs>) {
         let Some(timed) = &mut self.timed else { return };
-        let on = &mut |happened| join(&mut self.joined, happened);
+        let on = &mut |happened| self.joined.push_back(happened);
         let end = |time: &HandlerTime| time.start.as_nanos().saturating_add(time.took_ns);
         while let Some(time) = self.pending.pop_front_if(|time| end(&*time) <= now) {
             let runs = runs.filter(|_| self.switches && time.took_ns > INTERRUPTED);
@@ -80,26 +91,33 @@ impl HandledRequests {
         }
     }
 
-    /// The next request that has met its handler time.
-    pub(crate) fn take(&mut self) -> Option<HandledRequest> {
-        self.joined.pop_front()
+    /// The recording is over: joins the handlers that are left.
+    pub(crate) fn end(&mut self, runs: Option<&Runs>) {
+        self.settle(u64::MAX, runs);
+        if let Some(timed) = &mut self.timed {
+            timed.end(&mut |happened| self.joined.push_back(happened));
+        }
     }
-}
 
-fn join(joined: &mut VecDeque<HandledRequest>, happened: Match<Sent>) {
-    if let Match::Timed((connection, request, sent), nanos, start) = happened {
-        joined.push_back(HandledRequest {
-            connection,
-            request,
-            sent,
-            start,
-            nanos,
-        });
-    }
-}
-
-fn accepted(timed: &mut Timed<Sent>, seen: &Seen<'_>, on: &mut dyn FnMut(Match<Sent>)) {
-    if let Some(ids) = seen.session.ids_of(ClientId(seen.connection.0)) {
-        timed.accepted(seen.connection, (ids.first, ids.mask), on);
+    /// Emits the requests that have met their handler times.
+    pub(crate) fn emit(&mut self, on: &mut impl FnMut(&Observation<'_>)) {
+        while let Some(joined) = self.joined.pop_front() {
+            match joined {
+                Match::Unclaimed(start, nanos) => {
+                    on(&Observation::HandledUnrecorded(start, nanos));
+                }
+                Match::Timed((connection, request, sequence, sent), count, nanos, start) => {
+                    on(&Observation::HandledRequest(&HandledRequest {
+                        connection,
+                        request,
+                        sequence,
+                        count,
+                        sent,
+                        start,
+                        nanos,
+                    }));
+                }
+            }
+        }
     }
 }

@@ -6,6 +6,7 @@ mod derived_state;
 pub(crate) mod device_grabs;
 pub(crate) mod elapsed;
 mod handled_requests;
+mod handler_matches;
 pub(crate) mod live_pass;
 mod observation;
 pub(crate) mod open_requests;
@@ -397,6 +398,13 @@ impl Pipeline {
                     let answer = derived
                         .round_trips
                         .message(block, at_server, &message, times);
+                    let timed = match &message {
+                        Message::Request(request) => {
+                            let sender = (block.connection, block.time);
+                            derived.handled.request(sender, request, times)
+                        }
+                        _ => false,
+                    };
                     let seen = Observation::Message(Seen {
                         connection: block.connection,
                         time: block.time,
@@ -406,6 +414,7 @@ impl Pipeline {
                         operation: priced.then(|| session.operation()),
                         target,
                         stack,
+                        timed,
                         answer: answer.as_ref(),
                         starting: derived.start_ups.is_starting(block.connection),
                         changed: changed.as_ref(),

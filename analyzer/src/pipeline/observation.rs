@@ -1,6 +1,6 @@
 //! The facts of a trace as a pass hands them to analyses.
 
-use x11prof_protocol::Symbol;
+use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_session::Session;
 use x11prof_trace::{Block, ConnectionId, Control, HandlerTime, Timestamp};
 
@@ -17,11 +17,15 @@ pub struct HandledRequest {
     pub connection: ConnectionId,
     /// The name of the request.
     pub request: Symbol,
+    /// The sequence number of the message; other equal requests follow if the message stands for more than one.
+    pub sequence: SequenceNumber,
+    /// The number of requests that were handled.
+    pub count: u64,
     /// The time at which the client sent the request.
     pub sent: Timestamp,
     /// The time at which the server's handler began.
     pub start: Timestamp,
-    /// Nanoseconds of the handler on a processor.
+    /// Nanoseconds of the handlers on a processor.
     pub nanos: f64,
 }
 
@@ -60,6 +64,8 @@ pub enum Observation<'a> {
     Handled(&'a [HandlerTime]),
     /// A request met the time of its handler: its server time in a recording whose server reports handler times.
     HandledRequest(&'a HandledRequest),
+    /// The server handled requests that are not in the trace: the beginning, and nanoseconds on a processor.
+    HandledUnrecorded(Timestamp, f64),
     /// A run of the server is over, as far as context switches show.
     ServerRan(ServerRun),
     /// The server changed hands: who has grabbed it now.

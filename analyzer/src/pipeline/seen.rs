@@ -26,6 +26,8 @@ pub struct Seen<'a> {
     pub target: Option<Target>,
     /// The number of the stack on which a request was made, where the trace tells.
     pub stack: Option<u32>,
+    /// A request whose server time comes as [`crate::Observation::HandledRequest`].
+    pub(crate) timed: bool,
     /// The question that a reply or an error answers, and whether its client waited.
     pub(crate) answer: Option<&'a Answer<'a>>,
     /// The client is starting.

@@ -10,7 +10,7 @@ use crate::recording::recorded_server::recorded_server;
 use crate::server_time::{
     Attribution, AttributionKey, Evidence, Rate, RequestId, Share, Source, UnattributedRuns, Work,
 };
-use x11prof_server_model::{Charge, ClientId, TransportPart};
+use x11prof_server_model::{Charge, ClientId, Time, TransportPart};
 
 /// The sums that a charge's share of a run is added to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -58,10 +58,10 @@ pub(super) struct Measuring {
     priced: ServerIdentity,
     transport: TransportPrices,
     attribution: Option<Attribution<Key>>,
-    /// An attribution that needs the times of handlers.
-    held: Option<Attribution<Key>>,
     /// True where a message of the present block was charged.
     charged: bool,
+    /// Messages of the server were this long on an emulated link at most, in nanoseconds.
+    delay: u64,
     /// The sum of all shares that were handed out.
     credited: Share,
 }
@@ -73,8 +73,8 @@ impl Measuring {
             priced,
             transport,
             attribution: None,
-            held: None,
             charged: false,
+            delay: 0,
             credited: Share::default(),
         }
     }
@@ -95,6 +95,10 @@ impl Measuring {
         let Some(attribution) = &mut self.attribution else {
             return;
         };
+        let at = |time: Time| {
+            let now = seen.filter(|seen| seen.time.as_nanos() == time.as_nanos());
+            now.map_or(time.as_nanos(), |seen| seen.at_server.as_nanos())
+        };
         let key = |request, part| Key {
             request,
             part,
@@ -114,13 +118,13 @@ impl Measuring {
                 let known = price.basis != x11prof_cost_model::Basis::Unpriced;
                 let price = known.then_some(price.server.time);
                 let work = Work {
-                    at: time.as_nanos(),
+                    at: at(*time),
                     came: Evidence::In,
                     key: Some(key(Some(operation.request), None)),
                     price,
                     question: seen.and_then(question),
                 };
-                match attribution.is_timed() {
+                match attribution.is_timed() && seen.is_some_and(|seen| seen.timed) {
                     true => attribution.timed_request(work, (ConnectionId(client.0), *sequence), 1),
                     false => attribution.work(work, 1),
                 }
@@ -131,7 +135,7 @@ impl Measuring {
                 let request = Some(alike.operation.request);
                 let known = alike.price.basis != x11prof_cost_model::Basis::Unpriced;
                 let work = |part, price| Work {
-                    at: alike.time.as_nanos(),
+                    at: at(alike.time),
                     came: Evidence::In,
                     key: Some(key(request, part)),
                     price,
@@ -143,7 +147,10 @@ impl Measuring {
                 }
                 let price = known.then_some(alike.price.server.time);
                 let first = (ConnectionId(alike.client.0), alike.sequence);
-                attribution.timed_request(work(None, price), first, alike.times);
+                match attribution.is_timed() && seen.is_some_and(|seen| seen.timed) {
+                    true => attribution.timed_request(work(None, price), first, alike.times),
+                    false => attribution.work(work(None, price), alike.times),
+                }
                 self.charged = true;
             }
             Charge::Failed {
@@ -174,7 +181,7 @@ impl Measuring {
                 let part = Some(*part).filter(|part| *part != Cold);
                 let is_answer = matches!(part, Some(Reply | Error));
                 let work = Work {
-                    at: time.as_nanos(),
+                    at: at(*time),
                     came,
                     key: Some(key(*request, part)),
                     price: Some(server.time),
@@ -205,12 +212,21 @@ impl Measuring {
                     attribution.handled(times);
                 }
             }
-            Observation::Message(seen) if matches!(seen.message, Message::ServerSetup(_)) => {
-                let client = ClientId(seen.connection.0);
-                if let Some(attribution) = &mut self.attribution
-                    && let Some(ids) = seen.session.ids_of(client)
-                {
-                    attribution.accepted(seen.connection, (ids.first, ids.mask));
+            Observation::Message(seen) => {
+                let delay = seen
+                    .time
+                    .as_nanos()
+                    .saturating_sub(seen.at_server.as_nanos());
+                self.delay = delay.max(self.delay);
+            }
+            Observation::HandledRequest(one) => {
+                if let Some(attribution) = &mut self.attribution {
+                    attribution.handled_request(one);
+                }
+            }
+            Observation::HandledUnrecorded(start, nanos) => {
+                if let Some(attribution) = &mut self.attribution {
+                    attribution.handled_unrecorded(*start, *nanos);
                 }
             }
             Observation::BlockStart(_) => self.charged = false,
@@ -254,29 +270,16 @@ impl Measuring {
                     attribution.clock(time, reading.cpu_ns);
                 }
             }
-            // Which request the server was at, the times of messages do not tell over an emulated link.
-            Control::Network(_) if self.basis == BasisOption::Auto => {
-                self.held = self.attribution.take();
-            }
             Control::Timing { pid, why: None } if self.basis != BasisOption::Measured => {
-                let attribution = self.held.take().or_else(|| self.attribution.take());
-                self.attribution = attribution.map(|mut attribution| {
-                    if attribution.server() == *pid {
-                        attribution.time_handlers();
-                    }
-                    attribution
-                });
+                if let Some(attribution) = &mut self.attribution
+                    && attribution.server() == *pid
+                {
+                    attribution.time_handlers();
+                }
             }
             Control::Attached {} => {
                 if let Some(attribution) = &mut self.attribution {
                     attribution.told_by_server();
-                }
-            }
-            Control::Existing(existing) => {
-                if let Some(attribution) = &mut self.attribution {
-                    for client in &existing.clients {
-                        attribution.accepted(client.connection, (client.first, client.mask));
-                    }
                 }
             }
             Control::Opened(_) => self.connection(time, None),
@@ -305,6 +308,7 @@ impl Measuring {
         let Some(attribution) = &mut self.attribution else {
             return;
         };
+        let now = now.saturating_sub(self.delay);
         let transport = &self.transport;
         let wakeup = |slept: Option<u64>| {
             let slept = slept.map_or(f64::INFINITY, |slept| slept as f64);
@@ -341,6 +345,11 @@ impl Measuring {
         attribution.stop();
         match observation {
             Observation::Switches(steps) => attribution.steps(steps),
+            // Those that the part had begun.
+            Observation::HandledRequest(one) => attribution.handled_request(one),
+            Observation::HandledUnrecorded(start, nanos) => {
+                attribution.handled_unrecorded(*start, *nanos);
+            }
             Observation::Control(time, Control::CpuTime(reading))
                 if attribution.server() == reading.pid =>
             {

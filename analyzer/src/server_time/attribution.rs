@@ -8,8 +8,8 @@ use x11prof_protocol::SequenceNumber;
 use x11prof_trace::{ConnectionId, HandlerTime, Timestamp};
 
 use super::fit::{AttributionKey, Fit};
-use super::timed::{Match, Timed};
-use crate::server_time::server_runs::Runs;
+use crate::pipeline::HandledRequest;
+use crate::server_time::server_runs::{INTERRUPTED, Runs};
 use crate::server_time::share::{Rate, Share};
 use crate::threads::delays::HANDED_ON_WITHIN;
 use crate::threads::thread_states::Step;
@@ -19,8 +19,6 @@ use crate::threads::thread_states::Step;
 const TOLD_LATE: u64 = 2_000_000;
 /// Works that wait for their run, at most; equal ones count as one. Beyond that, all waiting work belongs to the next run.
 const WAITING_LIMIT: usize = 1 << 16;
-/// The kernel may have run others within a handler that took longer. In nanoseconds.
-pub(crate) const INTERRUPTED: u64 = 20_000;
 /// Waiting works that are searched for an equal one of the same moment: each request has a few charges.
 const ALIKE: usize = 4;
 
@@ -64,8 +62,16 @@ pub(crate) struct Work<K> {
     pub(crate) question: Option<RequestId>,
 }
 
-/// The key of a request whose handler is timed, and its price.
-type TimedWork<K> = (K, Option<Micros>);
+/// A request that waits for the time of its handler, or equal ones in a row.
+#[derive(Debug)]
+struct TimedWork<K> {
+    /// The number of the first.
+    first: SequenceNumber,
+    /// The number of requests whose time has not come.
+    waits: u64,
+    key: K,
+    price: Option<Micros>,
+}
 
 /// Runs for nobody.
 #[derive(Debug, Clone, Copy, Default)]
@@ -104,8 +110,11 @@ pub(crate) struct Attribution<K> {
     /// Runs in which only a part of a message had come.
     carried: Share,
     unattributed: UnattributedRuns,
-    /// Requests and their handlers' times, where the server tells them.
-    timed: Option<Timed<TimedWork<K>>>,
+    /// True where the server tells the times of its handlers.
+    timed: bool,
+    /// The requests of each client whose handlers' times are to come, and the last one whose time has come: the server
+    /// may put a client to sleep and handle the request again.
+    expected: FxHashMap<ConnectionId, VecDeque<TimedWork<K>>>,
     /// Handlers whose runs are not over, in the order of time, each with its nanoseconds in earlier runs.
     handled: VecDeque<(HandlerTime, u64)>,
     /// The beginning of the part that is divided: what handlers did before is not of that part.
@@ -139,7 +148,8 @@ impl<K: AttributionKey> Attribution<K> {
             called: false,
             carried: Share::default(),
             unattributed: UnattributedRuns::default(),
-            timed: None,
+            timed: false,
+            expected: FxHashMap::default(),
             handled: VecDeque::new(),
             handled_from: 0,
             handled_until: u64::MAX,
@@ -173,67 +183,98 @@ impl<K: AttributionKey> Attribution<K> {
 
     /// The server tells the times of its handlers.
     pub(crate) fn time_handlers(&mut self) {
-        self.timed = Some(Timed::new());
+        self.timed = true;
     }
 
     /// True where the server tells the times of its handlers.
     pub(crate) fn is_timed(&self) -> bool {
-        self.timed.is_some()
-    }
-
-    /// The server gave a client its resource ids: the first, and the bits that differ.
-    pub(crate) fn accepted(&mut self, client: ConnectionId, ids: (u32, u32)) {
-        self.with_timed(|timed, on| timed.accepted(client, ids, on));
+        self.timed
     }
 
     /// The server told the times of handlers.
     pub(crate) fn handled(&mut self, times: &[HandlerTime]) {
-        if self.timed.is_some() {
+        if self.timed {
             let from = self.handled_from;
             let of_part = times.iter().filter_map(|time| since(*time, from));
             self.handled.extend(of_part.map(|time| (time, 0)));
         }
     }
 
-    /// The server has a request, or so many equal ones from `first` on. Its time comes from its handler where that is
-    /// timed, and from the runs otherwise.
+    /// The server has a request, or so many equal ones from `first` on, whose handlers' times will come.
     pub(crate) fn timed_request(&mut self, work: Work<K>, first: RequestId, times: u64) {
-        let Some(key) = work.key else {
-            return self.work(work, times);
-        };
-        let timed = (key, work.price);
-        let is_timed = self.with_timed(|all, on| all.requests(first, times, timed, on));
-        match is_timed {
-            // The request still explains a run.
-            Some(true) => {
-                let work = Work {
-                    key: None,
-                    price: None,
-                    ..work
-                };
-                self.work(work, times);
+        if let Some(key) = work.key {
+            let expected = self.expected.entry(first.0).or_default();
+            if expected.len() >= WAITING_LIMIT {
+                expected.pop_front();
             }
-            _ => self.work(work, times),
+            expected.push_back(TimedWork {
+                first: first.1,
+                waits: times,
+                key,
+                price: work.price,
+            });
+        }
+        // The request still explains a run.
+        let work = Work {
+            key: None,
+            price: None,
+            ..work
+        };
+        self.work(work, times);
+    }
+
+    /// The time of a request's handler has come. Earlier requests of its client have lost theirs.
+    pub(crate) fn handled_request(&mut self, one: &HandledRequest) {
+        if !self.timed {
+            return;
+        }
+        let share = self.of_part(one.start.as_nanos(), one.nanos);
+        let Some(expected) = self.expected.get_mut(&one.connection) else {
+            self.unattributed.share += share;
+            return;
+        };
+        while expected
+            .get(1)
+            .is_some_and(|next| next.first <= one.sequence)
+            && let Some(lost) = expected.pop_front()
+        {
+            if lost.waits > 0 {
+                let price = lost
+                    .price
+                    .map_or_else(|| usual(self.priced), |price| price.0);
+                *self.sure.entry(lost.key).or_default() += price * lost.waits as f64;
+            }
+        }
+        match expected.front_mut() {
+            Some(timed) if timed.first == one.sequence => {
+                timed.waits = timed.waits.saturating_sub(one.count);
+                self.matched.push((timed.key, share));
+            }
+            _ => self.unattributed.share += share,
         }
     }
 
-    /// Does something to the timed requests. Requests that have met their time wait to be handed out.
-    fn with_timed<R>(
-        &mut self,
-        act: impl FnOnce(&mut Timed<TimedWork<K>>, &mut dyn FnMut(Match<TimedWork<K>>)) -> R,
-    ) -> Option<R> {
-        let (matched, sure, unattributed) =
-            (&mut self.matched, &mut self.sure, &mut self.unattributed);
-        let priced = self.priced;
-        let mut on = |happened: Match<TimedWork<K>>| match happened {
-            Match::Timed((key, _), nanos, _) => matched.push((key, of_nanos(nanos))),
-            Match::Untimed((key, price), times) => {
-                let price = price.map_or_else(|| usual(priced), |price| price.0);
-                *sure.entry(key).or_default() += price * times as f64;
+    /// The server handled requests that are not in the trace.
+    pub(crate) fn handled_unrecorded(&mut self, start: Timestamp, nanos: f64) {
+        if self.timed {
+            self.unattributed.share += self.of_part(start.as_nanos(), nanos);
+        }
+    }
+
+    /// The part of a handler's time on a processor that is of the part that is divided.
+    fn of_part(&self, start: u64, nanos: f64) -> Share {
+        let before = self.handled_from.saturating_sub(start) as f64;
+        let is_short = nanos <= INTERRUPTED as f64;
+        if start >= self.handled_until || before > 0.0 && is_short {
+            return Share::default();
+        }
+        let until = match self.handled_until {
+            until if !is_short && until != u64::MAX => {
+                nanos.min(self.runs.ran_between(start, until) as f64)
             }
-            Match::Unclaimed(nanos) => unattributed.share += of_nanos(nanos),
+            _ => nanos,
         };
-        self.timed.as_mut().map(|timed| act(timed, &mut on))
+        of_nanos((until - before).max(0.0))
     }
 
     /// Takes the handlers that began before `until`, the end of a run, and returns their time on a processor in it. A
@@ -256,9 +297,7 @@ impl<K: AttributionKey> Attribution<K> {
                 *earlier = so_far;
                 break;
             }
-            let time = *time;
             self.handled.pop_front();
-            self.with_timed(|timed, on| timed.handled(&time, so_far, on));
         }
         Micros::from_nanos(sum as f64)
     }
@@ -352,8 +391,9 @@ impl<K: AttributionKey> Attribution<K> {
     /// A client is gone: nobody waits for its answers.
     pub(crate) fn gone(&mut self, client: ConnectionId) {
         self.questions.remove(&client);
-        if let Some(timed) = &mut self.timed {
-            timed.closed(client);
+        let mut expected = self.expected.get(&client).into_iter().flatten();
+        if expected.all(|one| one.waits == 0) {
+            self.expected.remove(&client);
         }
     }
 
@@ -486,11 +526,6 @@ impl<K: AttributionKey> Attribution<K> {
 
     /// Divides the runs that wait for it: for a report, and at the end.
     pub(crate) fn finish(&mut self, mut credit: impl FnMut(K, Share)) {
-        if self.over {
-            // Handlers after the last run that is known.
-            self.handlers(u64::MAX);
-            self.with_timed(|timed, on| timed.end(on));
-        }
         hand_out(&mut self.matched, &mut credit);
         self.fit.divide(&mut credit);
     }

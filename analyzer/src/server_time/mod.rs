@@ -8,12 +8,8 @@ mod attribution;
 mod fit;
 pub(crate) mod server_runs;
 mod share;
-mod timed;
 
-pub(crate) use attribution::{
-    Attribution, Evidence, INTERRUPTED, RequestId, Source, UnattributedRuns, Work,
-};
+pub(crate) use attribution::{Attribution, Evidence, RequestId, Source, UnattributedRuns, Work};
 pub(crate) use fit::AttributionKey;
 pub use share::Basis;
 pub(crate) use share::{Rate, Share};
-pub(crate) use timed::{Match, Timed};

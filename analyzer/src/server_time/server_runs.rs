@@ -13,6 +13,8 @@ use crate::threads::thread_states::{State, Step};
 /// clock that is read while its process runs may be a tick of 4 ms late, and of each switch some
 /// microseconds lie on either side.
 const DIFFER: (f64, Micros) = (0.1, Micros(5000.0));
+/// The kernel may have run others within a handler that took longer. In nanoseconds.
+pub(crate) const INTERRUPTED: u64 = 20_000;
 /// Runs kept until they are divided; with more, the oldest are joined.
 const RUNS_LIMIT: usize = 1 << 14;
 /// Stretches kept, to tell how long it had run by the time of a reading of its clock.

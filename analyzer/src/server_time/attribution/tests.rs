@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use x11prof_cost_model::Micros;
-use x11prof_protocol::SequenceNumber;
+use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, HandlerTime, Timestamp};
 
 use super::{Attribution, AttributionKey, Evidence, Source, Work};
+use crate::pipeline::HandledRequest;
 use crate::server_time::share::Share;
 use crate::threads::thread_states::Step;
 
@@ -44,6 +45,19 @@ impl Attribution<char> {
             question: None,
         };
         self.work(work, 1);
+    }
+
+    /// The handler of client 1's request took this much of a processor.
+    fn joined(&mut self, sequence: u64, micros: u64, took: u64) {
+        self.handled_request(&HandledRequest {
+            connection: ConnectionId(1),
+            request: Symbol::new("NoOperation"),
+            sequence: SequenceNumber(sequence),
+            count: 1,
+            sent: Timestamp::from_nanos(90_000),
+            start: Timestamp::from_nanos(micros * 1000),
+            nanos: took as f64 * 1000.0,
+        });
     }
 
     /// A request to be answered, or its answer.
@@ -97,8 +111,6 @@ fn a_run_is_divided_in_proportion_to_prices() {
 fn a_timed_request_has_the_time_of_its_handler_and_prices_divide_the_rest() {
     let mut attribution = with(&[(100, 140), (160, 200)]);
     attribution.time_handlers();
-    let ids = (2 << 21, (1 << 21) - 1);
-    attribution.accepted(ConnectionId(1), ids);
     let handled = |sequence, micros: u64, took: u64| HandlerTime {
         start: Timestamp::from_nanos(micros * 1000),
         took_ns: took * 1000,
@@ -123,6 +135,9 @@ fn a_timed_request_has_the_time_of_its_handler_and_prices_divide_the_rest() {
         ..handled(9, 195, 1)
     };
     attribution.handled(&[handled(1, 105, 10), handled(2, 120, 70), other]);
+    attribution.joined(1, 105, 10);
+    attribution.joined(2, 120, 50);
+    attribution.handled_unrecorded(other.start, 1000.0);
     let all = attribution.settled(20_000);
     assert_eq!(
         all,
@@ -147,6 +162,9 @@ fn a_handler_that_goes_on_in_a_part_counts_there_from_the_beginning_of_the_part(
     };
     // The second is told when it ends, and ran for 20 µs before the part.
     attribution.handled(&[took(110, 5), took(120, 70)]);
+    for (start, nanos) in [(110_000, 5000.0), (120_000, 50_000.0)] {
+        attribution.handled_unrecorded(Timestamp::from_nanos(start), nanos);
+    }
     attribution.settled(20_000);
     // 30 µs of a client that is not recorded, and 10 that no message explains.
     assert_eq!(attribution.unattributed().share.time, Micros(30.0 + 10.0));
@@ -166,7 +184,9 @@ fn handlers_after_the_last_switch_of_a_part_are_of_the_next() {
     };
     // The server's run goes on at the end of the part, and is of the part that follows.
     attribution.handled(&[took(110, 5), took(150, 10)]);
+    attribution.handled_unrecorded(Timestamp::from_nanos(110_000), 5000.0);
     attribution.end();
+    attribution.handled_unrecorded(Timestamp::from_nanos(150_000), 10_000.0);
     attribution.settled(20_000);
     assert_eq!(attribution.unattributed().share.time, Micros(40.0));
 }
@@ -175,7 +195,6 @@ fn handlers_after_the_last_switch_of_a_part_are_of_the_next() {
 fn handlers_have_no_more_than_the_last_run_of_a_part() {
     let mut attribution = with(&[(100, 140)]);
     attribution.time_handlers();
-    attribution.accepted(ConnectionId(1), (1 << 21, (1 << 21) - 1));
     let took = |sequence, start: u64, took: u64| HandlerTime {
         start: Timestamp::from_nanos(start * 1000),
         took_ns: took * 1000,
@@ -197,6 +216,8 @@ fn handlers_have_no_more_than_the_last_run_of_a_part() {
     request(&mut attribution, 2, 'b');
     // Shorter ones than 20 µs are not held against the switches.
     attribution.handled(&[took(1, 105, 20), took(2, 110, 30)]);
+    attribution.joined(1, 105, 20);
+    attribution.joined(2, 110, 30);
     attribution.end();
     let all = attribution.settled(20_000);
     assert!(all.values().sum::<f64>() <= 40.0 + 1e-9, "{all:?}");
@@ -216,6 +237,7 @@ fn later_runs_make_up_for_a_handler_that_was_told_late() {
         count: 1,
     };
     attribution.handled(&[took]);
+    attribution.handled_unrecorded(took.start, 60_000.0);
     attribution.one(19_990, Evidence::In, Some('r'), Some(Micros(5.0)));
     let rest = attribution.settled(30_000);
     // The handler ran for 60 µs, of which the third run's 50 can make up.

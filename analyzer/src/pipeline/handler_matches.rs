@@ -47,13 +47,12 @@ impl<K> Waiting<K> {
 }
 
 /// A match of requests with a time, or the failure of a match.
+#[derive(Debug)]
 pub(crate) enum Match<K> {
-    /// The handlers of requests with this key took these nanoseconds, from this time on.
-    Timed(K, f64, Timestamp),
-    /// The times of so many requests have been lost.
-    Untimed(K, u64),
-    /// The nanoseconds were for requests that are not in the trace.
-    Unclaimed(f64),
+    /// The handlers of so many requests with this key took these nanoseconds, from this time on.
+    Timed(K, u64, f64, Timestamp),
+    /// The nanoseconds from this time on were for requests that are not in the trace.
+    Unclaimed(Timestamp, f64),
 }
 
 impl<K: Copy> Timed<K> {
@@ -115,7 +114,7 @@ impl<K: Copy> Timed<K> {
             .get_mut(&time.client)
             .filter(|_| time.count > 0)
         else {
-            return on(Match::Unclaimed(nanos as f64));
+            return on(Match::Unclaimed(time.start, nanos as f64));
         };
         let each = nanos as f64 / f64::from(time.count);
         client.times.push_back((*time, each));
@@ -149,7 +148,7 @@ impl<K: Copy> Client<K> {
                 && sequence == time.sequence
                 && waiting.first != sequence
             {
-                on(Match::Timed(key, *each, time.start));
+                on(Match::Timed(key, 0, *each, time.start));
                 time.sequence = time.sequence.wrapping_add(1);
                 time.count -= 1;
                 self.times.pop_front_if(|(time, _)| time.count == 0);
@@ -161,12 +160,9 @@ impl<K: Copy> Client<K> {
                 true => waiting.count.min(after.unsigned_abs().into()),
                 false => 0,
             };
-            if lost > 0 {
-                on(Match::Untimed(waiting.key, lost));
-            }
             let skipped = u32::from(after.max(0).unsigned_abs()).min(time.count);
             if skipped > 0 {
-                on(Match::Unclaimed(*each * f64::from(skipped)));
+                on(Match::Unclaimed(time.start, *each * f64::from(skipped)));
             }
             // The next request of the trace is the next one of the time.
             let met = match lost > 0 {
@@ -174,7 +170,12 @@ impl<K: Copy> Client<K> {
                 false => u64::from(time.count - skipped).min(waiting.count),
             };
             if met > 0 {
-                on(Match::Timed(waiting.key, *each * met as f64, time.start));
+                on(Match::Timed(
+                    waiting.key,
+                    met,
+                    *each * met as f64,
+                    time.start,
+                ));
                 let last = waiting.first.wrapping_add((met - 1) as u16);
                 self.met = Some((last, waiting.key));
             }
@@ -190,7 +191,6 @@ impl<K: Copy> Client<K> {
             && let Some(waiting) = self.requests.front_mut()
         {
             let lost = waiting.count.min(beyond + 1);
-            on(Match::Untimed(waiting.key, lost));
             waiting.pass(lost);
             self.waits -= lost;
             self.requests.pop_front_if(|waiting| waiting.count == 0);
@@ -198,21 +198,18 @@ impl<K: Copy> Client<K> {
         if self.times.len() as u64 > WAITING_LIMIT
             && let Some((time, each)) = self.times.pop_front()
         {
-            on(Match::Unclaimed(each * f64::from(time.count)));
+            on(Match::Unclaimed(time.start, each * f64::from(time.count)));
         }
     }
 
     fn end(self, on: &mut dyn FnMut(Match<K>)) {
-        for waiting in self.requests {
-            on(Match::Untimed(waiting.key, waiting.count));
-        }
         for (time, each) in self.times {
             let nanos = each * f64::from(time.count);
             on(match self.met {
                 Some((sequence, key)) if sequence == time.sequence => {
-                    Match::Timed(key, nanos, time.start)
+                    Match::Timed(key, 0, nanos, time.start)
                 }
-                _ => Match::Unclaimed(nanos),
+                _ => Match::Unclaimed(time.start, nanos),
             });
         }
     }
@@ -252,9 +249,8 @@ mod tests {
     /// Adds the match in a few words.
     fn told(into: &mut String, happened: Match<char>) {
         into.push_str(&match happened {
-            Match::Timed(key, nanos, _) => format!("{key}{nanos} "),
-            Match::Untimed(key, times) => format!("-{key} ").repeat(times as usize),
-            Match::Unclaimed(nanos) => format!("?{nanos} "),
+            Match::Timed(key, _, nanos, _) => format!("{key}{nanos} "),
+            Match::Unclaimed(_, nanos) => format!("?{nanos} "),
         });
     }
 
@@ -306,7 +302,7 @@ mod tests {
         timed.end(on);
         timed.handled(&time(4, 2), 9, on);
         timed.end(on);
-        assert_eq!(all, "-a b7 ?8 -c ?9 ");
+        assert_eq!(all, "b7 ?8 ?9 ");
         assert!(!timed.requests((ConnectionId(1), SequenceNumber(1)), 1, 'x', &mut |_| {}));
     }
 }
