@@ -9,14 +9,12 @@ use super::cause::ServerCause;
 use super::episode::{Episode, Owner};
 use super::timeline_event::Shown;
 use crate::server_time::server_runs::Runs;
-use crate::threads::delays::{HANDED_ON_WITHIN, WOKEN_WITHIN};
+use crate::threads::delays::{HANDED_ON_WITHIN, SERVER_WAKES_WITHIN, WOKEN_WITHIN};
 use crate::threads::server_ready::ServerReady;
 use crate::threads::thread_states::Step;
 
 /// Runs, and pictures of a client, that are remembered.
 const REMEMBERED: usize = 256;
-/// A server that sleeps when something is sent wakes within this, or was not woken by it.
-const WAKES_WITHIN: u64 = 10_000_000;
 /// Episodes that wait for the server at most.
 const MAX_WAITING: usize = 4096;
 /// A server that is ready for longer than this has ended, or been stopped.
@@ -266,10 +264,10 @@ impl ServerActivity {
             other => other,
         };
         match run {
-            Some((since, _)) if since > sent.saturating_add(WAKES_WITHIN) => Some(0),
+            Some((since, _)) if since > sent.saturating_add(SERVER_WAKES_WITHIN) => Some(0),
             Some((_, u64::MAX)) => (now == u64::MAX).then_some(0),
             Some((_, end)) => Some(end - sent),
-            None if now < sent.saturating_add(WAKES_WITHIN) => None,
+            None if now < sent.saturating_add(SERVER_WAKES_WITHIN) => None,
             None => Some(0),
         }
     }

@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-use crate::threads::delays::{BRIEF, SILENCE};
+use crate::threads::delays::{BRIEF, SERVER_WAKES_WITHIN, SILENCE};
 use crate::threads::thread_states::{State, Step};
 
 /// Processes followed at most.
 const PROCESSES_LIMIT: usize = 1 << 13;
 /// Ends of the server's work that are remembered.
-const SERVER_ENDS_LIMIT: usize = 1 << 12;
+const SERVER_RUNS_LIMIT: usize = 1 << 12;
 /// Long rests of a process that are remembered, the last ones.
 const RESTS_LIMIT: usize = 64;
 
@@ -75,8 +75,10 @@ impl Process {
 pub(crate) struct Processes {
     known: FxHashMap<u32, Process>,
     server: Option<u32>,
-    /// The times at which the server fell asleep.
-    server_ends: VecDeque<u64>,
+    /// The server's runs: the time at which it woke, 0 if that is not known, and the time at which it fell asleep.
+    server_runs: VecDeque<(u64, u64)>,
+    /// The beginning of the run that goes on.
+    server_runs_since: Option<u64>,
 }
 
 impl Processes {
@@ -87,10 +89,13 @@ impl Processes {
     /// A thread changed its state.
     pub(crate) fn step(&mut self, step: &Step) {
         if Some(step.pid) == self.server && step.now == State::Waiting {
-            if self.server_ends.len() >= SERVER_ENDS_LIMIT {
-                self.server_ends.pop_front();
+            if self.server_runs.len() >= SERVER_RUNS_LIMIT {
+                self.server_runs.pop_front();
             }
-            self.server_ends.push_back(step.time);
+            let since = self.server_runs_since.take().unwrap_or_default();
+            self.server_runs.push_back((since, step.time));
+        } else if Some(step.pid) == self.server {
+            self.server_runs_since.get_or_insert(step.time);
         }
         if self.known.len() < PROCESSES_LIMIT || self.known.contains_key(&step.pid) {
             self.known.entry(step.pid).or_default().step(step);
@@ -135,10 +140,15 @@ impl Processes {
         Some(rests.map(within).filter(|within| *within >= BRIEF).sum())
     }
 
-    /// The time at which the server fell asleep after `time`; `None` where that is not known.
+    /// The time at which the server fell asleep after the work that came at `time`; `None` where that is not known. A
+    /// server that sleeps on has done the work before: an attached recorder hears of it late.
     pub(crate) fn server_done(&self, time: u64) -> Option<u64> {
-        let at = self.server_ends.partition_point(|end| *end <= time);
-        self.server_ends.get(at).copied()
+        let at = self.server_runs.partition_point(|(_, end)| *end <= time);
+        let (since, end) = self.server_runs.get(at)?;
+        match *since > time.saturating_add(SERVER_WAKES_WITHIN) {
+            true => Some(time),
+            false => Some(*end),
+        }
     }
 }
 
@@ -189,6 +199,26 @@ mod tests {
         assert_eq!(processes.rested(Some(PID), 0, u64::MAX), Some(BRIEF));
         // From 10 to 40, both threads together, and since it runs again.
         assert_eq!(processes.ran(Some(PID), 45 + BRIEF), Some(30 + 5));
+    }
+
+    #[test]
+    fn a_server_that_sleeps_on_has_done_what_it_is_told_to_have_got() {
+        use SwitchKind::{Blocked, In};
+        let (mut threads, mut processes) = (Threads::default(), Processes::default());
+        processes.set_server(Some(PID));
+        let ms = |millis: u64| millis * 1_000_000;
+        let runs = [
+            switch(PID, ms(10), 0, In),
+            switch(PID, ms(20), 0, Blocked),
+            switch(PID, ms(25), 0, In),
+            switch(PID, ms(26), 0, Blocked),
+            switch(PID, ms(500), 0, In),
+            switch(PID, ms(501), 0, Blocked),
+        ];
+        take(&mut threads, &mut processes, &runs);
+        let done = [15, 22, 30, 495, 600].map(|time| processes.server_done(ms(time)));
+        let expected = [Some(20), Some(26), Some(30), Some(501), None];
+        assert_eq!(done, expected.map(|time| time.map(ms)));
     }
 
     /// The kernel tells no switch of a thread that ends.
