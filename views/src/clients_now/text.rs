@@ -12,9 +12,9 @@ use crate::units::{bytes, duration, number, share};
 /// The verdict, then the rows. `of` names the display or recording.
 pub fn text(report: &NowReport, of: &str, by: By, order: Order, page: &Page) -> String {
     let head = format!(
-        "{}: {} up to {:.1} s, {} requests per second, {} of server time per second",
+        "{}: {:.1} s to {:.1} s, {} requests per second, {} of server time per second",
         plain(of),
-        duration(report.seconds * 1e3),
+        (report.at_s - report.seconds).max(0.0),
         report.at_s,
         number(report.requests_per_s),
         duration(report.server_ms_per_s),

@@ -93,6 +93,8 @@ impl ClientsNow {
         let sum =
             |part: fn(&RowTotals) -> f64| came.iter().map(part).fold(0.0, |all, one| all + one);
         let (server_ms, requests) = (sum(|one| one.server_ms), sum(|one| one.count));
+        let of_none = came.iter().filter(|one| one.client.is_none());
+        let of_none: f64 = of_none.map(|one| one.server_ms).sum();
         came.retain(|one| one.count + one.bytes > 0.0 || one.server_ms >= NOTHING);
         let stalls: Vec<Stall> = self.stalls_since(first.time);
         NowReport {
@@ -102,7 +104,7 @@ impl ClientsNow {
             basis: self.profile.basis(),
             prices: self.profile.server().to_owned(),
             server_ms_per_s: server_ms + own_ms,
-            own_ms_per_s: own_ms,
+            own_ms_per_s: own_ms + of_none,
             requests_per_s: requests,
             clients: self.clients(&came, first, &now, &stalls, filter),
             windows: windows(&came),
