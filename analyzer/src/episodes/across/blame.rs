@@ -54,6 +54,16 @@ impl BlameKind {
             BlameKind::Awaited => "awaited",
         }
     }
+
+    /// The first kind of the latency's component (see [`Parts::culprit`](crate::episodes::owner::Parts::culprit)).
+    fn component(self) -> BlameKind {
+        match self {
+            BlameKind::Grab | BlameKind::ServerProcessor => BlameKind::Server,
+            BlameKind::Sleep | BlameKind::Elsewhere | BlameKind::Processor => BlameKind::Disk,
+            BlameKind::Awaited => BlameKind::OtherClient,
+            kind => kind,
+        }
+    }
 }
 
 /// Facts about an episode by which a link of its chain is blamed.
@@ -146,7 +156,7 @@ impl Blame {
         }
     }
 
-    /// The owner of the most of an episode's chain; `None` for an empty chain.
+    /// The owner of the most of an episode's chain, within the component with the most time; `None` for an empty chain.
     pub(crate) fn most(episode: &Episode) -> Option<Blame> {
         let whole = BlameContext::of(episode);
         let mut all: Vec<Blame> = Vec::new();
@@ -163,7 +173,14 @@ impl Blame {
                 None => all.push(one),
             }
         }
+        let component = |kind: BlameKind| {
+            let same = all
+                .iter()
+                .filter(|one| one.kind.component() == kind.component());
+            same.map(|one| one.nanos).sum::<u64>()
+        };
         // The first of equals.
-        all.into_iter().rev().max_by_key(|one| one.nanos)
+        let of_most = |one: &&Blame| (component(one.kind), one.nanos);
+        all.iter().rev().max_by_key(of_most).copied()
     }
 }
