@@ -78,14 +78,12 @@ fn figures(report: &ProfileReport, page: &Page) -> String {
     let sum = |part: fn(&RequestReport) -> u64| report.requests.iter().map(part).sum::<u64>();
     let mut text = "\n".to_owned();
     let trips = sum(|line| line.blocking);
-    text.push_str(&page.wrap(
-        &format!(
-            "Round trips: {} waited for, {} of latency",
-            counted(trips, "request"),
-            duration(trips as f64 * report.network.rtt_ms)
-        ),
-        2,
-    ));
+    let latency = match report.network.rtt_ms {
+        0.0 => String::new(),
+        rtt => format!(", {} of latency", duration(trips as f64 * rtt)),
+    };
+    let trips = counted(trips, "request");
+    text.push_str(&page.wrap(&format!("Round trips: {trips} waited for{latency}"), 2));
     text.push_str(&page.wrap(
         &format!(
             "Cost data: {} of {} ({} exact, {} interpolated, {} substituted)",
@@ -109,7 +107,8 @@ fn figures(report: &ProfileReport, page: &Page) -> String {
         let from = plain(&by.from).into_owned();
         text.push_str(&page.wrap(&format!("Cost table rescaled from {from}: {by}"), 2));
     }
-    for line in partition(&report.client_and_server).lines() {
+    let is_part = report.trace.from_s.or(report.trace.to_s).is_some();
+    for line in partition(&report.client_and_server, is_part).lines() {
         text.push_str(&page.wrap(line, 2));
     }
     text

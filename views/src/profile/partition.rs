@@ -4,18 +4,22 @@ use std::fmt::{self, Write};
 
 use x11prof_analyzer::PartitionReport;
 
-/// The line as in Table 8, and figures to judge the estimate.
-pub(super) fn partition(of: &PartitionReport) -> String {
+/// The line as in Table 8, and figures to judge the estimate, of a part of a recording or of all.
+pub(super) fn partition(of: &PartitionReport, is_part: bool) -> String {
     let mut text = String::new();
     // Writing to a String cannot fail.
-    let _ = write_partition(&mut text, of);
+    let _ = write_partition(&mut text, of, is_part);
     text
 }
 
-fn write_partition(f: &mut String, of: &PartitionReport) -> fmt::Result {
-    let ms = |value: Option<f64>| {
-        value.map_or_else(|| "not in the trace".to_owned(), |ms| format!("{ms:.3} ms"))
+fn write_partition(f: &mut String, of: &PartitionReport, is_part: bool) -> fmt::Result {
+    // The kernel's clocks are read at the ends of a recording.
+    let unknown = match is_part {
+        true => "known for the whole recording only",
+        false => "not in the trace",
     };
+    let ms =
+        |value: Option<f64>| value.map_or_else(|| unknown.to_owned(), |ms| format!("{ms:.3} ms"));
     writeln!(f, "Client time (kernel): {}", ms(of.client_ms))?;
     writeln!(
         f,

@@ -28,7 +28,10 @@ pub(crate) fn transport_parts(report: &ProfileReport) -> impl Iterator<Item = Tr
     let answers = transport.replies + transport.errors;
     [
         row("wakeups", transport.wakeups, 0, transport.wakeup_ms),
-        row("bytes read", report.total.bytes, 0, transport.read_ms),
+        TransportRow {
+            bytes: report.total.bytes,
+            ..row("bytes read", report.total.count, 0, transport.read_ms)
+        },
         row("cold pixels", transport.cold_requests, 0, transport.cold_ms),
         row(
             match transport.errors {
