@@ -28,6 +28,11 @@ pub(crate) struct SpanArguments {
 }
 
 impl SpanArguments {
+    /// True if the part is one episode.
+    pub(crate) fn is_episode(&self) -> bool {
+        self.episode.is_some()
+    }
+
     /// Determines the part of the trace at `path`. For a start-up or an episode it searches the trace.
     pub(crate) fn find(&self, path: &Path) -> Result<Span, CommandError> {
         if self.start_up {

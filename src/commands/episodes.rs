@@ -106,6 +106,7 @@ fn report(
         from_s: span.from,
         to_s: span.to,
         link,
+        single: arguments.span.is_episode(),
         ..options.clone()
     };
     let mut summary = TraceSummary::default();

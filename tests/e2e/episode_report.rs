@@ -82,6 +82,24 @@ fn the_answer_comes_first_and_fits_the_terminal() {
     }
 }
 
+/// Other episodes begin while the longest ones go on.
+#[test]
+fn one_episode_is_alone_in_its_report() {
+    let place = place();
+    for number in ["1", "2", "3"] {
+        let words = [
+            "episodes",
+            "--format",
+            "json",
+            "mousepad.mcap",
+            "--episode",
+            number,
+        ];
+        let json = place.json(words);
+        assert_eq!(json["summary"]["count"], 1, "{:#}", json["summary"]);
+    }
+}
+
 #[test]
 fn parts_add_up_and_the_worst_have_their_messages() {
     let json = json(&["--worst", "3", "xclock.mcap"]);

@@ -225,6 +225,12 @@ fn attached(server: &Server) -> Value {
     let seconds = report["seconds"].as_f64().expect("seconds");
     assert!((4.0..7.0).contains(&seconds), "{report:#}");
     names_each(&report);
+    let ms = |of: &Value, figure: &str| of[figure].as_f64().expect("a rate");
+    let clients = report["clients"].as_array().expect("clients");
+    let sum: f64 = clients.iter().map(|of| ms(of, "server_ms_per_s")).sum();
+    let sum = sum + ms(&report, "unattributed_ms_per_s");
+    let all = ms(&report, "server_ms_per_s");
+    assert!((sum - all).abs() < 0.01 * all + 1e-3, "{sum} of {all}");
     report
 }
 

@@ -98,6 +98,8 @@ pub struct EpisodeOptions {
     pub from_s: Option<f64>,
     /// Only those that begin N seconds after the recording's start or earlier.
     pub to_s: Option<f64>,
+    /// Only the one that begins at `from_s` and ends at `to_s`.
+    pub single: bool,
     /// List this many of the longest only.
     pub worst: Option<usize>,
     /// The link whose times replace the recorded ones.
@@ -115,6 +117,7 @@ impl Default for EpisodeOptions {
             landmark: None,
             from_s: None,
             to_s: None,
+            single: false,
             worst: None,
             link: None,
             events: EventDefinitions::default(),

@@ -221,7 +221,8 @@ impl Measuring {
             }
             Observation::HandledRequest(one) => {
                 if let Some(attribution) = &mut self.attribution {
-                    attribution.handled_request(one);
+                    let request = (one.connection, one.sequence);
+                    attribution.handled_request(request, one.count, (one.start, one.nanos));
                 }
             }
             Observation::HandledUnrecorded(start, nanos) => {
@@ -346,7 +347,10 @@ impl Measuring {
         match observation {
             Observation::Switches(steps) => attribution.steps(steps),
             // Those that the part had begun.
-            Observation::HandledRequest(one) => attribution.handled_request(one),
+            Observation::HandledRequest(one) => {
+                let request = (one.connection, one.sequence);
+                attribution.handled_request(request, one.count, (one.start, one.nanos));
+            }
             Observation::HandledUnrecorded(start, nanos) => {
                 attribution.handled_unrecorded(*start, *nanos);
             }

@@ -8,7 +8,6 @@ use x11prof_protocol::SequenceNumber;
 use x11prof_trace::{ConnectionId, HandlerTime, Timestamp};
 
 use super::fit::{AttributionKey, Fit};
-use crate::pipeline::HandledRequest;
 use crate::server_time::server_runs::{INTERRUPTED, Runs};
 use crate::server_time::share::{Rate, Share};
 use crate::threads::delays::HANDED_ON_WITHIN;
@@ -224,18 +223,23 @@ impl<K: AttributionKey> Attribution<K> {
     }
 
     /// The time of a request's handler has come. Earlier requests of its client have lost theirs.
-    pub(crate) fn handled_request(&mut self, one: &HandledRequest) {
+    pub(crate) fn handled_request(
+        &mut self,
+        (client, sequence): RequestId,
+        count: u64,
+        (start, nanos): (Timestamp, f64),
+    ) {
         if !self.timed {
             return;
         }
-        let share = self.of_part(one.start.as_nanos(), one.nanos);
-        let Some(expected) = self.expected.get_mut(&one.connection) else {
+        let share = self.of_part(start.as_nanos(), nanos);
+        let Some(expected) = self.expected.get_mut(&client) else {
             self.unattributed.share += share;
             return;
         };
         while expected
             .get(1)
-            .is_some_and(|next| next.first <= one.sequence)
+            .is_some_and(|next| next.first <= sequence)
             && let Some(lost) = expected.pop_front()
         {
             if lost.waits > 0 {
@@ -246,8 +250,8 @@ impl<K: AttributionKey> Attribution<K> {
             }
         }
         match expected.front_mut() {
-            Some(timed) if timed.first == one.sequence => {
-                timed.waits = timed.waits.saturating_sub(one.count);
+            Some(timed) if timed.first == sequence => {
+                timed.waits = timed.waits.saturating_sub(count);
                 self.matched.push((timed.key, share));
             }
             _ => self.unattributed.share += share,

@@ -30,7 +30,8 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
         let mostly = of.held_up.as_ref().map(held_up).or(mostly);
         let indent = " ".repeat(14);
         let shares = causes(&indent, &of.parts, &of.causes, page.columns());
-        let line = format!("{shares}{}", mostly.unwrap_or_default());
+        let others = of_other_clients(of).unwrap_or_default();
+        let line = format!("{shares}{}{others}", mostly.unwrap_or_default());
         text.push_str(&page.wrap(&plain(&line), indent.len()));
         if let Some(waited) = waited_in(&of.callers) {
             text.push_str(&page.wrap(&format!("{indent}{waited}"), indent.len()));
@@ -67,6 +68,25 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
 fn held_up(of: &HeldUpReport) -> String {
     let by = of.request.as_deref().unwrap_or("requests");
     format!("; held up {} ms by {by} of {}", brief(of.waited_ms), of.by)
+}
+
+/// The client that took the most of the time for other clients, if that is a fifth of the latency and the chain does
+/// not name the client.
+fn of_other_clients(of: &EpisodeReport) -> Option<String> {
+    if of.blame.is_some() || of.parts.other_clients_ms < of.latency_ms / 5.0 {
+        return None;
+    }
+    let handled = of.children.iter().filter_map(|one| {
+        let who = one.client_name.as_deref()?;
+        let what = format!("; {who} handled {} for", one.landmark);
+        Some((what, one.latency_ms))
+    });
+    let answered = of.awaited.iter().filter_map(|one| {
+        let who = one.client.as_deref()?;
+        Some((format!("; {who} answered {} after", one.request), one.ms))
+    });
+    let longest = handled.chain(answered).max_by(|a, b| a.1.total_cmp(&b.1));
+    longest.map(|(what, ms)| format!("{what} {}", latency(ms)))
 }
 
 /// A landmark contains its window. An episode without a window is named by its client.

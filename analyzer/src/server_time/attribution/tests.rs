@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use x11prof_cost_model::Micros;
-use x11prof_protocol::{SequenceNumber, Symbol};
+use x11prof_protocol::SequenceNumber;
 use x11prof_trace::{ConnectionId, HandlerTime, Timestamp};
 
 use super::{Attribution, AttributionKey, Evidence, Source, Work};
-use crate::pipeline::HandledRequest;
 use crate::server_time::share::Share;
 use crate::threads::thread_states::Step;
 
@@ -49,15 +48,9 @@ impl Attribution<char> {
 
     /// The handler of client 1's request took this much of a processor.
     fn joined(&mut self, sequence: u64, micros: u64, took: u64) {
-        self.handled_request(&HandledRequest {
-            connection: ConnectionId(1),
-            request: Symbol::new("NoOperation"),
-            sequence: SequenceNumber(sequence),
-            count: 1,
-            sent: Timestamp::from_nanos(90_000),
-            start: Timestamp::from_nanos(micros * 1000),
-            nanos: took as f64 * 1000.0,
-        });
+        let request = (ConnectionId(1), SequenceNumber(sequence));
+        let start = Timestamp::from_nanos(micros * 1000);
+        self.handled_request(request, 1, (start, took as f64 * 1000.0));
     }
 
     /// A request to be answered, or its answer.
