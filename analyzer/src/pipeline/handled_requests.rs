@@ -26,7 +26,7 @@ pub(crate) struct HandledRequests {
 }
 
 impl HandledRequests {
-    /// A client sends a request, or so many equal ones; true if their server time will be reported.
+    /// A client sends a request, or several equal ones; true if their server time will be reported.
     pub(crate) fn request(
         &mut self,
         (client, time): (ConnectionId, Timestamp),

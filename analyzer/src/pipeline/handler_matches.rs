@@ -49,7 +49,7 @@ impl<K> Waiting<K> {
 /// A match of requests with a time, or the failure of a match.
 #[derive(Debug)]
 pub(crate) enum Match<K> {
-    /// The handlers of so many requests with this key took these nanoseconds, from this time on.
+    /// The handlers of this number of requests with the key took these nanoseconds, from this time on.
     Timed(K, u64, f64, Timestamp),
     /// The nanoseconds from this time on were for requests that are not in the trace.
     Unclaimed(Timestamp, f64),

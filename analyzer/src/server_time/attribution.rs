@@ -109,7 +109,7 @@ pub(crate) struct Attribution<K> {
     /// Runs in which only a part of a message had come.
     carried: Share,
     unattributed: UnattributedRuns,
-    /// True where the server tells the times of its handlers.
+    /// True if the server reports the times of its handlers.
     timed: bool,
     /// The requests of each client whose handlers' times are to come, and the last one whose time has come: the server
     /// may put a client to sleep and handle the request again.
@@ -185,7 +185,7 @@ impl<K: AttributionKey> Attribution<K> {
         self.timed = true;
     }
 
-    /// True where the server tells the times of its handlers.
+    /// True if the server reports the times of its handlers.
     pub(crate) fn is_timed(&self) -> bool {
         self.timed
     }
@@ -199,7 +199,7 @@ impl<K: AttributionKey> Attribution<K> {
         }
     }
 
-    /// The server has a request, or so many equal ones from `first` on, whose handlers' times will come.
+    /// The server has a request, or several equal ones from `first` on, whose handlers' times will come.
     pub(crate) fn timed_request(&mut self, work: Work<K>, first: RequestId, times: u64) {
         if let Some(key) = work.key {
             let expected = self.expected.entry(first.0).or_default();
@@ -237,9 +237,7 @@ impl<K: AttributionKey> Attribution<K> {
             self.unattributed.share += share;
             return;
         };
-        while expected
-            .get(1)
-            .is_some_and(|next| next.first <= sequence)
+        while expected.get(1).is_some_and(|next| next.first <= sequence)
             && let Some(lost) = expected.pop_front()
         {
             if lost.waits > 0 {

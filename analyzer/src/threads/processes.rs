@@ -140,7 +140,7 @@ impl Processes {
         Some(rests.map(within).filter(|within| *within >= BRIEF).sum())
     }
 
-    /// The time at which the server fell asleep after the work that came at `time`; `None` where that is not known. A
+    /// The time at which the server fell asleep after the work that came at `time`; `None` if that is not known. A
     /// server that sleeps on has done the work before: an attached recorder hears of it late.
     pub(crate) fn server_done(&self, time: u64) -> Option<u64> {
         let at = self.server_runs.partition_point(|(_, end)| *end <= time);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_sleeps_on_has_done_what_it_is_told_to_have_got() {
+    fn a_server_that_sleeps_on_has_done_its_work() {
         use SwitchKind::{Blocked, In};
         let (mut threads, mut processes) = (Threads::default(), Processes::default());
         processes.set_server(Some(PID));
