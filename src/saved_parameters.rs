@@ -1,5 +1,4 @@
 //! The user's parameter files from `calibrate`, by machine and server: `$XDG_DATA_HOME/x11prof/MACHINE/SERVER.toml`.
-//! The results of an interrupted calibration are next to it in `SERVER.toml.partial`.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -22,13 +21,6 @@ pub(crate) fn path(host: &Host, server: &str) -> Result<PathBuf, CommandError> {
 pub(crate) fn probe_path(host: &Host, server: &str) -> Result<PathBuf, CommandError> {
     let folder = folder()?.join(PROBES).join(machine(host));
     Ok(folder.join(file_name(server)))
-}
-
-/// The path of the file of an interrupted calibration of `path`.
-pub(crate) fn partial(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".partial");
-    PathBuf::from(name)
 }
 
 /// The complete files with their paths. Prints a message for each file that cannot be read.
@@ -124,8 +116,7 @@ fn plain(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{machine, partial, plain};
-    use std::path::Path;
+    use super::{machine, plain};
     use x11prof_cost_model::Host;
 
     #[test]
@@ -140,9 +131,5 @@ mod tests {
         assert_eq!(machine(&Host::default()), "unknown-machine");
         assert_eq!(plain("../../etc"), "etc");
         assert_eq!(plain("…"), "unnamed");
-        assert_eq!(
-            partial(Path::new("a/b.toml")),
-            Path::new("a/b.toml.partial")
-        );
     }
 }

@@ -18,7 +18,6 @@ mod file;
 mod interpolate;
 mod items;
 mod matching;
-mod merge;
 mod network;
 mod parameters;
 mod price;

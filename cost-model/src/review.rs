@@ -56,8 +56,8 @@ pub fn review_method(method: &Method) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(first) = method.unmeasured.first() {
         remarks.push(format!(
-            "time ran out before all of {} requests was measured, such as {first}: `calibrate \
-             --resume` adds what is missing",
+            "time ran out before all of {} requests was measured, such as {first}; calibrate \
+             again when the machine is idle",
             method.unmeasured.len()
         ));
     }

@@ -342,8 +342,7 @@ pub(crate) struct Measure {
     /// Start a private headless server of this kind for the calibration
     #[arg(long, value_name = "KIND", value_parser = SERVER, hide_possible_values = true)]
     pub(crate) server: Option<ServerKind>,
-    /// The parameter file to write [default: the file of this machine and server, where `report` finds it]. An
-    /// interrupted calibration leaves FILE.partial
+    /// The parameter file to write [default: the file of this machine and server, where `report` finds it]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Measure fewer sizes, with fewer repetitions: about 15 s on Xvfb
@@ -352,22 +351,9 @@ pub(crate) struct Measure {
     /// Measure only this request (may be repeated)
     #[arg(long, value_name = "REQUEST")]
     pub(crate) only: Vec<String>,
-    /// Measure what this recording needs and the file lacks, and add it
-    #[arg(long = "for", value_name = "TRACE")]
-    pub(crate) trace: Option<PathBuf>,
-    /// Continue an interrupted calibration: measure what FILE and FILE.partial lack, and add it
-    #[arg(long)]
-    pub(crate) resume: bool,
     /// Also measure what a user of the display would notice (grabs, focus, pointer). Always on for a private server
     #[arg(long)]
     pub(crate) intrusive: bool,
-    /// The time limit in seconds [default: 525]. Costs that are still uncertain then keep a wide range
-    #[arg(long, value_name = "SECONDS", conflicts_with = "quick",
-          value_parser = clap::value_parser!(u64).range(30..=86_400))]
-    pub(crate) time_limit: Option<u64>,
-    /// Do not pin the server and x11prof to CPUs
-    #[arg(long)]
-    pub(crate) no_pin: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -2,19 +2,15 @@
 
 use std::io::IsTerminal;
 use std::path::Path;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use x11prof_cost_model::{ServerParameters, review_method};
+use x11prof_cost_model::review_method;
 use x11prof_proxy::PrivateServer;
-use x11prof_session::Operation;
-use x11prof_xmeasure::{MeasureError, Pin, Plan, Progress, Target, measure, this_machine};
+use x11prof_xmeasure::{Pin, Plan, Progress, Target, measure};
 
-use super::calibration::{Calibration, with_known};
-use super::needed;
+use super::calibration::Destination;
 use crate::args::Measure;
 use crate::error::{CommandError, Outcome};
 use crate::handler_times;
@@ -27,7 +23,7 @@ const FINE: u64 = 1000;
 /// Measures, and writes the file.
 pub(crate) fn run(arguments: &Measure) -> Outcome {
     // Minutes of measuring are not to end at a folder that cannot be written.
-    try_out(arguments.output.as_deref(), arguments.trace.as_deref())?;
+    try_out(arguments.output.as_deref(), None)?;
     // Kept until the end: it stops the server when it goes.
     let mut server = arguments
         .server
@@ -35,17 +31,9 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
         .transpose()
         .map_err(CommandError::failed)?;
     let target = target(arguments, server.as_ref())?;
-    let file = Calibration::find(arguments, &target)?;
-    let wanted = match &arguments.trace {
-        Some(trace) => needed::operations(trace, file.known.as_ref())?,
-        None => Vec::new(),
-    };
-    if arguments.trace.is_some() && wanted.is_empty() {
-        say!("the file already has all costs that the trace needs");
-        return Ok(ExitCode::SUCCESS);
-    }
-    let plan = plan(arguments, file.known.as_ref(), wanted);
-    // From here on the server has a client, and an interruption saves the results so far.
+    let file = Destination::find(arguments, &target)?;
+    let plan = plan(arguments);
+    // From here on the server has a client, and an interruption ends the calibration in order.
     let stop = stopped_by_interrupt()?;
     let handlers = match &mut server {
         Some(server) => handler_times::of_private(server, &target),
@@ -70,60 +58,29 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
         !stop.load(Ordering::Relaxed)
     });
     bar.finish_and_clear();
-    let with_known = |newer| with_known(file.known.clone(), newer);
     match measured {
-        Ok(parameters) if stop.load(Ordering::Relaxed) => {
-            let left = file.leave(&with_known(parameters))?;
-            Err(CommandError::failed(format_args!("interrupted; {left}")))
-        }
+        Ok(_) if stop.load(Ordering::Relaxed) => Err(CommandError::failed(
+            "the calibration was interrupted; no file was written",
+        )),
         Ok(parameters) => {
             for remark in review_method(&parameters.method) {
                 say!("warning: {remark}");
             }
-            let parameters = with_known(parameters);
-            let written = file.write(&parameters)?;
-            if let Some(trace) = &arguments.trace {
-                needed::tell(trace, &parameters)?;
-            }
-            Ok(written)
-        }
-        Err(error @ MeasureError::ServerGone { .. }) => {
-            // The measurements are kept; the failure stays a failure.
-            let mut message = error.to_string();
-            if let MeasureError::ServerGone { partial } = error
-                && !partial.requests.is_empty()
-            {
-                let left = file.leave(&with_known(*partial))?;
-                message = format!("{message}; {left}");
-            }
-            Err(CommandError::failed(message))
+            file.write(&parameters)
         }
         Err(error) => Err(CommandError::failed(error)),
     }
 }
 
-fn plan(arguments: &Measure, known: Option<&ServerParameters>, needed: Vec<Operation>) -> Plan {
+fn plan(arguments: &Measure) -> Plan {
     Plan {
         quick: arguments.quick,
         only: arguments.only.clone(),
-        needed,
-        entries_only: arguments.trace.is_some() && known.is_some_and(has_transport_here),
-        known: match known {
-            Some(known) if arguments.resume => known.requests.clone(),
-            _ => Vec::new(),
-        },
-        timed: false,
-        time_limit: arguments.time_limit.map(Duration::from_secs),
-        pin: Pin::usual().filter(|_| !arguments.no_pin),
+        pin: Pin::usual(),
         // A private server has no other users.
         intrusive: arguments.intrusive || arguments.server.is_some(),
+        ..Plan::default()
     }
-}
-
-/// True if the file has the transport of its server on this machine.
-fn has_transport_here(known: &ServerParameters) -> bool {
-    let measured = known.host.is_same_machine(&this_machine());
-    measured == Some(true) && known.method.brought.is_none() && known.transport.is_some()
 }
 
 fn target(arguments: &Measure, server: Option<&PrivateServer>) -> Result<Target, CommandError> {

@@ -185,7 +185,6 @@ fn no_result_takes_the_place_of_what_it_is_made_from() {
         &["recover", "x11prof.mcap", "-o", "hard"],
         &["params", "import", "sun.xprof", "-o", "sun.xprof"],
         &["params", "export", "sun.toml", "-o", "sun.toml"],
-        &["calibrate", "--for", "x11prof.mcap", "-o", "soft"],
     ] {
         let line = place.run(command).failed_with_one_line(2);
         assert!(
@@ -262,10 +261,8 @@ fn an_interrupted_measurement_leaves_a_better_file_alone() {
     let mut said = String::new();
     let mut stderr = child.stderr.take().expect("a pipe");
     std::io::Read::read_to_string(&mut stderr, &mut said).expect("text");
-    assert!(said.contains("mine.toml.partial"), "{said}");
+    assert!(said.contains("interrupted; no file was written"), "{said}");
     assert_eq!(read(&file), whole.as_bytes());
-    let partial = read(&place.path("mine.toml.partial"));
-    assert!(String::from_utf8_lossy(&partial).contains("interrupted"));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use x11prof_cost_model::ServerParameters;
 
-use crate::harness::{Place, Server, xterm_trace};
+use crate::harness::{Place, Server};
 
 /// The requests that are quickly measured.
 const FEW: [&str; 6] = [
@@ -94,74 +94,6 @@ fn a_server_that_times_its_requests_is_calibrated_by_these_times() {
     place.ok(words);
     let report = place.json(["report", "it.mcap", "--format", "json"]);
     assert_eq!(report["server"]["time_source"], "timed");
-}
-
-#[test]
-fn requests_that_a_recording_needs_are_added_to_the_file() {
-    let place = Place::new();
-    let server = Server::xvfb(&[]);
-    let file = place.path("some.toml");
-    let file = file.to_string_lossy();
-    let display = ["-o", &file, "--display", &server.display];
-    place.ok(FEW.into_iter().chain(display));
-    let before = std::fs::read_to_string(&*file).expect("a file");
-    let trace = xterm_trace().to_string_lossy().into_owned();
-    let more = ["calibrate", "--quick", "--for", &trace];
-    place.ok(more.into_iter().chain(display));
-    let after = std::fs::read_to_string(&*file).expect("a file");
-    assert!(!before.contains("\"ImageText8\""));
-    assert!(after.contains("\"ImageText8\"") || after.contains("\"PolyText8\""));
-    assert!(after.contains("\"PolyFillRectangle\""));
-    assert!(place.ok(["params", "check", &file]).contains("in order"));
-    let report = place.json(["report", "--format", "json", "--params", &file, &trace]);
-    let lines = report["requests"].as_array().expect("requests");
-    let unpriced: u64 = lines
-        .iter()
-        .filter_map(|line| line["no_cost_data"].as_u64())
-        .sum();
-    let count: u64 = lines.iter().filter_map(|line| line["count"].as_u64()).sum();
-    assert!(unpriced * 50 < count, "{unpriced} of {count} unpriced");
-}
-
-#[test]
-fn an_interrupted_run_keeps_what_it_has_and_goes_on() {
-    use std::process::Stdio;
-    let place = Place::new();
-    let server = Server::xvfb(&[]);
-    let file = place.path("part.toml");
-    let mut command = place.x11prof(["calibrate", "--display", &server.display, "-o"]);
-    let mut child = command
-        .arg(&file)
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("x11prof starts");
-    // It has begun once its window is there.
-    crate::harness::until("the measurement", || {
-        let tree = server
-            .client("xwininfo")
-            .args(["-root", "-tree"])
-            .output()
-            .ok()?;
-        String::from_utf8_lossy(&tree.stdout)
-            .contains("600x600")
-            .then_some(())
-    });
-    let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal is sent");
-    let status = crate::harness::wait(&mut child, "x11prof calibrate");
-    assert_eq!(status.code(), Some(1));
-    assert!(
-        std::fs::read_to_string(place.path("part.toml.partial"))
-            .expect("a file")
-            .contains("interrupted")
-    );
-    assert!(!file.exists(), "what is not whole has not the file's name");
-    let file = file.to_string_lossy();
-    let more = ["-o", &file, "--resume", "--display", &server.display];
-    place.ok(FEW.into_iter().chain(more));
-    let text = std::fs::read_to_string(&*file).expect("a file");
-    assert!(text.contains("\"NoOperation\"") && !text.contains("interrupted"));
-    assert!(!place.path("part.toml.partial").exists());
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn a_calibration_is_kept_by_machine_and_server_and_found() {
     assert_eq!(servers[0]["rescaled"], serde_json::Value::Null);
     assert_eq!(servers[0]["machine"], servers[1]["machine"]);
 
-    // A whole one is not replaced by a quick one, nor by what an interruption leaves.
+    // A whole one is not replaced by a quick one, nor by an interrupted one.
     let text = std::fs::read_to_string(kept).expect("a file");
     let whole = text.replacen("quick plan", "whole plan", 1);
     std::fs::write(kept, &whole).expect("a file is written");
@@ -110,28 +110,17 @@ fn a_calibration_is_kept_by_machine_and_server_and_found() {
     rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("a signal is sent");
     assert_eq!(wait(&mut child, "x11prof calibrate").code(), Some(1));
     assert_eq!(std::fs::read_to_string(kept).expect("a file"), whole);
-    assert_eq!(files(place.path("data"), ".toml.partial").len(), 1);
 }
 
 #[test]
 fn a_part_of_a_calibration_needs_a_file_of_its_own() {
     let place = Place::new();
-    for (arguments, says) in [
-        (
-            &["calibrate", "--server", "xvfb", "--only", "PolyLine"][..],
-            "-o FILE",
-        ),
-        (
-            &["calibrate", "--server", "xvfb", "--resume"],
-            "Calibrate it first",
-        ),
-    ] {
-        let ran = run(&place, arguments);
-        assert!(
-            !ran.output.status.success() && ran.stderr().contains(says),
-            "{ran}"
-        );
-    }
+    let ran = run(
+        &place,
+        &["calibrate", "--server", "xvfb", "--only", "PolyLine"],
+    );
+    let refused = !ran.output.status.success() && ran.stderr().contains("-o FILE");
+    assert!(refused, "{ran}");
 }
 
 /// A shipped file as a machine would have it that takes `times` as long for everything.

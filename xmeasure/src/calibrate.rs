@@ -1,7 +1,7 @@
 //! A whole calibration: connect, prepare, measure, fit. The list of probes is the list of measurements.
 
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use x11prof_cost_model::ServerParameters;
 
@@ -9,7 +9,7 @@ use crate::error::MeasureError;
 use crate::plan::{Plan, Progress};
 use crate::probes::fonts::FontFilesProbe;
 use crate::probes::late_work;
-use crate::probes::requests::{CHOOSING, MEASURING, RequestCostsProbe};
+use crate::probes::requests::{MEASURING, RequestCostsProbe};
 use crate::probes::screen_updates::ScreenUpdates;
 use crate::probes::wakeups::Wakeups;
 use crate::probes::{Probe, Run};
@@ -62,7 +62,6 @@ pub fn measure(
     shown: &mut dyn FnMut() -> io::Result<()>,
     progress: &mut dyn FnMut(Progress<'_>) -> bool,
 ) -> Result<ServerParameters, MeasureError> {
-    let start = Instant::now();
     let raw = RawConnection::open(target)?;
     let mut notes = Vec::new();
     let pinned = match (raw.pid, plan.pin) {
@@ -95,7 +94,7 @@ pub fn measure(
     let mut server = LiveServer::new(raw, window, target, handlers)?;
     calibration.notes = notes;
     let mut run = Run {
-        plan: calibration.within(&plan, start.elapsed()),
+        plan: plan.clone(),
         progress: Meter::new(calibration.phases(&plan), progress),
         server: &mut server,
         tracker,
@@ -124,24 +123,10 @@ impl Calibration {
         })
     }
 
-    /// The plan, whose limit is shortened by the other probes' time and by the time `gone`.
-    pub(crate) fn within(&self, plan: &Plan, gone: Duration) -> Plan {
-        let others: Duration = self.others.iter().map(|probe| probe.lasts().measure).sum();
-        let left = |limit: Duration| limit.saturating_sub(gone + others);
-        Plan {
-            time_limit: plan.time_limit.map(left),
-            ..plan.clone()
-        }
-    }
-
     /// The phases, with about how long each takes.
     pub(crate) fn phases(&self, plan: &Plan) -> Vec<(&'static str, Duration)> {
         let before = self.others.iter().map(|probe| probe.lasts().begin).sum();
-        let passes = [
-            (PREPARING, before),
-            (CHOOSING, plan.exploring()),
-            (MEASURING, plan.limit()),
-        ];
+        let passes = [(PREPARING, before), (MEASURING, plan.limit())];
         let others = self.others.iter();
         let others = others.map(|probe| (probe.name(), probe.lasts().measure));
         passes.into_iter().chain(others).collect()
@@ -178,7 +163,7 @@ impl Calibration {
         }
     }
 
-    /// The measurements before the passes, and the choice of sizes.
+    /// The measurements before the passes, and the preparation of the loads.
     fn before(&mut self, run: &mut Run<'_>, drawing: &Batch) -> io::Result<()> {
         let late = run.server.find_late_work(drawing)?;
         if !late.is_zero() {
@@ -209,11 +194,8 @@ impl Calibration {
 
 /// The error that nothing which was asked for can be measured.
 fn nothing(plan: &Plan) -> MeasureError {
-    let wanted = plan.needed.iter().map(|wanted| wanted.request.to_string());
-    let mut names: Vec<String> = plan.only.iter().cloned().chain(wanted).collect();
-    names.dedup();
     MeasureError::Nothing {
-        names: names.join(", "),
+        names: plan.only.join(", "),
     }
 }
 

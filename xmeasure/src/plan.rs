@@ -3,11 +3,6 @@
 use std::time::Duration;
 
 use rustix::thread::{CpuSet, sched_getaffinity};
-use x11prof_cost_model::RequestCosts;
-use x11prof_session::Operation;
-
-/// A spread that need not be improved on when a measurement is resumed.
-const ENOUGH: f64 = 0.1;
 
 /// The plan of a calibration.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -16,11 +11,6 @@ pub struct Plan {
     pub quick: bool,
     /// Only these requests (and the transport costs); all where empty.
     pub only: Vec<String>,
-    /// Operations to measure beside those that `only` names: entries with their attributes, at their sizes. If there
-    /// are any, no other request is measured.
-    pub needed: Vec<Operation>,
-    /// Known costs, which need not be measured again.
-    pub known: Vec<RequestCosts>,
     /// Measures only entries. The file that they are added to has the transport of this server on this machine, which
     /// takes half a minute to measure.
     pub entries_only: bool,
@@ -33,10 +23,6 @@ pub struct Plan {
     /// True if the server times its handlers: then each request's own time is read, and only the transport is measured
     /// by saturating the server.
     pub timed: bool,
-    /// The longest duration. Without a limit a whole run takes up to a minute and a quick one ten seconds, if the server
-    /// times its handlers; else up to four minutes and half a minute. Loads that are not measured often enough by then
-    /// keep the spread that they have.
-    pub time_limit: Option<Duration>,
 }
 
 /// The processors of the server and the sender during the measurement; both are restored afterwards.
@@ -69,7 +55,7 @@ impl Pin {
 /// The progress of a calibration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress<'a> {
-    /// The present phase in words: `choosing sizes`.
+    /// The present phase in words: `measuring`.
     pub phase: &'a str,
     /// The share that is done, from 0 to 1; it never falls.
     pub share: f64,
@@ -85,27 +71,14 @@ impl Plan {
         if self.quick { 6 } else { 12 }
     }
 
-    /// The longest duration of the sampling; the choice of sizes takes a sixth of it in addition.
+    /// The longest duration of the sampling.
     pub(crate) fn limit(&self) -> Duration {
-        let usual = Duration::from_secs(match (self.quick, self.timed) {
-            (true, true) => 6,
+        Duration::from_secs(match (self.quick, self.timed) {
+            (true, true) => 4,
             (true, false) => 23,
-            (false, true) => 36,
+            (false, true) => 30,
             (false, false) => 180,
-        });
-        match self.time_limit {
-            Some(limit) => limit * 6 / 7,
-            None => usual,
-        }
-    }
-
-    /// The longest duration of the choice of sizes. A quick run, and a server that does not time its handlers, have the
-    /// initial sizes.
-    pub(crate) fn exploring(&self) -> Duration {
-        match self.timed && !self.quick {
-            true => self.limit() / 6,
-            false => Duration::ZERO,
-        }
+        })
     }
 
     /// The least duration of one batch.
@@ -118,51 +91,41 @@ impl Plan {
         if self.quick { 60 } else { 150 }
     }
 
-    /// The sizes to measure at: all of `sizes`, or for a quick run every other one and the last.
-    pub(crate) fn sizes<'a, T>(&self, sizes: &'a [T]) -> impl Iterator<Item = &'a T> {
-        let step = if self.quick { 2 } else { 1 };
-        let last = sizes.len().saturating_sub(1);
-        sizes
-            .iter()
-            .enumerate()
-            .filter(move |(at, _)| at % step == 0 || *at == last)
-            .map(|(_, size)| size)
+    /// True if combinations of attributes and more sizes are measured: if each load takes about a millisecond.
+    pub(crate) fn thorough(&self) -> bool {
+        self.timed && !self.quick
+    }
+
+    /// The sizes to measure at: `sizes`, which ascend, in a thorough run with their geometric means, in a quick run every
+    /// other one and the last.
+    pub(crate) fn sizes(&self, sizes: &[u16]) -> Vec<u16> {
+        let (step, last) = (1 + usize::from(self.quick), sizes.len().saturating_sub(1));
+        let kept = sizes.iter().enumerate();
+        let kept = kept.filter(|(at, _)| at % step == 0 || *at == last);
+        let mut all: Vec<u16> = kept.map(|(_, size)| *size).collect();
+        if !self.thorough() {
+            return all;
+        }
+        let mean = |pair: &[u16]| match pair {
+            [low, high] => (f64::from(*low) * f64::from(*high)).sqrt().round() as u16,
+            _ => 0,
+        };
+        all.extend(sizes.windows(2).map(mean));
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// True where the request `name` is to be measured.
     pub(crate) fn wants(&self, name: &str) -> bool {
-        let named = self.only.iter().any(|only| only.eq_ignore_ascii_case(name));
-        let needed = self
-            .needed
-            .iter()
-            .any(|operation| operation.request.as_str() == name);
-        (self.only.is_empty() && self.needed.is_empty()) || named || needed
-    }
-
-    /// True where `operation` has been measured well enough: at its size, with a spread.
-    pub(crate) fn knows(&self, operation: &Operation) -> bool {
-        let size = match operation.items.as_slice() {
-            [] => 0.0,
-            [size] => *size,
-            _ => return false,
-        };
-        let is_narrow = |spread: Option<f64>| spread.is_some_and(|spread| spread <= ENOUGH);
-        let mut entries = self.known.iter().filter(|entry| {
-            entry.name == operation.request.as_str()
-                && entry.attribute_set() == operation.attributes
-        });
-        entries.any(|entry| {
-            let mut points = entry.points.iter();
-            points.any(|point| point.size == size && is_narrow(point.spread))
-        })
+        let mut only = self.only.iter();
+        self.only.is_empty() || only.any(|only| only.eq_ignore_ascii_case(name))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Plan;
-    use x11prof_cost_model::{Point, RequestCosts};
-    use x11prof_session::Operation;
 
     #[test]
     fn a_quick_plan_thins_the_sizes_but_keeps_both_ends() {
@@ -170,49 +133,23 @@ mod tests {
             quick: true,
             ..Plan::default()
         };
-        assert_eq!(
-            quick.sizes(&[1, 2, 3, 4]).copied().collect::<Vec<_>>(),
-            [1, 3, 4]
-        );
-        assert_eq!(
-            Plan::default()
-                .sizes(&[1, 2, 3])
-                .copied()
-                .collect::<Vec<_>>(),
-            [1, 2, 3]
-        );
+        assert_eq!(quick.sizes(&[1, 2, 3, 4]), [1, 3, 4]);
+        assert_eq!(Plan::default().sizes(&[1, 10, 100]), [1, 10, 100]);
+        let thorough = Plan {
+            timed: true,
+            ..Plan::default()
+        };
+        assert_eq!(thorough.sizes(&[1, 10, 100]), [1, 3, 10, 32, 100]);
     }
 
     #[test]
     fn only_names_what_is_wanted() {
-        let mut plan = Plan {
+        let plan = Plan {
             only: vec!["polyline".into()],
             ..Plan::default()
         };
         assert!(plan.wants("PolyLine"));
         assert!(!plan.wants("PolyText8"));
         assert!(Plan::default().wants("PolyText8"));
-        plan.needed.push(Operation::new("PolyText8".into()));
-        assert!(plan.wants("PolyText8") && plan.wants("PolyLine"));
-    }
-
-    #[test]
-    fn only_costs_with_a_spread_at_that_size_are_known() {
-        let mut known = RequestCosts {
-            name: "NoOperation".into(),
-            ..RequestCosts::default()
-        };
-        known.points.push(Point {
-            spread: Some(0.1),
-            ..Point::default()
-        });
-        let plan = Plan {
-            known: vec![known],
-            ..Plan::default()
-        };
-        let mut operation = Operation::new("NoOperation".into());
-        assert!(plan.knows(&operation));
-        operation.items = vec![8.0];
-        assert!(!plan.knows(&operation));
     }
 }

@@ -2,7 +2,6 @@
 
 pub(crate) mod loads;
 pub(crate) mod operations;
-pub(crate) mod selection;
 pub(crate) mod transport;
 pub(crate) mod workload;
 

@@ -1,12 +1,13 @@
 //! `cargo xtask validate calibrate`: does a second calibration agree with the first, do interpolated
-//! costs agree with fresh measurements, do costs agree with x11perf?
+//! costs agree with measured ones, do costs agree with x11perf?
 
 use x11prof_cost_model::{
     Clock, CostTable, Micros, ServerParameters, Substitutions, TransportPrices, differences,
 };
+use x11prof_session::Operation;
 use x11prof_xmeasure::{Pin, Plan};
 
-use super::calibration::{calibrate, operation};
+use super::calibration::calibrate;
 use super::rates;
 use crate::bench::x_server::XServer;
 use xtask::packages::{DEMO, TEST, ensure};
@@ -15,45 +16,8 @@ use xtask::packages::{DEMO, TEST, ensure};
 const SERVER_CPU: &str = "1";
 const CLIENT_CPU: &str = "0";
 
-/// Op-sizes that no grid starts from: requests with their attributes, and sizes.
-const BETWEEN: &[(&str, &[f64])] = &[
-    (
-        "PolyFillRectangle fillstyle=FillSolid gxmode=GXcopy",
-        &[36.0, 2025.0, 16900.0, 110_889.0],
-    ),
-    (
-        "PolyFillRectangle fillstyle=FillSolid gxmode=GXxor",
-        &[36.0, 2025.0, 16900.0, 110_889.0],
-    ),
-    (
-        "PolyFillRectangle fillstyle=FillTiled gxmode=GXcopy",
-        &[36.0, 2025.0, 16900.0, 110_889.0],
-    ),
-    (
-        "PolySegment fillstyle=FillSolid gxmode=GXcopy linestyle=LineSolid linewidth=0",
-        &[6.0, 34.0, 77.0, 222.0],
-    ),
-    (
-        "PolyLine fillstyle=FillSolid gxmode=GXxor linestyle=LineSolid linewidth=0",
-        &[6.0, 34.0, 77.0, 222.0],
-    ),
-    (
-        "PolyLine fillstyle=FillSolid gxmode=GXcopy linestyle=LineSolid linewidth=10",
-        &[6.0, 34.0, 77.0, 222.0],
-    ),
-    (
-        "PolyText8 fillstyle=FillSolid fontname=6x13 gxmode=GXcopy",
-        &[12.0, 25.0, 50.0, 70.0],
-    ),
-    ("ImageText8 fontname=6x13", &[12.0, 25.0, 50.0, 70.0]),
-    (
-        "PolyText8 fillstyle=FillSolid fontname=9x15 gxmode=GXcopy",
-        &[12.0, 25.0, 50.0],
-    ),
-];
-
-/// Runs the validation; with `quick`, quick calibrations as a trial. A parameter file of this machine's Xvfb replaces
-/// the first run; a word after it selects a single part.
+/// Runs the validation; with `quick` the runs are quick ones, to try it out. A parameter file of
+/// this machine's Xvfb is taken in place of the first run; a word after it names the one part to run.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST])?;
     let quick = arguments
@@ -79,7 +43,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         repeatability(&first, &calibrate(&server, &plan)?);
     }
     if wants("between") {
-        interpolation(&server, &plan, &first)?;
+        interpolation(&first);
     }
     if wants("x11perf") {
         rates::compare(&server, &first, &plan, [SERVER_CPU, CLIENT_CPU])?;
@@ -125,49 +89,36 @@ fn repeatability(first: &ServerParameters, second: &ServerParameters) {
     }
 }
 
-/// Costs between the grid's sizes, against measurements there.
-fn interpolation(server: &XServer, plan: &Plan, first: &ServerParameters) -> Result<(), String> {
-    let needed = BETWEEN.iter().map(|(request, sizes)| {
-        let mut operation = operation(request);
-        operation.items = sizes.to_vec();
-        operation
-    });
-    let plan = Plan {
-        needed: needed.collect(),
-        ..plan.clone()
-    };
-    let fresh = calibrate(server, &plan)?;
-    let mut prices = CostTable::new(first, &Substitutions::default());
+/// The cost at each inner size, interpolated between its neighbours, against the measurement there.
+fn interpolation(first: &ServerParameters) {
     let mut errors = Vec::new();
-    for (request, sizes) in BETWEEN {
-        let mut operation = operation(request);
-        let entry = fresh.requests.iter().find(|entry| {
-            entry.name == operation.request.as_str()
-                && entry.attribute_set() == operation.attributes
-        });
-        for size in *sizes {
-            let point =
-                entry.and_then(|entry| entry.points.iter().find(|point| point.size == *size));
-            let Some(time) = point.and_then(|point| point.time(Clock::Cpu)) else {
-                println!("  not measured: {request} {size}");
+    for entry in &first.requests {
+        for left_out in 1..entry.points.len().saturating_sub(1) {
+            let mut others = entry.clone();
+            let point = others.points.remove(left_out);
+            let Some(time) = point.time(Clock::Cpu).filter(|time| time.0 > 0.0) else {
                 continue;
             };
-            operation.items = vec![*size];
-            operation.op_size = *size;
+            let mut operation = Operation::new(entry.name.as_str().into());
+            operation.attributes = entry.attribute_set();
+            operation.items = vec![point.size];
+            operation.op_size = point.size;
+            let parameters = ServerParameters {
+                requests: vec![others],
+                ..ServerParameters::default()
+            };
+            let mut prices = CostTable::new(&parameters, &Substitutions::default());
             let price = prices.price(&operation).server.time;
-            let error = price.0 / time.0 - 1.0;
-            println!("  {:+6.1} % {request} {size}", 100.0 * error);
-            errors.push(error.abs());
+            errors.push((price.0 / time.0 - 1.0).abs());
         }
     }
     errors.sort_by(f64::total_cmp);
     println!(
-        "between the sizes: median error {:.1} %, largest {:.1} %, over {} sizes (goal 5 %)",
+        "between the sizes, each left out in turn: median error {:.1} %, 95th percentile {:.1} %, over {} sizes",
         100.0 * quantile(&errors, 0.5),
-        100.0 * quantile(&errors, 1.0),
+        100.0 * quantile(&errors, 0.95),
         errors.len()
     );
-    Ok(())
 }
 
 fn quantile(sorted: &[f64], at: f64) -> f64 {

@@ -10,19 +10,15 @@ mod repetitions;
 mod report;
 mod test;
 
-use std::time::Duration;
-
 use x11prof_cost_model::ServerParameters;
 use x11prof_xmeasure::Plan;
 
 use self::repetitions::Taken;
 use self::report::{Prices, Turn};
-use self::test::{Sent, TESTS, Test};
+use self::test::{TESTS, Test};
 use super::calibration::calibrate;
 use crate::bench::x_server::XServer;
 
-/// The duration of a turn's calibration.
-const FRESH: Duration = Duration::from_secs(14);
 /// The number of turns of calibration and x11perf.
 const TURNS: usize = 3;
 
@@ -34,13 +30,11 @@ pub(super) fn compare(
     plan: &Plan,
     [same, other]: [&str; 2],
 ) -> Result<(), String> {
+    let sent = TESTS.iter().flat_map(|test| test.sends);
     let plan = Plan {
-        needed: TESTS
-            .iter()
-            .flat_map(|test| test.sends)
-            .map(Sent::operation)
+        only: sent
+            .map(|sent| sent.operation().request.to_string())
             .collect(),
-        time_limit: Some(FRESH),
         ..plan.clone()
     };
     let names = TESTS.map(|test| test.name);

@@ -288,7 +288,7 @@ fn legend(comparison: &Comparison, page: &Page) -> String {
     if comparison.servers.iter().any(|of| of.unpriced > 0) {
         text.push_str(
             " * some requests have no cost data there and count as 0: compare All known. `x11prof \
-             calibrate --for TRACE` measures the missing ones.",
+             calibrate` measures the missing ones.",
         );
     }
     if !page.all {

@@ -36,7 +36,7 @@ pub(crate) fn of_warnings(warnings: &[Warning], page: &Page) -> String {
 /// A caveat, and its remedy or consequence.
 pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
     let of = |noun| counted(count, noun);
-    let calibrate = "run `x11prof calibrate --for TRACE`";
+    let calibrate = "run `x11prof calibrate`";
     match kind {
         WarningKind::Unpriced => (
             format!("{} without cost data (0 ms)", of("request")),

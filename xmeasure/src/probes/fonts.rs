@@ -6,7 +6,7 @@ use std::io;
 use std::time::Duration;
 
 use x11prof_cost_model::{Micros, Point, RequestCosts, ServerParameters};
-use x11prof_session::{Attribute, Operation, Value};
+use x11prof_session::{Attribute, Operation};
 use x11rb_protocol::protocol::xproto::{
     CloseFontRequest, GetInputFocusRequest, ListFontsRequest, ListFontsWithInfoRequest,
     OpenFontRequest,
@@ -61,25 +61,9 @@ struct Reader {
     times: Vec<f64>,
 }
 
-impl Probe for FontFilesProbe {
-    /// Asks for the names of fonts: those that `plan` names, else all.
-    fn prepare(client: &mut Client, plan: &Plan) -> Result<FontFilesProbe, MeasureError> {
-        let wanted = plan.needed.iter().filter_map(name_needed);
-        let mut names: Vec<Vec<u8>> = wanted.map(|name| name.as_bytes().to_vec()).collect();
-        if plan.needed.is_empty() && READERS.iter().any(|reader| plan.wants(reader)) {
-            let list = client.ask(ListFontsRequest {
-                max_names: NAMES,
-                pattern: b"*".into(),
-            })?;
-            let list = list.map(|reply| reply.names).unwrap_or_default();
-            names = list.into_iter().map(|name| name.name).collect();
-        }
-        let screen = &client.screen;
-        let dots = resolution(screen.width_in_pixels, screen.width_in_millimeters);
-        let sized = |name: Vec<u8>| sized(&name, dots).unwrap_or(name);
-        names = names.into_iter().map(sized).collect();
-        names.sort();
-        names.dedup();
+impl FontFilesProbe {
+    /// The probe of these fonts.
+    fn new(client: &mut Client, plan: &Plan, names: Vec<Vec<u8>>) -> FontFilesProbe {
         let question = wire::core(GetInputFocusRequest);
         let id = client.id();
         let font = |name: Vec<u8>| {
@@ -110,13 +94,35 @@ impl Probe for FontFilesProbe {
             wire::no_operation(1),
             question.clone(),
         ];
-        Ok(FontFilesProbe {
+        FontFilesProbe {
             fonts: names.into_iter().map(font).collect(),
             nothing: with_question(nothing),
             nothing_times: Vec::new(),
             times: if plan.quick { 1 } else { TIMES },
             limit: if plan.quick { QUICK_LASTS } else { LASTS },
-        })
+        }
+    }
+}
+
+impl Probe for FontFilesProbe {
+    /// Asks for the names of all fonts.
+    fn prepare(client: &mut Client, plan: &Plan) -> Result<FontFilesProbe, MeasureError> {
+        let mut names: Vec<Vec<u8>> = Vec::new();
+        if READERS.iter().any(|reader| plan.wants(reader)) {
+            let list = client.ask(ListFontsRequest {
+                max_names: NAMES,
+                pattern: b"*".into(),
+            })?;
+            let list = list.map(|reply| reply.names).unwrap_or_default();
+            names = list.into_iter().map(|name| name.name).collect();
+        }
+        let screen = &client.screen;
+        let dots = resolution(screen.width_in_pixels, screen.width_in_millimeters);
+        let sized = |name: Vec<u8>| sized(&name, dots).unwrap_or(name);
+        names = names.into_iter().map(sized).collect();
+        names.sort();
+        names.dedup();
+        Ok(FontFilesProbe::new(client, plan, names))
     }
 
     fn name(&self) -> &'static str {
@@ -168,8 +174,7 @@ impl Probe for FontFilesProbe {
             });
             let read: Vec<(Operation, Estimate)> = read.collect();
             if plan.wants(name) {
-                let entries = filed(&read, !plan.needed.is_empty());
-                parameters.requests.extend(entries);
+                parameters.requests.extend(filed(&read));
             }
         }
     }
@@ -180,15 +185,14 @@ fn with_question(requests: [Vec<u8>; 3]) -> Batch {
     Batch::new(requests.concat(), 3, 1)
 }
 
-/// The entries: one without a font's name for most fonts, and one for each that costs much more; of a few named fonts,
-/// each has its own.
-fn filed(read: &[(Operation, Estimate)], each: bool) -> Vec<RequestCosts> {
+/// The entries: one without a font's name for most fonts, and one for each that costs much more.
+fn filed(read: &[(Operation, Estimate)]) -> Vec<RequestCosts> {
     let times: Vec<f64> = read.iter().map(|(_, time)| time.centre).collect();
     let Some(usual) = estimate(&times) else {
         return Vec::new();
     };
     let mut entries = Vec::new();
-    if let (false, Some((operation, _))) = (each, read.first()) {
+    if let Some((operation, _)) = read.first() {
         let mut operation = operation.clone();
         operation.attributes.remove(fontname());
         // The scatter between fonts is the uncertainty of a font without an entry.
@@ -202,7 +206,7 @@ fn filed(read: &[(Operation, Estimate)], each: bool) -> Vec<RequestCosts> {
         };
         entries.push(entry(&operation, usual));
     }
-    let expensive = |time: &Estimate| each || time.centre > EXPENSIVE * usual.centre;
+    let expensive = |time: &Estimate| time.centre > EXPENSIVE * usual.centre;
     let own = read.iter().filter(|(_, time)| expensive(time));
     entries.extend(own.map(|(operation, time)| entry(operation, *time)));
     entries
@@ -225,15 +229,6 @@ fn entry(operation: &Operation, time: Estimate) -> RequestCosts {
 
 fn fontname() -> Attribute {
     "fontname".into()
-}
-
-/// The font that a recording needs read.
-fn name_needed(operation: &Operation) -> Option<&'static str> {
-    let reads = READERS.contains(&operation.request.as_str());
-    match operation.attributes.get(fontname()) {
-        Some(Value::Name(name)) if reads => Some(name.as_str()),
-        _ => None,
-    }
 }
 
 /// The resolution, in dots an inch, at which X servers scale fonts for a client that names none, by the
@@ -269,25 +264,22 @@ mod tests {
 
     use super::{FontFilesProbe, filed, resolution, sized};
     use crate::plan::Plan;
-    use crate::sampling::statistics::Estimate;
-    use crate::simulated::{calibrated, truth};
+    use crate::probes::Probe;
+    use crate::sampling::statistics::{Estimate, estimate};
+    use crate::simulated::{truth, with_server};
 
     #[test]
     fn costs_of_reading_fonts_are_found_again() {
-        let fonts = ["cheap", "large"];
-        let needed = |font| {
-            let mut operation = Operation::new("OpenFont".into());
-            let attributes = &mut operation.attributes;
-            attributes.set("fontname".into(), Value::parse(font));
-            operation
-        };
-        let plan = Plan {
-            needed: fonts.map(needed).into(),
-            ..Plan::default()
-        };
-        let found = calibrated::<FontFilesProbe>(&truth(), &plan).requests;
-        let times = found.iter().map(|entry| entry.points[0].cpu_us.unwrap().0);
-        let times: Vec<f64> = times.collect();
+        let names = ["cheap", "large"].map(|name| name.as_bytes().to_vec());
+        let prepare =
+            |client: &mut _| Ok(FontFilesProbe::new(client, &Plan::default(), names.into()));
+        let read = with_server(&truth(), &Plan::default(), prepare, |mut probe, run| {
+            probe.measure(run)?;
+            let nothing = estimate(&probe.nothing_times).unwrap().centre;
+            let opened = probe.fonts.iter().map(|font| &font.readers[1].times);
+            Ok(opened.map(|times| times[0] - nothing).collect::<Vec<f64>>())
+        });
+        let times = read.unwrap();
         // With the name's bytes; CloseFont is free.
         assert!((times[0] - 50.0).abs() < 0.1, "{times:?}");
         assert!((times[1] - 9000.0).abs() < 1.0, "{times:?}");
@@ -332,12 +324,11 @@ mod tests {
             read("c", 70.0),
             read("d", 9000.0),
         ];
-        let entries = filed(&all, false);
+        let entries = filed(&all);
         assert_eq!(entries.len(), 2);
         assert_eq!(entries[0].attributes.len(), 1);
         assert_eq!(entries[0].points[0].cpu_us.map(|time| time.0), Some(65.0));
         assert_eq!(entries[1].points[0].cpu_us.map(|time| time.0), Some(9000.0));
-        assert_eq!(filed(&all, true).len(), 4);
-        assert!(filed(&[], false).is_empty());
+        assert!(filed(&[]).is_empty());
     }
 }

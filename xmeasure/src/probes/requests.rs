@@ -1,16 +1,12 @@
 //! The cost of every request, and of the transport, from passes over all loads. The transport's loads are in each pass,
 //! because their figures are subtracted from all others'.
 
-mod explorer;
-
 use std::collections::BTreeSet;
 use std::io;
 use std::time::Duration;
 
 use x11prof_cost_model::ServerParameters;
-use x11prof_session::Operation;
 
-use self::explorer::Explorer;
 use super::{Probe, ProbeDuration, Run};
 use crate::error::MeasureError;
 use crate::fit::transport::BothClocks;
@@ -24,13 +20,11 @@ use crate::server::client::Client;
 use crate::server::exchange::Answers;
 use crate::server::tracker::Tracker;
 use crate::workloads::loads::Loads;
-use crate::workloads::selection::{self, Needs};
 use crate::workloads::transport::TransportLoads;
 use crate::workloads::workload::Workload;
 use crate::workloads::{self, transport};
 
-/// The phases, as progress names them.
-pub(crate) const CHOOSING: &str = "choosing sizes";
+/// The phase, as progress names it.
 pub(crate) const MEASURING: &str = "measuring";
 
 /// Bytes of a reply without data.
@@ -86,68 +80,31 @@ impl RequestCostsProbe {
         notes
     }
 
-    /// The loads that the plan wants, with their sizes and combinations chosen.
-    fn choose(&mut self, run: &mut Run<'_>) -> io::Result<Vec<Workload>> {
-        let mut loads = self.loads.take().unwrap_or_default();
-        let (plan, tracker) = (&run.plan, &mut run.tracker);
-        let mut wants = |load: &Workload| {
-            let mut operations = tracker.describe(load).into_iter().flatten();
-            operations.any(|operation| plan.wants(operation.request.as_str()))
-        };
-        loads.series.retain(|series| {
-            let first = series.sizes.first();
-            first.is_some_and(|size| wants(&(series.load)(*size)))
-        });
-        loads.candidates.retain(|candidate| wants(&candidate.probe));
-        selection::tell_apart(&mut loads, tracker);
-        if !plan.needed.is_empty() {
-            selection::narrow(&mut loads, plan, tracker);
-        }
-        run.progress.begin(CHOOSING);
-        let (start, lasts) = (run.server.elapsed(), plan.exploring());
-        let progress = &mut run.progress;
-        let mut explorer = Explorer {
-            executor: &mut *run.server,
-            describe: &mut |load| tracker.describe(load).into_iter().flatten().next(),
-            until: start + lasts,
-            step: &mut |name, now| progress.step(share(now.saturating_sub(start), lasts), name),
-        };
-        explorer.choose(loads)
-    }
-
-    /// The loads as jobs, without those that the plan excludes or that are known.
-    fn jobs(&self, chosen: Vec<Workload>, run: &mut Run<'_>) -> Vec<Job> {
-        let described: Vec<_> = chosen
-            .into_iter()
-            .map(|load| (run.tracker.describe(&load), load))
-            .collect();
-        let plan = &run.plan;
-        let all = described.iter().flat_map(|(all, _)| all.iter().flatten());
-        let needs = Needs::new(plan, all);
+    /// The loads that the plan wants, as jobs. Of two loads that the session does not distinguish, the first counts.
+    fn jobs(&mut self, run: &mut Run<'_>) -> io::Result<Vec<Job>> {
         let mut jobs: Vec<Job> = Vec::new();
-        for (operations, load) in described {
-            let all = || operations.iter().flatten();
-            // Two loads that the session does not tell apart have one price: the first one's.
-            let is_known = |operations: &Vec<Vec<Operation>>| {
-                jobs.iter().any(|job| job.operations == *operations)
-            };
-            let twice = is_known(&operations);
-            let known = all().all(|operation| plan.knows(operation));
-            if !twice && !known && all().any(|operation| needs.include(operation)) {
+        for mut load in self.loads.take().unwrap_or_default().all {
+            let mut operations = run.tracker.describe(&load);
+            let mut all = operations.iter().flatten();
+            if !all.any(|operation| run.plan.wants(operation.request.as_str())) {
+                continue;
+            }
+            if let Some(turns) = in_turns(run.server, &load)? {
+                operations = run.tracker.describe(&turns);
+                load = turns;
+            }
+            if jobs.iter().all(|job| job.operations != operations) {
                 jobs.push(Job::new(load, operations));
             }
         }
-        jobs
+        Ok(jobs)
     }
 }
 
 impl Probe for RequestCostsProbe {
     fn prepare(client: &mut Client, plan: &Plan) -> Result<RequestCostsProbe, MeasureError> {
         Ok(RequestCostsProbe {
-            lasts: ProbeDuration {
-                begin: plan.exploring(),
-                measure: plan.limit(),
-            },
+            lasts: ProbeDuration::once(plan.limit()),
             transport: Some(transport::loads(client)?),
             loads: Some(workloads::all(client, plan)?),
             readings: None,
@@ -162,10 +119,9 @@ impl Probe for RequestCostsProbe {
         self.lasts
     }
 
-    /// Chooses sizes and combinations.
+    /// Describes the loads that the plan wants.
     fn begin(&mut self, run: &mut Run<'_>) -> io::Result<()> {
-        let chosen = self.choose(run)?;
-        let chosen = in_turns(run.server, chosen)?;
+        let mut jobs = self.jobs(run)?;
         let Some(transport) = self.transport.take() else {
             return Ok(());
         };
@@ -176,7 +132,6 @@ impl Probe for RequestCostsProbe {
             let filed = load == no_operation;
             Job::always(load, if filed { operations } else { Vec::new() })
         });
-        let mut jobs = self.jobs(chosen, run);
         jobs.retain(|job| job.operations != transport.no_operation.operations);
         self.readings = Some(Readings::new(transport, jobs));
         Ok(())
@@ -225,20 +180,15 @@ fn named(request: Option<&'static str>) -> &'static str {
     request.unwrap_or("transport")
 }
 
-/// The loads, in which questions with long replies are asked one by one: the server writes the data after a reply's
-/// head separately only to a client that takes the head.
-fn in_turns(server: &mut dyn Executor, loads: Vec<Workload>) -> io::Result<Vec<Workload>> {
-    let mut all = Vec::new();
-    for load in loads {
-        let mut turns = load.in_turns();
-        if let Some(one) = &turns {
-            let answers = server.rehearse(one)?;
-            let with_data = |answer: &Answers| answer.replies == 1 && answer.reply_bytes > HEAD;
-            turns = turns.filter(|_| answers.iter().all(with_data));
-        }
-        all.push(turns.unwrap_or(load));
-    }
-    Ok(all)
+/// The load in turns, if it asks for long replies: the server writes the data after a reply's head separately only to a
+/// client that takes the head.
+fn in_turns(server: &mut dyn Executor, load: &Workload) -> io::Result<Option<Workload>> {
+    let Some(turns) = load.in_turns() else {
+        return Ok(None);
+    };
+    let answers = server.rehearse(&turns)?;
+    let with_data = |answer: &Answers| answer.replies == 1 && answer.reply_bytes > HEAD;
+    Ok(answers.iter().all(with_data).then_some(turns))
 }
 
 /// The share of `whole` that has gone; 1 if `whole` is zero.

@@ -30,6 +30,9 @@ const SETTLE: Duration = Duration::from_millis(50);
 /// The number of requests in one reading of handlers, if each waits for its reply.
 const HANDLED_TURNS: usize = 16;
 
+/// The most requests in one reading of handlers of one kind.
+const HANDLED: u32 = 256;
+
 /// A server, the connection to it, and its clocks.
 pub(crate) struct LiveServer {
     raw: RawConnection,
@@ -89,13 +92,18 @@ impl LiveServer {
     }
 
     /// The handler times of one unit of a phase, or of some requests that each wait for their reply.
-    fn handled_phase(&mut self, phase: &Phase, answers: &Answers) -> io::Result<Option<Handled>> {
+    fn handled_phase(
+        &mut self,
+        phase: &Phase,
+        answers: &Answers,
+        most: u32,
+    ) -> io::Result<Option<Handled>> {
         let mut times = Vec::new();
         self.drain(&mut times)?;
         times.clear();
         let before = self.processor_time();
         let first = self.raw.last_sequence().wrapping_add(1);
-        let (load, answered) = (phase.load(1), answers.answered());
+        let (load, answered) = (phase.beginning(most), answers.answered());
         let repeated = match phase.sync {
             Sync::Turns => HANDLED_TURNS,
             Sync::ReadBack | Sync::RoundTrip => 1,
@@ -109,7 +117,7 @@ impl LiveServer {
             requests: load.requests + 1,
             ..load
         };
-        self.raw.exchange(&last, Until::Answered(answered + 1))?;
+        self.raw.exchange(&last, Until::LastAnswered)?;
         let requests = repeated * load.requests as usize;
         let cpu = self.since(before, Duration::ZERO).cpu;
         let (client, last) = (self.raw.client(), self.raw.last_sequence());
@@ -276,7 +284,12 @@ impl Executor for LiveServer {
         self.set_the_scene(workload)?;
         self.pause_handlers(false)?;
         let phases = workload.phases.iter().zip(answers);
-        let handled = phases.map(|(phase, answers)| self.handled_phase(phase, answers));
+        // A cycle's phases undo each other.
+        let most = match workload.phases.len() {
+            1 => HANDLED,
+            _ => u32::MAX,
+        };
+        let handled = phases.map(|(phase, answers)| self.handled_phase(phase, answers, most));
         let handled: io::Result<Option<Vec<Handled>>> = handled.collect();
         self.pause_handlers(true)?;
         handled

@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use x11prof_cost_model::{CostTable, Measured, ServerParameters, Substitutions, TransportCosts};
 
-use x11prof_session::Operation;
-
 use super::screen::Shown;
 use crate::sampling::batch::Batch;
 use crate::sampling::executor::{Executor, Pause};
@@ -45,8 +43,6 @@ pub(crate) struct Quirks {
     pub(crate) dies_after: Option<u64>,
     /// The server answers this request with errors.
     pub(crate) refuses: Option<u8>,
-    /// The costs of operations, instead of the parameters' entries.
-    pub(crate) costs: Option<fn(&Operation) -> f64>,
 }
 
 /// The content of a batch, and its cost in a stream.
@@ -113,10 +109,7 @@ impl Simulated {
             rest = &rest[usize::from(words) * 4..];
         }
         for operation in self.tracker.sent(bytes) {
-            content.time += match self.quirks.costs {
-                Some(costs) => costs(&operation),
-                None => self.prices.price(&operation).server.time.0,
-            };
+            content.time += self.prices.price(&operation).server.time.0;
             if operation.request.as_str() == "PolyFillRectangle" {
                 content.megapixels += operation.op_size / 1e6;
             }

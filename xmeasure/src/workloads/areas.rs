@@ -11,7 +11,7 @@ use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::server::client::{Client, SIDE};
 use crate::server::wire::core;
-use crate::workloads::loads::{Loads, Series};
+use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Sync, Workload};
 use x11rb_protocol::protocol::xproto::GX;
 
@@ -30,11 +30,9 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
     let black = client.screen.black_pixel;
     let gc = client.gc(pixmap, CreateGCAux::new().foreground(black))?;
     client.send(shapes::rectangle(pixmap, gc, SIDE, SIDE))?;
-    let sides = || plan.sizes(&SIDES).copied();
+    let sides = || plan.sizes(&SIDES);
 
-    loads
-        .series
-        .push(Series::new(sides(), move |side| clear(window, side)));
+    loads.series(sides(), move |side| clear(window, side));
     loads.push(clear(silent, IDLE));
 
     // Sources: the window itself, as in scrolling, and a pixmap, as in double buffering. Targets:
@@ -43,7 +41,7 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
         let gc = styles.gc(client, Style { function, ..COMMON })?;
         for (source, target) in [(window, window), (pixmap, window), (pixmap, pixmap)] {
             let copy = move |side| copy(source, target, gc, side);
-            loads.series.push(Series::new(sides(), copy));
+            loads.series(sides(), copy);
         }
         for source in [window, pixmap] {
             loads.push(copy(source, silent, gc, IDLE));
@@ -55,7 +53,7 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
     client.send(shapes::rectangle(bitmap, of_bitmap, SIDE, SIDE / 2))?;
     for source in [pixmap, bitmap] {
         let plane = move |side| copy_plane(source, window, gc, side);
-        loads.series.push(Series::new(sides(), plane));
+        loads.series(sides(), plane);
     }
     loads.push(copy_plane(pixmap, silent, gc, IDLE));
     Ok(())

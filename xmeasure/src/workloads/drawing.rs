@@ -1,14 +1,11 @@
-//! The graphics requests with every attribute varied alone, combinations of attributes as candidates, and the
-//! operations of a recording.
-
-use x11prof_session::Value;
+//! The graphics requests with every attribute varied alone, and with two varied together.
 
 use super::shapes::{Direction, Shape};
 use super::styles::{COMMON, Style, Styles};
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::server::client::Client;
-use crate::workloads::loads::{Candidate, Loads, Series};
+use crate::workloads::loads::Loads;
 
 /// Adds the loads.
 pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
@@ -36,37 +33,30 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
                 continue;
             }
             let gc = styles.gc(client, style)?;
-            // The most used style gets the most sizes.
-            let deepest = if style == COMMON { 3 } else { 2 };
-            loads
-                .series
-                .push(series(shape, plan, canvas, gc).halved_to(deepest));
+            let draw = |size, count| shape.load(canvas, gc, size, count);
+            loads.series(plan.sizes(shape.sizes()), |size| draw(size, 1));
             let (size, count) = shape.several();
             if shape == Shape::FillPoly {
                 // The fixed part of a request with one item is its cost on an unmapped window.
                 loads.push(shape.load(silent, gc, size, 1));
             } else {
-                loads.push(shape.load(canvas, gc, size, 1));
-                loads.push(shape.load(canvas, gc, size, count));
+                loads.push(draw(size, 1));
+                loads.push(draw(size, count));
             }
         }
-        if plain || plan.quick {
+        if plain || !plan.thorough() {
             continue;
         }
         for style in Style::combined(shape.strokes()) {
             let gc = styles.gc(client, style)?;
+            let draw = |size, count| shape.load(canvas, gc, size, count);
+            loads.series(shape.sizes().iter().copied(), |size| draw(size, 1));
             let (size, count) = shape.several();
-            loads.candidates.push(Candidate {
-                probe: shape.load(canvas, gc, 100, 1),
-                series: series(shape, plan, canvas, gc).halved_to(1),
-                single: vec![
-                    shape.load(canvas, gc, size, 1),
-                    shape.load(canvas, gc, size, count),
-                ],
-            });
+            loads.push(draw(size, 1));
+            loads.push(draw(size, count));
         }
     }
-    wanted(client, plan, &mut styles, unseen, loads)
+    Ok(())
 }
 
 /// Lines that are not horizontal, in the styles that change how each of their pixels is come by; other
@@ -86,9 +76,7 @@ fn directions(
         let gc = styles.gc(client, style)?;
         for direction in [Direction::Vertical, Direction::Sloped] {
             let draw = move |size, count| shape.load_along(direction, canvas, gc, size, count);
-            let sizes = plan.sizes(shape.sizes()).copied();
-            let series = Series::new(sizes, move |size| draw(size, 1));
-            loads.series.push(series.halved_to(1));
+            loads.series(shape.sizes().iter().copied(), |size| draw(size, 1));
             let (size, count) = shape.several();
             loads.push(draw(size, 1));
             loads.push(draw(size, count));
@@ -106,38 +94,4 @@ fn canvas(client: &Client, unseen: u32, shape: Shape) -> u32 {
         Shape::Point | Shape::Line | Shape::Segment => unseen,
         _ => client.window,
     }
-}
-
-fn series(shape: Shape, plan: &Plan, canvas: u32, gc: u32) -> Series {
-    let sizes = plan.sizes(shape.sizes()).copied();
-    Series::new(sizes, move |size| shape.load(canvas, gc, size, 1))
-}
-
-/// The loads that a recording needs, at its own sizes.
-fn wanted(
-    client: &mut Client,
-    plan: &Plan,
-    styles: &mut Styles,
-    unseen: u32,
-    loads: &mut Loads,
-) -> Result<(), MeasureError> {
-    for operation in &plan.needed {
-        let Some(shape) = Shape::of(operation.request.as_str()) else {
-            continue;
-        };
-        let gc = styles.gc(client, Style::of(&operation.attributes))?;
-        let direction = match operation.attributes.get("direction".into()) {
-            Some(Value::Name(name)) => Direction::of(name.as_str()),
-            _ => Direction::Horizontal,
-        };
-        let canvas = canvas(client, unseen, shape);
-        let load = |size, count| shape.load_along(direction, canvas, gc, size, count);
-        for &size in &operation.items {
-            loads.push(load(shape.side_for(size), 1));
-        }
-        let (size, count) = shape.several();
-        loads.push(load(size, 1));
-        loads.push(load(size, count));
-    }
-    Ok(())
 }

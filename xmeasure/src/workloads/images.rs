@@ -9,7 +9,7 @@ use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::server::client::Client;
 use crate::server::wire::core;
-use crate::workloads::loads::{Loads, Series};
+use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Sync, Workload};
 
 /// Sides of squares to start from, in pixels.
@@ -88,11 +88,11 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
     ];
     for (format, gc, depth) in formats {
         if let Some(image) = Image::new(client, format, depth) {
-            let sides = plan.sizes(&SIDES).copied();
-            let sides = sides.filter(|side| image.length(*side) + 28 <= longest);
-            loads
-                .series
-                .push(Series::new(sides, move |side| put(window, gc, image, side)));
+            let sides = plan.sizes(&SIDES);
+            let sides = sides
+                .into_iter()
+                .filter(|side| image.length(*side) + 28 <= longest);
+            loads.series(sides, move |side| put(window, gc, image, side));
             // On a window that is not mapped: the fixed part.
             loads.push(put(silent, gc, image, 1));
         }
@@ -112,17 +112,13 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
         if let Some(image) = Image::new(client, ImageFormat::Z_PIXMAP, depth) {
             let pixmap = client.pixmap(depth, crate::server::client::SIDE)?;
             let gc = client.gc(pixmap, CreateGCAux::new())?;
-            let sides = plan.sizes(&SIDES).copied();
-            loads
-                .series
-                .push(Series::new(sides, move |side| put(pixmap, gc, image, side)));
+            let sides = plan.sizes(&SIDES);
+            loads.series(sides, move |side| put(pixmap, gc, image, side));
         }
     }
     for (format, mask) in [(ImageFormat::Z_PIXMAP, !0), (ImageFormat::XY_PIXMAP, 1)] {
-        let sides = plan.sizes(&SIDES).copied();
-        loads.series.push(Series::new(sides, move |side| {
-            get(window, format, mask, side)
-        }));
+        let sides = plan.sizes(&SIDES);
+        loads.series(sides, move |side| get(window, format, mask, side));
     }
     Ok(())
 }

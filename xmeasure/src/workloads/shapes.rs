@@ -22,15 +22,6 @@ pub(super) enum Direction {
 }
 
 impl Direction {
-    /// The direction that an operation's attribute names; the first if it names none.
-    pub(super) fn of(name: &str) -> Direction {
-        match name {
-            "vertical" => Direction::Vertical,
-            "sloped" => Direction::Sloped,
-            _ => Direction::Horizontal,
-        }
-    }
-
     /// The steps right and down of the `index`-th line of this length.
     fn step(self, length: u16, index: usize) -> (u16, u16) {
         match self {
@@ -111,11 +102,6 @@ impl Shape {
         }
     }
 
-    /// The request of that name.
-    pub(super) fn of(name: &str) -> Option<Shape> {
-        Shape::ALL.into_iter().find(|shape| shape.name() == name)
-    }
-
     /// True where the direction matters.
     pub(super) fn has_direction(self) -> bool {
         matches!(self, Shape::Line | Shape::Segment)
@@ -146,21 +132,6 @@ impl Shape {
             Shape::Line | Shape::Segment => (FEW, 16),
             _ => (10, 16),
         }
-    }
-
-    /// The side of the square, or the length, whose op-size is nearest to `op_size`.
-    pub(super) fn side_for(self, op_size: f64) -> u16 {
-        let side = match self {
-            Shape::Point => 1.0,
-            Shape::Line | Shape::Segment => op_size,
-            // An outline's length is its circumference.
-            Shape::Rectangle => op_size / 4.0,
-            Shape::Arc => op_size / std::f64::consts::PI,
-            Shape::FillRectangle => op_size.sqrt(),
-            Shape::FillPoly => (2.0 * op_size).sqrt(),
-            Shape::FillArc => (op_size / std::f64::consts::FRAC_PI_4).sqrt(),
-        };
-        (side.round() as u16).clamp(1, SIDE - 10)
     }
 
     /// The load of `count` items of that size, with that GC.
@@ -383,15 +354,7 @@ fn triangle(side: u16, index: usize) -> Vec<Point> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Direction, SIDE, Shape, polyline};
-
-    #[test]
-    fn names_lead_back_to_shapes() {
-        for shape in Shape::ALL {
-            assert_eq!(Shape::of(shape.name()), Some(shape));
-        }
-        assert_eq!(Shape::of("PolyText8"), None);
-    }
+    use super::{Direction, SIDE, polyline};
 
     #[test]
     fn lines_are_as_long_as_asked_for_and_stay_in_the_window() {
@@ -417,12 +380,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn sides_come_from_op_sizes() {
-        assert_eq!(Shape::FillRectangle.side_for(10_000.0), 100);
-        assert_eq!(Shape::Segment.side_for(77.0), 77);
-        assert_eq!(Shape::Rectangle.side_for(40.0), 10);
     }
 }

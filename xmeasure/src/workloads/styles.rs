@@ -1,6 +1,5 @@
 //! GCs by the attributes that the paper prices by, and which of their combinations to look at.
 
-use x11prof_session::{Attributes, FILL_STYLES, LINE_STYLES, RASTER_OPERATIONS, Value};
 use x11rb_protocol::protocol::xproto::{
     CreateGCAux, FillStyle, GX, ImageFormat, LineStyle, PutImageRequest,
 };
@@ -107,24 +106,6 @@ impl Style {
             + usize::from(self.line != COMMON.line)
             + usize::from(self.width != COMMON.width)
     }
-
-    /// The style of an operation's attributes; absent attributes are the usual ones.
-    pub(super) fn of(attributes: &Attributes) -> Style {
-        let index = |name: &str, names: &[&str]| match attributes.get(name.into()) {
-            Some(Value::Name(value)) => names.iter().position(|name| *name == value.as_str()),
-            _ => None,
-        };
-        let number = |at: Option<usize>| at.and_then(|at| u32::try_from(at).ok());
-        Style {
-            function: number(index("gxmode", &RASTER_OPERATIONS)).map_or(COMMON.function, GX::from),
-            fill: number(index("fillstyle", &FILL_STYLES)).map_or(COMMON.fill, FillStyle::from),
-            line: number(index("linestyle", &LINE_STYLES)).map_or(COMMON.line, LineStyle::from),
-            width: match attributes.get("linewidth".into()) {
-                Some(Value::Number(width)) => width,
-                _ => COMMON.width,
-            },
-        }
-    }
 }
 
 /// Makes GCs of any style for the window.
@@ -193,9 +174,8 @@ impl Styles {
 
 #[cfg(test)]
 mod tests {
-    use super::{COMMON, Style};
-    use x11prof_session::{Attributes, Value};
-    use x11rb_protocol::protocol::xproto::{FillStyle, GX, LineStyle};
+    use super::Style;
+    use x11rb_protocol::protocol::xproto::LineStyle;
 
     #[test]
     fn styles_differ_in_one_attribute_or_two() {
@@ -215,21 +195,5 @@ mod tests {
                 .iter()
                 .all(|style| style.line == LineStyle::SOLID)
         );
-    }
-
-    #[test]
-    fn attributes_name_a_style() {
-        let mut attributes = Attributes::new();
-        assert_eq!(Style::of(&attributes), COMMON);
-        for (name, value) in [
-            ("gxmode", "GXnand"),
-            ("fillstyle", "FillStippled"),
-            ("linewidth", "7"),
-        ] {
-            attributes.set(name.into(), Value::parse(value));
-        }
-        let style = Style::of(&attributes);
-        assert_eq!(style.function, GX::NAND);
-        assert_eq!((style.fill, style.width), (FillStyle::STIPPLED, 7));
     }
 }

@@ -344,7 +344,7 @@ mod tests {
             loads
         });
         let mut made = Vec::new();
-        for load in &loads.single {
+        for load in &loads.all {
             let described = client.tracker.describe(load).into_iter().flatten();
             made.extend(described.map(|operation| operation.request.as_str()));
         }

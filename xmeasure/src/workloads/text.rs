@@ -1,6 +1,5 @@
 //! Text of the core protocol, in the fonts that programs of the core protocol use.
 
-use x11prof_session::Value;
 use x11rb_protocol::protocol::xproto::{
     Char2b, CreateGCAux, GX, ImageText8Request, ImageText16Request, PolyText8Request,
     PolyText16Request, QueryFontRequest,
@@ -11,7 +10,7 @@ use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::server::client::{Client, SIDE};
 use crate::server::wire::core;
-use crate::workloads::loads::{Loads, Series};
+use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Sync, Workload};
 
 /// Fonts that most servers have: those of xterm, of the paper, and a proportional one. Missing fonts are left out.
@@ -66,32 +65,16 @@ struct OpenedFont {
 /// Adds the loads.
 pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
     let (window, silent) = (client.window, client.unwatched);
-    let mut names: Vec<String> = FONTS.map(str::to_owned).to_vec();
-    for operation in &plan.needed {
-        if Kind::ALL
-            .iter()
-            .any(|kind| kind.name() == operation.request.as_str())
-            && let Some(Value::Name(name)) = operation.attributes.get("fontname".into())
-            && names.iter().all(|known| known != name.as_str())
-        {
-            names.push(name.to_string());
-        }
-    }
     // A quick run takes the common ones.
     let count = if plan.quick { 4 } else { FONTS.len() };
-    for (index, name) in names.iter().enumerate() {
-        if index >= count && index < FONTS.len() {
-            continue;
-        }
+    for name in FONTS.into_iter().take(count) {
         let Some(face) = face(client, name)? else {
             loads.lacks(format!("font {name}"));
             continue;
         };
         let longest = (SIDE / face.width.max(1)).clamp(2, LENGTHS[3]);
-        let mut lengths: Vec<u16> = plan
-            .sizes(&LENGTHS)
-            .map(|length| *length.min(&longest))
-            .collect();
+        let lengths = plan.sizes(&LENGTHS).into_iter();
+        let mut lengths: Vec<u16> = lengths.map(|length| length.min(longest)).collect();
         lengths.dedup();
         for kind in Kind::ALL {
             if !plan.wants(kind.name()) {
@@ -99,7 +82,7 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
             }
             let of = lengths.iter().copied();
             let draw = move |length| load(kind, window, face.copy, face, length, 1);
-            loads.series.push(Series::new(of, draw));
+            loads.series(of, draw);
             let item = ITEM.min(longest);
             loads.push(load(kind, window, face.copy, face, longest, 1));
             loads.push(load(kind, window, face.copy, face, item, 1));
@@ -122,20 +105,6 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
                 ITEM.min(longest),
                 1,
             ));
-        }
-        for needed in &plan.needed {
-            let Some(kind) = Kind::ALL
-                .into_iter()
-                .find(|request| request.name() == needed.request.as_str())
-            else {
-                continue;
-            };
-            if needed.attributes.get("fontname".into()) == Some(Value::parse(name)) {
-                for &size in &needed.items {
-                    let length = (size as u16).clamp(1, longest);
-                    loads.push(load(kind, window, face.copy, face, length, 1));
-                }
-            }
         }
     }
     Ok(())

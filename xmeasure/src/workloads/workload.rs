@@ -89,6 +89,27 @@ impl Phase {
         }
     }
 
+    /// The first `most` requests of the unit; all of them if descriptors go along, or if a request has more than 256 KB.
+    pub(crate) fn beginning(&self, most: u32) -> Load<'_> {
+        let (mut end, mut requests) = (0, 0);
+        while requests < most
+            && let Some([_, _, low, high, ..]) = self.unit.get(end..)
+        {
+            let words = u16::from_ne_bytes([*low, *high]);
+            if words == 0 || self.carried.is_some() {
+                return self.load(1);
+            }
+            end += 4 * usize::from(words);
+            requests += 1;
+        }
+        Load {
+            unit: self.unit.get(..end).unwrap_or(&self.unit),
+            times: 1,
+            requests: u64::from(requests),
+            ..Load::default()
+        }
+    }
+
     /// Bytes of one request, on the average.
     pub(crate) fn bytes_each(&self) -> f64 {
         self.unit.len() as f64 / f64::from(self.requests.max(1))

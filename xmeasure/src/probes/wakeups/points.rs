@@ -60,18 +60,16 @@ fn at_once(passes: &[Pass], points: &[AfterSleep]) -> Option<AfterSleep> {
     let short = points.first()?;
     let quicker = over_passes(passes, |pass| Some(&pass.quicker))?;
     let turn = over_passes(passes, |pass| Some(&pass.turns))?;
-    let wakeup = (short.wakeup_us.0 - quicker.centre).max(0.0);
+    // A difference within the noise is unknown, not zero: the shortest measured sleep stands for shorter ones.
+    let wakeup = short.wakeup_us.0 - quicker.centre;
     let asleep_us = time(turn.centre);
-    (asleep_us.0 > 0.0 && asleep_us < short.asleep_us).then(|| AfterSleep {
+    (wakeup > 0.0 && asleep_us.0 > 0.0 && asleep_us < short.asleep_us).then(|| AfterSleep {
         asleep_us,
         wakeup_us: time(wakeup),
         connection_us: short.connection_us,
         // A client that has just drawn goes on with that.
         megapixel_us: short.megapixel_us.map(|_| Micros(0.0)),
-        spread: quicker
-            .half_width
-            .filter(|_| wakeup > 0.0)
-            .map(|width| rounded(width / wakeup, 2)),
+        spread: quicker.half_width.map(|width| rounded(width / wakeup, 2)),
     })
 }
 

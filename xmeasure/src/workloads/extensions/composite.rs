@@ -11,7 +11,7 @@ use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::server::client::{Client, SIDE};
 use crate::server::wire::Major;
-use crate::workloads::loads::{Candidate, Loads, Series};
+use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Sync, Workload};
 
 /// Sides of squares to start from, in pixels.
@@ -30,8 +30,6 @@ const OTHERS: [PictOp; 6] = [
     PictOp::ADD,
     PictOp::ATOP,
 ];
-/// Side of the square by which a combination is looked at.
-const PROBE: u16 = 100;
 
 /// The source, the mask and the destination of a composition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -183,19 +181,12 @@ pub(super) fn add(
         all.truncate(QUICK);
     }
     for layers in all {
-        let sides = plan.sizes(&SIDES).copied();
-        loads.series.push(Series::new(sides, move |side| {
-            composite(major, layers, side)
-        }));
+        let sides = plan.sizes(&SIDES);
+        loads.series(sides, |side| composite(major, layers, side));
     }
-    if !plan.quick {
+    if plan.thorough() {
         for layers in combined(base, &pictures) {
-            let sides = plan.sizes(&SIDES).copied();
-            loads.candidates.push(Candidate {
-                probe: composite(major, layers, PROBE),
-                series: Series::new(sides, move |side| composite(major, layers, side)).halved_to(1),
-                single: Vec::new(),
-            });
+            loads.series(SIDES, |side| composite(major, layers, side));
         }
     }
     let fills = [
@@ -214,11 +205,7 @@ pub(super) fn add(
                 render.fill(op, dst, &rectangles)
             })
         };
-        loads
-            .series
-            .push(Series::new(plan.sizes(&SIDES).copied(), move |side| {
-                fill(side, 1)
-            }));
+        loads.series(plan.sizes(&SIDES), move |side| fill(side, 1));
         loads.push(fill(ITEM, 1));
         loads.push(fill(ITEM, ITEMS));
     }

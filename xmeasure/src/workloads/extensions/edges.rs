@@ -13,7 +13,7 @@ use super::render::{ONE, Render};
 use crate::plan::Plan;
 use crate::server::client::SIDE;
 use crate::server::wire::Major;
-use crate::workloads::loads::{Loads, Series};
+use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Sync, Workload};
 
 /// Sides of squares to start from, in pixels; most shapes are small, and a row or two high.
@@ -76,10 +76,8 @@ fn add_sizes(
     item: u16,
     of: impl Fn(u16, usize) -> Workload + Copy + 'static,
 ) {
-    let sides = plan.sizes(&SIDES).copied();
-    loads
-        .series
-        .push(Series::new(sides, move |side| of(side, 1)));
+    let sides = plan.sizes(&SIDES);
+    loads.series(sides, move |side| of(side, 1));
     for count in [1, ITEMS] {
         loads.push(of(item, count));
     }

@@ -10,7 +10,7 @@ use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::server::client::{Client, SIDE};
 use crate::server::wire::Major;
-use crate::workloads::loads::{Loads, Series};
+use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Sync, Workload};
 
 /// Glyphs in a text to start from, and the sides of glyphs.
@@ -48,10 +48,8 @@ pub(super) fn add(
                         glyphs(render.major, width, pictures, mask, set, commands)
                     })
                 };
-                let counts = plan.sizes(&GLYPHS).copied();
-                loads
-                    .series
-                    .push(Series::new(counts, move |count| draw(count, 1)));
+                let counts = plan.sizes(&GLYPHS);
+                loads.series(counts, move |count| draw(count, 1));
                 loads.push(draw(8, 1));
                 loads.push(draw(8, 4));
             }

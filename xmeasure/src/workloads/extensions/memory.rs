@@ -19,7 +19,7 @@ use crate::server::client::{Client, SIDE};
 use crate::server::connection::CARRYING;
 use crate::server::shared_memory::Segment;
 use crate::server::wire::{Major, core};
-use crate::workloads::loads::{Loads, Series};
+use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Phase, Sync, Workload};
 
 /// The version from which on memory is shared by descriptor.
@@ -89,10 +89,8 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
             },
         )
     };
-    let sides = || plan.sizes(&SIDES).copied();
-    loads
-        .series
-        .push(Series::new(sides(), move |side| put(window, side)));
+    let sides = || plan.sizes(&SIDES);
+    loads.series(sides(), move |side| put(window, side));
     loads.push(put(client.unwatched, 1));
     let get = move |side: u16| {
         let work = usize::from(side) * usize::from(side) * 2;
@@ -108,7 +106,7 @@ pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result
             })
         })
     };
-    loads.series.push(Series::new(sides(), get));
+    loads.series(sides(), get);
     if version.is_some_and(|version| version.shared_pixmaps) {
         let create = |pid| {
             major.bytes(CreatePixmapRequest {
