@@ -91,7 +91,7 @@ fn one_episode_is_alone_in_its_report() {
             "episodes",
             "--format",
             "json",
-            "mousepad.mcap",
+            "gtk3-widget-factory.mcap",
             "--episode",
             number,
         ];

@@ -284,15 +284,17 @@ impl Findings {
     fn wanted(&mut self, episode: &Episode) -> bool {
         let first = self.first.unwrap_or_default();
         let seconds = episode.start.since(first).as_nanos() as f64 / 1e9;
-        let within = self.options.from_s.is_none_or(|from| seconds >= from)
-            && self.options.to_s.is_none_or(|to| seconds <= to);
         let is_at = |time: f64, of: Option<f64>| of.is_some_and(|of| (time - of).abs() < 1e-6);
-        let end = (episode.start.as_nanos() as f64 + episode.latency() as f64
-            - first.as_nanos() as f64)
-            / 1e9;
-        let within = within
-            && (!self.options.single
-                || is_at(seconds, self.options.from_s) && is_at(end, self.options.to_s));
+        // A start-up may begin before the recording.
+        let end = episode.start.as_nanos().saturating_add(episode.latency());
+        let end = (end as f64 - first.as_nanos() as f64) / 1e9;
+        let within = match self.options.single {
+            true => is_at(seconds, self.options.from_s) && is_at(end, self.options.to_s),
+            false => {
+                self.options.from_s.is_none_or(|from| seconds >= from)
+                    && self.options.to_s.is_none_or(|to| seconds <= to)
+            }
+        };
         if !within || !self.wanted_client(episode.client) {
             return false;
         }
