@@ -311,7 +311,13 @@ impl Forecasts {
 
     /// A block is complete.
     fn block(&mut self, block: &Block) {
-        let time = block.time.as_nanos();
+        // A damaged trace has times that go back. The simulation plays the moments in their order.
+        let (writes, reads) = (&self.recorded.writes, &self.recorded.reads);
+        let latest = writes
+            .last()
+            .map(|one| one.at)
+            .max(reads.last().map(|one| one.at));
+        let time = block.time.as_nanos().max(latest.unwrap_or(0));
         self.clients.entry(block.connection).or_default();
         match block.direction {
             Direction::ToServer => {
