@@ -151,15 +151,17 @@ impl Drop for TraceFile {
 /// The file that a result with the name `path` replaces: a link stays, and its target is replaced.
 ///
 /// # Errors
-/// Fails if the link belongs to another user, who could choose any file of ours.
+/// Fails if the link belongs to another user, who could choose any file of ours, or if it leads to a pipe or socket of
+/// another user, who could read the result.
 pub fn link_target(path: &Path) -> io::Result<PathBuf> {
     let is_ours = |owner| owner == 0 || owner == geteuid().as_raw();
-    match fs::symlink_metadata(path) {
-        Ok(found) if found.is_symlink() && !is_ours(found.uid()) => {
-            Err(io::Error::other("a link of another user; name its target"))
-        }
-        _ => Ok(fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())),
+    if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink() && !is_ours(found.uid())) {
+        return Err(io::Error::other("a link of another user; name its target"));
     }
+    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !is_ours(found.uid())) {
+        return Err(io::Error::other("not a file, and of another user"));
+    }
+    Ok(fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()))
 }
 
 /// True if a recorder is writing the file at `path` now.
@@ -382,6 +384,11 @@ mod tests {
         if geteuid().is_root() {
             std::os::unix::fs::lchown(&link, Some(12_345), None).unwrap();
             assert!(refused("link"));
+            let pipe = dir.path().join("pipe");
+            rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, mode).unwrap();
+            assert!(link_target(&pipe).is_ok());
+            std::os::unix::fs::chown(&pipe, Some(12_345), None).unwrap();
+            assert!(link_target(&pipe).is_err());
         }
         assert_eq!(fs::read(dir.path().join("mine")).unwrap(), b"precious");
     }
