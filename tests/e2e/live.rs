@@ -76,7 +76,7 @@ fn signals_print_the_profile_and_start_it_afresh() {
         let mut gone = 0;
         // These costs have no transport, which is warned of after the resources.
         line(&mut lines, |line| {
-            gone += usize::from(line.contains("gone at"));
+            gone += usize::from(line.contains("disconnected at"));
             line.starts_with("? the cost table has no transport costs")
         });
         Printed {

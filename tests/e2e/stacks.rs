@@ -97,7 +97,7 @@ fn each_wait_is_told(options: &[&str]) {
 
     let page = place.ok(["network", "x11prof.mcap"]);
     assert!(page.contains("Call sites of waits: "), "{page}");
-    assert!(page.contains("Asked by ask_for_atoms"), "{page}");
+    assert!(page.contains("Requested by ask_for_atoms"), "{page}");
     assert!(page.contains("ask_for_atoms (asker.c:18) <"), "{page}");
     // A program that was made again names nothing.
     compiled(&place, &["-O2", "-g"]);
@@ -111,7 +111,7 @@ fn each_wait_is_told(options: &[&str]) {
     place.ok(["scrub", "x11prof.mcap", "-o", "scrubbed.mcap"]);
     let folder = program.strip_suffix("/asker").expect("a folder");
     let [whole, scrubbed] =
-        ["x11prof.mcap", "scrubbed.mcap"].map(|trace| place.ok(["dump", trace]));
+        ["x11prof.mcap", "scrubbed.mcap"].map(|trace| place.ok(["dump", "--switches", trace]));
     assert!(
         whole.contains(folder) && !scrubbed.contains(folder),
         "{folder}"
@@ -136,7 +136,7 @@ fn names_that_the_trace_keeps_outlive_the_program_and_scrubbing() {
         let page = place.ok(["network", trace]);
         assert!(page.contains("ask_for_atoms (asker.c:18)"), "{page}");
     }
-    let records = place.ok(["dump", "scrubbed.mcap"]);
+    let records = place.ok(["dump", "--switches", "scrubbed.mcap"]);
     assert!(records.contains(r#""kind":"symbol","file":"asker""#));
     let folder = program.strip_suffix("/asker").expect("a folder");
     assert!(!records.contains(folder), "{folder}");

@@ -72,24 +72,24 @@ impl ProfileReport {
 
 impl ProfileReport {
     /// The report over a network, whose time is what `causes` take on the critical path of the forecast. Each request
-    /// and event has its causes, transport the others. A group has the share that its bytes and round trips would
-    /// take.
+    /// and event has its causes, transport the others. A group has the share of the requests that its bytes and round
+    /// trips would take.
     pub fn over(mut self, network: &Network, causes: &[ForecastCause]) -> ProfileReport {
         let mut by_name: FxHashMap<&str, f64> = FxHashMap::default();
+        let (mut all, mut of_requests) = (0.0, 0.0);
         for cause in causes {
             *by_name.entry(&cause.name).or_default() += cause.ms;
+            all += cause.ms;
         }
-        let all: f64 = causes.iter().map(|cause| cause.ms).sum();
-        let mut rest = all;
         for line in &mut self.requests {
             let added = by_name.get(line.name.as_str()).copied().unwrap_or(0.0);
-            rest -= added;
+            of_requests += added;
             line.add_network(added);
         }
         for event in &mut self.events {
             event.network_ms = by_name.get(event.name.as_str()).copied().unwrap_or(0.0);
         }
-        self.transport.network_ms = rest.max(0.0);
+        self.transport.network_ms = (all - of_requests).max(0.0);
         self.transport.time_ms += self.transport.network_ms;
         let total = &mut self.total;
         total.network_ms = all;
@@ -105,7 +105,7 @@ impl ProfileReport {
             };
             let weights: f64 = groups.lines.iter().map(weight).sum();
             for line in groups.lines.iter_mut().filter(|_| weights > 0.0) {
-                line.add_network(all * weight(line) / weights);
+                line.add_network(of_requests * weight(line) / weights);
             }
             groups.lines = shares(std::mem::take(&mut groups.lines), total);
         }
