@@ -50,7 +50,7 @@ percent_charged | % | 100 | `charged_ms` as a share of the total's `time_ms`.
 exact | number | count | Requests whose price was measured at this size.
 interpolated | number | count | Requests priced between two measured sizes.
 substituted | number | count | Requests priced with another value of an attribute.
-no_cost_data | number | count | Requests without a price: no time.
+no_cost_data | number | count | Requests without cost data; they have no time.
 wakeups | number | | Runs of the server that began with a wakeup; where time is measured, those divided.
 wakeup_ms | ms | transport.server_ms | Server time for waking.
 read_ms | ms | transport.server_ms | Server time for reading bytes and for setups.

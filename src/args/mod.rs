@@ -162,7 +162,7 @@ pub(crate) enum Command {
     Compare(Compare),
     /// Compare recordings of two versions of a program
     Diff(Diff),
-    /// Find the first difference between two servers in sessions of one program
+    /// Find the first difference of one program on two servers
     Diverge(Diverge),
     /// Show message counts, sizes and inter-arrival times
     Stats(Stats),

@@ -88,7 +88,7 @@ impl Location {
     }
 }
 
-/// The location as text for people.
+/// The location as text.
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

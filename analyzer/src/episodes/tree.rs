@@ -101,7 +101,7 @@ impl Tree {
     }
 }
 
-/// The tree as text for people: `Clicks in Editor (drawing; asks QueryTree), then Expose in Menu (text)`.
+/// The tree as text: `Clicks in Editor (drawing; asks QueryTree), then Expose in Menu (text)`.
 impl fmt::Display for Tree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.called(self.about.as_str(), f)

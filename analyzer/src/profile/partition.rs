@@ -29,7 +29,7 @@ pub struct PartitionReport {
     pub overlap_ms: Option<f64>,
     /// The time by which the wall clock is more than the sum: neither worked.
     pub idle_ms: Option<f64>,
-    /// Clients' time for unwinding the stacks of their requests, part of `client_ms`; null if they told none.
+    /// Clients' time for unwinding the stacks of their requests, part of `client_ms`; null if they reported none.
     pub stacks_ms: Option<f64>,
     /// Time in which at least one thread of a client ran, by the context switches.
     pub client_ran_ms: Option<f64>,

@@ -68,7 +68,7 @@ pub struct PathReport {
     pub request: Option<String>,
     /// The location of the time, in the words of patterns: `client`, `sleeping`, `round_trips` …
     pub what: &'static str,
-    /// The location as text for people.
+    /// The location as text.
     #[serde(skip)]
     pub location: String,
     /// The beginning, since the trace's first record.
