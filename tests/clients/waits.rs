@@ -28,6 +28,8 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 const FORWARD: u8 = 60;
 /// The selection by which the asker finds the party's window.
 const MEET: &str = "X11PROF_PARTY";
+/// The message by which the asker lets the party grab the pointer again.
+const AGAIN: &str = "X11PROF_AGAIN";
 
 fn main() -> Outcome<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -109,6 +111,7 @@ fn party(client: &Client, kind: &str, delays: &str) -> Outcome<()> {
     let extents = client.atom("_NET_FRAME_EXTENTS")?;
     let (status, method) = (client.atom("XdndStatus")?, client.atom("_XIM_PROTOCOL")?);
     let connect = client.atom("_XIM_XCONNECT")?;
+    let again = client.atom(AGAIN)?;
     x.sync()?;
     println!("ready");
     // Only the first map of a window is no answer to a key.
@@ -116,6 +119,7 @@ fn party(client: &Client, kind: &str, delays: &str) -> Outcome<()> {
     loop {
         let event = x.wait_for_event()?;
         let is_connect = matches!(&event, Event::ClientMessage(one) if one.type_ == connect);
+        let is_again = matches!(&event, Event::ClientMessage(one) if one.type_ == again);
         let first = matches!(
             (&event, kind),
             (Event::MapRequest(_), "configure" | "extents")
@@ -124,7 +128,7 @@ fn party(client: &Client, kind: &str, delays: &str) -> Outcome<()> {
             Event::SelectionRequest(_) => true,
             Event::MapRequest(_) => !first && std::mem::replace(&mut managed, true),
             Event::ConfigureRequest(_) => kind == "configure",
-            Event::ClientMessage(_) => !is_connect,
+            Event::ClientMessage(_) => !is_connect && !is_again,
             _ => continue,
         };
         if asks {
@@ -174,13 +178,8 @@ fn party(client: &Client, kind: &str, delays: &str) -> Outcome<()> {
                         let (mode, cardinal) = (PropMode::REPLACE, AtomEnum::CARDINAL);
                         x.change_property32(mode, asked.window, extents, cardinal, &[1, 1, 20, 1])?;
                     }
-                    _ => {
-                        x.ungrab_pointer(now)?;
-                        x.flush()?;
-                        // The asker has it for a moment.
-                        std::thread::sleep(Duration::from_millis(50));
-                        grab()?;
-                    }
+                    _ if is_again => grab()?,
+                    _ => drop(x.ungrab_pointer(now)?),
                 }
             }
             _ => {}
@@ -352,7 +351,7 @@ impl Asker {
                     std::thread::sleep(Duration::from_millis(2));
                 }
                 x.ungrab_pointer(now)?.ignore_error();
-                Ok(())
+                send(AGAIN, self.party, self.party, [0; 5])
             }
             "clock" => {
                 x.present_notify_msc(window, self.asked, 0, 60, 0)?;
