@@ -74,7 +74,12 @@ fn a_gtk_programs_measured_times_add_up() {
 #[test]
 fn a_qt_programs_measured_times_add_up() {
     needs("featherpad", "featherpad");
-    measured("timeout 4 featherpad");
+    needs("xdotool", "xdotool");
+    // On a busy machine its start takes longer than a time that a test could name.
+    let shown = "until xdotool search --onlyvisible --class featherpad; do sleep 0.2; done";
+    measured(&format!(
+        "timeout 60 featherpad & {shown}; sleep 2; kill $!; wait"
+    ));
 }
 
 fn xvfb() -> ServerParameters {
