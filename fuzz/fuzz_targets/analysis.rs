@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use x11prof_analyzer::{
     Blocking, Comparison, EpisodeOptions, Episodes, EpisodesReport, FRAME_MS, TraceSummary, GrabReport,
-    HistogramOptions, Pipeline, Profile, ProfileReport, ResourceReport, Resources, Stalls,
+    Pipeline, Profile, ProfileReport, ResourceReport, Resources, Stalls,
     StallsReport, Statistics, StatisticsReport,
 };
 use x11prof_cost_model::{Network, ServerParameters, Substitutions, built_in};
@@ -99,7 +99,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         stalls.observe(observation);
         episodes.observe(observation);
     });
-    let statistics = StatisticsReport::new("fuzz", &statistics, &HistogramOptions::default());
+    let statistics = StatisticsReport::new("fuzz", &statistics, false);
     drop(ResourceReport::new(&resources, &summary));
     let page = x11prof_views::Page::default();
     drop(x11prof_views::stalls::grabs(&GrabReport::new(stalls.grabs(), &summary), &page));
