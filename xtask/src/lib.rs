@@ -52,9 +52,10 @@ Measure (the output is kept in validation/results)
           and write the parameter files that come with the program; at most 360 s each
 
 Release
-  package [twice|try|aarch64]  make target/package from a clean tree: a static program as a .deb and a tarball,
-          checksums and a bill of materials; twice: compare with a second build; try: install the .deb in a fresh Debian
-          (as root); aarch64: check that the program compiles for that processor
+  package [check|twice|try|aarch64]  make target/package from a clean tree: a static program as a .deb and a tarball,
+          checksums and a bill of materials; check: compile the fuzz targets and the crates for the static program;
+          twice: compare with a second build; try: install the .deb in a fresh Debian (as root); aarch64: check that the
+          program compiles for that processor
   release check that versions, changelog and documents agree, build the packages, and try the publication; tags
           and publishes nothing
 ";

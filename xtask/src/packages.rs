@@ -197,9 +197,11 @@ pub const NESTING: &[Needed] = &[
 /// Programs of `pictures`.
 pub const PICTURES: &[Needed] = &[needed("chromium", "chromium"), needed("tmux", "tmux")];
 
-/// Programs of `package`: a C compiler for the static C library, and Debian's tools.
+/// The C compiler of the static program.
+pub const MUSL: &[Needed] = &[needed("musl-gcc", "musl-tools")];
+
+/// Debian's tools that `package` uses.
 pub const PACKAGE: &[Needed] = &[
-    needed("musl-gcc", "musl-tools"),
     needed("dpkg-deb", "dpkg"),
     needed("lintian", "lintian"),
     needed("/usr/sbin/debootstrap", "debootstrap"),

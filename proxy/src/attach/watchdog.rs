@@ -212,10 +212,13 @@ pub fn attach_watchdog(server: Option<u32>) {
 /// Runs before other processes, where this user may: a machine without a free processor is what the watchdog is for. It
 /// sleeps nearly always.
 fn come_first() {
-    let first = libc::sched_param { sched_priority: 1 };
     #[expect(unsafe_code, reason = "rustix has no scheduling policies")]
-    // SAFETY: the call reads the parameters, which live on the stack.
-    let failed = unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &raw const first) } != 0;
+    // SAFETY: all fields are integers (musl has more than glibc), and the call only reads them.
+    let failed = unsafe {
+        let mut first: libc::sched_param = std::mem::zeroed();
+        first.sched_priority = 1;
+        libc::sched_setscheduler(0, libc::SCHED_RR, &raw const first)
+    } != 0;
     if failed {
         let _ = rustix::process::nice(-20);
     }

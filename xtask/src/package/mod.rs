@@ -9,7 +9,7 @@ mod root;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::packages::{AARCH64, PACKAGE, ensure};
+use crate::packages::{AARCH64, MUSL, PACKAGE, ensure};
 use crate::run::{cargo, output, root, run, target};
 use files::Stage;
 
@@ -31,17 +31,21 @@ struct Package {
 }
 
 /// Makes the package; `twice` makes it again from another folder and compares, `try` installs and removes
-/// it in a fresh Debian without a compiler, `aarch64` checks that the sources compile for that processor.
+/// it in a fresh Debian without a compiler, `aarch64` checks that the sources compile for that processor, `check` that
+/// the fuzz targets and the crates below them compile for the static program.
 pub(crate) fn package(arguments: &[String]) -> Result<(), String> {
-    ensure(&[PACKAGE])?;
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if words == ["check"] {
+        return check_fuzz_targets();
+    }
+    ensure(&[MUSL, PACKAGE])?;
     let out = target().join("package");
     match words.as_slice() {
         [] => make(&root(), &out),
         ["twice"] => twice(&out),
         ["try"] => root::try_out(&out),
         ["aarch64"] => check_aarch64(),
-        _ => Err("expected nothing, twice, try or aarch64 after package".to_owned()),
+        _ => Err("expected nothing, check, twice, try or aarch64 after package".to_owned()),
     }
 }
 
@@ -168,6 +172,20 @@ fn check_aarch64() -> Result<(), String> {
     run(cargo()
         .args(["check", "--locked", "--bin", "x11prof", "--target"])
         .arg(OTHER_TARGET))
+}
+
+/// Checks the fuzz targets, and with them nearly all crates, for the static target. A machine that cannot get that target
+/// checks them for itself.
+fn check_fuzz_targets() -> Result<(), String> {
+    let mut check = cargo();
+    check.args(["check", "--locked", "--no-default-features"]);
+    check.args(["--manifest-path", "fuzz/Cargo.toml"]);
+    check.arg("--target-dir").arg(target().join("fuzz"));
+    match ensure(&[MUSL]).and_then(|()| ensure_target(&root(), TARGET)) {
+        Ok(()) => drop(check.args(["--target", TARGET])),
+        Err(error) => eprintln!("{TARGET} is not checked: {error}"),
+    }
+    run(&mut check)
 }
 
 /// Installs the standard library of `target` where it is missing.
