@@ -138,8 +138,8 @@ pub(super) fn relay(
         let id = ConnectionId(1);
         let connection = ConnectionRecorder::new(id, &recorder, &kept, images, &processes, None);
         let relay = Relay {
-            client: &Socket::new(client).unwrap(),
-            server: &Socket::new(server).unwrap(),
+            client: &Arc::new(Socket::new(client).unwrap()),
+            server: &Arc::new(Socket::new(server).unwrap()),
             recorder: &connection,
             buffers: &LargeBuffers::default(),
             connections: &connections,
