@@ -121,8 +121,14 @@ impl Answers {
         self.answer(low)
     }
 
+    /// The request that an error or event names. The server replies in order, so the number is not after the first
+    /// request that waits for a reply. Of the numbers up to there it is the newest: the server and the sockets rarely
+    /// hold 2^16 requests that have no reply.
     fn answer(&mut self, low: u16) -> Option<SequenceNumber> {
-        match self.forward(low, self.reached) {
+        let bound = self.pending.iter().find(|one| one.certain);
+        let bound = bound.map_or(self.sent, |one| one.sequence);
+        let newest = SequenceNumber::widen(low, bound).filter(|number| *number >= self.reached);
+        match newest.or_else(|| self.forward(low, self.reached)) {
             Some(number) => {
                 self.reach(number);
                 Some(number)

@@ -31,6 +31,7 @@ pub const DEMO: &[Needed] = &[
 pub const TEST: &[Needed] = &[
     needed("x11perf", "x11-apps"),
     needed("xdpyinfo", "x11-utils"),
+    needed("/usr/share/xcb/xproto.xml", "xcb-proto"),
     needed("xset", "x11-xserver-utils"),
     needed("tmux", "tmux"),
     needed("xdotool", "xdotool"),

@@ -289,6 +289,26 @@ fn an_error_ends_the_wait_for_a_reply() {
 }
 
 #[test]
+fn an_error_after_many_requests_without_a_reply_is_the_newest_ones() {
+    let mut desk = Desk::open();
+    desk.client(&[8, 0, 2, 0, 1, 0, 0, 0].repeat(70_000));
+    let mut error = vec![0, 3];
+    error.extend((70_000_u32 as u16).to_le_bytes());
+    error.resize(32, 0);
+    error[10] = 8;
+    desk.server(&error);
+    let last = desk.said.last().map(String::as_str);
+    assert_eq!(last, Some("70000 BadWindow MapWindow 0x0"));
+    // With a reply between them the error can only be an earlier one's.
+    desk.client(&GET_INPUT_FOCUS);
+    desk.client(&[8, 0, 2, 0, 1, 0, 0, 0].repeat(65_536));
+    error[2..4].copy_from_slice(&(70_001_u32 as u16).to_le_bytes());
+    desk.server(&error);
+    let last = desk.said.last().map(String::as_str);
+    assert_eq!(last, Some("70001 BadWindow MapWindow 0x0"));
+}
+
+#[test]
 fn events_carry_the_last_request_but_for_keymap_notify() {
     let mut desk = Desk::open().with("XKEYBOARD", 135, 85, 137);
     desk.client(&NO_OPERATION);

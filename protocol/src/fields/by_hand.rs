@@ -1,5 +1,5 @@
 //! The layouts that `x11rb-protocol` cannot decode here: messages with file descriptors, which are not in a trace,
-//! and the two Await requests of SYNC, which it reads forever if they have several conditions.
+//! a reply of GLX that it reads wrongly, and the two Await requests of SYNC, which it reads forever if they have several conditions.
 
 use compact_str::CompactString;
 
@@ -66,6 +66,7 @@ pub(crate) fn reply(extension: &str, minor: u8) -> Option<&'static Layout> {
     Some(match (extension, minor) {
         ("DRI3", 3) => &BUFFER_FROM_PIXMAP,
         ("DRI3", 8) => &BUFFERS_FROM_PIXMAP,
+        ("GLX", 17) => &VENDOR_PRIVATE,
         ("DRI3", 1 | 5) | ("MIT-SHM", 7) | ("RANDR", 45) => &DESCRIPTORS,
         _ => return None,
     })
@@ -140,6 +141,12 @@ static BUFFERS_FROM_PIXMAP: Layout = Layout {
         ("", Unused(6)),
     ],
     list: List::StridesAndOffsets,
+};
+/// GLX VendorPrivateWithReply (glxproto.h, xGLXVendorPrivReply): xcb-proto has the data four bytes late.
+static VENDOR_PRIVATE: Layout = Layout {
+    second: None,
+    fields: &[("retval", U32), ("size", U32), ("", Unused(16))],
+    list: List::ToTheEnd("data", &[("byte", U8)]),
 };
 /// DRI3 Open and FDFromFence, MIT-SHM CreateSegment, RANDR CreateLease: the descriptors alone.
 static DESCRIPTORS: Layout = Layout {
@@ -245,7 +252,7 @@ impl Cursor<'_> {
         let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
         let (value, len) = match kind {
             U8 => (Value::Number(byte()?.into()), 1),
-            Bool => (Value::Bool(byte()? != 0), 1),
+            Bool => (Value::truth(byte()?), 1),
             U16 => (
                 Value::Number(self.order.u16(self.bytes, self.at)?.into()),
                 2,
@@ -327,6 +334,19 @@ mod tests {
             Some(&Value::Number((1 << 32) + 2))
         );
         assert_eq!(list[1].get("event_threshold"), Some(&Value::Number(-1)));
+    }
+
+    #[test]
+    fn a_vendors_reply_has_its_data_after_32_bytes() {
+        let mut bytes = vec![1, 0, 1, 0, 1, 0, 0, 0, 5, 0, 0, 0, 4];
+        bytes.resize(32, 0);
+        bytes.extend([7, 8, 9, 10]);
+        let layout = reply("GLX", 17).unwrap();
+        let read = layout.read(ByteOrder::Little, &bytes, 36, 8).unwrap();
+        let data = [7, 8, 9, 10].map(Value::Number).to_vec();
+        assert_eq!(read.get("retval"), Some(&Value::Number(5)));
+        assert_eq!(read.get("size"), Some(&Value::Number(4)));
+        assert_eq!(read.get("data"), Some(&Value::List(data)));
     }
 
     #[test]

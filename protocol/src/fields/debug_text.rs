@@ -192,12 +192,15 @@ impl<'a> Parser<'a> {
         let mut fields = Vec::new();
         loop {
             self.separator();
-            if self.ends(b'}') || self.rest.is_empty() {
+            if self.ends(b'}') {
                 return Value::Fields(fields);
             }
             let name = self.take(is_of_name);
             if !self.ends(b':') {
                 self.rest = "";
+                if !fields.last().is_some_and(|(_, last)| last.is_cut_off()) {
+                    fields.push(("…".into(), Value::Cut));
+                }
                 return Value::Fields(fields);
             }
             // An unset Option is not in the message.
@@ -369,6 +372,22 @@ mod tests {
         assert_eq!(whole(&mask), Value::Name("KEY_PRESS | EXPOSURE".into()));
         let odd = EventMask::from(1 << 31 | 1_u32);
         assert_eq!(whole(&odd), Value::Name("2147483648 | KEY_PRESS".into()));
+    }
+
+    #[test]
+    fn a_struct_that_is_cut_off_says_so() {
+        #[derive(Debug)]
+        #[allow(dead_code, reason = "read through Debug")]
+        struct Two {
+            first: u8,
+            second: u8,
+        }
+        let two = Two {
+            first: 1,
+            second: 2,
+        };
+        let expected = Value::fields([("first", Value::Number(1)), ("…", Value::Cut)]);
+        assert_eq!(read(&two, "Two { first: 1, sec".len()), expected);
     }
 
     #[test]

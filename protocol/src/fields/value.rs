@@ -42,6 +42,24 @@ impl Value {
         })
     }
 
+    /// True if the value shows that its end was not read.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        match self {
+            Value::Cut => true,
+            Value::List(list) => list.last().is_some_and(Value::is_cut_off),
+            Value::Fields(fields) => fields.last().is_some_and(|(_, last)| last.is_cut_off()),
+            _ => false,
+        }
+    }
+
+    /// A BOOL of the wire: a number unless it is 0 or 1.
+    pub(crate) fn truth(byte: u8) -> Value {
+        match byte {
+            0 | 1 => Value::Bool(byte == 1),
+            other => Value::Number(other.into()),
+        }
+    }
+
     /// The field with this name; `None` if there is no such field or the value is not a set of fields.
     pub fn get(&self, name: &str) -> Option<&Value> {
         match self {
