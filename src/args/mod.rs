@@ -239,8 +239,8 @@ pub(crate) struct Record {
     /// Start a private headless server of this kind for the recording. It times every request (except xwayland)
     #[arg(long, value_name = "KIND", value_parser = SERVER, hide_possible_values = true)]
     pub(crate) server: Option<ServerKind>,
-    /// Record the clients that already run on the display until Ctrl-C, through the RECORD extension. Read times
-    /// and passed file descriptors are not visible
+    /// Record the clients that already run on the display until Ctrl-C, through the RECORD extension. Read times,
+    /// passed file descriptors and XKB events are not visible
     #[arg(long, conflicts_with_all = ["server", "listen", "tcp", "all_users", "link", "net", "rewrites", "command"])]
     pub(crate) attach: bool,
     /// Stop the recording, and COMMAND, after N seconds

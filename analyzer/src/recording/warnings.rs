@@ -47,8 +47,8 @@ pub enum WarningKind {
     OtherServer,
     /// The recorder emulated a network; `from` names it.
     EmulatedNetwork,
-    /// The recording is what the server's RECORD extension told (`record --attach`): what was read when, and
-    /// descriptors, are not known.
+    /// The recording is what the server's RECORD extension told (`record --attach`): what was read when,
+    /// descriptors and XKB events are not known.
     Attached,
     /// Connections that began before the recording: what they had set up by then is known in part.
     Joined,

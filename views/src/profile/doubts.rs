@@ -111,7 +111,7 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
         ),
         WarningKind::Attached => (
             "recorded with --attach".to_owned(),
-            "waits for grabs and other clients, and passed file descriptors, are not visible",
+            "waits for grabs and other clients, passed file descriptors and XKB events are not visible",
         ),
         WarningKind::Joined => (
             format!("{} began before the recording", of("connection")),
