@@ -21,7 +21,9 @@ pub(crate) enum Refusal {
     NoByteOrder,
     #[error("the authorization data are too long")]
     Overlong,
-    #[error("no authorization: x11prof requires its cookie even if the server requires none; set XAUTHORITY as x11prof printed it")]
+    #[error(
+        "no authorization: x11prof requires its cookie even if the server requires none; set XAUTHORITY as x11prof printed it"
+    )]
     NoCookie,
     #[error("wrong authorization: set XAUTHORITY as x11prof printed it")]
     WrongCookie,

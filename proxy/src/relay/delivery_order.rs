@@ -119,7 +119,8 @@ impl DeliveryOrder {
         };
         loop {
             let mut room = [const { MaybeUninit::<Event>::uninit() }; TAKEN];
-            let Ok((events, _)) = epoll::wait(readable, &mut room, Some(&Timespec::default())) else {
+            let Ok((events, _)) = epoll::wait(readable, &mut room, Some(&Timespec::default()))
+            else {
                 return;
             };
             for event in &*events {
