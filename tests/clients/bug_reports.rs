@@ -7,6 +7,9 @@
 //!     bug_reports capture N            N pictures of the whole screen without MIT-SHM (BoboTiG/python-mss#431)
 //!     bug_reports motion N             4 round trips for each of N motion events (brndnmtthws/conky#1886)
 //!     bug_reports window N             N round trips, a window with a frame, then others
+//!     bug_reports colours N            QueryColors of one pixel before each of N texts (XQuartz#397)
+//!     bug_reports selections N [sync]  N ConvertSelections, each with a wait for SelectionNotify, or with GetInputFocus
+//!                                      until it is there (vim/vim#7259)
 
 use std::error::Error;
 use std::time::Duration;
@@ -41,6 +44,9 @@ fn main() -> Done {
         ["capture", n] => capture(&x, root, n.parse()?),
         ["motion", n] => motion(&x, root, n.parse()?),
         ["window", n] => window_with_frame(&x, root, n.parse()?),
+        ["colours", n] => colours(&x, root, n.parse()?),
+        ["selections", n] => selections(&x, root, n.parse()?, false),
+        ["selections", n, "sync"] => selections(&x, root, n.parse()?, true),
         _ => Err("unknown words".into()),
     }
 }
@@ -200,6 +206,47 @@ fn window_with_frame(x: &RustConnection, root: Window, n: usize) -> Done {
     for number in 0..3 {
         x.intern_atom(false, format!("LATER_{number}").as_bytes())?
             .reply()?;
+    }
+    Ok(())
+}
+
+fn colours(x: &RustConnection, root: Window, n: usize) -> Done {
+    let screen = x.setup().roots.first().ok_or("no screen")?;
+    let window = new_window(x, root, EventMask::EXPOSURE)?;
+    let gc = x.generate_id()?;
+    x.create_gc(gc, window, &CreateGCAux::new())?;
+    x.map_window(window)?;
+    wait_for(x, |event| matches!(event, Event::Expose(_)))?;
+    for _ in 0..n {
+        x.query_colors(screen.default_colormap, &[screen.white_pixel])?
+            .reply()?;
+        x.image_text8(window, gc, 5, 12, b"label")?;
+    }
+    x.flush()?;
+    Ok(())
+}
+
+fn selections(x: &RustConnection, root: Window, n: usize, synchronises: bool) -> Done {
+    let window = new_window(x, root, EventMask::NO_EVENT)?;
+    let is_answer = |event: &Event| matches!(event, Event::SelectionNotify(_));
+    for _ in 0..n {
+        x.convert_selection(
+            window,
+            AtomEnum::PRIMARY.into(),
+            AtomEnum::STRING.into(),
+            AtomEnum::CUT_BUFFER0,
+            0_u32,
+        )?;
+        if !synchronises {
+            wait_for(x, is_answer)?;
+            continue;
+        }
+        loop {
+            x.get_input_focus()?.reply()?;
+            if x.poll_for_event()?.as_ref().is_some_and(is_answer) {
+                break;
+            }
+        }
     }
     Ok(())
 }

@@ -102,6 +102,62 @@ fn a_probe_of_the_outputs_is_found() {
     );
 }
 
+/// XQuartz#397: the same colour before each text.
+#[test]
+fn equal_questions_for_a_colour_are_found() {
+    let place = Place::new();
+    recorded(&place, &["colours", "40"]);
+    let first = &report(&place)["suggestions"][0];
+    assert_eq!(
+        (first["kind"].as_str(), first["count"].as_u64()),
+        (Some("duplicates"), Some(39)),
+        "{first:#}"
+    );
+    let saves = first["saves_ms"].as_f64().expect("a time");
+    assert!((3800.0..4100.0).contains(&saves), "{first:#}");
+}
+
+/// vim/vim#7259: the event takes the round trip of the synchronisation, with or without one.
+#[test]
+fn a_wait_for_an_event_takes_a_round_trip() {
+    let place = Place::new();
+    for words in [&["selections", "20"][..], &["selections", "20", "sync"]] {
+        recorded(&place, words);
+        let found = report(&place);
+        let time = |name: &str| found["forecast"][name].as_f64().expect("a time");
+        let longer = time("forecast_ms") - time("local_ms");
+        // The setup takes two, and each selection one.
+        assert!((2150.0..2450.0).contains(&longer), "{words:?}: {found:#}");
+        let suggestions = found["suggestions"].as_array().expect("a list");
+        let mut of = suggestions.iter().map(|one| one["kind"].as_str());
+        assert!(of.all(|kind| kind != Some("synchronisation")), "{found:#}");
+    }
+}
+
+/// The report, `network` with and without `--start-up` forecast the same start-up.
+#[test]
+fn pages_forecast_the_same_start_up() {
+    let place = Place::new();
+    recorded(&place, &["window", "5"]);
+    let start_up = |words: &str| {
+        let report = place.json(
+            words
+                .split(' ')
+                .chain(["--format", "json", "--net", "dsl", "t.mcap"]),
+        );
+        report["forecast"]["start_ups"][0]["forecast_ms"].as_f64()
+    };
+    let expected = start_up("report");
+    assert!(expected.is_some_and(|ms| ms > 350.0), "{expected:?}");
+    for words in [
+        "network",
+        "network --start-up",
+        "network --client bug_reports",
+    ] {
+        assert_eq!(start_up(words), expected, "{words}");
+    }
+}
+
 /// brndnmtthws/conky#1886: requests whenever the pointer moves.
 #[test]
 fn questions_on_each_motion_are_found() {

@@ -403,6 +403,9 @@ impl EmulatedNetwork {
     pub const PACKET: usize = 1448;
     /// Bytes of the headers of a packet: IP's 20, TCP's 20, and TCP's timestamps with 12.
     pub const HEADERS: usize = 52;
+    /// Bytes that a sender can leave to the line before it waits, besides those in flight: about Linux's
+    /// `net.core.wmem_default`.
+    pub const SEND_BUFFER: u64 = 256_000;
 
     /// Nanoseconds for which bytes that are sent together occupy the line, with the headers of their packets.
     pub fn occupies(&self, bytes: usize) -> u64 {
@@ -411,6 +414,14 @@ impl EmulatedNetwork {
         // The cast saturates.
         self.bytes_per_second
             .map_or(0, |speed| (bytes as f64 / speed * 1e9) as u64)
+    }
+
+    /// Nanoseconds in which the line takes what a sender can leave to it before the sender waits; `None` if bytes take
+    /// no time.
+    pub fn buffered(&self) -> Option<u64> {
+        let speed = self.bytes_per_second?;
+        // The cast saturates.
+        Some((Self::SEND_BUFFER as f64 / speed * 1e9) as u64)
     }
 
     /// Nanoseconds between the sending and the arrival of a packet.

@@ -5,6 +5,7 @@ use x11prof_protocol::{Message, SequenceNumber, Symbol};
 use x11prof_trace::{Block, ConnectionId, Control, Direction, EmulatedNetwork};
 
 use super::never_came::Missing;
+use crate::pipeline::server_link::ServerLink;
 use crate::pipeline::start_up::StartUpReport;
 use crate::pipeline::{Observation, Seen};
 use crate::round_trips::AnswerKind;
@@ -22,6 +23,8 @@ pub(super) struct Write {
     pub(super) client: ConnectionId,
     /// The time of the recorder's read.
     pub(super) at: u64,
+    /// The time from which on the recorded link did not hold the client up.
+    pub(super) returned: u64,
     /// The time at which the server got the bytes.
     pub(super) arrived: u64,
     pub(super) bytes: u64,
@@ -68,6 +71,8 @@ pub(super) enum Awaited {
         sequence: SequenceNumber,
         /// Only the server's progress counted.
         synchronises: bool,
+        /// A client without shared memory does not wait for it.
+        shared: bool,
     },
     Event(Symbol),
     /// An event that comes only with shared memory.
@@ -116,6 +121,12 @@ impl Recorded {
         writes.chain(reads.map(|(id, _)| Moment::Read(id)))
     }
 
+    /// The number of moments until a time.
+    pub(super) fn moments_until(&self, time: u64) -> usize {
+        let writes = self.writes.partition_point(|one| one.at <= time);
+        writes + self.reads.partition_point(|one| one.at <= time)
+    }
+
     /// The beginning of the recording, until a time.
     pub(super) fn until(&self, time: u64) -> Recorded {
         let writes = self.writes.partition_point(|one| one.at <= time);
@@ -155,6 +166,8 @@ struct Connected {
     last_event: Option<Id>,
     /// The first write in which the current request began.
     unnamed: Option<Id>,
+    /// The client has used shared memory since it last synchronised.
+    shares: bool,
 }
 
 /// The bytes that are being read.
@@ -166,7 +179,10 @@ struct Current {
     event: Option<Symbol>,
     has_event: bool,
     asked_at: u64,
-    opened: bool,
+    /// A message of the client ends in the bytes.
+    ends: bool,
+    /// The images in shared memory.
+    images: FxHashSet<Vec<u8>>,
 }
 
 /// Collects a recording, and forecasts it over other links.
@@ -176,6 +192,7 @@ pub struct Forecasts {
     pub(super) start_ups: Vec<StartUpReport>,
     pub(super) emulated: Option<EmulatedNetwork>,
     pub(super) link_ns: Option<u64>,
+    link: ServerLink,
     pub(super) names: FxHashMap<ConnectionId, String>,
     clients: FxHashMap<ConnectionId, Connected>,
     of_process: FxHashMap<u32, Moment>,
@@ -213,6 +230,7 @@ impl Forecasts {
         if self.recorded.first == 0 {
             self.recorded.first = time;
         }
+        self.link.control(control);
         match control {
             Control::Server(server) => self.server = server.pid,
             Control::Network(network) => self.emulated = Some(*network),
@@ -240,6 +258,7 @@ impl Forecasts {
             Control::Closed { connection, by, .. } => {
                 if by == "client" && !self.is_full() {
                     self.current = Current::default();
+                    self.current.ends = true;
                     self.current.write.arrived = time;
                     self.write(*connection, time);
                 }
@@ -263,36 +282,34 @@ impl Forecasts {
                     let replaced = if across.instead { own } else { 0 };
                     [sent.saturating_sub(replaced), across.reply_bytes]
                 });
+                let is_shared = request.name.as_str().starts_with("MIT-SHM:");
+                if is_shared && let Some(client) = self.clients.get_mut(&seen.connection) {
+                    client.shares = true;
+                }
+                // The client has not synchronised in between, so the image is the same: it is sent once.
+                let is_new =
+                    there == 0 || !is_shared || current.images.insert(request.bytes.to_vec());
+                let there = if is_new { there } else { 0 };
                 let bytes = own.saturating_add(there);
                 if bytes >= current.most {
                     (current.most, current.write.name) = (bytes, Some(request.name));
                 }
                 current.write.unshared += there;
                 current.write.last = request.sequence;
-                current.write.arrived = seen.at_server.as_nanos();
+                current.ends = true;
                 if back > 0 && self.owed.len() < KEPT {
                     self.owed.insert((seen.connection, request.sequence), back);
                 }
             }
-            Message::ClientSetup(_) => {
-                current.opened = true;
-                current.write.arrived = seen.at_server.as_nanos();
-            }
-            Message::ServerSetup(_) => {
-                current.read.awaited = Awaited::Setup;
-                current.read.sent = seen.at_server.as_nanos();
-            }
+            Message::ClientSetup(_) => current.ends = true,
+            Message::ServerSetup(_) => current.read.awaited = Awaited::Setup,
             Message::Event(event) => {
-                current.read.sent = seen.at_server.as_nanos();
                 if event.name.as_str() != "MIT-SHM:Completion" {
                     current.event.get_or_insert(event.name);
                 }
                 current.has_event = true;
             }
-            Message::Reply(_) | Message::Error(_) => {
-                current.read.sent = seen.at_server.as_nanos();
-            }
-            Message::Malformed(_) => {}
+            Message::Reply(_) | Message::Error(_) | Message::Malformed(_) => {}
         }
         if let Some(answer) = seen.answer {
             let question = &answer.question;
@@ -300,10 +317,16 @@ impl Forecasts {
             let owed = self.owed.remove(&(seen.connection, question.sequence));
             current.read.unshared += owed.unwrap_or(0);
             if answer.how.is_round_trip() {
+                let synchronises = answer.how == AnswerKind::Synchronised;
+                let client = self.clients.get_mut(&seen.connection);
+                let shares =
+                    client.is_some_and(|client| synchronises && std::mem::take(&mut client.shares));
+                let is_shared = question.name.as_str().starts_with("MIT-SHM:") && owed.is_none();
                 current.read.awaited = Awaited::Reply {
                     request: question.name,
                     sequence: question.sequence,
-                    synchronises: answer.how == AnswerKind::Synchronised,
+                    synchronises,
+                    shared: shares || is_shared,
                 };
             }
         }
@@ -319,13 +342,16 @@ impl Forecasts {
             .max(reads.last().map(|one| one.at));
         let time = block.time.as_nanos().max(latest.unwrap_or(0));
         self.clients.entry(block.connection).or_default();
+        let at_server = self.link.at_server(block).as_nanos();
         match block.direction {
             Direction::ToServer => {
+                self.current.write.arrived = at_server;
                 self.current.write.bytes = u64::from(block.wire_len);
                 self.current.write.connects = block.offset == 0;
                 self.write(block.connection, time);
             }
             Direction::ToClient => {
+                self.current.read.sent = at_server;
                 self.current.read.bytes = u64::from(block.wire_len);
                 self.read(block.connection, time);
             }
@@ -340,9 +366,8 @@ impl Forecasts {
         let here = recorded.writes.len();
         let mut write = std::mem::take(&mut self.current.write);
         // A block in which no request ends.
-        let is_part = write.arrived == 0;
+        let is_part = !self.current.ends;
         if is_part {
-            write.arrived = time;
             client.unnamed.get_or_insert(here);
         } else if let Some(first) = client.unnamed.take() {
             let parts = recorded.writes.get_mut(first..).unwrap_or_default();
@@ -354,6 +379,21 @@ impl Forecasts {
         let previous = client.last_write.map(Moment::Write);
         write.client = id;
         write.at = time;
+        let held = self.emulated.and_then(|link| {
+            let connects = if write.connects {
+                link.round_trip_ns
+            } else {
+                0
+            };
+            let there = link.latency().saturating_add(connects);
+            Some(
+                write
+                    .arrived
+                    .saturating_sub(there)
+                    .saturating_sub(link.buffered()?),
+            )
+        });
+        write.returned = time.max(held.unwrap_or(0));
         write.after = woken.or(previous).or(client.origin);
         write.previous = client.last_write.replace(here);
         let last = write
@@ -382,9 +422,6 @@ impl Forecasts {
         let mut read = std::mem::take(&mut self.current.read);
         read.client = id;
         read.at = time;
-        if read.sent == 0 {
-            read.sent = time;
-        }
         let asked_at = self.current.asked_at;
         read.cause = match asked_at {
             0 if self.current.has_event => {

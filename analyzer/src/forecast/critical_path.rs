@@ -99,7 +99,7 @@ impl Walk<'_> {
         let (kind, name) = match read.awaited {
             Awaited::Reply { request, .. } => (PathKind::RoundTrip, request),
             Awaited::Event(event) => (PathKind::Event, event),
-            Awaited::Setup => (PathKind::Connection, Symbol::new("setup")),
+            Awaited::Setup => (PathKind::Connection, Symbol::new("(setup)")),
             Awaited::Nothing | Awaited::SharedEvent => {
                 (PathKind::Event, Symbol::new("(other events)"))
             }

@@ -18,6 +18,8 @@ const NOTICED: u64 = 1_000_000_000;
 /// Round trips and speeds that are tried for [`LinkLimits`].
 const LONGEST_TRIP: u64 = 2_000_000_000;
 const SPEEDS: (f64, f64) = (1e3, 1e9);
+/// Moments of the recording that are simulated for start-ups, at most. The longest start-ups come first.
+const START_UP_MOMENTS: usize = 1 << 21;
 
 /// A recording over a link. Times are milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,7 +38,7 @@ pub struct ForecastReport {
     pub forecast_ms: f64,
     /// The causes of the difference on the critical path, the largest first.
     pub causes: Vec<ForecastCause>,
-    /// The start-up of each client that drew a first frame.
+    /// The start-up of each client that drew a first frame. What came after the first frame has no part in it.
     pub start_ups: Vec<ForecastStartUp>,
     /// The limits from which on a start-up takes noticeably longer; null if no start-up is complete.
     pub limits: Option<LinkLimits>,
@@ -169,12 +171,8 @@ impl Forecasts {
             local_ms: ms(self.length(&local)),
             forecast_ms: ms(self.length(&there)),
             causes,
-            start_ups: self
-                .start_ups
-                .iter()
-                .filter_map(|one| self.start_up(one, &there))
-                .collect(),
-            limits: self.limits(&local),
+            start_ups: self.start_ups_over(link),
+            limits: self.limits(),
             never_came: self.missing.report(),
             is_cut: self.recorded.is_cut,
         }
@@ -199,45 +197,51 @@ impl Forecasts {
         end.saturating_sub(self.recorded.first)
     }
 
-    fn start_up(&self, one: &StartUpReport, times: &Simulated) -> Option<ForecastStartUp> {
-        let recorded_ms = one.latency_ms?;
-        // Negative before the trace's first record.
-        let start = self.recorded.first as f64 + one.start_ms * 1e6;
-        Some(ForecastStartUp {
-            client: one.client.clone(),
-            connection: one.connection,
-            recorded_ms,
-            forecast_ms: (self.first_frame(one, times)? - start) / 1e6,
-        })
+    fn start_ups_over(&self, link: ForecastLink) -> Vec<ForecastStartUp> {
+        let mut left = START_UP_MOMENTS;
+        let over = |one: &StartUpReport| {
+            let end = self.end_of(one)?;
+            left = left.checked_sub(self.recorded.moments_until(end))?;
+            let beginning = self.recorded.until(end);
+            // Negative before the trace's first record.
+            let start = self.recorded.first as f64 + one.start_ms * 1e6;
+            Some(ForecastStartUp {
+                client: one.client.clone(),
+                connection: one.connection,
+                recorded_ms: one.latency_ms?,
+                forecast_ms: (first_frame(&beginning, one, link)? - start) / 1e6,
+            })
+        };
+        let mut found: Vec<ForecastStartUp> = self
+            .longest_start_ups()
+            .into_iter()
+            .filter_map(over)
+            .collect();
+        found.sort_by_key(|one| one.connection);
+        found
     }
 
-    /// The time at which the server has done the first frame.
-    fn first_frame(&self, one: &StartUpReport, times: &Simulated) -> Option<f64> {
-        let ended = self.recorded.first as f64 + one.end_ms()? * 1e6;
-        let server = one.parts.as_ref().and_then(|parts| parts.server_ms);
-        let drawing = server.unwrap_or(0.0) * 1e6;
-        let (client, between) = (ConnectionId(one.connection), [0, ended as u64]);
-        let done = self.recorded.done(times, client, between, drawing as u64)?;
-        Some(done as f64)
+    /// The start-ups that have a first frame, the longest first.
+    fn longest_start_ups(&self) -> Vec<&StartUpReport> {
+        let latency = |one: &StartUpReport| one.latency_ms.unwrap_or(0.0);
+        let found = self.start_ups.iter().filter(|one| one.latency_ms.is_some());
+        let mut found: Vec<_> = found.collect();
+        found.sort_by(|a, b| latency(b).total_cmp(&latency(a)));
+        found
     }
 
-    fn limits(&self, local: &Simulated) -> Option<LinkLimits> {
-        let slowest = self
-            .start_ups
-            .iter()
-            .filter(|one| one.latency_ms.is_some())
-            .max_by(|a, b| {
-                a.latency_ms
-                    .unwrap_or(0.0)
-                    .total_cmp(&b.latency_ms.unwrap_or(0.0))
-            })?;
-        let before = self.first_frame(slowest, local)?;
-        // What comes later delays no first frame.
-        let ended = self.recorded.first as f64 + slowest.end_ms()? * 1e6;
-        let beginning = self.recorded.until(ended as u64);
+    /// The recorded time of a first frame's end.
+    fn end_of(&self, one: &StartUpReport) -> Option<u64> {
+        // The cast saturates.
+        Some((self.recorded.first as f64 + one.end_ms()? * 1e6) as u64)
+    }
+
+    fn limits(&self) -> Option<LinkLimits> {
+        let slowest = self.longest_start_ups().into_iter().next()?;
+        let beginning = self.recorded.until(self.end_of(slowest)?);
+        let before = first_frame(&beginning, slowest, None)?;
         let is_noticed = |link: EmulatedNetwork| {
-            let times = simulate(&beginning, Some(link), &Changes::default());
-            let after = self.first_frame(slowest, &times);
+            let after = first_frame(&beginning, slowest, Some(link));
             after.is_some_and(|after| after - before >= NOTICED as f64)
         };
         let trip = |round_trip_ns| EmulatedNetwork {
@@ -275,6 +279,20 @@ impl Forecasts {
             bytes_per_second,
         })
     }
+}
+
+/// The time at which the server has done a first frame, which ends a recording, over a link.
+fn first_frame(beginning: &Recorded, one: &StartUpReport, link: ForecastLink) -> Option<f64> {
+    let times = simulate(beginning, link, &Changes::default());
+    let server = one.parts.as_ref().and_then(|parts| parts.server_ms);
+    let drawing = server.unwrap_or(0.0) * 1e6;
+    // The casts saturate.
+    let end = (beginning.first as f64 + one.end_ms()? * 1e6) as u64;
+    // Rounded up.
+    let wrote = end.saturating_sub(drawing as u64).saturating_add(1000);
+    let client = ConnectionId(one.connection);
+    let done = beginning.done(&times, client, [0, end], [wrote, drawing as u64])?;
+    Some(done as f64)
 }
 
 /// The link of this speed and round trip; `None` if nothing takes time on it.

@@ -9,10 +9,6 @@ use x11prof_trace::EmulatedNetwork;
 use super::changes::Changes;
 use super::collect::{Awaited, Id, Moment, Recorded};
 
-/// Bytes that a client's socket and the ones behind it take before the client has to wait: `net.core.wmem_default` is
-/// 212,992, and the recorder's emulation leaves 256,000.
-const SEND_BUFFER: u64 = 256_000;
-
 /// The link of a forecast; `None` if nothing is between.
 pub(super) type ForecastLink = Option<EmulatedNetwork>;
 
@@ -184,10 +180,14 @@ impl<'a> Simulation<'a> {
         let Some(moment) = write.after else {
             return (None, 0);
         };
-        let own = write.at.saturating_sub(self.recorded.time(moment));
-        let Moment::Read(read) = moment else {
-            return (Some(moment), own);
+        let read = match moment {
+            Moment::Read(read) => read,
+            Moment::Write(before) => {
+                let before = &self.recorded.writes[before];
+                return (Some(moment), write.at.saturating_sub(before.returned));
+            }
         };
+        let own = write.at.saturating_sub(self.recorded.time(moment));
         let is_remote = self.link.is_some();
         match self.recorded.reads[read] {
             super::collect::Read {
@@ -200,11 +200,12 @@ impl<'a> Simulation<'a> {
                     Awaited::Reply {
                         sequence,
                         synchronises,
+                        shared,
                         ..
                     },
                 event,
                 ..
-            } if changes.not_awaited.contains(&(client, sequence)) => {
+            } if shared && is_remote || changes.not_awaited.contains(&(client, sequence)) => {
                 // A client that synchronised and got an event has waited for that event.
                 let event = event.filter(|_| synchronises).map(Moment::Read);
                 (event.or(previous), own)
@@ -234,12 +235,8 @@ impl<'a> Simulation<'a> {
             // The end of a connection, which has no bytes, comes after the bytes before it.
             (begin, free) = self.there.take(time, link.occupies(bytes));
         }
-        let buffered = self.link.and_then(|link| link.bytes_per_second);
-        let buffered = buffered.map_or(0, |speed| (SEND_BUFFER as f64 / speed * 1e9) as u64);
-        let returned = match buffered {
-            0 => time,
-            buffered => time.max(free.saturating_sub(buffered)),
-        };
+        let buffered = self.link.and_then(|link| link.buffered());
+        let returned = buffered.map_or(time, |buffered| time.max(free.saturating_sub(buffered)));
         let arrived = free.saturating_add(latency);
         let last = self.last_there;
         if bytes > 0 {

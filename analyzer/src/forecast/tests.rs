@@ -52,7 +52,7 @@ fn each_awaited_reply_takes_a_round_trip_and_so_do_connecting_and_the_setup() {
         .collect();
     let expected = [
         ("round-trips", "QueryFont", 3, 30.0),
-        ("connection", "setup", 1, 20.0),
+        ("connection", "(setup)", 1, 20.0),
     ];
     assert_eq!(causes, expected);
 }

@@ -37,7 +37,7 @@ impl ForecastTimes {
     ) -> Option<u64> {
         let done = self
             .recorded
-            .done(&self.times, client, [start, end], drawing)?;
+            .done(&self.times, client, [start, end], [end, drawing])?;
         Some(done.saturating_sub(self.begun(client, start)))
     }
 
@@ -54,16 +54,16 @@ impl ForecastTimes {
 
 impl Recorded {
     /// The forecast time at which the server has done what a client had sent by `end`, and the client has read the
-    /// replies to it. The server's last part took `drawing` at most.
+    /// replies to it. The client wrote last at `wrote`, and the server's last part took `drawing` at most.
     pub(super) fn done(
         &self,
         times: &Simulated,
         client: ConnectionId,
         [start, end]: [u64; 2],
-        drawing: u64,
+        [wrote, drawing]: [u64; 2],
     ) -> Option<u64> {
         let ids = self.of_client.get(&client)?;
-        let is_before = |id: &Id| self.writes[*id].at <= end;
+        let is_before = |id: &Id| self.writes[*id].at <= wrote;
         let last = *ids.get(ids.partition_point(is_before).checked_sub(1)?)?;
         let write = &self.writes[last];
         if write.at < start {

@@ -15,7 +15,7 @@ mod report_times;
 mod request_stacks;
 mod seen;
 pub(crate) mod server_grab;
-mod server_link;
+pub(crate) mod server_link;
 pub(crate) mod start_up;
 
 use std::io;

@@ -1,5 +1,7 @@
 //! The display server's properties, requested over one short connection of our own.
 
+use std::time::Duration;
+
 use thiserror::Error;
 use x11prof_protocol::ByteOrder;
 use x11prof_trace::{ExtensionOpcodes, Link, Server};
@@ -20,6 +22,8 @@ use crate::processes::tcp_peer;
 
 /// Round trips that measure the link, with the one that lists the extensions.
 const ROUND_TRIPS: usize = 2;
+/// The server closes a connection within this time after the client.
+const CLOSES_WITHIN: Duration = Duration::from_secs(1);
 
 /// Why a display server could not be used.
 #[derive(Debug, Error)]
@@ -151,6 +155,11 @@ pub(crate) fn ask(link: &ServerLink) -> Result<DisplayInfo, DisplayError> {
         }
         measured.round_trips_ns = trips;
         measured.tcp_round_trip_ns = talk.tcp_round_trip_ns();
+        // A server resets when its last client is gone, and closes connections that begin at that moment.
+        talk.socket().shut_down_writing();
+        talk.set_patience(CLOSES_WITHIN);
+        // The end of the connection is an error.
+        let _ = talk.message();
     }
     Ok(DisplayInfo {
         server,

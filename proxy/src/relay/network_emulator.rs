@@ -2,10 +2,12 @@
 //!
 //! A separate thread carries a connection's bytes next to the ordinary relay. Each direction takes packets one after the
 //! other at the network's speed, with their headers; they arrive half a round trip later. All connections share the
-//! line of each direction. Connecting takes a round trip.
+//! line of each direction. Connecting takes a round trip. The time that the relay itself adds is measured once and
+//! taken out of the delay.
 
 use std::collections::VecDeque;
-use std::io;
+use std::io::{self, Read, Write};
+use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,10 +21,11 @@ use crate::sockets::socket::{Socket, Wait, await_any};
 
 /// The most bytes of one read.
 const READ: usize = 64 << 10;
-/// The bytes that a sender may leave with the system before it waits, besides those under way.
-const SEND_BUFFER: f64 = 256e3;
 /// The most that is on its way in one direction, in bytes.
 const MOST_ON_THE_WAY: f64 = 16e6;
+/// Delays by which the relay's own time is measured: how many, and how long.
+const DELAYS: usize = 33;
+const DELAY: Duration = Duration::from_micros(250);
 /// Later than any packet.
 const LONGEST: Duration = Duration::from_secs(3600);
 
@@ -33,6 +36,8 @@ type Line = Mutex<Option<Instant>>;
 #[derive(Debug, Clone)]
 pub(crate) struct SharedLink {
     network: EmulatedNetwork,
+    /// The relay's own part of the latency.
+    own: Duration,
     there: Arc<Line>,
     back: Arc<Line>,
 }
@@ -41,10 +46,44 @@ impl SharedLink {
     pub(crate) fn new(network: EmulatedNetwork) -> SharedLink {
         SharedLink {
             network,
+            own: own_time().unwrap_or_default(),
             there: Arc::default(),
             back: Arc::default(),
         }
     }
+}
+
+/// The usual time by which a delay in another thread is too long: the relay wakes a thread that reads a packet, one that
+/// delays it, and that one again by a timer.
+fn own_time() -> io::Result<Duration> {
+    let (mut near, mut far) = UnixStream::pair()?;
+    let delaying = Builder::new().spawn(move || {
+        exact_timers();
+        let mut byte = [0];
+        while far.read_exact(&mut byte).is_ok() {
+            std::thread::sleep(DELAY);
+            if far.write_all(&byte).is_err() {
+                return;
+            }
+        }
+    })?;
+    let mut took = [Duration::ZERO; DELAYS];
+    for took in &mut took {
+        let start = Instant::now();
+        near.write_all(&[0])?;
+        near.read_exact(&mut [0])?;
+        *took = start.elapsed().saturating_sub(DELAY);
+    }
+    drop(near);
+    // The thread returns nothing.
+    let _ = delaying.join();
+    took.sort_unstable();
+    Ok(took[DELAYS / 2])
+}
+
+/// The system's timers are 50 µs late otherwise. Where it refuses, they are.
+fn exact_timers() {
+    let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
 }
 
 /// The thread that carries one connection.
@@ -96,16 +135,19 @@ struct Packet {
 #[derive(Debug)]
 struct OnTheWay {
     network: EmulatedNetwork,
+    latency: Duration,
     packets: VecDeque<Packet>,
     bytes: usize,
     line: Arc<Line>,
 }
 
 impl OnTheWay {
-    /// An empty way; its packets take their turns on `line`.
-    fn new(network: EmulatedNetwork, line: Arc<Line>) -> OnTheWay {
+    /// An empty way; its packets take their turns on `line`, and the relay delays them by `own` in any case.
+    fn new(network: EmulatedNetwork, own: Duration, line: Arc<Line>) -> OnTheWay {
+        let latency = Duration::from_nanos(network.latency()).min(LONGEST);
         OnTheWay {
             network,
+            latency: latency.saturating_sub(own),
             line,
             packets: VecDeque::new(),
             bytes: 0,
@@ -119,12 +161,11 @@ impl OnTheWay {
         // An infinite speed without latency holds as much as the fastest.
         let held = (speed * round_trip).min(MOST_ON_THE_WAY);
         let held = if held.is_nan() { MOST_ON_THE_WAY } else { held };
-        (self.bytes as f64) < held + SEND_BUFFER
+        (self.bytes as f64) < held + EmulatedNetwork::SEND_BUFFER as f64
     }
 
     /// Takes bytes that were sent at `now`.
     fn put(&mut self, now: Instant, bytes: &[u8], mut fds: Vec<OwnedFd>) {
-        let half = Duration::from_nanos(self.network.latency()).min(LONGEST);
         self.bytes += bytes.len();
         // A time alone is whole even if its holder panicked.
         let mut free = self.line.lock().unwrap_or_else(PoisonError::into_inner);
@@ -134,7 +175,7 @@ impl OnTheWay {
             let sent = start + takes.min(LONGEST);
             *free = Some(sent);
             self.packets.push_back(Packet {
-                due: sent + half,
+                due: sent + self.latency,
                 bytes: part.to_vec(),
                 fds: std::mem::take(&mut fds),
                 taken: 0,
@@ -243,12 +284,13 @@ impl LinkDirection<'_> {
 /// Carries bytes between `near` and `server` until both directions have ended.
 fn carry(lines: &SharedLink, near: &Socket, server: &Socket) {
     let network = lines.network;
+    exact_timers();
     // Until the connection stands.
     std::thread::sleep(Duration::from_nanos(network.round_trip_ns).min(LONGEST));
     let way = |from, to, line| LinkDirection {
         from,
         to,
-        on_the_way: OnTheWay::new(network, Arc::clone(line)),
+        on_the_way: OnTheWay::new(network, lines.own, Arc::clone(line)),
         is_full: false,
         ended: None,
         over: false,
@@ -293,7 +335,7 @@ mod tests {
     const PACKET: usize = EmulatedNetwork::PACKET;
 
     fn way(network: EmulatedNetwork, line: &Arc<Line>) -> OnTheWay {
-        OnTheWay::new(network, Arc::clone(line))
+        OnTheWay::new(network, Duration::ZERO, Arc::clone(line))
     }
 
     fn due(way: &OnTheWay, start: Instant) -> Vec<u128> {

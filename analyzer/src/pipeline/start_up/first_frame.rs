@@ -71,8 +71,12 @@ impl FirstFrame {
         match self.progress {
             Progress::Unmapped | Progress::Mapped => self.before_drawing(seen, request),
             Progress::Drawn(_) if self.filled.is_some() && self.filled == fills(seen, request) => {
+                let is_later = self.progress != Progress::Drawn(seen.time.as_nanos());
                 self.progress = Progress::Over;
-                return Drawing::NextFrame;
+                // The write that has both pictures is of the first frame.
+                if is_later {
+                    return Drawing::NextFrame;
+                }
             }
             Progress::Drawn(_) | Progress::Over => {}
         }
@@ -178,7 +182,7 @@ fn is_top_level(session: &Session, window: u32) -> bool {
     parent.is_some_and(|parent| parent.kind == DrawableKind::Root)
 }
 
-/// The window that a request fills with a picture: PutImage of its size or more, a pixmap presented,
+/// The window that a request fills with a picture: an image or a copy of its size or more, a pixmap presented,
 /// buffers swapped.
 fn fills(seen: &Seen<'_>, request: &Request<'_>) -> Option<u32> {
     let body = Body::of(request);
@@ -186,6 +190,7 @@ fn fills(seen: &Seen<'_>, request: &Request<'_>) -> Option<u32> {
         // Its width and height (protocol, PutImage; MIT-SHM: of the part that is put).
         "PutImage" => Some((body.u16(8)?, body.u16(10)?)),
         "MIT-SHM:PutImage" => Some((body.u16(16)?, body.u16(18)?)),
+        "CopyArea" => Some((body.u16(20)?, body.u16(22)?)),
         "Present:Pixmap" | "GLX:SwapBuffers" => None,
         _ => return None,
     };

@@ -1,10 +1,10 @@
 //! Start-up of each client: from its process's start (its connection's, where that is unknown) to the end
 //! of the first frame drawn in its first mapped top-level window.
 //!
-//! The frame ends when the client rests (all its threads wait, and no reply is owed), when it has waited
-//! for its drawing with GetInputFocus or by reading its window back (GetImage), before it puts a second
-//! picture over the whole window, or after a second of drawing without a rest; with the server's work on
-//! it.
+//! The frame ends when the client rests (all its threads wait, no reply is outstanding, and no request is sent in
+//! part), when it has waited for its drawing with GetInputFocus or by reading its window back (GetImage), before it
+//! puts a second picture over the whole window, or after a second of drawing without a rest, not counting the bytes' time on the link;
+//! with the server's work on it.
 
 mod first_frame;
 mod report;
@@ -13,7 +13,7 @@ mod role;
 use rustc_hash::FxHashMap;
 use x11prof_protocol::Message;
 use x11prof_session::ClientId;
-use x11prof_trace::{Block, ConnectionId, Control, Direction, Opened, Timestamp};
+use x11prof_trace::{Block, ConnectionId, Control, Direction, EmulatedNetwork, Opened, Timestamp};
 
 use crate::pipeline::seen::Seen;
 use crate::round_trips::{Answer, AnswerKind, RoundTripTracker};
@@ -42,8 +42,8 @@ struct StartingClient {
     /// The time of the client's last write, and of its last write or answer.
     wrote: u64,
     last: u64,
-    /// `wrote`, `last`, `requests` and `bytes` before its latest write.
-    before: (u64, u64, u64, u64),
+    /// `wrote`, `last`, `requests`, `bytes` and `ran` before its latest write.
+    before: (u64, u64, u64, u64, Option<u64>),
     /// The process's run time before it connected, by the kernel's clock.
     ran_before: Option<u64>,
     /// The process's run time by its switches, at its connecting and at its latest write.
@@ -64,6 +64,33 @@ struct StartingClient {
     requests: u64,
     bytes: u64,
     received: u64,
+    /// Bytes that were read, of a request whose end was not read.
+    unfinished: u64,
+    line: Line,
+}
+
+/// A client's bytes on an emulated line.
+#[derive(Debug, Default)]
+struct Line {
+    free: u64,
+    /// The time until which a client that sends more waits.
+    held: u64,
+    /// The time that bytes took since the first drawing.
+    took: u64,
+}
+
+impl Line {
+    fn sends(&mut self, network: &EmulatedNetwork, block: &Block) {
+        let occupies = network.occupies(block.wire_len as usize);
+        self.took = self.took.saturating_add(occupies);
+        self.free = self
+            .free
+            .max(block.time.as_nanos())
+            .saturating_add(occupies);
+        self.held = self
+            .free
+            .saturating_sub(network.buffered().unwrap_or(u64::MAX));
+    }
 }
 
 /// The start-ups of all clients. The pipeline has the one instance.
@@ -76,6 +103,7 @@ pub(crate) struct StartUps {
     first: Option<Timestamp>,
     /// The recorded command.
     command: Vec<String>,
+    network: EmulatedNetwork,
 }
 
 impl StartUps {
@@ -102,6 +130,8 @@ impl StartUps {
             self.end(block.connection, processes);
         } else if block.direction == Direction::ToServer {
             client.writes(asks, processes, now);
+            client.unfinished += u64::from(block.wire_len);
+            client.line.sends(&self.network, block);
         }
     }
 
@@ -156,7 +186,10 @@ impl StartUps {
         client.received = client.received.saturating_add(received);
         match seen.message {
             Message::ServerSetup(_) => client.let_in(seen),
-            Message::ClientSetup(_) => client.arrived = seen.at_server.as_nanos(),
+            Message::ClientSetup(_) => {
+                client.arrived = seen.at_server.as_nanos();
+                client.unfinished = 0;
+            }
             // What it writes together with a second picture is of the next frame.
             Message::Request(_) if client.frame.progress() == Progress::Over => {}
             Message::Request(request) => {
@@ -164,9 +197,16 @@ impl StartUps {
                 client.on_the_way = arrived.saturating_sub(seen.time.as_nanos());
                 client.requests += 1;
                 client.bytes = client.bytes.saturating_add(request.wire_len);
+                client.unfinished = client.unfinished.saturating_sub(request.wire_len);
                 if client.frame.request(seen, request) == Drawing::NextFrame {
                     let before = client.before;
-                    (client.wrote, client.last, client.requests, client.bytes) = before;
+                    (
+                        client.wrote,
+                        client.last,
+                        client.requests,
+                        client.bytes,
+                        client.ran,
+                    ) = before;
                 }
             }
             _ if client.frame.progress() == Progress::Over => self.end(seen.connection, processes),
@@ -187,6 +227,7 @@ impl StartUps {
                 self.starting.insert(opened.connection, client);
             }
             Control::Started(started) => self.command.clone_from(&started.command),
+            Control::Network(network) => self.network = *network,
             Control::CpuTime(cpu) => {
                 let clients = self.starting.values_mut();
                 for client in clients.filter(|one| one.pid == Some(cpu.pid)) {
@@ -234,7 +275,7 @@ impl StartingClient {
             name: opened.name.clone(),
             wrote: time.as_nanos(),
             last: time.as_nanos(),
-            before: (time.as_nanos(), time.as_nanos(), 0, 0),
+            before: (time.as_nanos(), time.as_nanos(), 0, 0, None),
             arrived: time.as_nanos(),
             ..StartingClient::default()
         }
@@ -268,20 +309,27 @@ impl StartingClient {
     /// The client writes at `now`; `asks` is true if a reply is outstanding.
     fn writes(&mut self, asks: bool, processes: &Processes, now: u64) {
         if !asks && let Some(rested) = processes.rested(self.pid, self.last, now) {
+            let held = self.line.held.saturating_sub(self.last).min(rested);
+            self.on_link = self.on_link.saturating_add(held);
             let idle = self.idle.get_or_insert(0);
-            *idle = idle.saturating_add(rested);
+            *idle = idle.saturating_add(rested - held);
         }
+        self.before = (self.wrote, self.last, self.requests, self.bytes, self.ran);
         self.ran = processes.ran(self.pid, now);
-        self.before = (self.wrote, self.last, self.requests, self.bytes);
         (self.wrote, self.last) = (now, now);
     }
 
     /// True if the first frame is complete at `now`.
     fn is_over(&mut self, processes: &Processes, now: u64) -> bool {
-        if let Progress::Drawn(since) = self.frame.progress()
-            && (processes.has_rested(self.pid, self.last, now)
-                || now.saturating_sub(since) >= LONGEST_FRAME)
-        {
+        let Progress::Drawn(since) = self.frame.progress() else {
+            self.line.took = 0;
+            return self.frame.progress() == Progress::Over;
+        };
+        let drawing = now.saturating_sub(since).saturating_sub(self.line.took);
+        // A client that the link holds up, or that has sent a request in part, does not rest.
+        let last = self.last.max(self.line.held);
+        let rests = self.unfinished == 0 && processes.has_rested(self.pid, last, now);
+        if rests || drawing >= LONGEST_FRAME {
             self.frame.end();
         }
         self.frame.progress() == Progress::Over
