@@ -25,6 +25,8 @@ const START: Duration = Duration::from_secs(25);
 const STILL: Duration = Duration::from_millis(1200);
 /// The time for a program to become still, and to end.
 const PATIENCE: Duration = Duration::from_secs(6);
+/// The time of a page. The audit prints each page fifteen times, which takes a debug build minutes.
+const PAGE: Duration = Duration::from_secs(300);
 /// The part of pixels that may differ: a cursor, a clock.
 const ALIKE: f64 = 0.002;
 
@@ -54,7 +56,7 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("vlc", "vlc --no-qt-privacy-ask"),
     (
         "xpra",
-        "xpra start --daemon=no --attach=yes --start-child=xcalc --exit-with-children",
+        "xpra start --daemon=no --attach=yes --start-child=xcalc --exit-with-children=yes",
     ),
     ("java", "java Swing.java"),
     ("inkscape", "inkscape"),
@@ -416,8 +418,12 @@ fn pages(folder: &Path) -> Result<Vec<String>, String> {
         let mut words = page.split(' ');
         let command = words.next().unwrap_or_default();
         let mut x11prof = Command::new("timeout");
-        x11prof.args([PathBuf::from("40"), binary()]);
-        x11prof.arg(command).arg("t.mcap").args(words);
+        x11prof
+            .arg(PAGE.as_secs().to_string())
+            .arg(binary())
+            .arg(command)
+            .arg("t.mcap")
+            .args(words);
         let ran = x11prof.current_dir(folder).output().map_err(told)?;
         let said = String::from_utf8_lossy(&ran.stderr);
         if !ran.status.success() || said.contains("panicked") {
