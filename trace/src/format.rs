@@ -28,6 +28,16 @@ pub(crate) const CONTROL_FREE: u64 = 4 << 20;
 /// stacks and names compress by a factor of fifteen.
 pub(crate) const CONTROL_RATIO: u64 = 64;
 
+/// Bytes of messages that a file of any length may have: a full chunk and the longest message, which precede their padding.
+pub(crate) const MESSAGES_FREE: u64 = 20 << 20;
+
+/// Maximum bytes of messages for each byte of the file. The time of an analysis is proportional to its messages, and a few
+/// bytes could hold any number of equal ones. Recordings of programs have 3 to 41.
+pub(crate) const MESSAGES_RATIO: u64 = 32;
+
+/// The opcode of the MCAP records that pad a file up to that ratio. Readers skip all opcodes of this range.
+pub(crate) const PADDING: u8 = 0x80;
+
 /// The longest chunk or other MCAP record, in bytes: an almost full chunk plus the longest message.
 pub(crate) const RECORD_LIMIT: usize = 32 << 20;
 

@@ -11,8 +11,8 @@ use mcap::{McapError, McapResult, parse_record};
 
 use crate::error::damage;
 use crate::format::{
-    COMPRESSION, CONTROL_FREE, CONTROL_LIMIT, CONTROL_RATIO, MESSAGE_LIMIT, PROFILE, RECORD_LIMIT,
-    Topic,
+    COMPRESSION, CONTROL_FREE, CONTROL_LIMIT, CONTROL_RATIO, MESSAGE_LIMIT, MESSAGES_FREE,
+    MESSAGES_RATIO, PROFILE, RECORD_LIMIT, Topic,
 };
 use crate::lengths::strings_fit;
 use crate::source::Source;
@@ -71,6 +71,8 @@ pub(crate) struct Messages<R> {
     sequence: u32,
     /// Bytes of control records so far.
     control: u64,
+    /// Bytes of messages so far.
+    bytes: u64,
     state: State,
 }
 
@@ -107,6 +109,7 @@ impl<R: Read> Messages<R> {
             arena: BytesMut::with_capacity(ARENA_LEN),
             sequence: 0,
             control: 0,
+            bytes: 0,
             state: State::Begin,
         };
         match messages.found()? {
@@ -139,6 +142,11 @@ impl<R: Read> Messages<R> {
                     }
                     if header.sequence != self.sequence {
                         return Err(self.damaged("messages are missing or not in their order"));
+                    }
+                    self.bytes += data.len() as u64;
+                    let file = self.source.position();
+                    if self.bytes > MESSAGES_FREE + file.saturating_mul(MESSAGES_RATIO) {
+                        return Err(self.damaged("it holds more than any file of its length"));
                     }
                     if matches!(topic, MessageTopic::Known(Topic::Control)) {
                         self.count_control(data.len())?;

@@ -1,14 +1,16 @@
 //! Writing a trace (docs/FORMAT.md).
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use mcap::records::MessageHeader;
 use mcap::write::NoSeek;
 use mcap::{Compression, WriteOptions};
 
 use crate::block::{self, BlockHead};
-use crate::format::{CHUNK_SIZE, LIBRARY, MESSAGE_LIMIT, PROFILE, Topic};
+use crate::format::{CHUNK_SIZE, LIBRARY, MESSAGE_LIMIT, MESSAGES_RATIO, PADDING, PROFILE, Topic};
 use crate::handler_times;
 use crate::schedule::{self, BATCH_LIMIT};
 use crate::{
@@ -153,11 +155,33 @@ impl<W: Write> Writer<W> {
 
 /// The MCAP file of a trace: its header, its channels, numbered messages.
 pub(crate) struct Container<W: Write> {
-    mcap: mcap::Writer<NoSeek<W>>,
+    mcap: mcap::Writer<NoSeek<Counted<W>>>,
+    /// Bytes in the sink.
+    written: Arc<AtomicU64>,
+    /// Bytes of messages so far.
+    bytes: u64,
     /// MCAP's sequence of the next message.
     sequence: u32,
     /// The value of `sequence` at the last flush.
     flushed: u32,
+}
+
+/// A sink that counts its bytes.
+struct Counted<W> {
+    sink: W,
+    written: Arc<AtomicU64>,
+}
+
+impl<W: Write> Write for Counted<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n = self.sink.write(bytes)?;
+        self.written.fetch_add(n as u64, Relaxed);
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.sink.flush()
+    }
 }
 
 impl<W: Write> Container<W> {
@@ -167,6 +191,11 @@ impl<W: Write> Container<W> {
 
     /// A file whose messages are numbered from `sequence` on.
     pub(crate) fn starting_at(sink: W, sequence: u32) -> Result<Container<W>, TraceError> {
+        let written = Arc::<AtomicU64>::default();
+        let sink = Counted {
+            sink,
+            written: Arc::clone(&written),
+        };
         let mut mcap = WriteOptions::new()
             .profile(PROFILE)
             .library(LIBRARY)
@@ -199,6 +228,8 @@ impl<W: Write> Container<W> {
         }
         Ok(Container {
             mcap,
+            written,
+            bytes: 0,
             sequence,
             flushed: sequence,
         })
@@ -233,6 +264,29 @@ impl<W: Write> Container<W> {
         self.sequence = self.sequence.wrapping_add(1);
         self.mcap
             .write_to_known_channel(&header, data)
+            .map_err(TraceError::from_writer)?;
+        self.bytes += data.len() as u64;
+        // The open chunk is not in the sink yet.
+        match self.missing() > 2 * CHUNK_SIZE / MESSAGES_RATIO {
+            true => self.pad(),
+            false => Ok(()),
+        }
+    }
+
+    /// Bytes that the file lacks for its messages.
+    fn missing(&self) -> u64 {
+        (self.bytes / MESSAGES_RATIO).saturating_sub(self.written.load(Relaxed))
+    }
+
+    /// Closes the open chunk, and pads a file that compresses too well: readers limit the messages by the length of the file.
+    fn pad(&mut self) -> Result<(), TraceError> {
+        self.mcap.flush().map_err(TraceError::from_writer)?;
+        let padding = vec![0; usize::try_from(self.missing()).unwrap_or(0)];
+        if padding.is_empty() {
+            return Ok(());
+        }
+        self.mcap
+            .write_private_record(PADDING, &padding, Default::default())
             .map_err(TraceError::from_writer)
     }
 
@@ -244,7 +298,7 @@ impl<W: Write> Container<W> {
 
     pub(crate) fn finish(mut self) -> Result<W, TraceError> {
         self.mcap.finish().map_err(TraceError::from_writer)?;
-        let mut sink = self.mcap.into_inner().into_inner();
+        let mut sink = self.mcap.into_inner().into_inner().sink;
         sink.flush().map_err(TraceError::Write)?;
         Ok(sink)
     }
