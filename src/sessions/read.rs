@@ -17,7 +17,7 @@ use x11prof_collection::{
     Cell, EpisodeRow, Gather, Issues, Latencies, LeftOut, Partition, Rows, Schema, Selection,
     Session, TableError, schema,
 };
-use x11prof_stacks::{IsolatedProcess, serve};
+use x11prof_stacks::{IsolatedProcess, limit_memory, serve};
 
 use super::files::{Found, TWICE};
 use super::in_order::in_order;
@@ -173,8 +173,18 @@ pub(crate) fn serve_tables() -> io::Result<()> {
         let wanted = wanted
             .find(|table| table.name == name)
             .ok_or("no such table")?;
-        table(wanted, Path::new(&path), selection).map_err(|error| error.to_string())
+        let path = Path::new(&path);
+        let limited = memory(path).and_then(limit_memory);
+        limited.map_err(|error| error.to_string())?;
+        table(wanted, path, selection).map_err(|error| error.to_string())
     })
+}
+
+/// The memory that reading a table may take, as may its reply: 128 MiB and 1 KiB for each byte of the file. Rows and their
+/// reply take up to 600 bytes for each byte of a real table.
+fn memory(path: &Path) -> io::Result<u64> {
+    let length = std::fs::metadata(path)?.len();
+    Ok((128 << 20) + length.saturating_mul(1 << 10))
 }
 
 /// Reads a table in a process of `readers`, or in a new one.
@@ -187,7 +197,8 @@ fn isolated(
     let reader = reader.unwrap_or_else(|| IsolatedProcess::start([TABLE_READER]));
     let mut reader = reader.map_err(|error| error.to_string())?;
     let path = std::path::absolute(path).map_err(|error| error.to_string())?;
-    let read = reader.reply(&(table, path.as_os_str(), selection));
+    let longest = memory(&path).map_err(|error| error.to_string())?;
+    let read = reader.reply(&(table, path.as_os_str(), selection), longest);
     let read = read.map_err(|_| "it is damaged: reading it crashes or takes too much memory")?;
     readers().push(reader);
     read

@@ -1,7 +1,7 @@
 //! Work on a stranger's file in a separate process: it may crash the libraries that read the file, or make them use all memory.
 //! That ends the separate process only.
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::Duration;
 
@@ -52,11 +52,16 @@ impl IsolatedProcess {
         }
     }
 
-    /// The reply to a request.
+    /// The reply to a request, of at most `longest` bytes.
     ///
     /// # Errors
-    /// The process ended: its work crashed, or took too much memory or time. It serves no further request.
-    pub fn reply<T: DeserializeOwned>(&mut self, request: &impl Serialize) -> io::Result<T> {
+    /// The process ended: its work crashed, or took too much memory or time. Or the reply is longer. The process serves no
+    /// further request.
+    pub fn reply<T: DeserializeOwned>(
+        &mut self,
+        request: &impl Serialize,
+        longest: u64,
+    ) -> io::Result<T> {
         let mut request = serde_json::to_vec(request)?;
         request.push(b'\n');
         self.requests.write_all(&request)?;
@@ -69,7 +74,7 @@ impl IsolatedProcess {
             return Err(io::ErrorKind::TimedOut.into());
         }
         let mut reply = String::new();
-        self.replies.read_line(&mut reply)?;
+        self.replies.by_ref().take(longest).read_line(&mut reply)?;
         Ok(serde_json::from_str(&reply)?)
     }
 }
@@ -100,6 +105,14 @@ pub fn serve<Q: DeserializeOwned, A: Serialize>(mut work: impl FnMut(Q) -> A) ->
         out.flush()?;
     }
     Ok(())
+}
+
+/// Limits the memory of this process, up to the limit of [`serve`].
+///
+/// # Errors
+/// The limit cannot be set.
+pub fn limit_memory(most: u64) -> io::Result<()> {
+    limit(Resource::Data, most.min(MEMORY))
 }
 
 /// Has the kernel end this process once it has used so much more CPU time, in whole seconds.

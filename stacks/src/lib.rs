@@ -20,7 +20,7 @@ mod waiter;
 
 pub use debug_files::are_named as debug_file_servers_are_named;
 pub use frames::{Frame, Unwinder, Unwound};
-pub use isolated::{IsolatedProcess, serve};
+pub use isolated::{IsolatedProcess, limit_memory, serve};
 /// For the fuzz targets.
 #[doc(hidden)]
 pub mod fuzzing {

@@ -13,6 +13,8 @@ pub const SYMBOL_READER: &str = "x11prof-symbols";
 pub const WITH_DEBUG_FILES: &str = "debug-files";
 /// Files that may end the process; after that no file is read.
 const FAILURES: usize = 3;
+/// The maximum length of the names at an address, in bytes.
+const LONGEST: u64 = 16 << 20;
 
 /// Looks up names, each once, in a separate process ([`serve_symbols`](crate::serve_symbols)). A file that crashes
 /// the process has no names.
@@ -60,7 +62,7 @@ impl Names {
             }
         };
         let request = (&*frame.file, frame.address);
-        let read = reader.and_then(|mut reader| Ok((reader.reply(&request)?, reader)));
+        let read = reader.and_then(|mut reader| Ok((reader.reply(&request, LONGEST)?, reader)));
         match read {
             Ok((found, reader)) => {
                 self.reader = Some(reader);
