@@ -48,6 +48,12 @@ impl Replacements {
                 self.name(from(bytes, 60 + 8 * properties), len, is_font);
             }
             "GetFontPath" => self.strings(from(bytes, FIXED), |_| false),
+            // The modes' names, after the numbers of controllers, outputs and modes.
+            "RANDR:GetScreenResources" | "RANDR:GetScreenResourcesCurrent" => {
+                let ids = short(bytes, 16) + short(bytes, 18);
+                self.secrets
+                    .word(from(bytes, FIXED + 4 * ids + 32 * short(bytes, 20)));
+            }
             // Which keys are down.
             "QueryKeymap" => from(bytes, HEADER).fill(0),
             // The widths of what is to be written.

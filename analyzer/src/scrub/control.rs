@@ -30,16 +30,20 @@ pub(super) fn scrub(control: Control, secrets: &Secrets) -> Control {
         } => Control::Closed {
             connection,
             by,
-            why: why.map(|why| without_paths(&why)),
+            why: why.map(|_| GONE.to_owned()),
         },
         Control::Capture { pid, capture, why } => Control::Capture {
             pid,
             capture,
-            why: why.map(|why| without_paths(&why)),
+            why: why.map(|why| without_names(&why)),
         },
         Control::Timing { pid, why } => Control::Timing {
             pid,
-            why: why.map(|why| without_paths(&why)),
+            why: why.map(|why| without_names(&why)),
+        },
+        Control::Hole { since_ns, why } => Control::Hole {
+            since_ns,
+            why: without_names(&why),
         },
         Control::Mark { text } => Control::Mark {
             text: letters(text, secrets),
@@ -68,7 +72,7 @@ pub(super) fn scrub(control: Control, secrets: &Secrets) -> Control {
             Control::Existing(existing)
         }
         Control::Trouble { what } => Control::Trouble {
-            what: without_paths(&what),
+            what: without_names(&what),
         },
         Control::Stack {
             stack,
@@ -143,15 +147,23 @@ fn display(name: &str) -> String {
     }
 }
 
-/// The options and figures among a server's arguments, which the model and the reports use. Other words are
-/// titles, files, hosts, names of people.
+/// The options, displays and figures among a server's arguments, which the model and the reports use. Other words are
+/// titles, files, addresses, names of people.
 fn without_words(arguments: Vec<String>) -> Vec<String> {
-    let keep = |word: &String| {
-        word.starts_with(['-', '+', ':']) && !word.contains(['/', '='])
-            || word.starts_with(|c: char| c.is_ascii_digit())
-                && word
-                    .chars()
-                    .all(|c| c.is_ascii_digit() || "x+-.,".contains(c))
+    let is_of = |text: &str, others: &str| {
+        text.chars()
+            .all(|c| c.is_ascii_alphanumeric() || others.contains(c))
+    };
+    let is_figure = |word: &str| {
+        let is_of_figures = |c: char| c.is_ascii_digit() || "x+-.,".contains(c);
+        // An address has more points.
+        word.chars().all(is_of_figures) && word.matches('.').count() < 2
+    };
+    let keep = |word: &String| match word.split_at_checked(1) {
+        Some(("-" | "+", option)) => is_of(option, "-_"),
+        Some((":", display)) => is_figure(display),
+        Some((first, _)) => first.starts_with(|c: char| c.is_ascii_digit()) && is_figure(word),
+        None => true,
     };
     let words = arguments.into_iter();
     words
@@ -159,9 +171,17 @@ fn without_words(arguments: Vec<String>) -> Vec<String> {
         .collect()
 }
 
-/// Words with a slash in them go.
-fn without_paths(text: &str) -> String {
-    let word = |word| if str::contains(word, '/') { GONE } else { word };
+/// Words go that may be of a path, a display, a host or an address: those with such a sign in front of another letter.
+fn without_names(text: &str) -> String {
+    let word = |word: &str| {
+        let inner = word.trim_end_matches(['.', ':', ';', ',', ')']);
+        let is_name = inner.contains(['/', '@', ':', '.']) || word.contains('/');
+        if is_name {
+            GONE.to_owned()
+        } else {
+            word.to_owned()
+        }
+    };
     text.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
@@ -201,6 +221,9 @@ mod tests {
                     "800x600x24",
                     "-label=secret",
                     "+iglx",
+                    "-interface",
+                    "192.168.4.9",
+                    "::1",
                 ]),
                 ..Server::default()
             }),
@@ -216,7 +239,16 @@ mod tests {
                 text: "my secret".into(),
             },
             Control::Trouble {
-                what: "writing /home/me/trace failed".into(),
+                what: "writing /home/me/trace on myhost:0 failed (32 records)".into(),
+            },
+            Control::Hole {
+                since_ns: 1,
+                why: "no reply from 192.168.4.9 or secret.example.org, /home/me".into(),
+            },
+            Control::Closed {
+                connection: ConnectionId(1),
+                by: "refused".into(),
+                why: Some("myhost is not allowed".into()),
             },
             Control::Labels {
                 labels: [("user", "secret"), ("version", "5.1")]
@@ -226,20 +258,24 @@ mod tests {
         ];
         let after = records.map(|record| format!("{:?}", scrub(record, &secrets)));
         for text in &after {
-            for secret in ["secret", "/", "myhost", "home"] {
+            for secret in ["secret", "/", "myhost", "home", "192", "::1"] {
                 assert!(!text.contains(secret), "{text}");
             }
         }
         assert!(after[0].contains("[\"xterm\", \"…\"]") && after[0].contains("A processor"));
         assert!(after[1].contains("\":7\"") && after[1].contains("\"Xvfb\""));
-        let options =
-            r#"[":7", "-desktop", "…", "-fp", "…", "-screen", "0", "800x600x24", "…", "+iglx"]"#;
+        let options = r#"[":7", "-desktop", "…", "-fp", "…", "-screen", "0", "800x600x24", "…", "+iglx", "-interface", "…", "…"]"#;
         assert!(after[1].contains(options), "{}", after[1]);
-        assert!(after[4].contains("writing … failed"));
         assert!(
-            after[5].contains("5.1") && !after[5].contains("user"),
+            after[4].contains("writing … on … failed (32 records)"),
             "{}",
-            after[5]
+            after[4]
+        );
+        assert!(after[5].contains("no reply from … or …"), "{}", after[5]);
+        assert!(
+            after[7].contains("5.1") && !after[7].contains("user"),
+            "{}",
+            after[7]
         );
     }
 }

@@ -95,6 +95,8 @@ fn kept(name: &str) -> Option<usize> {
     Some(match name {
         "RENDER:AddGlyphsFromPicture" => 4,
         "RANDR:ChangeOutputProperty" | "RANDR:ChangeProviderProperty" => 20,
+        // The window and the mode, before the mode's name.
+        "RANDR:CreateMode" => 36,
         "XFIXES:SetCursorName" | "XFIXES:ChangeCursorByName" => 8,
         "XInputExtension:XIChangeProperty" | "XInputExtension:ChangeDeviceProperty" => 16,
         "XInputExtension:ChangeDeviceKeyMapping"
@@ -106,6 +108,7 @@ fn kept(name: &str) -> Option<usize> {
         | "XKEYBOARD:SetCompatMap"
         | "XKEYBOARD:GetKbdByName"
         | "XKEYBOARD:SetDeviceInfo"
+        | "XKEYBOARD:ListComponents"
         | "XKEYBOARD:SetDebuggingFlags" => 4,
         // The port, the drawable, the GC, the picture's number, and where from and to.
         "XVideo:PutImage" => 36,
@@ -134,9 +137,6 @@ fn is_of_contexts(request: &str) -> bool {
                 | "CopyContext"
                 | "UseXFont"
                 | "IsDirect"
-                | "ClientInfo"
-                | "SetClientInfoARB"
-                | "SetClientInfo2ARB"
                 | "GetDrawableAttributes"
                 | "ChangeDrawableAttributes"
         )
