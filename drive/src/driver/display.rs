@@ -5,10 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rustix::process::Pid;
+use x11prof_protocol::parse_reply;
 use x11rb::connection::Connection;
 use x11rb::errors::ReplyError;
 use x11rb::protocol::Event;
-use x11rb::protocol::res::{ClientIdMask, ClientIdSpec, ConnectionExt as _};
+use x11rb::protocol::res::{
+    ClientIdMask, ClientIdSpec, ConnectionExt as _, QUERY_CLIENT_IDS_REQUEST, QueryClientIdsReply,
+    QueryClientIdsRequest,
+};
 use x11rb::protocol::xproto::{
     AtomEnum, ClientMessageEvent, ConnectionExt as _, EventMask, GrabMode, GrabStatus, InputFocus,
     MapState, Screen, Window,
@@ -128,7 +132,16 @@ impl Display {
         };
         let version = self.x.res_query_version(1, 2);
         let known = version.ok().and_then(|cookie| cookie.reply().ok());
-        let ids = known.and_then(|_| self.x.res_query_client_ids(&[spec]).ok()?.reply().ok());
+        let ids = known.and_then(|_| {
+            let reply = self
+                .x
+                .res_query_client_ids(&[spec])
+                .ok()?
+                .raw_reply()
+                .ok()?;
+            let request = [0, QUERY_CLIENT_IDS_REQUEST];
+            parse_reply::<QueryClientIdsRequest<'_>, QueryClientIdsReply>(&request, reply.as_ref())
+        });
         let mut ids = ids.into_iter().flat_map(|reply| reply.ids);
         let pid = ids.find_map(|id| Pid::from_raw(i32::try_from(*id.value.first()?).ok()?));
         pid.ok_or_else(|| {

@@ -146,12 +146,14 @@ impl SetupConnection {
         self.socket
     }
 
-    /// Sends a request; `major` is its extension's opcode, or 0 for a core request.
+    /// Sends a request, and returns its bytes. `major` is the opcode of its extension, or 0 for a core request.
     ///
     /// # Errors
     /// Fails if the server takes nothing, or has closed the connection.
-    pub fn send(&self, request: impl Request, major: u8) -> Result<(), String> {
-        self.say(&request.serialize(major).0)
+    pub fn send(&self, request: impl Request, major: u8) -> Result<Vec<u8>, String> {
+        let bytes = request.serialize(major).0;
+        self.say(&bytes)?;
+        Ok(bytes)
     }
 
     pub(crate) fn say(&self, mut bytes: &[u8]) -> Result<(), String> {

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use x11prof_protocol::{Extension, Extensions, Symbol};
+use x11prof_protocol::{Extension, Extensions, Symbol, parse_reply};
 use x11prof_proxy::{ServerLink, SetupConnection, SetupFailure};
 use x11prof_session::Input;
 use x11rb_protocol::protocol::render::{
@@ -70,16 +70,12 @@ impl Control {
         let mut answers = Vec::new();
         while questions.peek().is_some() {
             self.x.set_patience(PATIENCE);
-            let mut asked = 0;
-            for question in questions.by_ref().take(AT_ONCE) {
-                self.x.send(question, major).map_err(lost)?;
-                asked += 1;
-            }
-            for _ in 0..asked {
+            let asked = questions.by_ref().take(AT_ONCE);
+            let asked = asked.map(|question| self.x.send(question, major));
+            for request in asked.collect::<Result<Vec<_>, _>>().map_err(lost)? {
                 let reply = self.x.reply().map_err(lost)?;
-                let parsed = A::try_parse(&reply);
-                let (answer, _) = parsed.map_err(|_| lost("an answer cannot be read"))?;
-                answers.push(answer);
+                let parsed = parse_reply::<Q, A>(&request, &reply);
+                answers.push(parsed.ok_or_else(|| lost("an answer cannot be read"))?);
             }
         }
         Ok(answers)
