@@ -119,6 +119,29 @@ fn each_wait_is_told(options: &[&str]) {
 }
 
 #[test]
+fn a_program_that_restricts_its_system_calls_goes_on() {
+    let place = Place::new();
+    let program = client(&place, "sandboxed", &["-O2", "-g"]);
+    let record = ["record", "--server", "xvfb", "--stacks=requests", "--"];
+    let recorded = place.run(record.into_iter().chain([program.as_str()]));
+    assert_eq!(recorded.status(), Some(7), "{recorded}");
+    let page = place.ok(["report", "--by", "function", "x11prof.mcap"]);
+    assert!(page.contains("ask_before"), "{page}");
+    assert!(!page.contains("ask_in_the_sandbox"), "{page}");
+}
+
+#[test]
+fn a_program_with_address_sanitizer_runs() {
+    let place = Place::new();
+    let program = client(&place, "sandboxed", &["-g", "-fsanitize=address", "-DASAN"]);
+    let record = ["record", "--server", "xvfb", "--stacks=requests", "--"];
+    let recorded = place.run(record.into_iter().chain([program.as_str()]));
+    assert_eq!(recorded.status(), Some(7), "{recorded}");
+    let page = place.ok(["report", "--by", "function", "x11prof.mcap"]);
+    assert!(page.contains("ask_before"), "{page}");
+}
+
+#[test]
 fn names_that_the_trace_keeps_outlive_the_program_and_scrubbing() {
     let place = Place::new();
     let program = compiled(&place, &["-O2", "-g"]);

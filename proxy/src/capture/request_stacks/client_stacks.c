@@ -17,6 +17,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -150,6 +151,8 @@ static struct {
     uint32_t number;
 } modules[MODULES];
 static int module_count, began;
+/* True once the program has given up privileges: it may go on to permit itself certain system calls only. */
+static int is_silent;
 static struct known *newest;
 /* The process whose thread learns a stack; a child has its parent's. */
 static int learner;
@@ -209,7 +212,7 @@ static int define(uint32_t kind, uint32_t number, uint32_t count, const void *fr
 static void begin(void)
 {
     int no = 0;
-    if (!__atomic_compare_exchange_n(&began, &no, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    if (is_silent || !__atomic_compare_exchange_n(&began, &no, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return;
     const char *path = getenv("X11PROF_STACKS");
     void *unwinder = path ? dlopen("libgcc_s.so.1", RTLD_LAZY) : 0;
@@ -236,6 +239,18 @@ static void begin(void)
         return;
     known_memory = known;
     __atomic_store_n(&shared, memory, __ATOMIC_RELEASE);
+}
+
+int prctl(int option, ...)
+{
+    va_list words;
+    va_start(words, option);
+    unsigned long a = va_arg(words, unsigned long), b = va_arg(words, unsigned long), c = va_arg(words, unsigned long);
+    unsigned long d = va_arg(words, unsigned long);
+    va_end(words);
+    if (option == PR_SET_NO_NEW_PRIVS || option == PR_SET_SECCOMP)
+        is_silent = 1;
+    return syscall(SYS_prctl, option, a, b, c, d);
 }
 
 /* Writes a definition: 0 where there is no more room. It has its place once it is whole: a process may be killed at any time. */
@@ -419,7 +434,7 @@ static inline uint32_t stack_of(struct place_of_call from)
 /* The number of the stack there; 0 where it is not told. */
 static inline uint32_t stack_at(struct place_of_call from)
 {
-    if (busy || !shared)
+    if (busy || is_silent || !shared)
         return 0;
     busy = 1;
     uint32_t stack = stack_of(from);

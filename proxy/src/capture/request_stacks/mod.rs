@@ -35,7 +35,7 @@ const RUNS: usize = 1 << 14;
 
 /// The thread that reads what clients write.
 pub(crate) struct RequestStacks {
-    environment: [(&'static str, OsString); 2],
+    environment: [(&'static str, OsString); 3],
     over: Arc<AtomicBool>,
     thread: JoinHandle<Result<ReadStacks, String>>,
 }
@@ -104,6 +104,8 @@ impl RequestStacks {
             environment: [
                 ("LD_PRELOAD", preloaded(&library)),
                 ("X11PROF_STACKS", memory.into_os_string()),
+                // The sanitizer's library refuses programs that load another library first.
+                ("ASAN_OPTIONS", asan_options()),
             ],
             over,
             thread: thread.map_err(failed)?,
@@ -124,13 +126,23 @@ impl RequestStacks {
     }
 }
 
+/// The user's options of AddressSanitizer, which may not come first.
+fn asan_options() -> OsString {
+    let mut options = std::env::var_os("ASAN_OPTIONS").unwrap_or_default();
+    if !options.is_empty() {
+        options.push(":");
+    }
+    options.push("verify_asan_link_order=0");
+    options
+}
+
 /// The trouble with the stacks of a recording with so many connections, where there was any.
 pub(crate) fn tell(read: Result<ReadStacks, String>, connections: u32) -> Option<String> {
     match read {
         Err(why) => Some(format!("stacks of requests are missing: {why}")),
         Ok(ReadStacks { told: 0, .. }) if connections > 0 => Some(
-            "no request has a stack: the program loads no library (it is static, or runs as another user), or does \
-             not send by the C library; --stacks=waits needs none of these"
+            "no request has a stack: the program loads no library (it is static, or runs as another user), \
+             restricts its system calls, or does not send by the C library; --stacks=waits needs none of these"
                 .to_owned(),
         ),
         Ok(ReadStacks { lost, .. }) if lost > 0 => Some(format!(
