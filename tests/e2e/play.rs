@@ -100,6 +100,15 @@ fn a_recorded_session_is_played_again() {
         "{text}"
     );
 
+    // The keys of a stranger's recording are shown before they are typed.
+    let shown = place.run(["drive", "trace.mcap", "--", "false"]).stderr();
+    let actions = shown.find("type \"Hi!\\n\"");
+    assert!(
+        shown.starts_with("x11prof: actions in trace.mcap:"),
+        "{shown}"
+    );
+    assert!(actions.is_some(), "{shown}");
+
     place.write("session.txt", text.as_bytes());
     let played = words(&[
         &[
@@ -390,4 +399,13 @@ fn an_interrupted_driver_leaves_no_key_down() {
     let status = until("its end", || child.try_wait().expect("it ran"));
     assert!(!status.success(), "{status}");
     assert!(!is_down(), "a key is down");
+}
+
+/// IDLE shows a second window once it has started, and is idle only after a while.
+#[test]
+fn idle_is_typed_into() {
+    let place = Place::new();
+    needs("idle", "idle");
+    let result = place.json(["type", "ab", "--format", "json", "--", "idle"]);
+    assert_eq!(latencies(&result).len(), 2, "{result}");
 }

@@ -36,6 +36,7 @@ pub(crate) fn play(arguments: &Play) -> Outcome {
     if arguments.print {
         return emit_text(None, &session.to_string());
     }
+    session::show(path, &session)?;
     let pace = match (arguments.pace, arguments.seed) {
         (PlayPace::Quiet, _) => Pace::Quiet,
         (PlayPace::Recorded, _) => Pace::Recorded,

@@ -12,13 +12,36 @@ use crate::pass::Pass;
 /// Bytes at the beginning of a trace (MCAP's specification).
 const TRACE: &[u8] = b"\x89MCAP";
 
-/// Reads the session in the file: a text, or the user's actions in a recording.
-pub(super) fn read(path: &Path) -> Result<Session, CommandError> {
+/// Maximum number of printed lines of a recorded session.
+const LINES: usize = 20;
+
+/// Prints the actions of a recording: a stranger's keys may be commands.
+pub(super) fn show(path: &Path, session: &Session) -> Result<(), CommandError> {
+    if !is_trace(path)? {
+        return Ok(());
+    }
+    let text = session.to_string();
+    say!("actions in {}:", input::shown_name(path));
+    for line in text.lines().take(LINES) {
+        say!("  {line}");
+    }
+    let more = text.lines().count().saturating_sub(LINES);
+    if more > 0 {
+        say!("  {more} more lines: x11prof drive --print");
+    }
+    Ok(())
+}
+
+fn is_trace(path: &Path) -> Result<bool, CommandError> {
     let failed = |error| CommandError::file(path, error);
     let mut start = [0; TRACE.len()];
     let file = std::fs::File::open(path).map_err(failed)?;
-    let is_trace = std::io::Read::read_exact(&mut &file, &mut start).is_ok() && start == TRACE;
-    let session = match is_trace {
+    Ok(std::io::Read::read_exact(&mut &file, &mut start).is_ok() && start == TRACE)
+}
+
+/// Reads the session in the file: a text, or the user's actions in a recording.
+pub(super) fn read(path: &Path) -> Result<Session, CommandError> {
+    let session = match is_trace(path)? {
         true => recorded(path)?,
         false => {
             let text = input::text(path, "session")?;
