@@ -68,7 +68,7 @@ fn main() -> ExitCode {
     let outcome = match std::env::args_os().len() {
         // A script that forgot the command gets the usage.
         ..2 if io::stdout().is_terminal() => commands::first_steps::run(),
-        _ => Arguments::read().and_then(done),
+        _ => Arguments::read().and_then(|read| read.map_or(Ok(ExitCode::SUCCESS), done)),
     };
     ended(outcome)
 }

@@ -12,6 +12,7 @@ mod top;
 mod values;
 
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -46,18 +47,28 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// The parsed command line. Help and clap's own errors end the program here.
-    pub(crate) fn read() -> Result<Arguments, CommandError> {
+    /// The parsed command line; `None` if help was printed. Clap's own errors end the program here.
+    pub(crate) fn read() -> Result<Option<Arguments>, CommandError> {
         let words = options_first(std::env::args_os().collect());
         let matches = grouped().try_get_matches_from(words);
         let parsed = matches.and_then(|mut found| Arguments::from_arg_matches_mut(&mut found));
-        parsed.map_err(|error| {
-            let advice = command_without_dashes(&error).or_else(|| file_as_command(&error));
-            match advice {
-                Some(advice) => CommandError::usage(advice),
-                None => error.exit(),
-            }
-        })
+        let error = match parsed {
+            Ok(arguments) => return Ok(Some(arguments)),
+            Err(error) => error,
+        };
+        if let Some(advice) = command_without_dashes(&error).or_else(|| file_as_command(&error)) {
+            return Err(CommandError::usage(advice));
+        }
+        if error.use_stderr() {
+            error.exit();
+        }
+        let printed = error.print().and_then(|()| io::stdout().flush());
+        match printed {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(CommandError::failed(
+                format_args!("standard output: {error}"),
+            )),
+            _ => Ok(None),
+        }
     }
 }
 

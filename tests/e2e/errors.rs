@@ -128,3 +128,16 @@ fn top_without_a_display_advises_what_it_can() {
         assert!(help.contains(option), "{option}: {line}");
     }
 }
+
+/// Programs of GTK get their keys by XInput.
+#[test]
+fn a_message_of_an_extension_is_suggested_for_a_core_name() {
+    let place = Place::new();
+    let trace = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/data/gtk3-widget-factory.mcap"
+    );
+    let ran = place.run(["dump", "--message", "KeyPress", trace]);
+    let said = ran.stderr();
+    assert!(said.contains("try XInputExtension:KeyPress"), "{ran}");
+}

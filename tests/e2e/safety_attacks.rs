@@ -47,6 +47,23 @@ fn stalled_pipe(place: &Place) -> (PathBuf, std::sync::mpsc::Sender<()>) {
 }
 
 #[test]
+fn help_that_cannot_be_written_is_an_error() {
+    let place = Place::new();
+    for (to, status) in [("/dev/full", Some(1)), ("/dev/null", Some(0))] {
+        let file = OpenOptions::new().write(true).open(to).expect("it");
+        let ran = place.x11prof(["report", "--help"]).stdout(file).output();
+        let ran = ran.expect("x11prof starts");
+        assert_eq!(ran.status.code(), status, "{to}");
+        let line = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(
+            line.contains("standard output: "),
+            status == Some(1),
+            "{line}"
+        );
+    }
+}
+
+#[test]
 fn a_standard_error_that_fails_takes_nothing_down() {
     needs("xdpyinfo", "x11-utils");
     let place = Place::new();
