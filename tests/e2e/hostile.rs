@@ -477,8 +477,12 @@ fn a_table_that_takes_all_memory_is_left_out() {
         let bytes = table.finish().expect("a table");
         std::fs::write(folder.join(format!("{name}.parquet")), bytes).expect("a file");
     }
-    // Of what a table of this length may take, without a limit of the user's own.
-    let ran = place.run(["issues", "--format", "json", "tables"]);
+    let mut command = std::process::Command::new("sh");
+    let script = format!("ulimit -d {LIMIT_KB}; exec \"$0\" issues --format json tables");
+    command
+        .args(["-c", &script, env!("CARGO_BIN_EXE_x11prof")])
+        .current_dir(place.path(""));
+    let ran = crate::harness::Finished::of(&mut command);
     let issues: serde_json::Value = serde_json::from_str(&ran.succeeded()).expect("JSON");
     assert_eq!(issues["issues"][0]["occurrences"], 8, "{issues}");
     let said = ran.stderr();
