@@ -1,4 +1,5 @@
-//! Core messages of the other byte order, turned into this machine's for `x11rb-protocol`.
+//! Messages of the other byte order, turned into this machine's for `x11rb-protocol`: all of the core protocol, and those
+//! of extensions whose layout does not depend on their contents.
 //!
 //! A layout is text. A digit is a number of that many bytes, `|` is the 32nd byte, where the lists of a reply begin,
 //! and a part in parentheses repeats to the end of the message. Bytes outside of the layout (names, pixels) stay
@@ -88,6 +89,38 @@ pub(crate) fn event(bytes: &[u8]) -> Vec<u8> {
     let mut swap = Swap::new(bytes, 0);
     swap.event(0);
     swap.bytes
+}
+
+/// A message of an extension; `kind` is that of `extension_layouts.txt`. `None` without a layout.
+pub(crate) fn extension(
+    bytes: &[u8],
+    header_len: usize,
+    extension: &str,
+    kind: &'static str,
+    number: u8,
+) -> Option<Vec<u8>> {
+    static TABLE: OnceLock<HashMap<(&str, &str, u8), &str>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        let lines = include_str!("extension_layouts.txt").lines();
+        lines
+            .filter(|line| !line.starts_with('#'))
+            .filter_map(|line| {
+                let (extension, line) = line.split_once(' ')?;
+                let ((kind, number), layout) = layout_line(line)?;
+                Some(((extension, kind, number), layout))
+            })
+            .collect()
+    });
+    let layout = table.get(&(extension, kind, number))?;
+    let mut swap = Swap::new(bytes, 2);
+    swap.numbers(match kind {
+        "reply" => "24",
+        "generic" => "242",
+        "request" if header_len == 8 => "24",
+        _ => "2",
+    });
+    swap.layout(layout.trim_start_matches('-'));
+    Some(swap.bytes)
 }
 
 /// The server's answer to a setup, when it accepts.
@@ -203,7 +236,7 @@ impl Swap {
 
 #[cfg(test)]
 mod tests {
-    use super::{CLIENT_MESSAGE, event, layout_line, reply, request};
+    use super::{CLIENT_MESSAGE, event, extension, layout_line, reply, request};
     use crate::ByteOrder;
 
     #[test]
@@ -213,6 +246,12 @@ mod tests {
             let layout = layout_line(line).map(|(_, layout)| layout);
             let signs = |layout: &str| layout.chars().all(|sign| "124()|".contains(sign));
             assert!(layout.is_some_and(signs), "{line}");
+        }
+        let lines = include_str!("extension_layouts.txt").lines();
+        for line in lines.filter(|line| !line.starts_with('#')) {
+            let layout = line.split_once(' ').and_then(|(_, line)| layout_line(line));
+            let signs = |layout: &str| layout.chars().all(|sign| "1248()-".contains(sign));
+            assert!(layout.is_some_and(|(_, layout)| signs(layout)), "{line}");
         }
     }
 
@@ -317,6 +356,20 @@ mod tests {
         ]);
         let (_, foreign, own) = native(&expose.0, &expose.1);
         assert_eq!(event(foreign), own);
+    }
+
+    #[test]
+    fn messages_of_extensions() {
+        // RENDER FillRectangles: the operator, the picture, a colour, a rectangle.
+        let mut fields = vec![(139, 1), (26, 1), (7, 2), (3, 1), (0, 1), (0, 2), (0x40_0001, 4)];
+        fields.extend([1, 2, 3, 4, 5, 6, 300, 400].map(|number| (number, 2)));
+        let (little, big) = both(&fields);
+        let (_, foreign, own) = native(&little, &big);
+        let turned = extension(foreign, 4, "RENDER", "request", 26);
+        assert_eq!(turned.as_deref(), Some(own));
+        // XI2's RawMotion has lists of lists.
+        assert_eq!(extension(foreign, 4, "XInputExtension", "generic", 17), None);
+        assert_eq!(extension(foreign, 4, "NONE", "request", 1), None);
     }
 
     #[test]
