@@ -17,7 +17,7 @@ use super::told;
 use xtask::run::{cargo, run, target};
 
 /// The variable that names another build of x11prof to try.
-const BINARY: &str = "X11PROF";
+pub(super) const BINARY: &str = "X11PROF";
 /// The time of a run, of which the start may take the larger part.
 const RUN: Duration = Duration::from_secs(40);
 const START: Duration = Duration::from_secs(25);
@@ -184,7 +184,7 @@ pub(super) fn validate(names: &[String]) -> Result<(), String> {
 }
 
 /// The recorder: another build of it, or the release.
-fn binary() -> PathBuf {
+pub(super) fn binary() -> PathBuf {
     let release = || target().join("release/x11prof");
     std::env::var_os(BINARY).map_or_else(release, PathBuf::from)
 }

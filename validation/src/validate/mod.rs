@@ -32,6 +32,7 @@ mod replay;
 mod resources;
 mod ring;
 mod roundtrips;
+mod suites;
 mod thin;
 mod timed;
 
@@ -74,6 +75,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
             forecast::validate(&arguments[2..])
         }
         Some("network") => roundtrips::validate(&arguments[1..]),
+        Some("suites") => suites::validate(&arguments[1..]),
         Some("thin") => thin::validate(&arguments[1..]),
         Some("timed") => timed::validate(&arguments[1..]),
         _ => Err("usage: cargo xtask validate ablate\n       \
@@ -98,6 +100,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate resources\n       \
              cargo xtask validate ring [SECONDS]\n       \
              cargo xtask validate network [forecast] [PROGRAM…]\n       \
+             cargo xtask validate suites [NAME…]\n       \
              cargo xtask validate thin FILE…\n       \
              cargo xtask validate timed [KIND…]"
             .to_owned()),

@@ -1,0 +1,160 @@
+//! `cargo xtask validate suites [NAME…]`: other projects' test suites directly, recorded, over an emulated network and
+//! next to an attached recorder. Their verdicts must be the same.
+//!
+//! A verdict that differs between two direct runs is the suite's own.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use super::large::binary;
+use super::told;
+use crate::bench::x_server::XServer;
+use xtask::packages::{Needed, ensure};
+use xtask::run::{cargo, run};
+
+/// The processor of the servers.
+const SERVER_CPU: &str = "0";
+/// The time of an attached recorder to begin.
+const ATTACH: Duration = Duration::from_secs(2);
+
+/// A suite that runs on the display in its environment.
+struct Suite {
+    name: &'static str,
+    needed: Needed,
+    /// Runs once in the folder of the suite, without a display.
+    prepare: &'static str,
+    shell: &'static str,
+    /// A line of output is a verdict if it contains one of these. The verdict begins there.
+    verdicts: &'static [&'static str],
+}
+
+const SUITES: &[Suite] = &[
+    Suite {
+        name: "x11perf",
+        needed: needed("x11perf", "x11-apps"),
+        prepare: "",
+        shell: "x11perf -repeat 1 -reps 2 -all",
+        verdicts: &["sec): ", "X Error", "Major opcode"],
+    },
+    Suite {
+        name: "rendercheck",
+        needed: needed("rendercheck", "rendercheck"),
+        prepare: "",
+        shell: "rendercheck -t fill,dcoords,mcoords",
+        verdicts: &["tests passed", "test FAILED", "test error", "not passed"],
+    },
+    Suite {
+        name: "node-x11",
+        needed: needed("npm", "npm"),
+        prepare: "npm install --no-audit --no-fund x11@2.3.0 mocha@10 should@13 sinon@17 async@3 >log 2>&1",
+        shell: "for test in node_modules/x11/test/*.js; do
+                    timeout 90 npx mocha --timeout 30000 --exit --reporter tap $test | sed \"s|ok [0-9]*|& $(basename $test)|\"
+                done",
+        verdicts: &["not ok ", "ok "],
+    },
+];
+
+const fn needed(program: &'static str, package: &'static str) -> Needed {
+    Needed { program, package }
+}
+
+/// The ways to run a suite: the name, and the recorder's options, if it records.
+const WAYS: [(&str, Option<&[&str]>); 5] = [
+    ("direct", None),
+    ("again", None),
+    ("recorded", Some(&[])),
+    ("net", Some(&["--net", "lan"])),
+    ("attached", Some(&["--attach"])),
+];
+
+/// Runs all suites, or those of these names.
+pub(super) fn validate(names: &[String]) -> Result<(), String> {
+    if std::env::var_os(super::large::BINARY).is_none() {
+        run(cargo().args(["build", "--release", "--locked", "--bin", "x11prof"]))?;
+    }
+    let wanted = |suite: &&Suite| names.is_empty() || names.iter().any(|one| one == suite.name);
+    println!("| suite | verdicts | of itself | recorded | over a network | attached |");
+    println!("|---|---:|---:|---:|---:|---:|");
+    let mut differ = Vec::new();
+    for suite in SUITES.iter().filter(wanted) {
+        ensure(&[&[Needed { ..suite.needed }]])?;
+        let folder = tempfile::tempdir().map_err(told)?;
+        let prepared = shell(suite.prepare, folder.path()).status().map_err(told)?;
+        if !prepared.success() {
+            return Err(format!("{}: {prepared}", suite.prepare));
+        }
+        let verdicts = WAYS.map(|(_, recorder)| verdicts(suite, folder.path(), recorder));
+        let [direct, others @ ..] = verdicts;
+        let direct = direct?;
+        let mut row = format!("| {} | {} |", suite.name, direct.len());
+        let mut own = BTreeSet::new();
+        for (other, (way, _)) in others.into_iter().zip(&WAYS[1..]) {
+            let other = other?;
+            let apart: BTreeSet<String> = direct.symmetric_difference(&other).cloned().collect();
+            let apart: BTreeSet<String> = apart.difference(&own).cloned().collect();
+            row += &format!(" {} |", apart.len());
+            if *way == "again" {
+                own = apart;
+            } else {
+                differ.extend(apart.iter().map(|one| format!("{} {way}: {one}", suite.name)));
+            }
+        }
+        println!("{row}");
+    }
+    match differ.is_empty() {
+        true => Ok(()),
+        false => Err(differ.join("\n")),
+    }
+}
+
+fn shell(line: &str, folder: &Path) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", line]).current_dir(folder);
+    command
+}
+
+/// Runs a suite on a new server, and reads its verdicts.
+fn verdicts(
+    suite: &Suite,
+    folder: &Path,
+    recorder: Option<&[&str]>,
+) -> Result<BTreeSet<String>, String> {
+    let server = XServer::start(SERVER_CPU)?;
+    let output = folder.join("output");
+    let line = format!("{{ {}; }} >output 2>&1", suite.shell);
+    let mut program = shell(&line, folder);
+    program.env("DISPLAY", server.display());
+    let trace = folder.join("suite.mcap");
+    let mut record = Command::new(binary());
+    record.current_dir(folder).args(["record", "--display"]);
+    record.arg(server.display()).arg("-o").arg(&trace);
+    record.stdout(Stdio::null()).stderr(File::create(folder.join("log")).map_err(told)?);
+    match recorder {
+        None => drop(program.status().map_err(told)?),
+        Some(["--attach"]) => {
+            let mut recorder = record.arg("--attach").spawn().map_err(told)?;
+            sleep(ATTACH);
+            let ended = program.status();
+            let pid = recorder.id().to_string();
+            let _ = Command::new("kill").args(["-INT", &pid]).status();
+            recorder.wait().map_err(told)?;
+            ended.map_err(told)?;
+        }
+        Some(options) => {
+            record.args(options).args(["--", "sh", "-c", &line]);
+            record.status().map_err(told)?;
+        }
+    }
+    let text = fs::read(&output).map_err(told)?;
+    let text = String::from_utf8_lossy(&text);
+    let verdict = |line: &str| {
+        let marks = suite.verdicts.iter();
+        let at = marks.filter_map(|mark| line.find(mark)).min()?;
+        line.get(at..).map(str::to_owned)
+    };
+    Ok(text.lines().filter_map(verdict).collect())
+}
