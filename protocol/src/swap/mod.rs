@@ -361,14 +361,25 @@ mod tests {
     #[test]
     fn messages_of_extensions() {
         // RENDER FillRectangles: the operator, the picture, a colour, a rectangle.
-        let mut fields = vec![(139, 1), (26, 1), (7, 2), (3, 1), (0, 1), (0, 2), (0x40_0001, 4)];
+        let mut fields = vec![
+            (139, 1),
+            (26, 1),
+            (7, 2),
+            (3, 1),
+            (0, 1),
+            (0, 2),
+            (0x40_0001, 4),
+        ];
         fields.extend([1, 2, 3, 4, 5, 6, 300, 400].map(|number| (number, 2)));
         let (little, big) = both(&fields);
         let (_, foreign, own) = native(&little, &big);
         let turned = extension(foreign, 4, "RENDER", "request", 26);
         assert_eq!(turned.as_deref(), Some(own));
         // XI2's RawMotion has lists of lists.
-        assert_eq!(extension(foreign, 4, "XInputExtension", "generic", 17), None);
+        assert_eq!(
+            extension(foreign, 4, "XInputExtension", "generic", 17),
+            None
+        );
         assert_eq!(extension(foreign, 4, "NONE", "request", 1), None);
     }
 

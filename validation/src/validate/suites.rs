@@ -100,7 +100,11 @@ pub(super) fn validate(names: &[String]) -> Result<(), String> {
             if *way == "again" {
                 own = apart;
             } else {
-                differ.extend(apart.iter().map(|one| format!("{} {way}: {one}", suite.name)));
+                differ.extend(
+                    apart
+                        .iter()
+                        .map(|one| format!("{} {way}: {one}", suite.name)),
+                );
             }
         }
         println!("{row}");
@@ -132,7 +136,9 @@ fn verdicts(
     let mut record = Command::new(binary());
     record.current_dir(folder).args(["record", "--display"]);
     record.arg(server.display()).arg("-o").arg(&trace);
-    record.stdout(Stdio::null()).stderr(File::create(folder.join("log")).map_err(told)?);
+    record
+        .stdout(Stdio::null())
+        .stderr(File::create(folder.join("log")).map_err(told)?);
     match recorder {
         None => drop(program.status().map_err(told)?),
         Some(["--attach"]) => {
