@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use x11prof_analyzer::{
-    By, Callers, CodeStacks, EpisodeReport, FunctionReport, NowReport, Observation, Profile,
-    Resources, RoundTrips, RoundTripsReport, Running, Seen, StackNames, program_functions,
+    Blocked, By, Callers, CodeStacks, EpisodeReport, FunctionReport, NowReport, Observation,
+    Profile, Resources, RoundTrips, RoundTripsReport, Running, Seen, StackNames, program_functions,
 };
 use x11prof_stacks::{Frame, Functions, Names};
 use x11prof_trace::{ConnectionId, Control, StackFrame, SymbolFunction, Timestamp};
@@ -29,6 +29,7 @@ const SYMBOLS: usize = 1_000_000;
 pub(crate) struct NamedCallers {
     callers: Callers,
     running: Running,
+    blocked: Blocked,
     names: FunctionNames,
 }
 
@@ -55,6 +56,7 @@ impl NamedCallers {
     ) {
         self.names.observe(observation);
         self.running.observe(observation);
+        self.blocked.observe(observation);
         self.callers.observe(observation, counts);
     }
 
@@ -121,6 +123,10 @@ impl NamedCallers {
     pub(crate) fn name_in(&self, episodes: &mut [EpisodeReport], first: Timestamp) {
         let nanos = |ms: f64| first.as_nanos().saturating_add((ms * 1e6).max(0.0) as u64);
         let places = self.run_names();
+        let lines = match self.blocked.is_empty() {
+            true => StackNames::default(),
+            false => self.names.by(By::Line),
+        };
         self.names.named(|name| {
             for one in episodes {
                 let span = (nanos(one.start_ms), nanos(one.start_ms + one.latency_ms));
@@ -128,6 +134,7 @@ impl NamedCallers {
                 let stacks = &self.names.stacks;
                 one.callers = self.callers.between(client, span, stacks, &mut *name);
                 one.ran_in = self.running.between(client, span, &places);
+                one.blocked_in = self.blocked.within(client, &one.off_cpu_spans, &lines);
             }
         });
     }
@@ -164,8 +171,17 @@ impl FunctionNames {
         self.of_requests
     }
 
-    /// Fails if the recording at `path` has neither stacks of requests nor CPU samples.
-    pub(crate) fn needed(&self, path: &Path, running: &Running) -> Result<(), CommandError> {
+    /// Fails if the recording at `path` has neither stacks of requests nor CPU samples, and, if these are of use, none of
+    /// blocked threads.
+    pub(crate) fn needed(
+        &self,
+        path: &Path,
+        running: &Running,
+        blocked: Option<&Blocked>,
+    ) -> Result<(), CommandError> {
+        if blocked.is_some_and(|blocked| !blocked.is_empty()) {
+            return Ok(());
+        }
         let why = match running.has_sampled() {
             _ if self.of_requests || !running.is_empty() => return Ok(()),
             true => "no sample of the clients is in this part",

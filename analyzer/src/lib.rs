@@ -40,6 +40,7 @@ mod threads;
 #[cfg(test)]
 mod together_tests;
 
+pub use callers::blocked::{Blocked, BlockedIn};
 pub use callers::code_stacks::{CodeStacks, StackNames};
 pub use callers::running::{ClientSample, RUNS, RanIn, Running, RunningReport, StackRun};
 pub use callers::{

@@ -306,8 +306,8 @@ pub(crate) struct Record {
     /// other programs do not receive it
     #[arg(long, value_name = "KEY")]
     pub(crate) mark_key: Option<Chord>,
-    /// Record call stacks: of waits for replies (waits, the default; short waits are skipped to keep the overhead
-    /// under 5 %), of every request (requests), of the running program (cpu). `network` and `report --by function`
+    /// Record call stacks: of waits for replies and of threads off the CPU (waits, the default; short waits are
+    /// skipped to keep the overhead under 5 %), of every request (requests), of the running program (cpu). `network` and `report --by function`
     /// show them. Several: requests,cpu. With --attach only cpu
     #[arg(
         long,

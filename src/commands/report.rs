@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use x11prof_analyzer::{
-    Basis, Blocking, By, Callers, ClientChoice, FRAME_MS, Forecasts, GrabReport, NetworkModel,
-    Profile, ProfileReport, ResourceReport, Resources, Running, Scales, Stalls, StallsReport,
-    TraceSummary,
+    Basis, Blocked, Blocking, By, Callers, ClientChoice, FRAME_MS, Forecasts, GrabReport,
+    NetworkModel, Profile, ProfileReport, ResourceReport, Resources, Running, Scales, Stalls,
+    StallsReport, TraceSummary,
 };
 use x11prof_cost_model::Network;
 use x11prof_views::html::{Code, Sweep};
@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let mut functions = FunctionNames::default();
     let wanted =
         arguments.resources || arguments.all || is_html || arguments.format == ReportFormat::Json;
-    let mut running = Running::default();
+    let (mut running, mut blocked) = (Running::default(), Blocked::default());
     let mut page_parts = (is_html && span.is_all()).then(html::PageParts::new);
     let mut held = wanted.then(Resources::default);
     let given = arguments.net != Network::NONE;
@@ -85,6 +85,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
                 summary.start_afresh();
                 profile.start_afresh();
                 running.start_afresh();
+                blocked.start_afresh();
                 here.iter_mut().for_each(Profile::start_afresh);
                 held.iter_mut().for_each(Resources::start_afresh);
                 stalls.start_afresh();
@@ -105,6 +106,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         summary.observe(observation);
         functions.observe(observation);
         running.observe(observation);
+        blocked.observe(observation);
         if let Some(forecasts) = &mut forecasts {
             forecasts.observe(observation);
         }
@@ -152,12 +154,14 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         ));
     }
     if arguments.by.by().is_some_and(By::is_of_code) {
-        functions.needed(path, &running)?;
+        functions.needed(path, &running, Some(&blocked))?;
     }
     let groups = arguments.by.by().filter(|_| !of_code);
     let groups = groups.map(|by| (&mut profile, by));
     functions.name_stacks(groups, held.as_mut());
     let by = arguments.by.by().filter(|by| by.is_of_code());
+    let off_cpu = by.filter(|_| !blocked.is_empty());
+    let off_cpu = off_cpu.map(|by| blocked.locations(profile.choice(), &functions.by(by)));
     let ran = by.filter(|_| !running.is_empty()).and_then(|by| {
         let names = match by {
             By::Function => functions.chains(),
@@ -207,6 +211,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         .extend(prices.doubts(profile.basis().is_measured()));
     report.stalls = Some(StallsReport::new(&stalls, &summary));
     report.running = ran;
+    report.off_cpu = off_cpu.unwrap_or_default();
     // Without stacks of requests all of them would be one group.
     if by.is_some() && !functions.are_of_requests() {
         report.groups = None;

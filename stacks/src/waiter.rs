@@ -32,6 +32,18 @@ pub struct StackCopy {
 }
 
 impl StackCopy {
+    /// The stack of a blocked thread of the process, read from its memory (proc(5), `mem`); `None` if the process is gone.
+    pub fn of_blocked(pid: u32, memory: &File, pc: u64, sp: u64) -> Option<StackCopy> {
+        let bytes = memory::read(memory, sp, STACK_BYTES).ok()?;
+        Some(StackCopy {
+            pid,
+            pc,
+            sp,
+            bp: None,
+            bytes,
+        })
+    }
+
     /// The stack of a running thread of the process, with its registers: instruction, stack and frame pointer.
     pub fn of_running(pid: u32, pc: u64, sp: u64, bp: u64, bytes: Vec<u8>) -> StackCopy {
         StackCopy {
@@ -109,14 +121,7 @@ impl Waiter {
             }
             None => return None,
         };
-        let bytes = memory::read(&self.memory, sp, STACK_BYTES).ok()?;
-        Some(StackCopy {
-            pid: self.pid,
-            pc,
-            sp,
-            bp: None,
-            bytes,
-        })
+        StackCopy::of_blocked(self.pid, &self.memory, pc, sp)
     }
 
     /// Stack pointer and instruction of the thread that waits for the connection's bytes.

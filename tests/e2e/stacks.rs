@@ -639,3 +639,68 @@ fn a_program_whose_requests_have_no_stacks_is_told_of() {
     ];
     place.run(timeline).failed_with_one_line(2);
 }
+
+/// Where a client is off the processor, for how long and for what, in an action.
+#[test]
+fn the_time_off_the_processor_has_its_function_and_its_object() {
+    needs("xdotool", "xdotool");
+    let place = Place::new();
+    let program = client(&place, "sleeper", &["-O2", "-g", "-pthread"]);
+    let locked = place.path("locked");
+    let locked = locked.to_str().expect("a plain path");
+    // The key comes when the program waits for work.
+    let key = format!(
+        "{program} {locked} & while ! test -e {locked}; do sleep 0.1; done; \
+         sleep 0.5; xdotool mousemove 100 100 key a; wait"
+    );
+    let record = ["record", "--server", "xvfb", "--stacks", "--", "sh", "-c"];
+    let recorded = place.run(record.into_iter().chain([key.as_str()]));
+    let own_clock = recorded.stdout();
+    recorded.succeeded();
+    let worst = ["episodes", "x11prof.mcap", "--worst", "1"];
+    let report = place.json(worst.iter().copied().chain(["--format", "json"]));
+    let all = report["episodes"][0]["off_cpu_at"].as_array();
+    let all = all.unwrap_or_else(|| panic!("{report:#}"));
+    let source = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/clients/stacks/sleeper.c"
+    );
+    let source = std::fs::read_to_string(source).expect("the source");
+    for (function, object, name) in [
+        ("load_config", "sleep", ""),
+        ("update_model", "lock", "sleeper"),
+        ("run_child", "child", "sleeper"),
+        ("read_pipe", "pipe", "sleeper"),
+        ("lock_file", "file", locked),
+    ] {
+        let mut of = all.iter();
+        let of = of.find(|one| {
+            one["location"]
+                .as_str()
+                .is_some_and(|at| at.starts_with(function))
+        });
+        let of = of.unwrap_or_else(|| panic!("{function}: {all:#?}"));
+        assert_eq!(of["object"], object, "{of}");
+        let has_name = of["name"].as_str().unwrap_or_default().starts_with(name);
+        assert!(has_name, "{of}");
+        let marked = format!("/* {function} */");
+        let line = source.lines().position(|line| line.contains(&marked));
+        let line = format!("{function} (sleeper.c:{})", line.expect("a line") + 1);
+        assert_eq!(of["location"], line.as_str());
+        let clock = own_clock
+            .lines()
+            .find_map(|line| line.strip_prefix(function));
+        let clock: f64 = clock
+            .and_then(|ms| ms.trim().parse().ok())
+            .expect("its clock");
+        let ms = of["off_cpu_ms"].as_f64().expect("a time");
+        // The program's own time includes the wait for a processor afterwards.
+        assert!(
+            ms <= clock + 1.0 && clock - ms < 0.02 * clock,
+            "{function}: {ms} of {clock}"
+        );
+    }
+    let page = place.ok(worst);
+    assert!(page.contains("sleeps 5"), "{page}");
+    assert!(page.contains("ms in load_config (sleeper.c:"), "{page}");
+}

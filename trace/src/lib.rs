@@ -36,9 +36,9 @@ pub use last_words::last_words;
 pub use parts::cut;
 pub use reader::Reader;
 pub use record::{
-    Block, Control, CpuTime, Direction, EmulatedNetwork, ExtensionOpcodes, Gap, HandlerTime, Link,
-    Opened, Part, Record, RequestRun, RoundTrip, Server, StackFrame, Started, Switch, SwitchKind,
-    SymbolFunction, Transfer, Waiting,
+    Block, BlockedOn, Control, CpuTime, Direction, EmulatedNetwork, ExtensionOpcodes, Gap,
+    HandlerTime, Link, Opened, Part, Record, RequestRun, RoundTrip, Server, StackFrame, Started,
+    Switch, SwitchKind, SymbolFunction, Transfer, Waiting,
 };
 pub use recovery::{Recovery, recover, tells_recovery};
 pub use time::Timestamp;

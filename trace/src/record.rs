@@ -165,6 +165,31 @@ impl From<RequestRun> for [u32; 4] {
     }
 }
 
+/// The object that a blocked thread waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BlockedOn {
+    /// Time.
+    Sleep,
+    /// A lock that another thread holds.
+    Lock,
+    /// Another thread: its end, a condition.
+    Thread,
+    /// The end of a child process.
+    Child,
+    /// A pipe.
+    Pipe,
+    /// A socket.
+    Socket,
+    /// A file.
+    File,
+    /// One of several descriptors: an event loop.
+    Events,
+    /// Anything else.
+    #[serde(other)]
+    Other,
+}
+
 /// A control record: JSON in the file, so that it can grow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -282,6 +307,22 @@ pub enum Control {
         /// True if the thread was sampled inside of the kernel as well; else only time outside of the kernel counts.
         #[serde(default)]
         kernel: bool,
+    },
+    /// The stack on which a thread of a client was blocked (`record --stacks`).
+    BlockedStack {
+        /// The process.
+        pid: u32,
+        /// The thread.
+        tid: u32,
+        /// The beginning of the wait, in monotonic nanoseconds.
+        since_ns: u64,
+        /// The stack's number.
+        stack: u32,
+        /// The awaited object.
+        object: BlockedOn,
+        /// The object's name: a file, the thread that holds a lock, a child, the process at the other end of a pipe.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
     },
     /// The stacks at which clients sent requests. The time of this record is earlier than its contents.
     RequestStacks {

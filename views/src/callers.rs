@@ -1,8 +1,9 @@
 //! The call sites of round trips and of requests.
 
 use x11prof_analyzer::{
-    By, CallerReport, CallersReport, FunctionReport, RanIn, interpreted, place_of,
+    BlockedIn, By, CallerReport, CallersReport, FunctionReport, RanIn, interpreted, place_of,
 };
+use x11prof_trace::BlockedOn;
 
 use crate::page::{Page, Style, cut};
 use crate::plain::plain;
@@ -13,6 +14,8 @@ use crate::units::{counted, decimals, share};
 const ROWS: usize = 12;
 /// Functions named for a suggestion.
 const ASKERS: usize = 3;
+/// Places off the processor that are named for an episode.
+const BLOCKED: usize = 6;
 /// The width of a request's name.
 const REQUEST: usize = 20;
 /// Functions in the name of a group of stacks.
@@ -141,6 +144,66 @@ pub(crate) fn ran_in(places: &[RanIn]) -> Option<String> {
     let one = |one: &RanIn| format!("{} ({:.1} ms)", plain(&one.place), one.ran_ms);
     let named: Vec<String> = places.iter().take(ASKERS).map(one).collect();
     (!named.is_empty()).then(|| format!("Ran in {}", named.join(", in ")))
+}
+
+/// The places in which an episode's client was off the processor longest, with what it waited for; `None` without stacks.
+pub(crate) fn blocked_in(places: &[BlockedIn]) -> Option<String> {
+    let one = |one: &BlockedIn| {
+        let location = plain(&one.location);
+        format!("{} in {location}", awaited_object(one))
+    };
+    let named: Vec<String> = places.iter().take(BLOCKED).map(one).collect();
+    (!named.is_empty()).then(|| format!("Off the CPU: {}", named.join("; ")))
+}
+
+/// A table of the places in which the clients were off the processor, with what they waited for.
+pub(crate) fn off_cpu(places: &[BlockedIn], page: &Page) -> String {
+    let mut table = Table::new(["Off the CPU in", "Total ms", "Waits", "For"]).left([3]);
+    let digits = decimals(places.first().map_or(0.0, |one| one.ms));
+    for one in places.iter().take(page.rows) {
+        table.row([
+            plain(&one.location).into_owned(),
+            format!("{:.digits$}", one.ms),
+            one.waits.to_string(),
+            object(one),
+        ]);
+    }
+    let left = places.len().saturating_sub(page.rows);
+    if left > 0 {
+        let ms: f64 = places.iter().skip(page.rows).map(|one| one.ms).sum();
+        let name = format!("… {left} more");
+        table.row([name, format!("{ms:.digits$}"), String::new(), String::new()]);
+    }
+    table.on(page)
+}
+
+/// `sleeps 500.0 ms`, `waits 20.0 ms for child process make (71)`.
+fn awaited_object(of: &BlockedIn) -> String {
+    match of.object {
+        BlockedOn::Sleep => format!("sleeps {:.1} ms", of.ms),
+        _ => format!("waits {:.1} ms for {}", of.ms, object(of)),
+    }
+}
+
+/// The object of a wait as text.
+fn object(of: &BlockedIn) -> String {
+    let name = of.name.as_deref().map(plain);
+    let with = |kind: &str, by: &str| match &name {
+        Some(name) => format!("{kind}{by}{name}"),
+        None => kind.to_owned(),
+    };
+    match of.object {
+        BlockedOn::Sleep => "time (sleep)".to_owned(),
+        BlockedOn::Lock => with("a lock", " that is held by thread "),
+        BlockedOn::Thread if name.is_some() => with("thread", " "),
+        BlockedOn::Thread => "another thread".to_owned(),
+        BlockedOn::Child => with("child process", " "),
+        BlockedOn::Pipe => with("a pipe", " of "),
+        BlockedOn::Socket => with("a socket", " of "),
+        BlockedOn::File => with("file", " "),
+        BlockedOn::Events => "events".to_owned(),
+        BlockedOn::Other => "the kernel".to_owned(),
+    }
 }
 
 /// The call site at which a client waited longest; `None` if no wait was sampled.

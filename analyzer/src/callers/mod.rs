@@ -1,6 +1,7 @@
 //! The call sites of waits for replies: stacks from `record --stacks`, or those of the requests, joined with the
 //! round trips.
 
+pub(crate) mod blocked;
 pub(crate) mod code_stacks;
 mod report;
 pub(crate) mod running;

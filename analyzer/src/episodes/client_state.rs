@@ -73,6 +73,8 @@ pub(crate) struct ClientState {
     /// Episodes that wait for an answer while the client does other things, the first to wait first, with their numbers.
     parked: Vec<(u64, OpenEpisode)>,
     motions: Motions,
+    /// The beginning of the last response to a backlog of motion, for input that came behind the motion.
+    behind_motion: Option<u64>,
     /// Motion that came too fast, until the tracker takes it.
     pub(crate) backlogs: Vec<Backlog>,
     /// The time at which the last answer came.
@@ -141,6 +143,7 @@ impl ClientState {
             open: Some(OpenEpisode::start_up(names.startup.clone(), time)),
             parked: Vec::new(),
             motions: Motions::default(),
+            behind_motion: None,
             backlogs: Vec::new(),
             answer_came: None,
             ticked_at: None,
@@ -354,7 +357,8 @@ impl ClientState {
             }
             let finished = open.finish(id);
             self.last_end = finished.end;
-            let (episode, end) = (finished.episode, finished.end);
+            let (mut episode, end) = (finished.episode, finished.end);
+            self.waited_behind_motion(&mut episode);
             for press in finished.together {
                 let id = EpisodeId {
                     client: self.client,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use x11prof_cost_model::{Brought, Clock};
 
+use crate::callers::blocked::BlockedIn;
 use crate::callers::running::RunningReport;
 use crate::forecast::ForecastReport;
 use crate::link::LinkReport;
@@ -35,6 +36,10 @@ pub struct ProfileReport {
     /// Client CPU by code location, with --by function, line or stack and `record --stacks=cpu`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running: Option<RunningReport>,
+    /// Time off the processor by code location, the longest first, with --by function, line or stack and
+    /// `record --stacks`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub off_cpu: Vec<BlockedIn>,
     /// The costs of transport: wakeups, reading, replies and events.
     pub transport: TransportReport,
     /// The kinds of events, the most time first; part of `transport`.

@@ -49,6 +49,7 @@ impl ProfileReport {
             requests: shares(requests.collect(), &total),
             groups: groups(profile, summary, network, &total),
             running: None,
+            off_cpu: Vec::new(),
             events: events(profile, network),
             client_and_server: PartitionReport::new(
                 &total,

@@ -4,3 +4,4 @@ pub(crate) mod activity;
 pub(crate) mod recorded_server;
 pub(crate) mod trace_summary;
 pub(crate) mod warnings;
+pub(crate) mod x_errors;

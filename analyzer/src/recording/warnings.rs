@@ -55,7 +55,7 @@ pub enum WarningKind {
     /// The server's context switches and its clock tell different times of the same stretch; `from` says
     /// which.
     ClocksDiffer,
-    /// X errors that the server sent; `from` has the number of each.
+    /// X errors that the server sent; `from` has the number of each, and the first one with its resource and who destroyed it.
     Errors,
     /// The recorder reported a problem; `from` has its text.
     Trouble,

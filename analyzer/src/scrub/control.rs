@@ -1,7 +1,7 @@
 //! The parts of control records to replace: arguments, folders, hosts, marks. Names of programs, the
 //! machine's processor and all numbers stay.
 
-use x11prof_trace::{Control, Started};
+use x11prof_trace::{BlockedOn, Control, Started};
 
 use super::secrets::Secrets;
 use super::well_known::is_atom;
@@ -104,6 +104,22 @@ pub(super) fn scrub(control: Control, secrets: &Secrets) -> Control {
                 start,
             }
         }
+        Control::BlockedStack {
+            pid,
+            tid,
+            since_ns,
+            stack,
+            object,
+            name,
+        } => Control::BlockedStack {
+            pid,
+            tid,
+            since_ns,
+            stack,
+            object,
+            // The name of a file may be anything.
+            name: name.filter(|_| object != BlockedOn::File),
+        },
         other => other,
     }
 }

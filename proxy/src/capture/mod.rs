@@ -1,5 +1,6 @@
 //! Records of the kernel and of the processes: scheduling, call stacks, and the times of the server's handlers.
 
+pub(crate) mod blocked_objects;
 pub(crate) mod handler_times;
 pub(crate) mod perf;
 pub(crate) mod preload;

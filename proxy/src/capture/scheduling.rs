@@ -13,8 +13,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use x11prof_stacks::StackCopy;
 use x11prof_trace::{Control, Record, Switch, SwitchKind, Timestamp, Waiting};
 
+use crate::capture::blocked_objects::BlockedObject;
 use crate::capture::handler_times::HandlerTimes;
 use crate::capture::perf::{Drained, Outputs, Rings, Wanted, may_sample_kernel};
 use crate::capture::stack_unwinding::{Copied, Reason, StackQueue};
@@ -56,6 +58,8 @@ struct WatchedProcesses {
 struct Process {
     /// The number of connections and other reasons to watch the process.
     users: usize,
+    /// True for the display server, whose stacks are not copied.
+    is_server: bool,
     /// The events of a watched process.
     events: Vec<OwnedFd>,
 }
@@ -70,12 +74,13 @@ impl WatchedProcesses {
 }
 
 impl Scheduling {
-    /// Starts the capture, which watches nothing yet. With a `timer` it also takes the times of the server's handlers, and
-    /// the stacks of running clients for `run_stacks`.
+    /// Starts the capture, which watches nothing yet. With a `timer` it also takes the times of the server's handlers, the
+    /// stacks of running clients for `run_stacks`, and those of blocked ones for `blocked_stacks`.
     pub(crate) fn start(
         sender: RecordSender,
         timer: Option<HandlerTimes>,
         run_stacks: Option<StackQueue>,
+        blocked_stacks: Option<StackQueue>,
     ) -> Scheduling {
         let (outputs, rings) = open(Wanted::Switches);
         let kernel = run_stacks.is_some() && may_sample_kernel();
@@ -87,6 +92,8 @@ impl Scheduling {
         let watcher = Watcher {
             rings,
             sample_rings: sample_rings.flatten().zip(run_stacks),
+            blocked_stacks,
+            memories: HashMap::new(),
             kernel,
             shared: Arc::clone(&shared),
             sender: sender.clone(),
@@ -123,6 +130,10 @@ impl Scheduling {
     /// Watches the server.
     pub(crate) fn watch_server(&self, pid: u32) {
         self.watch_process(pid, None);
+        let mut processes = self.shared.processes();
+        if let Some(server) = processes.get_mut(&pid) {
+            server.is_server = true;
+        }
     }
 
     fn watch_process(&self, pid: u32, samples: Option<&Result<Outputs, String>>) {
@@ -230,6 +241,9 @@ fn why_not(error: &std::io::Error) -> String {
 struct Watcher {
     rings: Option<Rings>,
     sample_rings: Option<(Rings, StackQueue)>,
+    blocked_stacks: Option<StackQueue>,
+    /// The memory files of clients whose blocked threads have stacks; `None` of one that may not be read.
+    memories: HashMap<u32, Option<fs::File>>,
     /// True if threads are sampled inside of the kernel as well.
     kernel: bool,
     shared: Arc<WatchedProcesses>,
@@ -392,9 +406,15 @@ impl Watcher {
     }
 
     /// Asks the threads that have been blocked for long for their system calls.
-    fn ask(&mut self) -> Vec<(Timestamp, Waiting)> {
+    fn ask(&mut self) -> Vec<(Timestamp, Waiting, Option<Copied>)> {
         let now = clock::now();
         let mut seen = Vec::new();
+        let has_stacks = self.blocked_stacks.is_some();
+        let processes = self.shared.processes();
+        let servers = processes.iter().filter(|(_, of)| of.is_server);
+        let servers: Vec<u32> = servers.map(|(pid, _)| *pid).collect();
+        drop(processes);
+        let memories = &mut self.memories;
         self.threads.retain(|&tid, thread| {
             if thread.blocked != Some(false) || now.since(thread.since) < LONG_WAIT {
                 return true;
@@ -402,7 +422,12 @@ impl Watcher {
             thread.blocked = Some(true);
             match waiting(thread.pid, tid, thread.since) {
                 Ok(waiting) => {
-                    seen.extend(waiting.map(|waiting| (clock::now(), waiting)));
+                    seen.extend(waiting.map(|(waiting, position)| {
+                        let position =
+                            position.filter(|_| has_stacks && !servers.contains(&thread.pid));
+                        let copy = position.and_then(|at| blocked(memories, &waiting, at));
+                        (clock::now(), waiting, copy)
+                    }));
                     true
                 }
                 // The thread has ended.
@@ -413,14 +438,17 @@ impl Watcher {
     }
 
     /// Notes the answers, unless a switch shows that an answer belongs to a later wait.
-    fn tell(&mut self, seen: Vec<(Timestamp, Waiting)>) {
-        for (time, waiting) in seen {
+    fn tell(&mut self, seen: Vec<(Timestamp, Waiting, Option<Copied>)>) {
+        for (time, waiting, copy) in seen {
             let same = self
                 .threads
                 .get(&waiting.tid)
                 .is_some_and(|thread| thread.since.as_nanos() == waiting.since_ns);
             if same {
                 self.sender.control(time, Control::Waiting(waiting));
+                if let Some((queue, copy)) = self.blocked_stacks.as_ref().zip(copy) {
+                    queue.put(copy);
+                }
             }
         }
     }
@@ -434,60 +462,109 @@ impl Watcher {
         processes.retain(|pid, process| process.users > 0 || !gone.contains(pid));
         self.threads
             .retain(|_, thread| processes.contains_key(&thread.pid));
+        self.memories.retain(|pid, _| processes.contains_key(pid));
     }
 }
 
-/// The system call or the kernel function that a blocked thread waits in. `None` if the kernel reports neither, an error
-/// if there is no such thread.
-fn waiting(pid: u32, tid: u32, since: Timestamp) -> std::io::Result<Option<Waiting>> {
+/// The stack of a blocked thread, which stands at this position.
+fn blocked(
+    memories: &mut HashMap<u32, Option<fs::File>>,
+    waiting: &Waiting,
+    at: Position,
+) -> Option<Copied> {
+    let pid = waiting.pid;
+    let memory = memories.entry(pid);
+    let memory = memory.or_insert_with(|| fs::File::open(format!("/proc/{pid}/mem")).ok());
+    let memory = memory.as_ref()?;
+    let copy = StackCopy::of_blocked(pid, memory, at.pc, at.sp)?;
+    let on = BlockedObject::of(pid, memory, waiting.syscall, &waiting.arguments);
+    Some(Copied {
+        at: Timestamp::from_nanos(waiting.since_ns),
+        copy,
+        reason: Reason::Blocked {
+            tid: waiting.tid,
+            on,
+        },
+    })
+}
+
+/// The registers of a blocked thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Position {
+    pc: u64,
+    sp: u64,
+}
+
+/// The system call or the kernel function that a blocked thread waits in, and its position in the program. `None` if the
+/// kernel reports neither, an error if there is no such thread.
+fn waiting(
+    pid: u32,
+    tid: u32,
+    since: Timestamp,
+) -> std::io::Result<Option<(Waiting, Option<Position>)>> {
     let wait_channel = fs::read_to_string(format!("/proc/{pid}/task/{tid}/wchan"))?;
     let wait_channel = Some(wait_channel).filter(|name| !name.is_empty() && name != "0");
     // The file needs the rights of a debugger, which the kernel may refuse.
     let line = fs::read_to_string(format!("/proc/{pid}/task/{tid}/syscall")).unwrap_or_default();
-    let (syscall, arguments) = system_call(&line);
+    let (syscall, arguments, position) = system_call(&line);
     if wait_channel.is_none() && syscall.is_none() {
         return Ok(None);
     }
-    Ok(Some(Waiting {
+    let waiting = Waiting {
         pid,
         tid,
         since_ns: since.as_nanos(),
         syscall: syscall.unwrap_or(-1),
         wait_channel,
         arguments,
-    }))
+    };
+    Ok(Some((waiting, position)))
 }
 
-/// The number of a system call and its first arguments, from the kernel's line (proc_pid_syscall(5)): `202 0x7f… 0x189
-/// 0x0 0x0 …`, `-1 …` outside of a call, or `running`.
-fn system_call(line: &str) -> (Option<i64>, Vec<u64>) {
+/// The number of a system call, its first arguments and the thread's position, from the kernel's line
+/// (proc_pid_syscall(5)): `202 0x7f… 0x189 0x0 0x0 …` with six arguments, stack pointer and instruction, `-1 …` with the
+/// last two outside of a call, or `running`.
+fn system_call(line: &str) -> (Option<i64>, Vec<u64>, Option<Position>) {
     // The numbers of a trace are those of x86-64 (docs/FORMAT.md).
     if cfg!(not(target_arch = "x86_64")) {
-        return (None, Vec::new());
+        return (None, Vec::new(), None);
     }
     let mut words = line.split_ascii_whitespace();
     let number = words.next().and_then(|word| word.parse().ok());
     let hexadecimal = |word: &str| u64::from_str_radix(word.strip_prefix("0x")?, 16).ok();
-    let arguments = match number {
-        Some(0..) => words.map_while(hexadecimal).take(ARGUMENTS).collect(),
-        _ => Vec::new(),
+    let mut arguments: Vec<u64> = words.map_while(hexadecimal).collect();
+    let position = match (number, &arguments[..]) {
+        (Some(0..), &[.., sp, pc]) if arguments.len() == 8 => Some(Position { pc, sp }),
+        (Some(_), &[sp, pc]) => Some(Position { pc, sp }),
+        _ => None,
     };
-    (number, arguments)
+    arguments.truncate(match number {
+        Some(0..) => ARGUMENTS,
+        _ => 0,
+    });
+    (number, arguments, position)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::system_call;
+    use super::{Position, system_call};
 
     #[test]
     fn system_calls_as_the_kernel_tells_them() {
         let futex = "202 0x7f00a0 0x189 0x0 0x7ffe10 0x0 0xffffffff 0x7ffe00 0x7f0010\n";
+        let position = Some(Position {
+            pc: 0x7f_0010,
+            sp: 0x7f_fe00,
+        });
         assert_eq!(
             system_call(futex),
-            (Some(202), vec![0x7f_00a0, 0x189, 0, 0x7f_fe10])
+            (Some(202), vec![0x7f_00a0, 0x189, 0, 0x7f_fe10], position)
         );
-        assert_eq!(system_call("-1 0x7ffe00 0x7f0010\n"), (Some(-1), vec![]));
-        assert_eq!(system_call("running\n"), (None, vec![]));
-        assert_eq!(system_call(""), (None, vec![]));
+        assert_eq!(
+            system_call("-1 0x7ffe00 0x7f0010\n"),
+            (Some(-1), vec![], position)
+        );
+        assert_eq!(system_call("running\n"), (None, vec![], None));
+        assert_eq!(system_call(""), (None, vec![], None));
     }
 }

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use x11prof_stacks::{Frame, StackCopy, Unwinder};
 use x11prof_trace::{ConnectionId, Control, StackFrame, Timestamp};
 
+use crate::capture::blocked_objects::{BlockedObject, PipePeers};
 use crate::capture::perf::SAMPLE_PERIOD;
 use crate::capture::stack_numbers::{OWN_LIBRARY, StackNumbers};
 use crate::clock;
@@ -43,6 +44,8 @@ pub(crate) enum Reason {
         connection: ConnectionId,
         took: Duration,
     },
+    /// The thread is blocked, since the copy's time.
+    Blocked { tid: u32, on: BlockedObject },
     /// The thread ran, for a sample's period; `kernel` where time inside of the kernel counts.
     Run { kernel: bool },
 }
@@ -111,6 +114,7 @@ fn unwind(
     sender: &RecordSender,
 ) {
     let mut unwinders: HashMap<u32, Unwinder> = HashMap::new();
+    let mut peers = PipePeers::default();
     while let Ok(Copied { at, copy, reason }) = copies.recv() {
         let pid = copy.pid;
         if unwinders.len() >= PROCESSES && !unwinders.contains_key(&pid) {
@@ -155,6 +159,14 @@ fn unwind(
                 at_ns,
                 stack,
                 took_ns: u64::try_from(took.as_nanos()).unwrap_or(u64::MAX),
+            },
+            Reason::Blocked { tid, on } => Control::BlockedStack {
+                pid,
+                tid,
+                since_ns: at_ns,
+                stack,
+                object: on.object,
+                name: on.name.or_else(|| peers.of_pipe(pid, &on.link?)),
             },
             Reason::Run { kernel } => Control::RunStack {
                 pid,

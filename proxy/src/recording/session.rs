@@ -118,11 +118,15 @@ impl RecordingSession {
         });
         let numbers = Arc::new(StackNumbers::new(sender.clone()));
         let samples = config.stacks.contains(&Stacks::Cpu);
-        let unwinding = (samples || config.stacks.contains(&Stacks::Waits))
-            .then(|| StackUnwinding::start(Arc::clone(&numbers), sender.clone()));
+        let waits = config.stacks.contains(&Stacks::Waits);
+        let unwinding =
+            (samples || waits).then(|| StackUnwinding::start(Arc::clone(&numbers), sender.clone()));
         let unwinding = unwinding.transpose().map_err(system("a thread"))?;
-        let copies = unwinding.as_ref().map(|one| one.queue.clone());
-        let scheduling = Scheduling::start(sender.clone(), timer, copies.filter(|_| samples));
+        let copies = |wanted| {
+            let unwinding = unwinding.as_ref().filter(|_| wanted);
+            unwinding.map(|one| one.queue.clone())
+        };
+        let scheduling = Scheduling::start(sender.clone(), timer, copies(samples), copies(waits));
         if let Some(pid) = pid {
             scheduling.watch_server(pid);
         }

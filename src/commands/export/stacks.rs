@@ -40,7 +40,7 @@ pub(super) fn export(arguments: &Export) -> Outcome {
     };
     let mut runs = Vec::new();
     if by == By::Stack {
-        functions.needed(path, &running)?;
+        functions.needed(path, &running, None)?;
         let names = functions.whole();
         runs = running.stacks(&names, &summary);
         profile.name_stacks(names);

@@ -163,6 +163,7 @@ impl Dump {
                 | Control::Stack { .. }
                 | Control::WaitStack { .. }
                 | Control::RunStack { .. }
+                | Control::BlockedStack { .. }
                 | Control::RequestStacks { .. }
                 | Control::Symbol { .. }
         );

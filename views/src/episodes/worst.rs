@@ -6,7 +6,7 @@ use x11prof_analyzer::{
 };
 
 use super::words::{brief, causes, fit, latency, location};
-use crate::callers::{ran_in, waited_in};
+use crate::callers::{blocked_in, ran_in, waited_in};
 use crate::page::Page;
 use crate::plain::plain;
 
@@ -33,11 +33,13 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
         let others = of_other_clients(of).unwrap_or_default();
         let line = format!("{shares}{}{others}", mostly.unwrap_or_default());
         text.push_str(&page.wrap(&plain(&line), indent.len()));
-        if let Some(waited) = waited_in(&of.callers) {
-            text.push_str(&page.wrap(&format!("{indent}{waited}"), indent.len()));
-        }
-        if let Some(ran) = ran_in(&of.ran_in) {
-            text.push_str(&page.wrap(&format!("{indent}{ran}"), indent.len()));
+        let call_sites = [
+            waited_in(&of.callers),
+            blocked_in(&of.blocked_in),
+            ran_in(&of.ran_in),
+        ];
+        for line in call_sites.into_iter().flatten() {
+            text.push_str(&page.wrap(&format!("{indent}{line}"), indent.len()));
         }
         if let Some(blame) = &of.blame {
             chain(blame, of, page, &mut text);

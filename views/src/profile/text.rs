@@ -11,14 +11,15 @@ use crate::page::{Page, Style};
 use crate::plain::plain;
 use crate::table::Table;
 use crate::units::{counted, decimals, duration, share};
-use crate::{resources, stalls};
+use crate::{callers, resources, stalls};
 
 /// The report in text form.
 pub fn text(report: &ProfileReport, page: &Page) -> String {
     let mut text = verdict(report, page);
     text.push('\n');
     // Without stacks of requests, the user asked for the CPU time of functions and not for requests.
-    let is_of_clients = report.running.is_some() && report.groups.is_none();
+    let has_code = report.running.is_some() || !report.off_cpu.is_empty();
+    let is_of_clients = has_code && report.groups.is_none();
     if !is_of_clients || page.all {
         text.push_str(&table(report, page).on(page));
         text.push_str(&legend(report, page));
@@ -28,6 +29,12 @@ pub fn text(report: &ProfileReport, page: &Page) -> String {
             text.push('\n');
         }
         text.push_str(&ran(running, page));
+    }
+    if !report.off_cpu.is_empty() {
+        if !is_of_clients || page.all || report.running.is_some() {
+            text.push('\n');
+        }
+        text.push_str(&callers::off_cpu(&report.off_cpu, page));
     }
     if page.all {
         text.push_str(&details(report, page));

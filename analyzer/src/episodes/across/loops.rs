@@ -2,7 +2,7 @@
 //! the window manager configures its window, and a window manager that configures the window whenever its hints change).
 //! Each step is the effect of the step before. A loop has no end that anybody waits for: its steps are no episodes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::Symbol;
@@ -13,8 +13,12 @@ use crate::text::label::Label;
 
 /// Steps after which an exchange is a loop: window managers and programs exchange fewer when a window is mapped.
 const STEPS: u64 = 16;
+/// Steps after which an exchange that was a loop before is one again.
+const RESUMED: u64 = 4;
 /// A client that acts later than this after an event acts for another reason, in nanoseconds.
 const AT_ONCE: u64 = 100_000_000;
+/// Events of a client kept at most.
+const MAX_EVENTS: usize = 16;
 /// Pairs of clients followed at most.
 const MAX_PAIRS: usize = 1024;
 
@@ -29,8 +33,6 @@ pub(crate) struct Loop {
     /// Steps, and nanoseconds in which they followed each other.
     pub(crate) steps: u64,
     pub(crate) nanos: u64,
-    /// The client that the last event was for.
-    to: ConnectionId,
     /// Successive steps.
     run: u64,
 }
@@ -41,6 +43,32 @@ pub(crate) struct Side {
     pub(crate) client: ConnectionId,
     pub(crate) request: Option<Symbol>,
     pub(crate) event: Option<Label>,
+    /// The times of the last events from the other client, each with true until the client has acted upon it. The clients
+    /// may send on before they read the answers.
+    delivered: VecDeque<(u64, bool)>,
+}
+
+impl Side {
+    /// An event came at `time`.
+    fn comes(&mut self, time: u64) {
+        if self.delivered.back().is_none_or(|(last, _)| *last < time) {
+            if self.delivered.len() == MAX_EVENTS {
+                self.delivered.pop_front();
+            }
+            self.delivered.push_back((time, true));
+        }
+    }
+
+    /// The latest event before `sent` for which the client may have sent a request then, and whether the request is the
+    /// first one for that event. `None` if the client acted for another reason.
+    fn cause_of(&mut self, sent: u64) -> Option<(u64, bool)> {
+        let mut before = self.delivered.iter_mut().take_while(|(at, _)| *at <= sent);
+        let mut cause = None;
+        for (at, is_new) in &mut before {
+            cause = Some((*at, std::mem::take(is_new)));
+        }
+        cause.filter(|(at, _)| sent <= at.saturating_add(AT_ONCE))
+    }
 }
 
 /// The exchanges of all pairs of clients.
@@ -70,6 +98,7 @@ impl Loops {
             client,
             request: None,
             event: None,
+            delivered: VecDeque::new(),
         };
         let known = self.pairs.entry(pair).or_insert_with(|| Loop {
             sides: pair.map(side),
@@ -77,34 +106,38 @@ impl Loops {
             last: link.delivered,
             steps: 0,
             nanos: 0,
-            to: from,
             run: 0,
         });
+        let mut cause = None;
         for side in &mut known.sides {
-            match side.client == from {
-                true => side.request = Some(link.request),
-                false => side.event = Some(event.clone()),
+            if side.client == from {
+                side.request = Some(link.request);
+                cause = side.cause_of(link.sent);
+            } else {
+                side.event = Some(event.clone());
+                side.comes(link.delivered);
             }
         }
-        let (before, at_once) = (known.last, known.last.saturating_add(AT_ONCE));
-        let acted = self.inputs.get(&from).is_some_and(|at| *at >= before);
-        if known.to == to && link.delivered <= at_once {
+        let acted = |since| self.inputs.get(&from).is_some_and(|at| *at >= since);
+        match cause {
+            Some((since, _)) if acted(since) => known.run = 1,
             // Another event for the same step.
-            return known.run >= STEPS;
-        }
-        match (before..=at_once).contains(&link.sent) && !acted && known.to == from {
-            true => known.run += 1,
-            false => known.run = 1,
+            Some((_, false)) => return known.run >= STEPS,
+            Some((_, true)) => known.run += 1,
+            // A loop has paused, for example for want of a processor.
+            None if known.steps > 0 => known.run = STEPS - RESUMED,
+            None => known.run = 1,
         }
         if known.run == STEPS {
-            known.steps += STEPS;
+            known.steps += if known.steps > 0 { RESUMED } else { STEPS };
         } else if known.run > STEPS {
             known.steps += 1;
-            known.nanos = known.nanos.saturating_add(link.delivered - before);
+            let nanos = link.delivered.saturating_sub(known.last);
+            known.nanos = known.nanos.saturating_add(nanos);
         } else if known.steps == 0 && known.run == 1 {
             known.first = link.sent;
         }
-        (known.to, known.last) = (to, link.delivered);
+        known.last = known.last.max(link.delivered);
         known.run >= STEPS
     }
 
@@ -165,6 +198,34 @@ mod tests {
         let list = loops.list();
         assert_eq!((list.len(), list[0].steps), (1, 100));
         assert_eq!(list[0].nanos, (100 - STEPS) * 2 * MS);
+    }
+
+    #[test]
+    fn clients_that_send_on_before_they_read_the_answers_are_a_loop() {
+        let mut loops = Loops::default();
+        let clients = [1, 2].map(ConnectionId);
+        // Two exchanges at once: each request is on the way for longer than the time between two requests.
+        for n in 0..100 {
+            let side = usize::from(n % 4 >= 2);
+            let id = EpisodeId {
+                client: clients[side],
+                number: n,
+            };
+            let edge = CausalEdge {
+                from: id,
+                root: id,
+                depth: 1,
+                request: Symbol::new("ChangeProperty"),
+                sent: n * MS,
+                delivered: n * MS + 3 * MS / 2,
+                unserved: 0,
+                looped: false,
+            };
+            loops.step(&edge, clients[1 - side], &Label::new("PropertyNotify"));
+        }
+        let list = loops.list();
+        assert_eq!(list.len(), 1);
+        assert!(list[0].steps > 40, "{}", list[0].steps);
     }
 
     #[test]

@@ -6,17 +6,35 @@ use super::ClientState;
 use super::motions::{Backlog, Motions};
 use crate::episodes::across::causal_edge::EpisodeId;
 use crate::episodes::across::steps::Steps;
-use crate::episodes::episode::{Episode, Owner, Parts};
+use crate::episodes::episode::{Episode, Owner, Parts, Trigger};
 
 impl ClientState {
     /// The client waits for events: all motion is handled. Ends the episodes of motion.
     pub(super) fn motion_is_handled(&mut self) {
         let motions = std::mem::take(&mut self.motions);
         if motions.are_handled_one_by_one() && !motions.held.is_empty() {
+            self.behind_motion = motions.responses.last().map(|(since, _)| *since);
             self.backlog(motions);
         } else {
             self.ended_episodes.extend(motions.held);
         }
+    }
+
+    /// Input that the client read behind a backlog of motion waited until the last response to the motion.
+    pub(super) fn waited_behind_motion(&mut self, episode: &mut Episode) {
+        let start = episode.start.as_nanos();
+        let since = self.behind_motion.take().filter(|since| *since > start);
+        let Some(since) = since.filter(|_| episode.trigger == Trigger::Input) else {
+            return;
+        };
+        let handling = episode.steps.split_off(since);
+        let mut steps = Steps::default();
+        steps.add(start, since, Owner::Waiting, None);
+        handling.list().iter().for_each(|step| steps.push(*step));
+        episode.parts = Parts::default();
+        let all = steps.list().iter();
+        all.for_each(|step| episode.parts.add(step.owner, step.length()));
+        episode.steps = steps;
     }
 
     /// An episode for each response, from the motion that it is the response to.

@@ -63,7 +63,9 @@ impl AwaitedReport {
 /// The wait of an episode that had most of the time that `client` is blamed for, in a sentence.
 pub(super) fn longest(of: &Episode, client: ConnectionId, findings: &Findings) -> Option<String> {
     let mut all = of.awaited.iter();
-    let longest = all.find(|wait| wait.request.party.unwrap_or(of.client) == client)?;
+    // The one that has to answer may itself wait for the episode's client.
+    let is_own = client == of.client;
+    let longest = all.find(|wait| is_own || wait.request.party == Some(client))?;
     (longest.nanos() > of.latency() / 2).then(|| sentence(longest, findings))
 }
 

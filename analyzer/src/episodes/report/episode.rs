@@ -10,8 +10,10 @@ use super::modal::ModalReport;
 use super::parts::{CausesReport, PartsReport, causes, parts};
 use super::pattern::LocationReport;
 use crate::callers::CallerReport;
+use crate::callers::blocked::BlockedIn;
 use crate::callers::running::RanIn;
-use crate::episodes::episode::{Child, Episode, Unsure};
+use crate::episodes::cause::Cause;
+use crate::episodes::episode::{Child, Episode, Owner, Unsure};
 use crate::episodes::findings::Findings;
 use crate::episodes::landmarks::phases;
 use crate::episodes::location::Location;
@@ -90,6 +92,14 @@ pub struct EpisodeReport {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[serde(rename = "cpu_at")]
     pub ran_in: Vec<RanIn>,
+    /// The functions in which the program was off the processor, the longest time first, for the worst episodes of a
+    /// recording with `--stacks`, if requested.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(rename = "off_cpu_at")]
+    pub blocked_in: Vec<BlockedIn>,
+    /// The times off the processor, in nanoseconds of the trace.
+    #[serde(skip)]
+    pub off_cpu_spans: Vec<(u64, u64)>,
     /// The messages, with --worst.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<String>,
@@ -168,8 +178,19 @@ pub(super) fn episode(of: &Episode, findings: &Findings, first: Timestamp) -> Ep
         modal: ModalReport::of(of, findings, first),
         callers: Vec::new(),
         ran_in: Vec::new(),
+        blocked_in: Vec::new(),
+        off_cpu_spans: off_cpu_spans(of),
         messages: Vec::new(),
     }
+}
+
+/// The steps of its chain of waits in which no thread of the client ran, and no answer of the server was outstanding.
+fn off_cpu_spans(of: &Episode) -> Vec<(u64, u64)> {
+    let steps = of.path.iter().filter(|step| step.client == of.client);
+    let off = steps
+        .filter(|step| matches!(step.owner, Owner::OffCpu(cause) if cause != Cause::Processor));
+    off.map(|step| (step.start, step.start + step.nanos))
+        .collect()
 }
 
 fn children(of: &[Child], findings: &Findings, first: Timestamp) -> Vec<ChildReport> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 use x11prof_cost_model::{Micros, Network};
-use x11prof_protocol::{Message, Symbol};
+use x11prof_protocol::Message;
 use x11prof_trace::{
     ConnectionId, Control, EmulatedNetwork, Joined, Link, Opened, Reader, Record, Server, Started,
     Timestamp, TraceError,
@@ -20,6 +20,7 @@ use crate::pipeline::start_up::StartUpReport;
 use crate::pipeline::{Observation, Seen};
 use crate::recording::activity::{Activity, ActivityFigures};
 use crate::recording::warnings::{Warning, WarningKind};
+use crate::recording::x_errors::XErrors;
 use crate::text::label::client_name;
 use cpu_clocks::CpuClocks;
 pub use cpu_clocks::CpuFigures;
@@ -75,8 +76,7 @@ pub struct TraceSummary {
     present: u64,
     cpu_clocks: CpuClocks,
     malformed: u64,
-    /// X errors by name.
-    errors: BTreeMap<Symbol, u64>,
+    errors: XErrors,
     lost_bytes: u64,
     missing: MissingParts,
     /// The changes that the recorder tried, with the number of changed requests.
@@ -100,6 +100,7 @@ impl TraceSummary {
     /// Takes the next observation of a pass.
     pub fn observe(&mut self, observation: &Observation<'_>) {
         self.activity.observe(observation);
+        self.errors.observe(observation);
         match observation {
             Observation::BlockStart(block) => {
                 self.record(block.time);
@@ -207,7 +208,6 @@ impl TraceSummary {
             .and_then(|at| self.connections.get_mut(*at));
         match seen.message {
             Message::Malformed(_) => self.malformed += 1,
-            Message::Error(error) => *self.errors.entry(error.name).or_default() += 1,
             _ => {}
         }
         let Some(connection) = connection else { return };
@@ -242,7 +242,7 @@ impl TraceSummary {
         self.cpu_clocks
             .start_afresh(self.activity.since_reading(), self.last);
         self.malformed = 0;
-        self.errors.clear();
+        self.errors.start_afresh();
         self.lost_bytes = 0;
         self.activity.start_afresh();
     }
@@ -411,12 +411,14 @@ impl TraceSummary {
             };
             Warning::general(WarningKind::EmulatedNetwork, Some(network.to_string()), 1)
         });
-        let mut errors: Vec<_> = self.errors.iter().collect();
-        errors.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-        let names = errors.iter().map(|(name, count)| format!("{count} {name}"));
-        let names = names.collect::<Vec<_>>().join(", ");
-        let count: u64 = errors.iter().map(|(_, count)| **count).sum();
-        let errors = (count > 0).then(|| Warning::general(WarningKind::Errors, Some(names), count));
+        let count = self.errors.count();
+        let errors = (count > 0).then(|| {
+            let start = self.first.unwrap_or_default();
+            let text = self
+                .errors
+                .describe(start, |client| self.client_name(client));
+            Warning::general(WarningKind::Errors, Some(text), count)
+        });
         let troubles = self.missing.sentences(usize::MAX).map(Some);
         counts
             .map(|(kind, count)| Warning::general(kind, None, count))

@@ -1,0 +1,276 @@
+//! Where threads of clients were blocked: the stacks that `record --stacks` copied of threads off the processor, joined with
+//! the context switches that ended their waits.
+
+use std::collections::BTreeMap;
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use x11prof_trace::{BlockedOn, ConnectionId, Control};
+
+use crate::callers::code_stacks::StackNames;
+use crate::clients::ClientChoice;
+use crate::pipeline::Observation;
+use crate::threads::thread_states::State;
+
+/// Waits that are kept one by one.
+const WAITS: usize = 200_000;
+/// Shorter waits have no stacks, in nanoseconds.
+const SHORTEST: u64 = 1_000_000;
+/// The least share of a span that a wait is named for: one in so many.
+const REPORTED: u64 = 50;
+
+/// A thread's wait: the thread, and the beginning.
+type WaitId = (u32, u64);
+
+/// A stack of a blocked thread.
+#[derive(Debug)]
+struct BlockedStack {
+    pid: u32,
+    wait: WaitId,
+    stack: u32,
+    object: BlockedOn,
+    name: Option<String>,
+}
+
+/// Collects the waits of a recording.
+#[derive(Debug, Default)]
+pub struct Blocked {
+    /// The threads that are blocked now.
+    waiting: FxHashMap<u32, u64>,
+    /// The ends of waits.
+    ended: FxHashMap<WaitId, u64>,
+    stacks: Vec<BlockedStack>,
+    /// The processes of connections.
+    processes: FxHashMap<ConnectionId, u32>,
+}
+
+/// The time that a client's threads were blocked in one location of the program for one object.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BlockedIn {
+    /// The function.
+    pub location: String,
+    /// The kind of the object: `sleep`, `lock`, `thread`, `child`, `pipe`, `socket`, `file`, `events`, `other`.
+    pub object: BlockedOn,
+    /// The object's name: a file, the thread that held a lock, a child, the process at the other end of a pipe.
+    pub name: Option<String>,
+    /// The number of waits.
+    pub waits: u64,
+    /// Their time.
+    #[serde(rename = "off_cpu_ms")]
+    pub ms: f64,
+}
+
+impl Blocked {
+    /// Takes the next observation of a pass.
+    pub fn observe(&mut self, observation: &Observation<'_>) {
+        match observation {
+            Observation::Switches(steps) => {
+                for step in *steps {
+                    if step.now == State::Waiting {
+                        self.waiting.insert(step.tid, step.time);
+                    } else if let Some(since) = self.waiting.remove(&step.tid)
+                        && step.time.saturating_sub(since) >= SHORTEST
+                        && self.ended.len() < WAITS
+                    {
+                        self.ended.insert((step.tid, since), step.time);
+                    }
+                }
+            }
+            Observation::Control(_, Control::Opened(opened)) => {
+                let process = opened.pid.map(|pid| (opened.connection, pid));
+                self.processes.extend(process);
+            }
+            Observation::Control(
+                _,
+                Control::BlockedStack {
+                    pid,
+                    tid,
+                    since_ns,
+                    stack,
+                    object,
+                    name,
+                },
+            ) if self.stacks.len() < WAITS => self.stacks.push(BlockedStack {
+                pid: *pid,
+                wait: (*tid, *since_ns),
+                stack: *stack,
+                object: *object,
+                name: name.clone(),
+            }),
+            _ => {}
+        }
+    }
+
+    /// Forgets the waits from before the part that is reported.
+    pub fn start_afresh(&mut self) {
+        self.stacks.clear();
+    }
+
+    /// The locations in which threads of the chosen clients were blocked in the middle of work, the longest time first.
+    /// Waits for events, sockets and other threads are left out: a client without work has these too.
+    pub fn locations(&self, choice: &ClientChoice, names: &StackNames) -> Vec<BlockedIn> {
+        let chosen = self.processes.iter();
+        let chosen: Vec<u32> = match choice.is_all() {
+            true => chosen.map(|(_, pid)| *pid).collect(),
+            false => chosen
+                .filter_map(|(id, pid)| choice.holds(*id).then_some(*pid))
+                .collect(),
+        };
+        let waits = self.stacks.iter().filter(|one| {
+            let is_idle = matches!(
+                one.object,
+                BlockedOn::Events | BlockedOn::Socket | BlockedOn::Thread | BlockedOn::Other
+            );
+            !is_idle && chosen.contains(&one.pid)
+        });
+        let waits = waits.filter_map(|one| {
+            let until = self.ended.get(&one.wait)?;
+            Some((one, until - one.wait.1))
+        });
+        locations(waits, names)
+    }
+
+    /// True for a recording without such stacks.
+    pub fn is_empty(&self) -> bool {
+        self.stacks.is_empty()
+    }
+
+    /// The locations in which a client's threads were blocked within `spans` of the trace, in nanoseconds, the longest time
+    /// first. Waits from before the first span are left out: these threads had nothing to do.
+    pub fn within(
+        &self,
+        client: ConnectionId,
+        spans: &[(u64, u64)],
+        names: &StackNames,
+    ) -> Vec<BlockedIn> {
+        let process = self.processes.get(&client);
+        let first = spans.first().map_or(u64::MAX, |(from, _)| *from);
+        let whole: u64 = spans
+            .iter()
+            .map(|(from, to)| to.saturating_sub(*from))
+            .sum();
+        let of_process = self.stacks.iter().filter(|one| {
+            Some(&one.pid) == process && one.wait.1.saturating_add(SHORTEST) >= first
+        });
+        let waits = of_process.map(|one| {
+            let since = one.wait.1;
+            let until = self.ended.get(&one.wait).copied().unwrap_or(u64::MAX);
+            let parts = spans.iter().map(|(from, to)| {
+                let to = until.min(*to);
+                to.saturating_sub(since.max(*from))
+            });
+            (one, parts.sum())
+        });
+        let mut locations = locations(waits, names);
+        locations.retain(|one| one.ms * 1e6 >= (whole / REPORTED) as f64);
+        locations
+    }
+}
+
+fn locations<'a>(
+    waits: impl Iterator<Item = (&'a BlockedStack, u64)>,
+    names: &StackNames,
+) -> Vec<BlockedIn> {
+    let mut sums: BTreeMap<(u32, BlockedOn, Option<&str>), (u64, u64)> = BTreeMap::new();
+    for (one, nanos) in waits.filter(|(_, nanos)| *nanos > 0) {
+        let key = (
+            names.first_alike(one.stack),
+            one.object,
+            one.name.as_deref(),
+        );
+        let (count, sum) = sums.entry(key).or_default();
+        *count += 1;
+        *sum = sum.saturating_add(nanos);
+    }
+    let named = sums
+        .into_iter()
+        .map(|((stack, object, name), (waits, nanos))| BlockedIn {
+            location: names.of(stack).unwrap_or_default().join(" < "),
+            object,
+            name: name.map(str::to_owned),
+            waits,
+            ms: nanos as f64 / 1e6,
+        });
+    let mut named: Vec<BlockedIn> = named.collect();
+    named.sort_by(|a, b| b.ms.total_cmp(&a.ms));
+    named
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_trace::{Opened, StackFrame, Switch, SwitchKind, Timestamp};
+
+    use super::*;
+    use crate::callers::code_stacks::CodeStacks;
+    use crate::pipeline::Pipeline;
+    use crate::testing::Synthetic;
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn waits_count_in_the_spans_that_they_began_in() {
+        let mut trace = Synthetic::new();
+        trace.control(Control::Opened(Opened {
+            connection: ConnectionId(7),
+            transport: "unix".to_owned(),
+            pid: Some(50),
+            name: Some("app".to_owned()),
+            command: Vec::new(),
+            started_ns: None,
+        }));
+        let frame = StackFrame {
+            file: "/bin/app".to_owned(),
+            address: 5,
+            function: None,
+        };
+        trace.control(Control::Stack {
+            stack: 0,
+            frames: vec![frame],
+            whole: true,
+        });
+        let switch = |tid, at: u64, kind| Switch {
+            time: Timestamp::from_nanos(at * MS),
+            pid: 50,
+            tid,
+            cpu: 0,
+            kind,
+        };
+        let switches = [
+            switch(51, 1, SwitchKind::Blocked),
+            switch(50, 10, SwitchKind::Blocked),
+            switch(50, 40, SwitchKind::In),
+            switch(50, 50, SwitchKind::Blocked),
+            switch(50, 90, SwitchKind::In),
+        ];
+        trace
+            .records
+            .push(x11prof_trace::Record::Schedule(switches.to_vec()));
+        for (tid, since, object) in [
+            (51, 1, BlockedOn::Thread),
+            (50, 10, BlockedOn::Sleep),
+            (50, 50, BlockedOn::Child),
+        ] {
+            trace.control(Control::BlockedStack {
+                pid: 50,
+                tid,
+                since_ns: since * MS,
+                stack: 0,
+                object,
+                name: None,
+            });
+        }
+        trace.end();
+        let (mut blocked, mut stacks) = (Blocked::default(), CodeStacks::default());
+        Pipeline::new().run_records(trace.records.iter().cloned(), |observation| {
+            blocked.observe(observation);
+            stacks.observe(observation);
+        });
+        let names = stacks.named(|_| vec!["load".to_owned()]);
+        let spans = [(10 * MS, 40 * MS), (50 * MS, 70 * MS)];
+        let within = blocked.within(ConnectionId(7), &spans, &names);
+        let shown: Vec<_> = within.iter().map(|one| (one.object, one.ms)).collect();
+        assert_eq!(shown, [(BlockedOn::Sleep, 30.0), (BlockedOn::Child, 20.0)]);
+        assert_eq!(within[0].location, "load");
+        assert_eq!(blocked.within(ConnectionId(8), &spans, &names), []);
+    }
+}

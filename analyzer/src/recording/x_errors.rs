@@ -1,0 +1,181 @@
+//! X errors: how many of each, and who destroyed the resource that the first one names.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use rustc_hash::FxHashMap;
+use x11prof_protocol::{Message, Symbol};
+use x11prof_session::{ResourceChange, Session};
+use x11prof_trace::{ConnectionId, Timestamp};
+
+use crate::pipeline::{Observation, Seen};
+use crate::text::units::duration_ms;
+
+/// Destroyed resources remembered at most, the latest ones.
+const MAX_GONE: usize = 4096;
+
+/// The end of a resource.
+#[derive(Debug, Clone, Copy)]
+struct Gone {
+    time: Timestamp,
+    /// The client and its request; `None` if the resource went with its client's connection.
+    by: Option<(ConnectionId, Symbol)>,
+}
+
+/// An error.
+#[derive(Debug, Clone, Copy)]
+struct XError {
+    name: Symbol,
+    time: Timestamp,
+    client: ConnectionId,
+    request: Symbol,
+    resource: u32,
+    gone: Option<Gone>,
+}
+
+/// The errors of a recording.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct XErrors {
+    by_name: BTreeMap<Symbol, u64>,
+    gone: FxHashMap<u32, Gone>,
+    order: VecDeque<u32>,
+    /// The first error about a resource that was destroyed before, or else the first error.
+    first: Option<XError>,
+}
+
+impl XErrors {
+    /// Takes the next observation of a pass.
+    pub(crate) fn observe(&mut self, observation: &Observation<'_>) {
+        match observation {
+            Observation::Message(seen) => self.message(seen),
+            Observation::Closed { time, session } => self.changes(session, *time, None),
+            _ => {}
+        }
+    }
+
+    fn message(&mut self, seen: &Seen<'_>) {
+        match seen.message {
+            Message::Request(request) => {
+                let by = Some((seen.connection, request.name));
+                self.changes(seen.session, seen.time, by);
+            }
+            Message::Error(error) => {
+                *self.by_name.entry(error.name).or_default() += 1;
+                let gone = self.gone.get(&error.bad_value).copied();
+                let known = self.first.as_ref();
+                if known.is_none_or(|first| first.gone.is_none() && gone.is_some()) {
+                    self.first = Some(XError {
+                        name: error.name,
+                        time: seen.time,
+                        client: seen.connection,
+                        request: error.request,
+                        resource: error.bad_value,
+                        gone,
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn changes(&mut self, session: &Session, time: Timestamp, by: Option<(ConnectionId, Symbol)>) {
+        for change in session.resource_changes() {
+            let (ResourceChange::Freed(resource) | ResourceChange::Closed(resource)) = change
+            else {
+                continue;
+            };
+            if self.gone.insert(resource.id, Gone { time, by }).is_none() {
+                self.order.push_back(resource.id);
+            }
+            if self.order.len() > MAX_GONE
+                && let Some(oldest) = self.order.pop_front()
+            {
+                self.gone.remove(&oldest);
+            }
+        }
+    }
+
+    /// Starts the counts afresh. The destroyed resources stay.
+    pub(crate) fn start_afresh(&mut self) {
+        self.by_name.clear();
+        self.first = None;
+    }
+
+    /// The number of errors.
+    pub(crate) fn count(&self) -> u64 {
+        self.by_name.values().sum()
+    }
+
+    /// The number of each error, and the first one with the end of its resource. `start` is the recording's beginning.
+    pub(crate) fn describe(
+        &self,
+        start: Timestamp,
+        client_name: impl Fn(ConnectionId) -> String,
+    ) -> String {
+        let mut errors: Vec<_> = self.by_name.iter().collect();
+        errors.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        let names = errors.iter().map(|(name, count)| format!("{count} {name}"));
+        let names = names.collect::<Vec<_>>().join(", ");
+        let Some(first) = &self.first else {
+            return names;
+        };
+        let at = |time: Timestamp| format!("at {:.3} s", duration_ms(time.since(start)) / 1e3);
+        let end = first.gone.map(|gone| match gone.by {
+            Some((client, request)) => format!(
+                ", which {} had destroyed {} ({request})",
+                client_name(client),
+                at(gone.time)
+            ),
+            None => format!(", which went with its client {}", at(gone.time)),
+        });
+        format!(
+            "{names}; {} {}: {} of {} on {:#x}{}",
+            first.name,
+            at(first.time),
+            first.request,
+            client_name(first.client),
+            first.resource,
+            end.unwrap_or_default()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::XErrors;
+    use crate::pipeline::Pipeline;
+    use crate::testing::{BASE, ROOT, Synthetic, bad_window, map_window, request};
+    use x11prof_trace::Timestamp;
+
+    /// CreateWindow 20 by 10, and DestroyWindow.
+    fn window(id: u32) -> [Vec<u8>; 2] {
+        let size = 20 | 10 << 16;
+        let create = request(1, 0, &[id, ROOT, 0, size, 1 << 16, 0, 0]);
+        [create, request(4, 0, &[id])]
+    }
+
+    #[test]
+    fn an_error_names_who_destroyed_its_window() {
+        let mut trace = Synthetic::new();
+        let window_id = BASE + 1;
+        let [create, destroy] = window(window_id);
+        trace.client_sends(&[create, destroy, map_window(window_id)]);
+        let mut error = bad_window(3, 8);
+        error[4..8].copy_from_slice(&window_id.to_le_bytes());
+        trace.server_sends(&[error]).end();
+        let mut errors = XErrors::default();
+        Pipeline::new().run_records(trace.records.iter().cloned(), |observation| {
+            errors.observe(observation);
+        });
+        assert_eq!(errors.count(), 1);
+        let text = errors.describe(Timestamp::from_nanos(0), |client| {
+            format!("client {}", client.0)
+        });
+        assert!(text.starts_with("1 BadWindow; BadWindow at "), "{text}");
+        let named =
+            format!("MapWindow of client 1 on {window_id:#x}, which client 1 had destroyed");
+        assert!(
+            text.contains(&named) && text.ends_with("(DestroyWindow)"),
+            "{text}"
+        );
+    }
+}
