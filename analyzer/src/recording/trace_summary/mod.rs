@@ -206,9 +206,8 @@ impl TraceSummary {
             .places
             .get(&seen.connection)
             .and_then(|at| self.connections.get_mut(*at));
-        match seen.message {
-            Message::Malformed(_) => self.malformed += 1,
-            _ => {}
+        if let Message::Malformed(_) = seen.message {
+            self.malformed += 1;
         }
         let Some(connection) = connection else { return };
         let mentioned = match seen.message {
