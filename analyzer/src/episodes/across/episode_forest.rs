@@ -3,11 +3,9 @@
 use std::collections::{BTreeMap, HashSet};
 
 use rustc_hash::FxHashMap;
-use x11prof_trace::Timestamp;
 
 use super::causal_edge::{CausalEdge, EpisodeId};
 use super::path::path;
-use crate::episodes::awaited::AwaitedOutcome;
 use crate::episodes::cause::Cause;
 use crate::episodes::episode::{Child, Episode, Owner, Trigger};
 use crate::episodes::interval_union::IntervalUnion;
@@ -128,22 +126,8 @@ fn settled(mut episode: Episode) -> Episode {
     episode
 }
 
-/// The time at which an episode gave up the request that caused the other one.
-fn gave_up(episode: &Episode, caused: Option<&Episode>) -> Option<Timestamp> {
-    let caused = caused?;
-    let sent = Timestamp::from_nanos(caused.link.as_ref()?.sent);
-    let waits = episode.awaited.iter();
-    let given_up = waits.filter(|wait| {
-        wait.outcome == AwaitedOutcome::GaveUp
-            && wait.request.party == Some(caused.client)
-            && (wait.request.since..=wait.until).contains(&sent)
-    });
-    given_up.map(|wait| wait.until).max()
-}
-
 /// An episode with all below it.
 struct Node {
-    id: EpisodeId,
     child: Child,
     /// The episode that ends last.
     last: EpisodeId,
@@ -163,11 +147,7 @@ impl Node {
         let led_to = below.get(&id).into_iter().flatten();
         let led_to = led_to.filter(|_| depth < MAX_EPISODES);
         for node in led_to.filter_map(|id| Node::of(*id, all, below, depth + 1)) {
-            let until = match gave_up(episode, all.get(&node.id)) {
-                // Nobody waits for what the other client still does for the request.
-                Some(gave_up) => node.child.end().min(gave_up.max(node.child.start)),
-                None => node.child.end(),
-            };
+            let until = node.child.end();
             elsewhere.add(node.child.start.as_nanos(), until.as_nanos());
             if until > end {
                 (last, end) = (node.last, until);
@@ -179,7 +159,6 @@ impl Node {
         let waited = waited(episode, &elsewhere);
         let latency = end.since(episode.start).as_nanos();
         Some(Node {
-            id,
             child: Child {
                 client: Some(id.client),
                 request: episode.asked(),
