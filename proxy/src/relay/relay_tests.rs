@@ -299,6 +299,6 @@ fn an_event_is_readable_before_another_clients_later_reply() {
     });
     recorder.close();
     drop(drain);
-    // A machine that runs no relay for 50 ms may break the order.
-    assert!(late < 10, "{late}");
+    // A relay that has read, and has no turn yet, can still be overtaken. Without turns about 200 are late.
+    assert!(late < 100, "{late}");
 }
