@@ -251,7 +251,7 @@ impl Display {
     fn converse(
         &self,
         arrival: &mut Arrival,
-        client: &Arc<Socket>,
+        client: &Socket,
         emulator: &mut Option<NetworkEmulator>,
     ) -> (&'static str, Option<String>) {
         let handshake = SetupHandshake {

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use x11prof_trace::ConnectionId;
 
-use crate::relay::delivery_order::DeliveryOrder;
 use crate::sockets::socket::Socket;
 
 /// The connections, and the counts of a recording.
@@ -17,10 +16,6 @@ use crate::sockets::socket::Socket;
 pub(crate) struct Connections {
     state: Mutex<State>,
     none: Condvar,
-    /// The order of what servers send, across connections.
-    pub(crate) replies: DeliveryOrder,
-    /// The order of what clients send.
-    pub(crate) requests: DeliveryOrder,
     /// Bytes relayed, both ways.
     pub(crate) bytes: AtomicU64,
     /// True while one of the relays looks for messages without sleeping.

@@ -7,7 +7,6 @@
 
 pub(crate) mod client;
 pub(crate) mod connections;
-mod delivery_order;
 pub(crate) mod network_emulator;
 pub(crate) mod rewrites;
 pub(crate) mod setup_handshake;
@@ -15,7 +14,6 @@ pub(crate) mod setup_handshake;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::event::PollFlags;
@@ -27,7 +25,6 @@ use crate::capture::wait_stacks::ClientStacks;
 use crate::clock;
 use crate::recorder::connection_recorder::ConnectionRecorder;
 use crate::relay::connections::Connections;
-use crate::relay::delivery_order::OrderedSource;
 use crate::relay::rewrites::TriedRewrites;
 use crate::relay::rewrites::rewriter::Rewriter;
 use crate::sockets::buffer::{Intake, LargeBuffers, Received};
@@ -42,8 +39,8 @@ const UNREAD: usize = 1 << 20;
 
 /// A connection on its way through the recorder.
 pub(crate) struct Relay<'a> {
-    pub(crate) client: &'a Arc<Socket>,
-    pub(crate) server: &'a Arc<Socket>,
+    pub(crate) client: &'a Socket,
+    pub(crate) server: &'a Socket,
     pub(crate) recorder: &'a ConnectionRecorder<'a>,
     pub(crate) buffers: &'a LargeBuffers,
     /// The connections' counts of relayed bytes.
@@ -100,10 +97,6 @@ impl Relay<'_> {
     pub(crate) fn run(&self, at_end: impl FnOnce()) -> ConnectionEnd {
         // After a request the next message is usually the server's.
         let mut ways = [self.way(Direction::ToClient), self.way(Direction::ToServer)];
-        let Connections {
-            replies, requests, ..
-        } = self.connections;
-        let sources = [replies.join(self.server), requests.join(self.client)];
         let rewrites = self.rewrites;
         let mut rewriter =
             rewrites.map(|(tried, order)| Rewriter::new(&tried.rewrites, tried.opcodes, order));
@@ -116,8 +109,7 @@ impl Relay<'_> {
                 if ways[at].over {
                     continue;
                 }
-                let passed = self.pass(&mut ways, at, &sources, rewriter.as_mut());
-                let DirectionEnd { all, end } = match passed {
+                let DirectionEnd { all, end } = match self.pass(&mut ways, at, rewriter.as_mut()) {
                     Ok(passed) => {
                         any |= passed;
                         continue;
@@ -127,7 +119,6 @@ impl Relay<'_> {
                 any = true;
                 first.get_or_insert(end);
                 ways[at].over = true;
-                sources[at].rest();
                 if all {
                     ways.iter_mut().for_each(|way| way.over = true);
                 } else {
@@ -195,18 +186,13 @@ impl Relay<'_> {
         &self,
         ways: &mut [RelayDirection<'_>; 2],
         at: usize,
-        sources: &[OrderedSource<'_>; 2],
         rewriter: Option<&mut Rewriter<'_>>,
     ) -> Result<bool, DirectionEnd> {
         let [to_client, to_server] = ways;
-        let [replies, requests] = sources;
-        let (way, other, source, other_source) = match at {
-            0 => (to_client, to_server, replies, requests),
-            _ => (to_server, to_client, requests, replies),
+        let (way, other) = match at {
+            0 => (to_client, to_server),
+            _ => (to_server, to_client),
         };
-        if !way.may_read(other) {
-            source.rest();
-        }
         if let Some((time, received)) = way.waiting.pop_front() {
             let sent = way.send(&received)?;
             if sent < received.bytes().len() {
@@ -220,7 +206,6 @@ impl Relay<'_> {
             return Ok(false);
         }
         let (direction, sender) = (way.direction, way.sender);
-        let mut turn = source.begin();
         let mut received = match way.intake.receive(way.from) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
             received => received.map_err(|error| DirectionEnd::broken(sender, error))?,
@@ -241,7 +226,6 @@ impl Relay<'_> {
             });
         }
         way.bytes += len as u64;
-        turn.await_others(other_source);
         match rewriter {
             None => {
                 self.record(time, direction, &mut received);
@@ -276,7 +260,6 @@ impl Relay<'_> {
                 }
             }
         }
-        drop(turn);
         self.await_queue();
         Ok(true)
     }
