@@ -1,4 +1,4 @@
-//! X errors: how many of each, and who destroyed the resource that the first one names.
+//! X errors: how many of each, and who destroyed the resource of the first one that names a destroyed one.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -29,7 +29,7 @@ struct XError {
     client: ConnectionId,
     request: Symbol,
     resource: u32,
-    gone: Option<Gone>,
+    gone: Gone,
 }
 
 /// The errors of a recording.
@@ -38,7 +38,7 @@ pub(crate) struct XErrors {
     by_name: BTreeMap<Symbol, u64>,
     gone: FxHashMap<u32, Gone>,
     order: VecDeque<u32>,
-    /// The first error about a resource that was destroyed before, or else the first error.
+    /// The first error about a resource that was destroyed before.
     first: Option<XError>,
 }
 
@@ -60,9 +60,9 @@ impl XErrors {
             }
             Message::Error(error) => {
                 *self.by_name.entry(error.name).or_default() += 1;
-                let gone = self.gone.get(&error.bad_value).copied();
-                let known = self.first.as_ref();
-                if known.is_none_or(|first| first.gone.is_none() && gone.is_some()) {
+                if let Some(gone) = self.gone.get(&error.bad_value).copied()
+                    && self.first.is_none()
+                {
                     self.first = Some(XError {
                         name: error.name,
                         time: seen.time,
@@ -119,22 +119,23 @@ impl XErrors {
             return names;
         };
         let at = |time: Timestamp| format!("at {:.3} s", duration_ms(time.since(start)) / 1e3);
-        let end = first.gone.map(|gone| match gone.by {
-            Some((client, request)) => format!(
-                ", which {} had destroyed {} ({request})",
-                client_name(client),
-                at(gone.time)
-            ),
-            None => format!(", which went with its client {}", at(gone.time)),
-        });
+        let gone = at(first.gone.time);
+        let end = match first.gone.by {
+            Some((client, request)) => {
+                format!(
+                    "which {} had destroyed {gone} ({request})",
+                    client_name(client)
+                )
+            }
+            None => format!("which went with its client {gone}"),
+        };
         format!(
-            "{names}; {} {}: {} of {} on {:#x}{}",
+            "{names}; {} {}: {} of {} on {:#x}, {end}",
             first.name,
             at(first.time),
             first.request,
             client_name(first.client),
             first.resource,
-            end.unwrap_or_default()
         )
     }
 }
