@@ -13,8 +13,6 @@ use crate::text::label::Label;
 
 /// Steps after which an exchange is a loop: window managers and programs exchange fewer when a window is mapped.
 const STEPS: u64 = 16;
-/// Steps after which an exchange that was a loop before is one again.
-const RESUMED: u64 = 4;
 /// A client that acts later than this after an event acts for another reason, in nanoseconds.
 const AT_ONCE: u64 = 100_000_000;
 /// Events of a client kept at most.
@@ -124,12 +122,10 @@ impl Loops {
             // Another event for the same step.
             Some((_, false)) => return known.run >= STEPS,
             Some((_, true)) => known.run += 1,
-            // A loop has paused, for example for want of a processor.
-            None if known.steps > 0 => known.run = STEPS - RESUMED,
             None => known.run = 1,
         }
         if known.run == STEPS {
-            known.steps += if known.steps > 0 { RESUMED } else { STEPS };
+            known.steps += STEPS;
         } else if known.run > STEPS {
             known.steps += 1;
             let nanos = link.delivered.saturating_sub(known.last);
